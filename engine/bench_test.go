@@ -20,10 +20,10 @@ func BenchmarkTurnsOfPairs(b *testing.B) {
 func turnsOfPairs(b *testing.B, callers int) {
 	config := harnessConfig()
 	config.RenewSpread = config.RenewInterval / 2
-	c := newCoordinator(config, sendersPerNode)
+	c := New(config, SendersPerNode)
 	now := time.Duration(0)
 	holds, requests := make([]actor.Hold, callers), make([]actor.Request, callers)
-	messages, names := make([]loopMessage, callers), make([]string, callers)
+	messages, names := make([]LoopMessage, callers), make([]string, callers)
 	for i := range names {
 		names[i] = "orders/" + strconv.Itoa(i)
 		requests[i].Ready = make(chan struct{}, 1)
@@ -36,17 +36,17 @@ func turnsOfPairs(b *testing.B, callers int) {
 			}
 		}
 		now += 100 * time.Microsecond
-		c.turn(now, &messages[0])
-		out := c.batches[0]
-		c.resetOutputs()
-		out.replies = out.replies[:0]
-		for range out.commands {
-			out.replies = append(out.replies, actor.Reply{Status: actor.OK, Listeners: -1})
+		c.Turn(now, &messages[0])
+		out := c.Batches[0]
+		c.ResetOutputs()
+		out.Replies = out.Replies[:0]
+		for range out.Commands {
+			out.Replies = append(out.Replies, actor.Reply{Status: actor.OK, Listeners: -1})
 		}
-		out.msg.Next = nil
+		out.Msg.Next = nil
 		now += 100 * time.Microsecond
-		c.turn(now, &out.msg)
-		c.resetOutputs()
+		c.Turn(now, &out.Msg)
+		c.ResetOutputs()
 	}
 	b.ReportAllocs()
 	for n := 0; n < b.N; n += callers {
@@ -62,7 +62,7 @@ func turnsOfPairs(b *testing.B, callers int) {
 		}
 		turns()
 	}
-	if requests[0].Err != nil || c.locks.len() != 0 {
-		b.Fatal(requests[0].Err, c.locks.len())
+	if requests[0].Err != nil || c.Locks.Len() != 0 {
+		b.Fatal(requests[0].Err, c.Locks.Len())
 	}
 }

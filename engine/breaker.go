@@ -15,34 +15,34 @@ const minBackoff = 10 * time.Millisecond
 // breaker is the circuit breaker of a node. While it is down, one batch at a time probes the server, with backoff. All
 // other commands wait, so that an outage costs neither calls nor memory.
 type breaker struct {
-	down         bool
+	Down         bool
 	maxBackoff   time.Duration // longest backoff
 	backoff      time.Duration
 	tryAt        time.Duration
 	failures     int   // failed probes since it is down
-	cause        error // why it is down
+	Cause        error // why it is down
 	noConnection bool  // the last probe could not connect
 }
 
 // onFailure handles a batch without a reply. Batches that were in flight with a failed one do not count again.
 func (k *breaker) onFailure(now time.Duration, cause error) {
-	if k.down && now < k.tryAt {
+	if k.Down && now < k.tryAt {
 		return
 	}
-	k.down, k.cause, k.noConnection = true, cause, isConnectFailure(cause)
+	k.Down, k.Cause, k.noConnection = true, cause, isConnectFailure(cause)
 	k.failures++
 	k.backoff = min(max(2*k.backoff, minBackoff), k.maxBackoff)
 	k.tryAt = now + k.backoff
 }
 
 func (k *breaker) onSuccess() {
-	k.down, k.backoff, k.failures, k.cause, k.noConnection = false, 0, 0, nil, false
+	k.Down, k.backoff, k.failures, k.Cause, k.noConnection = false, 0, 0, nil, false
 }
 
 // rotate maps a place in the order of priority to the class of commands that gets it. While the breaker is down, all
 // classes but renewals rotate. Otherwise a command that breaks the connection could be the only one that is ever tried.
 func (k *breaker) rotate(place, kinds int) int {
-	if !k.down || place == 0 {
+	if !k.Down || place == 0 {
 		return place
 	}
 	return 1 + (place-1+k.failures-1)%(kinds-1)
@@ -55,8 +55,8 @@ func (k *breaker) failsFast(now time.Duration) bool { return k.noConnection && n
 // rejects connections.
 func isConnectFailure(cause error) bool {
 	switch e := cause.(type) {
-	case *clientError:
-		return e.dial
+	case *ClientError:
+		return e.Dial
 	case *deadRedirect:
 		return isConnectFailure(e.cause)
 	case actor.ServerError:
@@ -75,30 +75,30 @@ func (e *NotConnected) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *NotConnected) Unwrap() error { return e.Err }
 
-// clientError is an error of the client. It may wrap an error of the program's dialer. The goroutine that made the call
+// ClientError is an error of the client. It may wrap an error of the program's dialer. The goroutine that made the call
 // examines it; the loop does not even call its Error method.
-type clientError struct {
+type ClientError struct {
 	error
-	dial bool
+	Dial bool
 }
 
-func (e *clientError) Unwrap() error { return e.error }
+func (e *ClientError) Unwrap() error { return e.error }
 
-func asClientError(err error) error {
+func AsClientError(err error) error {
 	var none *NotConnected
 	var op *net.OpError // from a client that the program supplied
-	return &clientError{HideContextError(err), errors.As(err, &none) || errors.As(err, &op) && op.Op == "dial"}
+	return &ClientError{HideContextError(err), errors.As(err, &none) || errors.As(err, &op) && op.Op == "dial"}
 }
 
 // allow reports whether the breaker allows a batch, with out batches in flight.
 func (k *breaker) allow(now time.Duration, out int) bool {
-	return !k.down || out == 0 && now >= k.tryAt
+	return !k.Down || out == 0 && now >= k.tryAt
 }
 
 // orderError wraps the error of a subscriber's order.
 func orderError(err error) error {
-	if _, answered := rueidis.IsRedisErr(err); err == nil || err == errUnknownNode || err == errPoolExhausted || answered {
+	if _, answered := rueidis.IsRedisErr(err); err == nil || err == ErrUnknownNode || err == ErrPoolExhausted || answered {
 		return err
 	}
-	return asClientError(err)
+	return AsClientError(err)
 }

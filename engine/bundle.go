@@ -1,41 +1,41 @@
 package engine
 
-// maxBundleCalls is the maximum number of retried calls in one bundle, and of SSUBSCRIBE commands in one pipeline.
-const maxBundleCalls = 64
+// MaxBundleCalls is the maximum number of retried calls in one bundle, and of SSUBSCRIBE commands in one pipeline.
+const MaxBundleCalls = 64
 
 // splitBySlot splits a batch into one call per slot. The calls are sent together. It returns the first of them.
-func (c *coordinator) splitBySlot(b *batch) *batch {
-	calls := c.cluster.bundle
+func (c *Coordinator) splitBySlot(b *Batch) *Batch {
+	calls := c.Cluster.bundle
 	clear(calls)
-	first, last := (*batch)(nil), (*batch)(nil)
-	for i := range b.commands {
-		slot := slotOf(b.commands[i].Key)
+	first, last := (*Batch)(nil), (*Batch)(nil)
+	for i := range b.Commands {
+		slot := Of(b.Commands[i].Key)
 		call := calls[slot]
 		if call == nil {
-			call = c.getBatch(b.verb)
-			call.slot, calls[slot] = slot, call
+			call = c.getBatch(b.Verb)
+			call.Slot, calls[slot] = slot, call
 			if first == nil {
 				first = call
 			} else {
-				last.next = call
+				last.Next = call
 			}
 			last = call
 		}
-		call.commands = append(call.commands, b.commands[i])
+		call.Commands = append(call.Commands, b.Commands[i])
 	}
-	b.reset(b.verb)
+	b.Reset(b.Verb)
 	c.freeBatches = append(c.freeBatches, b)
 	return first
 }
 
 // addRetries appends further retried calls to b, so that they are sent together.
-func (c *coordinator) addRetries(n *node, b *batch) {
-	for range maxBundleCalls - 1 {
-		next := c.nextRetry(n, b.verb)
+func (c *Coordinator) addRetries(n *Node, b *Batch) {
+	for range MaxBundleCalls - 1 {
+		next := c.nextRetry(n, b.Verb)
 		if next == nil {
 			return
 		}
-		b.next = next
+		b.Next = next
 		b = next
 	}
 }

@@ -9,7 +9,7 @@ import (
 // Call is a request together with its message to the loop and the channel on which the caller waits. The caller owns it
 // until Post, then the loop until the result.
 type Call struct {
-	msg loopMessage // placed before the request, which the loop reaches through it
+	msg LoopMessage // placed before the request, which the loop reaches through it
 	actor.Request
 }
 
@@ -32,6 +32,6 @@ func NewCallback(told func()) *Call { return &Call{Request: actor.Request{OnDone
 // Free returns a call of NewCall to the pool. The caller must have received its result and must not have cancelled it.
 func (c *Call) Free() {
 	c.Reset()
-	c.msg = loopMessage{}
+	c.msg = LoopMessage{}
 	calls.Put(c)
 }

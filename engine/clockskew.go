@@ -4,9 +4,9 @@ import (
 	"time"
 )
 
-// maxClockSkew is the largest difference between this machine's clock and the server's that is not logged. Fair queues
+// MaxClockSkew is the largest difference between this machine's clock and the server's that is not logged. Fair queues
 // compare the clocks of their callers.
-const maxClockSkew = 5 * time.Second
+const MaxClockSkew = 5 * time.Second
 
 // maxServerMillis is the latest plausible time of a server, in ms since 1970: in the year 2200.
 const maxServerMillis = 7_258_118_400_000
@@ -40,44 +40,44 @@ func (k *serverClock) millisAt(moment, now time.Duration) int64 {
 	return int64((moment + k.leastAt(now)) / time.Millisecond)
 }
 
-// onLateReply handles a reply that says the call arrived after its deadline (batch.latest) and did nothing. It sends the
+// onLateReply handles a reply that says the call arrived after its deadline (Batch.latest) and did nothing. It sends the
 // commands that are still wanted again, with a new estimate of the server's clock, and returns true. It returns false
 // for any other reply, and when the same batch is late a second time. A second late reply counts as a transient
 // rejection, so the locks back off.
-func (c *coordinator) onLateReply(now time.Duration, b *batch) bool {
-	if len(b.replies) == 0 || !b.replies[0].Late {
+func (c *Coordinator) onLateReply(now time.Duration, b *Batch) bool {
+	if len(b.Replies) == 0 || !b.Replies[0].Late {
 		return false
 	}
-	c.updateClockSkew(now, b, b.replies[0].ServerMillis)
+	c.UpdateClockSkew(now, b, b.Replies[0].ServerMillis)
 	if b.wasLate {
 		return false
 	}
 	c.onReachable(b)
 	c.counters.retries++
-	b.wasLate, b.replies = true, b.replies[:0]
-	c.retry(now, b.node, b)
+	b.wasLate, b.Replies = true, b.Replies[:0]
+	c.retry(now, b.Node, b)
 	return true
 }
 
-// updateClockSkew compares the server's time in a reply with the send and receive times of the call. Only a difference
+// UpdateClockSkew compares the server's time in a reply with the send and receive times of the call. Only a difference
 // outside that interval counts as skew.
-func (c *coordinator) updateClockSkew(now time.Duration, b *batch, clock int64) {
+func (c *Coordinator) UpdateClockSkew(now time.Duration, b *Batch, clock int64) {
 	if clock <= 0 || clock > maxServerMillis {
 		return
 	}
-	if !b.viaClusterClient { // otherwise the time may be another node's
-		b.node.clock.observe(b.sent, now, clock)
+	if !b.ViaClusterClient { // otherwise the time may be another node's
+		b.Node.clock.observe(b.Sent, now, clock)
 	}
-	ahead := time.Duration(b.sentWallMillis-clock) * time.Millisecond
+	ahead := time.Duration(b.SentWallMillis-clock) * time.Millisecond
 	if ahead < 0 {
-		ahead = min(ahead+now-b.sent, 0)
+		ahead = min(ahead+now-b.Sent, 0)
 	}
-	b.node.clockSkew = ahead
+	b.Node.clockSkew = ahead
 }
 
-// largestClockSkew returns the clock skew with the largest absolute value among all nodes. Positive: this machine is ahead.
-func (c *coordinator) largestClockSkew() (most time.Duration) {
-	for _, n := range c.nodes {
+// LargestClockSkew returns the clock skew with the largest absolute value among all nodes. Positive: this machine is ahead.
+func (c *Coordinator) LargestClockSkew() (most time.Duration) {
+	for _, n := range c.Nodes {
 		if n.clockSkew.Abs() > most.Abs() {
 			most = n.clockSkew
 		}
@@ -85,10 +85,10 @@ func (c *coordinator) largestClockSkew() (most time.Duration) {
 	return most
 }
 
-// logClockSkew logs when this machine's clock and a server's differ by more than maxClockSkew, and when they agree again.
+// logClockSkew logs when this machine's clock and a server's differ by more than MaxClockSkew, and when they agree again.
 func (e *Engine) logClockSkew() {
-	ahead := e.coordinator.largestClockSkew()
-	apart := ahead.Abs() > maxClockSkew
+	ahead := e.coordinator.LargestClockSkew()
+	apart := ahead.Abs() > MaxClockSkew
 	if e.log == nil || apart == e.clockSkewed {
 		return
 	}

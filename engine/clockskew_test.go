@@ -15,7 +15,7 @@ import (
 // Clock skew is what the time of the round trip does not explain. Only a change is logged.
 func TestClocksThatAreApartAreToldOnce(t *testing.T) {
 	var log bytes.Buffer
-	e := &Engine{coordinator: newCoordinator(actor.Config{}, 1), log: slog.New(slog.NewTextHandler(&log, nil))}
+	e := &Engine{coordinator: New(actor.Config{}, 1), log: slog.New(slog.NewTextHandler(&log, nil))}
 	const wall = 1_700_000_000_000
 	for _, c := range []struct {
 		server int64 // the server's clock minus the caller's at the time of the call, in ms
@@ -27,10 +27,10 @@ func TestClocksThatAreApartAreToldOnce(t *testing.T) {
 		{61_000, -time.Minute, "ahead=-1m0s"},
 	} {
 		log.Reset()
-		b := &batch{sent: time.Second, sentWallMillis: wall, node: e.coordinator.node}
-		e.coordinator.updateClockSkew(2*time.Second, b, wall+c.server)
-		e.coordinator.updateClockSkew(2*time.Second, b, 0) // no information
-		require.Equal(t, c.ahead, e.coordinator.largestClockSkew())
+		b := &Batch{Sent: time.Second, SentWallMillis: wall, Node: e.coordinator.Node}
+		e.coordinator.UpdateClockSkew(2*time.Second, b, wall+c.server)
+		e.coordinator.UpdateClockSkew(2*time.Second, b, 0) // no information
+		require.Equal(t, c.ahead, e.coordinator.LargestClockSkew())
 		e.logClockSkew()
 		require.Contains(t, log.String(), c.logs)
 		require.Equal(t, c.logs != "", strings.Contains(log.String(), "clock"))

@@ -14,47 +14,47 @@ type closing struct {
 }
 
 // close starts to end every hold and every request. No command is sent and no lock is granted from then on.
-func (c *coordinator) close(now time.Duration, r *actor.Request) {
-	c.closed = true
+func (c *Coordinator) close(now time.Duration, r *actor.Request) {
+	c.Closed = true
 	for _, r := range c.shutdownWaiters {
 		c.endShutdownWait(now, r, actor.ErrClosed, nil)
 	}
 	c.shutdownWaiters = nil
-	c.drainRound, c.fanouts, c.fx.Rejecting = round{}, nil, nil
-	c.closing = closing{c.newRound(), []*actor.Request{r}}
+	c.DrainRound, c.fanouts, c.Fx.Rejecting = round{}, nil, nil
+	c.closing = closing{c.NewRound(), []*actor.Request{r}}
 }
 
 // closeSome ends the next locks. Once all have ended, it rejects some of the messages that have not been handled.
-func (c *coordinator) closeSome(now time.Duration) {
-	for looks := c.intake.lockBudget; looks > 0 && c.closing.on(); looks-- {
-		if l := c.closing.left[0]; l.Key() != "" && !l.Close(now, c.fx) { // it may have ended in the meantime
+func (c *Coordinator) closeSome(now time.Duration) {
+	for looks := c.intake.lockBudget; looks > 0 && c.closing.On(); looks-- {
+		if l := c.closing.Left[0]; l.Key() != "" && !l.Close(now, c.Fx) { // it may have ended in the meantime
 			return
 		}
 		c.closing.take(1)
 	}
-	if !c.closing.on() && c.rejectSome(now) {
+	if !c.closing.On() && c.rejectSome(now) {
 		c.closeRest(now)
 	}
 }
 
 // closeRest ends the requests that wait at no lock: the coordinator reaches them only through their timers. Then it
 // completes the close.
-func (c *coordinator) closeRest(now time.Duration) {
+func (c *Coordinator) closeRest(now time.Duration) {
 	if c.closing.closeRequests == nil {
 		return
 	}
-	c.fx.Wheel.Stop(func(t *wheel.Timer[actor.TimerTarget]) {
+	c.Fx.Wheel.Stop(func(t *wheel.Timer[actor.TimerTarget]) {
 		if r, ok := t.Value.(*actor.Request); ok {
-			c.fx.Complete(now, r, actor.ErrClosed, nil)
+			c.Fx.Complete(now, r, actor.ErrClosed, nil)
 		}
 	})
 	for _, r := range c.closing.closeRequests {
-		c.fx.Complete(now, r, nil, nil)
+		c.Fx.Complete(now, r, nil, nil)
 	}
 	c.closing.closeRequests = nil
 }
 
-// closePending reports whether the close has work left.
-func (c *coordinator) closePending() bool {
-	return c.closing.closeRequests != nil || c.messagesLeft() > 0 || c.results.pending()
+// ClosePending reports whether the close has work left.
+func (c *Coordinator) ClosePending() bool {
+	return c.closing.closeRequests != nil || c.MessagesLeft() > 0 || c.Results.pending()
 }

@@ -11,8 +11,8 @@ import (
 
 // closeAndCount runs turns until a close is complete, and returns their number.
 func (d *coordinatorHarness) closeAndCount() (turns int) {
-	for d.c.resetOutputs(); d.c.closePending(); d.c.resetOutputs() {
-		d.c.turn(d.now, nil)
+	for d.c.ResetOutputs(); d.c.ClosePending(); d.c.ResetOutputs() {
+		d.c.Turn(d.now, nil)
 		turns++
 		require.Less(d.t, turns, 1000)
 	}
@@ -30,25 +30,25 @@ func TestACloseTakesSomeLocksATurn(t *testing.T) {
 	}
 	d.turn()
 	var late []*actor.Request
-	msg := &loopMessage{Value: &actor.Request{Op: AskClose}}
+	msg := &LoopMessage{Value: &actor.Request{Op: AskClose}}
 	asked := msg.Value.(*actor.Request)
-	for range 3 * maxMessagesPerTurn {
+	for range 3 * MaxMessagesPerTurn {
 		r := wants(actor.Plain, 0, false)
 		late = append(late, r)
-		msg = &loopMessage{Value: r, Next: msg}
+		msg = &LoopMessage{Value: r, Next: msg}
 	}
 	ended := 0
 	for turns := 1; ; turns++ {
-		before := d.c.messagesLeft()
-		d.c.turn(d.now, msg)
+		before := d.c.MessagesLeft()
+		d.c.Turn(d.now, msg)
 		msg = nil
-		require.LessOrEqual(t, len(d.c.fx.HoldEnds), maxLocksPerTurn)
-		require.LessOrEqual(t, before-d.c.messagesLeft(), max(d.c.intake.laneBudget, maxMessagesPerTurn))
-		require.Empty(t, d.c.batches)
-		ended += len(d.c.fx.HoldEnds)
+		require.LessOrEqual(t, len(d.c.Fx.HoldEnds), maxLocksPerTurn)
+		require.LessOrEqual(t, before-d.c.MessagesLeft(), max(d.c.intake.laneBudget, MaxMessagesPerTurn))
+		require.Empty(t, d.c.Batches)
+		ended += len(d.c.Fx.HoldEnds)
 		require.Equal(t, min(turns*maxLocksPerTurn, locks), ended)
 		require.True(t, ended == locks || !asked.Completed())
-		if d.c.resetOutputs(); !d.c.closePending() {
+		if d.c.ResetOutputs(); !d.c.ClosePending() {
 			break
 		}
 	}
@@ -57,7 +57,7 @@ func TestACloseTakesSomeLocksATurn(t *testing.T) {
 	for _, r := range late {
 		require.Equal(t, actor.ErrClosed, r.Err)
 	}
-	s := d.c.stats()
+	s := d.c.Stats()
 	require.Zero(t, s.Held)
 	require.Zero(t, s.Waiting)
 	require.Zero(t, s.Timers)

@@ -10,10 +10,10 @@ import (
 
 // cluster is the coordinator's cluster topology. Owned by the coordinator.
 type cluster struct {
-	slots        [slotCount]*node
-	movedAt      [slotCount]time.Duration // when a new master of the slot was learned; 0: it never changed
+	slots        [Count]*Node
+	movedAt      [Count]time.Duration // when a new master of the slot was learned; 0: it never changed
 	pendingMoves []move                   // learned in this turn; queued commands follow once all messages are handled
-	bundle       map[uint16]*batch        // by slot, of the bundle that is being made
+	bundle       map[uint16]*Batch        // by slot, of the bundle that is being made
 	migrating    map[uint16]time.Duration // migrating slots, and until when they are considered migrating
 	denials      map[denial]time.Duration // slots that a node denied to own, and until when that counts
 	sweepAt      time.Duration            // when expired denials are removed next
@@ -22,42 +22,42 @@ type cluster struct {
 	refreshing    bool
 	tryAt         time.Duration
 	backoff       time.Duration
-	request       *refreshRequest // output: for the surveyor
+	Request       *RefreshRequest // output: for the surveyor
 }
 
 // move is a range of slots with a new master.
 type move struct {
 	first, last int
-	to          *node
+	to          *Node
 }
 
-// initCluster makes the coordinator that of a cluster with a known topology.
-func (c *coordinator) initCluster(known *topology) {
-	c.cluster = &cluster{bundle: make(map[uint16]*batch), migrating: make(map[uint16]time.Duration), denials: make(map[denial]time.Duration)}
-	c.nodes, c.nodesCreated = nil, 0
+// InitCluster makes the coordinator that of a cluster with a known topology.
+func (c *Coordinator) InitCluster(known *Topology) {
+	c.Cluster = &cluster{bundle: make(map[uint16]*Batch), migrating: make(map[uint16]time.Duration), denials: make(map[denial]time.Duration)}
+	c.Nodes, c.nodesCreated = nil, 0
 	c.applyTopology(0, known)
-	c.node = c.nodes[0]
-	for slot := range c.cluster.slots {
-		c.cluster.slots[slot] = c.node // it replies with the owner, or that the slot has none
+	c.Node = c.Nodes[0]
+	for slot := range c.Cluster.slots {
+		c.Cluster.slots[slot] = c.Node // it replies with the owner, or that the slot has none
 	}
-	c.node.slots = slotCount
+	c.Node.slots = Count
 	c.commitMoves()
-	c.fx.PubSubUnreliable = true
-	c.fx.MasterSince = func(key string) time.Duration { return c.cluster.movedAt[slotOf(key)] }
+	c.Fx.PubSubUnreliable = true
+	c.Fx.MasterSince = func(key string) time.Duration { return c.Cluster.movedAt[Of(key)] }
 }
 
 // nodeForKey returns the node for a key.
-func (c *coordinator) nodeForKey(key string) *node {
-	if c.cluster == nil {
-		return c.node
+func (c *Coordinator) nodeForKey(key string) *Node {
+	if c.Cluster == nil {
+		return c.Node
 	}
-	return c.cluster.slots[slotOf(key)]
+	return c.Cluster.slots[Of(key)]
 }
 
 // nodeByAddr returns the node with an address, and creates it if there is none.
-func (c *coordinator) nodeByAddr(address string) *node {
-	for _, n := range c.nodes {
-		if n.address == address {
+func (c *Coordinator) nodeByAddr(address string) *Node {
+	for _, n := range c.Nodes {
+		if n.Address == address {
 			return n
 		}
 	}
@@ -65,9 +65,9 @@ func (c *coordinator) nodeByAddr(address string) *node {
 }
 
 // applyTopology applies a topology. Slots that it does not mention keep their owner.
-func (c *coordinator) applyTopology(now time.Duration, known *topology) {
-	for _, s := range known.ranges {
-		c.cluster.learn(now, move{s.first, s.last, c.nodeByAddr(s.address)})
+func (c *Coordinator) applyTopology(now time.Duration, known *Topology) {
+	for _, s := range known.Ranges {
+		c.Cluster.learn(now, move{s.first, s.last, c.nodeByAddr(s.address)})
 	}
 }
 
@@ -93,23 +93,23 @@ type denial struct {
 const denialTTL = 100 * time.Millisecond
 
 // deny notes that a node said that it does not own a slot. Denials are kept for at most twice denialTTL.
-func (k *cluster) deny(now time.Duration, slot uint16, n *node) {
+func (k *cluster) deny(now time.Duration, slot uint16, n *Node) {
 	if now >= k.sweepAt {
 		k.sweepAt = now + denialTTL
 		maps.DeleteFunc(k.denials, func(_ denial, until time.Duration) bool { return now >= until })
 	}
-	k.denials[denial{slot, n.address}] = now + denialTTL
+	k.denials[denial{slot, n.Address}] = now + denialTTL
 }
 
 // denied reports whether a node has denied within the last denialTTL that it owns a slot.
-func (k *cluster) denied(now time.Duration, slot uint16, n *node) bool {
-	return now < k.denials[denial{slot, n.address}]
+func (k *cluster) denied(now time.Duration, slot uint16, n *Node) bool {
+	return now < k.denials[denial{slot, n.Address}]
 }
 
 // commitMoves commits the moves learned and returns the slots with another master. The new master may not know everything
 // that the old one granted, whether or not the old one still replies.
-func (c *coordinator) commitMoves() (changed map[uint16]bool) {
-	k := c.cluster
+func (c *Coordinator) commitMoves() (changed map[uint16]bool) {
+	k := c.Cluster
 	changed = make(map[uint16]bool)
 	for _, m := range k.pendingMoves {
 		for slot := m.first; slot <= m.last; slot++ {
@@ -131,7 +131,7 @@ func (c *coordinator) commitMoves() (changed map[uint16]bool) {
 
 // onFailover acts on changes of the topology: it gives up misdirected calls, requeues commands, and has the locks
 // confirmed.
-func (c *coordinator) onFailover(now time.Duration) {
+func (c *Coordinator) onFailover(now time.Duration) {
 	changed := c.commitMoves()
 	if len(changed) == 0 {
 		return
@@ -143,25 +143,25 @@ func (c *coordinator) onFailover(now time.Duration) {
 
 // requeueMoved requeues what waits at a node that no longer owns the slot. Commands move over several turns, and the old
 // node is sent none of them meanwhile.
-func (c *coordinator) requeueMoved(now time.Duration) {
-	for _, n := range c.nodes {
-		for verb := range n.queues {
-			if n.queues[verb].len() > 0 {
+func (c *Coordinator) requeueMoved(now time.Duration) {
+	for _, n := range c.Nodes {
+		for verb := range n.Queues {
+			if n.Queues[verb].Len() > 0 {
 				c.startSweep(n, actor.Verb(verb))
 				n.needsRequeue = true
 			}
 		}
-		n.retries = slices.DeleteFunc(n.retries, func(b *batch) bool {
-			owner := c.node
-			if c.cluster != nil {
-				owner = c.cluster.slots[b.slot]
+		n.Retries = slices.DeleteFunc(n.Retries, func(b *Batch) bool {
+			owner := c.Node
+			if c.Cluster != nil {
+				owner = c.Cluster.slots[b.Slot]
 			}
-			if b.asking || owner == n {
+			if b.Asking || owner == n {
 				return false
 			}
-			owner.retries = append(owner.retries, b)
-			owner.queues[b.verb].inRetries += len(b.commands)
-			n.queues[b.verb].inRetries -= len(b.commands)
+			owner.Retries = append(owner.Retries, b)
+			owner.Queues[b.Verb].InRetries += len(b.Commands)
+			n.Queues[b.Verb].InRetries -= len(b.Commands)
 			return true
 		})
 		c.moveSubscriptions(now, n)
@@ -170,16 +170,16 @@ func (c *coordinator) requeueMoved(now time.Duration) {
 }
 
 // moveSubscriptions moves subscriptions to the nodes that own their slots now.
-func (c *coordinator) moveSubscriptions(now time.Duration, n *node) {
-	for _, name := range slices.Sorted(maps.Keys(n.subscriptions.channels)) {
+func (c *Coordinator) moveSubscriptions(now time.Duration, n *Node) {
+	for _, name := range slices.Sorted(maps.Keys(n.Subscriptions.Channels)) {
 		owner := c.nodeForKey(name)
 		if owner == n {
 			continue
 		}
-		for _, l := range n.subscriptions.listeners(name) {
-			n.subscriptions.removeListener(l, name)
+		for _, l := range n.Subscriptions.listeners(name) {
+			n.Subscriptions.removeListener(l, name)
 			l.SubscriptionLost()
-			if owner.subscriptions.addListener(l, name) { // it was still subscribed there
+			if owner.Subscriptions.addListener(l, name) { // it was still subscribed there
 				c.step(now, l, &actor.Message{Event: actor.Subscribed})
 			}
 		}
@@ -187,20 +187,20 @@ func (c *coordinator) moveSubscriptions(now time.Duration, n *node) {
 }
 
 // removeEmptyNodes removes nodes that own no slots and have nothing queued or in flight.
-func (c *coordinator) removeEmptyNodes() {
+func (c *Coordinator) removeEmptyNodes() {
 	c.hasEmptyNodes = false
-	c.nodes = slices.DeleteFunc(c.nodes, func(n *node) bool {
+	c.Nodes = slices.DeleteFunc(c.Nodes, func(n *Node) bool {
 		if n.slots > 0 {
 			return false
 		}
-		if n.busy() || n.backlog() || n.subscriptions.active() || !n.asyncRequests.empty() || n.sweeping() {
+		if n.busy() || n.Backlog() || n.Subscriptions.active() || !n.asyncRequests.empty() || n.sweeping() {
 			c.hasEmptyNodes = true
 			return false
 		}
-		c.removed = append(c.removed, n)
+		c.Removed = append(c.Removed, n)
 		return true
 	})
-	if c.cluster != nil {
-		c.node = c.nodes[0]
+	if c.Cluster != nil {
+		c.Node = c.Nodes[0]
 	}
 }

@@ -25,20 +25,20 @@ type clusterHarness struct{ *coordinatorHarness }
 
 func newClusterHarness(t *testing.T, senders int) clusterHarness {
 	d := clusterHarness{newHarness(t, senders)}
-	d.c.initCluster(topologyOf(t, "0-5460@A 5461-10922@B 10923-16383@C"))
-	require.Len(t, d.c.added, 3)
-	d.c.added = nil
+	d.c.InitCluster(topologyOf(t, "0-5460@A 5461-10922@B 10923-16383@C"))
+	require.Len(t, d.c.Added, 3)
+	d.c.Added = nil
 	return d
 }
 
-func topologyOf(t testing.TB, text string) *topology {
-	known := &topology{}
+func topologyOf(t testing.TB, text string) *Topology {
+	known := &Topology{}
 	for word := range strings.FieldsSeq(text) {
-		var s slotRange
+		var s SlotRange
 		_, err := fmt.Sscanf(strings.Replace(word, "@", " ", 1), "%d-%d %s", &s.first, &s.last, &s.address)
 		require.NoError(t, err, word)
 		s.address += ":1"
-		known.ranges = append(known.ranges, s)
+		known.Ranges = append(known.Ranges, s)
 	}
 	return known
 }
@@ -60,16 +60,16 @@ func (d clusterHarness) line(line string) string {
 		what, address, aboutNode := strings.Cut(words[0], "@")
 		switch {
 		case words[0] == "timer":
-			if due, ok := d.c.next(); !ok || due > at {
+			if due, ok := d.c.Next(); !ok || due > at {
 				return fmt.Sprintf("nothing is due before %v (%v)", due, ok)
 			}
 		case words[0] == "next":
-			due, ok := d.c.next()
+			due, ok := d.c.Next()
 			return fmt.Sprint(due, " ", ok)
 		case words[0] == "charted":
-			d.queueMessage(&loopMessage{Value: topologyResult{topology: topologyOf(d.t, strings.Join(words[1:], " "))}})
+			d.queueMessage(&LoopMessage{Value: TopologyResult{Topology: topologyOf(d.t, strings.Join(words[1:], " "))}})
 		case words[0] == "uncharted":
-			d.queueMessage(&loopMessage{Value: topologyResult{err: errors.New("no topology")}})
+			d.queueMessage(&LoopMessage{Value: TopologyResult{err: errors.New("no topology")}})
 		case aboutNode:
 			d.heard(what, address, words[1:])
 		case words[0][0] >= '0' && words[0][0] <= '9':
@@ -86,20 +86,20 @@ func (d clusterHarness) heard(what, address string, rest []string) {
 	n := d.c.nodeByAddr(address + ":1")
 	switch what {
 	case "deaf":
-		d.queueMessage(&loopMessage{Value: d.connsOf(n).breakAll(n)})
+		d.queueMessage(&LoopMessage{Value: d.connsOf(n).breakAll(n)})
 	case "ordered":
-		d.queueMessage(&loopMessage{Value: d.connsOf(n).orderResult(n, nil)})
+		d.queueMessage(&LoopMessage{Value: d.connsOf(n).orderResult(n, nil)})
 	case "disordered":
-		d.queueMessage(&loopMessage{Value: d.connsOf(n).orderResult(n, errors.New(strings.Join(rest, " ")))})
+		d.queueMessage(&LoopMessage{Value: d.connsOf(n).orderResult(n, errors.New(strings.Join(rest, " ")))})
 	}
 	for _, name := range rest {
-		switch channel := channelOf(name); what {
+		switch channel := ChannelOf(name); what {
 		case "heard":
-			d.queueMessage(&loopMessage{Value: notified{n, channel}})
+			d.queueMessage(&LoopMessage{Value: Notified{n, channel}})
 		case "subscribed":
-			d.queueMessage(&loopMessage{Value: channelSubscribed{n, channel, d.connsOf(n).to}})
+			d.queueMessage(&LoopMessage{Value: ChannelSubscribed{n, channel, d.connsOf(n).to}})
 		case "silenced":
-			d.queueMessage(&loopMessage{Value: channelUnsubscribed{n, channel, d.connsOf(n).to}})
+			d.queueMessage(&LoopMessage{Value: ChannelUnsubscribed{n, channel, d.connsOf(n).to}})
 		}
 	}
 }
@@ -115,24 +115,24 @@ func (d clusterHarness) bundle(stimulus string) {
 	require.NotNil(d.t, first, "bundle %d is not out", at)
 	messages := d.messages
 	i := 0
-	for b := first; b != nil; b = b.next {
+	for b := first; b != nil; b = b.Next {
 		d.inFlight[at] = b
 		require.Empty(d.t, d.deliverBatch(append([]string{number}, strings.Fields(parts[min(i, len(parts)-1)])...)))
 		i++
 	}
-	d.messages = append(messages, &first.msg)
+	d.messages = append(messages, &first.Msg)
 }
 
 func (d clusterHarness) turn() string {
-	var first *loopMessage
+	var first *LoopMessage
 	for _, m := range slices.Backward(d.messages) {
 		m.Next = first
 		first = m
 	}
 	d.messages = nil
-	d.c.turn(d.now, first)
+	d.c.Turn(d.now, first)
 	said := slices.Concat(d.ended(), d.nodeChanges(), d.sentTextFor(), d.orderedAt(), d.results())
-	d.c.resetOutputs()
+	d.c.ResetOutputs()
 	if len(said) == 0 {
 		return "nothing"
 	}
@@ -140,52 +140,52 @@ func (d clusterHarness) turn() string {
 }
 
 func (d clusterHarness) nodeChanges() (said []string) {
-	for _, n := range d.c.added {
+	for _, n := range d.c.Added {
 		said = append(said, "opens "+name(n))
 	}
-	for _, n := range d.c.removed {
+	for _, n := range d.c.Removed {
 		said = append(said, "shuts "+name(n))
 	}
-	d.c.added, d.c.removed = nil, nil
-	if k := d.c.cluster; k != nil && k.request != nil {
-		said = append(said, "survey "+strings.ReplaceAll(strings.Join(k.request.addresses, " "), ":1", ""))
-		k.request = nil
+	d.c.Added, d.c.Removed = nil, nil
+	if k := d.c.Cluster; k != nil && k.Request != nil {
+		said = append(said, "survey "+strings.ReplaceAll(strings.Join(k.Request.Addresses, " "), ":1", ""))
+		k.Request = nil
 	}
 	return said
 }
 
-func name(n *node) string { return strings.TrimSuffix(n.address, ":1") }
+func name(n *Node) string { return strings.TrimSuffix(n.Address, ":1") }
 
-// sentTextFor is coordinatorHarness.left with nodes and bundles.
+// sentTextFor is coordinatorHarness.Left with nodes and bundles.
 func (d clusterHarness) sentTextFor() (said []string) {
-	for _, head := range d.c.batches {
+	for _, head := range d.c.Batches {
 		d.batches++
 		d.inFlight[d.batches] = head
 		calls := []string{}
 		verb := ""
-		for b := head; b != nil; b = b.next {
-			require.Same(d.t, head.node, b.node)
+		for b := head; b != nil; b = b.Next {
+			require.Same(d.t, head.Node, b.Node)
 			call := ""
-			if b.asking {
+			if b.Asking {
 				call = "ASKING "
 			}
-			for i := range b.commands {
-				require.Equal(d.t, b.slot, slotOf(b.commands[i].Key), "one slot a call")
-				call += b.commands[i].Key + " "
+			for i := range b.Commands {
+				require.Equal(d.t, b.Slot, Of(b.Commands[i].Key), "one slot a call")
+				call += b.Commands[i].Key + " "
 			}
 			calls = append(calls, strings.TrimSpace(call))
 			single := *b
-			single.commands = nil
-			verb = strings.TrimSpace(strings.SplitN((&coordinatorHarness{t: d.t, c: &coordinator{batches: []*batch{&single}}, now: d.now, inFlight: map[int]*batch{}}).sentText()[0], ": ", 2)[1])
+			single.Commands = nil
+			verb = strings.TrimSpace(strings.SplitN((&coordinatorHarness{t: d.t, c: &Coordinator{Batches: []*Batch{&single}}, now: d.now, inFlight: map[int]*Batch{}}).sentText()[0], ": ", 2)[1])
 		}
-		said = append(said, fmt.Sprintf("%d@%s: %s %s", d.batches, name(head.node), verb, strings.Join(calls, " + ")))
+		said = append(said, fmt.Sprintf("%d@%s: %s %s", d.batches, name(head.Node), verb, strings.Join(calls, " + ")))
 	}
 	return said
 }
 
 func (d clusterHarness) orderedAt() (said []string) {
-	for _, n := range d.c.nodes {
-		one := &coordinatorHarness{t: d.t, c: &coordinator{node: n}, wires: map[*node]*pubsubConns{n: d.connsOf(n)}}
+	for _, n := range d.c.Nodes {
+		one := &coordinatorHarness{t: d.t, c: &Coordinator{Node: n}, wires: map[*Node]*pubsubConns{n: d.connsOf(n)}}
 		for _, order := range one.ordered() {
 			what, channels, _ := strings.Cut(order, " ")
 			said = append(said, what+"@"+name(n)+" "+channels)
@@ -197,18 +197,18 @@ func (d clusterHarness) orderedAt() (said []string) {
 // Redis Cluster specification.
 func TestSlotIsThatOfTheFirstTag(t *testing.T) {
 	for key, slot := range map[string]uint16{
-		"": 0, "123456789": 0x31c3 % slotCount, "foo": 12182, "{foo}bar": 12182, "x{foo}{b}": 12182, "a": 15495, "b": 3300, "c": 7365,
+		"": 0, "123456789": 0x31c3 % Count, "foo": 12182, "{foo}bar": 12182, "x{foo}{b}": 12182, "a": 15495, "b": 3300, "c": 7365,
 	} {
-		require.Equal(t, slot, slotOf(key), key)
+		require.Equal(t, slot, Of(key), key)
 	}
-	require.NotEqual(t, slotOf("foo"), slotOf("{foo"))
-	require.NotEqual(t, slotOf("foo"), slotOf("{}foo"))
+	require.NotEqual(t, Of("foo"), Of("{foo"))
+	require.NotEqual(t, Of("foo"), Of("{}foo"))
 }
 
 func TestNameFitsAClusterIfItsChannelIsInItsSlot(t *testing.T) {
 	for _, key := range []string{"a", "a b", "{a}:x", "a{b}c", "x{y}{z}", "}{a}", "a{b}}"} {
 		require.True(t, FitsCluster(key), key)
-		require.Equal(t, slotOf(key), slotOf(channelOf(key)), key)
+		require.Equal(t, Of(key), Of(ChannelOf(key)), key)
 	}
 	for _, key := range []string{"a{b", "a}b", "{}x", "a{}b", "{", "}", "}{", "{}{b}"} {
 		require.False(t, FitsCluster(key), key)
@@ -287,14 +287,14 @@ func TestRedirectionsAreBounded(t *testing.T) {
 	said := ""
 	calls := 1
 	for ; calls < 50; calls++ {
-		to := map[string]string{"A:1": "C:1", "C:1": "A:1"}[d.inFlight[calls].node.address]
+		to := map[string]string{"A:1": "C:1", "C:1": "A:1"}[d.inFlight[calls].Node.Address]
 		if said = d.line(fmt.Sprintf("2ms %d says ASK 3300 %s", calls, to)); !strings.Contains(said, "acquire ASKING b") {
 			break
 		}
 	}
 	require.Equal(t, 1+maxRedirects, calls)
 	require.Equal(t, "survey A B C", said)
-	due, ok := d.c.next()
+	due, ok := d.c.Next()
 	require.True(t, ok)
 	require.LessOrEqual(t, due, 100*time.Millisecond)
 	require.Contains(t, d.line(fmt.Sprint(due, " timer")), "acquire b")
@@ -410,7 +410,7 @@ func TestLocksOfAMasterThatFailedAreConfirmedByItsSuccessor(t *testing.T) {
 		4ms 3 lost EOF            → survey B C A
 		5ms charted 0-5460@R 5461-10922@B 10923-16383@C → opens R; shuts A; 4@R: renew b; 5@R: release f
 	`)
-	require.Equal(t, 30*time.Second, d.inFlight[4].commands[0].Lease, "nor does it have to know of the last renewal")
+	require.Equal(t, 30*time.Second, d.inFlight[4].Commands[0].Lease, "nor does it have to know of the last renewal")
 	require.Equal(t, "b lost; f unlocked", d.line("6ms 4 gone; 5 done"))
 }
 
@@ -519,14 +519,14 @@ func TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen(t *testing.T) {
 		d.line("3ms subscribed@A b; ordered@A")
 		require.Equal(t, "b granted", d.line("4ms 2 done"))
 		require.Equal(t, "b not held; 3@A: renew b; b/2 granted; b unlocked", d.line("5ms unlock b"))
-		asks := d.inFlight[3].commands[0]
+		asks := d.inFlight[3].Commands[0]
 		require.True(t, asks.CountListeners && asks.ExcludeSelf)
 		d.line("6ms 3 done")
 		d.line("7ms " + silent)
-		due, ok := d.c.next()
+		due, ok := d.c.Next()
 		require.True(t, ok)
 		require.Equal(t, "4@A: renew b", d.line(fmt.Sprint(due, " timer")))
-		asks = d.inFlight[4].commands[0]
+		asks = d.inFlight[4].Commands[0]
 		require.True(t, asks.CountListeners)
 		require.False(t, asks.ExcludeSelf, silent)
 	}
@@ -555,7 +555,7 @@ func TestWaiterLeavesWhileItsSlotMoves(t *testing.T) {
 	require.Equal(t, "opens N; shuts B; shuts C; leave@A {b}", d.line("254ms charted 0-16383@N; timer"))
 	d.line("255ms ordered@A")
 	d.line("256ms charted 0-16383@N")
-	require.Len(t, d.c.nodes, 1)
+	require.Len(t, d.c.Nodes, 1)
 	d.requireIdle()
 }
 
@@ -567,9 +567,9 @@ func TestAnswerThatCameAnotherWayLeavesTheNodeInDoubt(t *testing.T) {
 	require.Equal(t, "survey B C A", d.line("2ms 1 lost EOF"))
 	require.Equal(t, "nothing", d.line("3ms charted 0-5460@A 5461-10922@B 10923-16383@C"))
 	require.Equal(t, "2@A: acquire b", d.line("12ms timer"))
-	d.inFlight[2].viaClusterClient = true
+	d.inFlight[2].ViaClusterClient = true
 	require.Equal(t, "3@A: acquire f; b granted", d.line("13ms 2 done"))
-	d.inFlight[3].viaClusterClient = true
+	d.inFlight[3].ViaClusterClient = true
 	require.Equal(t, "f granted", d.line("14ms 3 done"))
 	require.True(t, d.c.down())
 	require.Equal(t, "survey B C A", d.line("53ms timer"))
@@ -603,29 +603,29 @@ func TestHoldsAreConfirmedWhenSentinelNamesAnotherMaster(t *testing.T) {
 	d.line("1ms lock a b")
 	require.Equal(t, "a b granted", d.line("2ms 1 done"))
 	d.now = 3 * time.Millisecond
-	d.queueMessage(&loopMessage{Value: masterChanged{"next:1"}})
+	d.queueMessage(&LoopMessage{Value: MasterChanged{"next:1"}})
 	require.Equal(t, "2: renew a b", d.turn())
-	require.Equal(t, "next:1", d.inFlight[2].node.address)
-	require.Equal(t, 30*time.Second, d.inFlight[2].commands[0].Lease)
+	require.Equal(t, "next:1", d.inFlight[2].Node.Address)
+	require.Equal(t, 30*time.Second, d.inFlight[2].Commands[0].Lease)
 	require.Equal(t, "b lost", d.line("4ms 2 done gone"))
 }
 
 // The workers and connections of a replaced master end after its last call has returned.
 func TestAMasterThatSentinelReplacedIsLetGoOf(t *testing.T) {
 	d := newHarness(t, 8)
-	was := d.c.node
+	was := d.c.Node
 	d.line("1ms lock a")
 	require.Equal(t, "a granted", d.line("2ms 1 done"))
 	d.line("3ms lock b")
 	d.now = 4 * time.Millisecond
-	d.queueMessage(&loopMessage{Value: masterChanged{"next:1"}})
+	d.queueMessage(&LoopMessage{Value: MasterChanged{"next:1"}})
 	require.Equal(t, "3: renew a; 4: acquire b", d.turn())
-	require.Empty(t, d.c.removed, "a call is with it")
+	require.Empty(t, d.c.Removed, "a call is with it")
 	require.Equal(t, "a lost", d.line("5ms 3 gone"))
-	require.Empty(t, d.c.removed, "a call is with it")
+	require.Empty(t, d.c.Removed, "a call is with it")
 	require.Equal(t, "nothing", d.line("6ms 2 done"))
-	require.Equal(t, []*node{was}, d.c.removed)
-	require.Equal(t, []*node{d.c.node}, d.c.nodes)
+	require.Equal(t, []*Node{was}, d.c.Removed)
+	require.Equal(t, []*Node{d.c.Node}, d.c.Nodes)
 }
 
 // A subscriber cannot reach a node that the cluster's client does not know. Commands can, and they make the client
@@ -635,7 +635,7 @@ func TestNodeThatIsAStrangerToTheSubscriberIsAskedSomething(t *testing.T) {
 	d.line("1ms lock b f")
 	require.Equal(t, "join@A {b} {f}", d.line("2ms 1 taken"))
 	d.now = 3 * time.Millisecond
-	d.queueMessage(&loopMessage{Value: orderDone{node: d.c.nodeForKey("b"), err: errUnknownNode}})
+	d.queueMessage(&LoopMessage{Value: OrderDone{Node: d.c.nodeForKey("b"), Err: ErrUnknownNode}})
 	require.Equal(t, "survey A B C; 2@A: acquire b", d.turn())
 	require.Equal(t, "nothing", d.line("4ms 2 taken"))
 	require.Equal(t, "join@A {b} {f}", d.line("13ms timer"))
@@ -656,16 +656,16 @@ func TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause(t *testing.T) {
 	until := func(end func() bool) {
 		for !end() {
 			if answered == d.batches {
-				due, ok := d.c.next()
+				due, ok := d.c.Next()
 				require.True(t, ok)
 				d.line(fmt.Sprint(max(due, d.now), " timer"))
 				continue
 			}
 			answered++
-			if b := d.inFlight[answered]; !b.asking {
+			if b := d.inFlight[answered]; !b.Asking {
 				d.line(fmt.Sprintf("%v %d says ASK 3300 C:1", d.now, answered))
 			} else {
-				require.Len(t, b.commands, 1, "one is enough to try")
+				require.Len(t, b.Commands, 1, "one is enough to try")
 				tries++
 				d.line(fmt.Sprintf("%v %d lost EOF", d.now, answered))
 			}
@@ -677,7 +677,7 @@ func TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause(t *testing.T) {
 	require.GreaterOrEqual(t, tries, 5)
 	require.Contains(t, d.line(fmt.Sprint(d.now, " cancel b")), "ASK 3300 C:1, which does not answer")
 	asking := func() bool {
-		return answered < d.batches && d.inFlight[answered+1].asking && d.inFlight[answered+1].verb == actor.SendAcquire
+		return answered < d.batches && d.inFlight[answered+1].Asking && d.inFlight[answered+1].Verb == actor.SendAcquire
 	}
 	until(asking)
 	require.Contains(t, d.line(fmt.Sprintf("%v %d done", d.now, answered+1)), " granted")
@@ -693,11 +693,11 @@ func TestNodesThatDisagreeAboutASlotAreNotAskedAllTheTime(t *testing.T) {
 		for d.now < 2*time.Second {
 			for answered < d.batches && answered < 1000 {
 				answered++
-				at := strings.Index(nodes, d.inFlight[answered].node.address[:1])
+				at := strings.Index(nodes, d.inFlight[answered].Node.Address[:1])
 				d.line(fmt.Sprintf("%v %d says MOVED 3300 %c:1", d.now, answered, nodes[(at+1)%len(nodes)]))
 			}
 			require.Less(t, answered, 1000)
-			due, ok := d.c.next()
+			due, ok := d.c.Next()
 			require.True(t, ok)
 			d.now = max(due, d.now+time.Millisecond)
 			d.line(fmt.Sprint(d.now, " timer"))

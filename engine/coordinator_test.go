@@ -17,64 +17,64 @@ import (
 // coordinatorHarness is a test harness for a coordinator: the test takes the place of its callers, senders and subscribers.
 type coordinatorHarness struct {
 	t        testing.TB
-	c        *coordinator
+	c        *Coordinator
 	now      time.Duration
 	callers  map[string]*harnessCaller
 	names    map[*actor.Request]string
-	inFlight map[int]*batch // by number of the batch
+	inFlight map[int]*Batch // by number of the batch
 	batches  int
-	messages []*loopMessage
-	order    *order
-	wires    map[*node]*pubsubConns
+	messages []*LoopMessage
+	order    *Order
+	wires    map[*Node]*pubsubConns
 }
 
 // pubsubConns simulates the pub/sub connections to a node, as its subscriber has them.
 type pubsubConns struct {
 	number, conn, next int
 	to                 int // connection of the latest order
-	last               *order
+	last               *Order
 }
 
 // execute executes an order. The first connection is never the next one.
-func (w *pubsubConns) execute(o *order) {
+func (w *pubsubConns) execute(o *Order) {
 	w.last = o
 	switch {
-	case o.closeConns:
+	case o.CloseConns:
 	case w.conn == 0:
 		w.number++
 		w.conn = w.number
-	case o.onNextConn && w.next == 0:
+	case o.OnNextConn && w.next == 0:
 		w.number++
 		w.next = w.number
 	}
-	if w.to = w.conn; o.onNextConn && w.next != 0 {
+	if w.to = w.conn; o.OnNextConn && w.next != 0 {
 		w.to = w.next
 	}
 }
 
 // orderResult returns the subscriber's message about a completed order.
-func (w *pubsubConns) orderResult(n *node, err error) orderDone {
-	done := orderDone{node: n, conn: w.to, err: err}
+func (w *pubsubConns) orderResult(n *Node, err error) OrderDone {
+	done := OrderDone{Node: n, Conn: w.to, Err: err}
 	switch {
 	case w.last == nil || err != nil:
-	case w.last.closeConns:
-		w.conn, w.next, done.goneConn = 0, 0, w.number
-	case w.last.switchConn:
-		w.conn, w.next, done.goneConn = w.to, 0, w.to-1
+	case w.last.CloseConns:
+		w.conn, w.next, done.GoneConn = 0, 0, w.number
+	case w.last.SwitchConn:
+		w.conn, w.next, done.GoneConn = w.to, 0, w.to-1
 	}
 	w.last = nil
 	return done
 }
 
 // breakAll returns the subscriber's message about broken connections.
-func (w *pubsubConns) breakAll(n *node) pubsubDown {
+func (w *pubsubConns) breakAll(n *Node) PubsubDown {
 	w.conn, w.next = 0, 0
-	return pubsubDown{n, w.number}
+	return PubsubDown{n, w.number}
 }
 
-func (d *coordinatorHarness) connsOf(n *node) *pubsubConns {
+func (d *coordinatorHarness) connsOf(n *Node) *pubsubConns {
 	if d.wires == nil {
-		d.wires = make(map[*node]*pubsubConns)
+		d.wires = make(map[*Node]*pubsubConns)
 	}
 	if d.wires[n] == nil {
 		d.wires[n] = &pubsubConns{}
@@ -96,25 +96,25 @@ func harnessConfig() actor.Config {
 }
 
 func newHarness(t testing.TB, senders int) *coordinatorHarness {
-	c := newCoordinator(harnessConfig(), senders)
+	c := New(harnessConfig(), senders)
 	c.intake.laneBudget = 1 << 20 // one line of a conversation is one turn
 	return &coordinatorHarness{
 		t:        t,
 		c:        c,
 		callers:  map[string]*harnessCaller{},
 		names:    map[*actor.Request]string{},
-		inFlight: map[int]*batch{},
+		inFlight: map[int]*Batch{},
 	}
 }
 
 // The delay of a late renewal is reported for a minute, also when no other renewal follows.
 func TestTheLagOfALateRenewalIsForgottenWithoutAnotherOne(t *testing.T) {
 	d := newHarness(t, 1)
-	d.c.fx.RenewLag.Note(time.Second, 5*time.Second)
+	d.c.Fx.RenewLag.Note(time.Second, 5*time.Second)
 	told := func(at time.Duration) time.Duration {
 		var stats Stats
-		d.c.turn(at, &loopMessage{Value: statsRequest{&actor.Request{}, &stats}})
-		d.c.resetOutputs()
+		d.c.Turn(at, &LoopMessage{Value: StatsRequest{&actor.Request{}, &stats}})
+		d.c.ResetOutputs()
 		return stats.RenewalLag
 	}
 	require.Equal(t, 5*time.Second, told(2*time.Second))
@@ -165,18 +165,18 @@ func (d *coordinatorHarness) line(line string) string {
 		words := strings.Fields(stimulus)
 		switch words[0] {
 		case "timer":
-			due, ok := d.c.next()
+			due, ok := d.c.Next()
 			if !ok || due > at {
 				return fmt.Sprintf("nothing is due before %v (%v)", due, ok)
 			}
 		case "next":
-			due, ok := d.c.next()
+			due, ok := d.c.Next()
 			if !ok {
 				return "never"
 			}
 			return fmt.Sprint(max(due-d.now, 0))
 		case "doubt":
-			d.c.reconfirmAll(at)
+			d.c.ReconfirmAll(at)
 		default:
 			if oops := d.post(words); oops != "" {
 				return oops
@@ -186,7 +186,7 @@ func (d *coordinatorHarness) line(line string) string {
 	return d.turn()
 }
 
-func (d *coordinatorHarness) queueMessage(m *loopMessage) { d.messages = append(d.messages, m) }
+func (d *coordinatorHarness) queueMessage(m *LoopMessage) { d.messages = append(d.messages, m) }
 
 // post makes the messages of one stimulus.
 func (d *coordinatorHarness) post(words []string) (oops string) {
@@ -201,20 +201,20 @@ func (d *coordinatorHarness) post(words []string) (oops string) {
 		}
 	case "heard":
 		for _, name := range rest {
-			d.queueMessage(&loopMessage{Value: notified{channel: channelNamed(name)}})
+			d.queueMessage(&LoopMessage{Value: Notified{Channel: channelNamed(name)}})
 		}
 	case "subscribed":
 		for _, name := range rest {
-			d.queueMessage(&loopMessage{Value: channelSubscribed{channel: channelNamed(name), conn: d.connsOf(d.c.node).to}})
+			d.queueMessage(&LoopMessage{Value: ChannelSubscribed{Channel: channelNamed(name), Conn: d.connsOf(d.c.Node).to}})
 		}
 	case "ordered":
 		d.order = nil
-		d.queueMessage(&loopMessage{Value: d.connsOf(d.c.node).orderResult(nil, nil)})
+		d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).orderResult(nil, nil)})
 	case "disordered":
 		d.order = nil
-		d.queueMessage(&loopMessage{Value: d.connsOf(d.c.node).orderResult(nil, errors.New(strings.Join(rest, " ")))})
+		d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).orderResult(nil, errors.New(strings.Join(rest, " ")))})
 	case "deaf":
-		d.queueMessage(&loopMessage{Value: d.connsOf(d.c.node).breakAll(nil)})
+		d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).breakAll(nil)})
 	default:
 		return d.deliverBatch(words)
 	}
@@ -267,7 +267,7 @@ func (d *coordinatorHarness) ask(what, who string) {
 	case "close":
 		r.Op = AskClose
 	case "cancel":
-		d.queueMessage(&loopMessage{Value: cancelRequest{c.latest, errors.New("cancelled")}})
+		d.queueMessage(&LoopMessage{Value: CancelRequest{c.latest, errors.New("cancelled")}})
 		return
 	}
 	if special {
@@ -275,7 +275,7 @@ func (d *coordinatorHarness) ask(what, who string) {
 	}
 	c.latest = r
 	d.names[r] = who
-	d.queueMessage(&loopMessage{Value: r})
+	d.queueMessage(&LoopMessage{Value: r})
 }
 
 // deliverBatch delivers the replies to a batch.
@@ -288,23 +288,23 @@ func (d *coordinatorHarness) deliverBatch(words []string) (oops string) {
 		return fmt.Sprintf("batch %d is not out", number)
 	}
 	delete(d.inFlight, number)
-	d.queueMessage(&b.msg)
+	d.queueMessage(&b.Msg)
 	text := strings.Join(words[2:], " ")
 	switch words[1] {
 	case "lost":
-		b.failed, b.noReply = errors.New(text), true
+		b.Failed, b.NoReply = errors.New(text), true
 		return ""
 	case "says":
-		b.failed, b.noReply = errors.New(text), false
+		b.Failed, b.NoReply = errors.New(text), false
 		return ""
 	}
-	b.replies = b.replies[:0]
-	for i := range b.commands {
+	b.Replies = b.Replies[:0]
+	for i := range b.Commands {
 		word := words[min(1+i, len(words)-1)]
 		if word == "short" {
 			return ""
 		}
-		b.replies = append(b.replies, map[string]actor.Reply{
+		b.Replies = append(b.Replies, map[string]actor.Reply{
 			"done":    {Status: actor.OK, Listeners: -1},
 			"muted":   {Status: actor.OK, Unpublished: true},
 			"gone":    {Status: actor.NotFound},
@@ -331,15 +331,15 @@ func (d *coordinatorHarness) deliverBatch(words []string) (oops string) {
 
 // turn runs one turn of the loop and returns what it published.
 func (d *coordinatorHarness) turn() string {
-	var first *loopMessage
+	var first *LoopMessage
 	for _, m := range slices.Backward(d.messages) {
 		m.Next = first
 		first = m
 	}
 	d.messages = nil
-	d.c.turn(d.now, first)
+	d.c.Turn(d.now, first)
 	said := slices.Concat(d.ended(), d.sentText(), d.ordered(), d.results())
-	d.c.resetOutputs()
+	d.c.ResetOutputs()
 	if len(said) == 0 {
 		return "nothing"
 	}
@@ -356,7 +356,7 @@ func joinLines(said []string, what, name string) []string {
 }
 
 func (d *coordinatorHarness) ended() (said []string) {
-	for _, e := range d.c.fx.HoldEnds {
+	for _, e := range d.c.Fx.HoldEnds {
 		for who, c := range d.callers {
 			if c.hold == e.Hold || c.has(e.Hold) {
 				said = joinLines(said, strings.TrimPrefix(e.Err.Error(), "lock "), who)
@@ -367,7 +367,7 @@ func (d *coordinatorHarness) ended() (said []string) {
 }
 
 func (d *coordinatorHarness) sentText() (said []string) {
-	for _, b := range d.c.batches {
+	for _, b := range d.c.Batches {
 		d.batches++
 		d.inFlight[d.batches] = b
 		verb := map[actor.Verb]string{
@@ -377,33 +377,33 @@ func (d *coordinatorHarness) sentText() (said []string) {
 			actor.SendFairRelease: "release fair", actor.SendFairForce: "force fair",
 			actor.SendReadAcquire: "read", actor.SendReadRenew: "reread", actor.SendReadRelease: "unread", actor.SendReadForce: "force read", actor.SendWriteForce: "force write",
 			actor.SendWriteAcquire: "write", actor.SendWriteRenew: "rewrite", actor.SendWriteRelease: "unwrite",
-		}[b.verb]
-		if b.sendText {
+		}[b.Verb]
+		if b.SendText {
 			verb = "EVAL " + verb
 		}
-		keys := make([]string, len(b.commands))
-		for i := range b.commands {
-			keys[i] = b.commands[i].Key
-			if b.verb == actor.SendMultiAcquire {
-				keys[i] = shownParts(&b.commands[i])
+		keys := make([]string, len(b.Commands))
+		for i := range b.Commands {
+			keys[i] = b.Commands[i].Key
+			if b.Verb == actor.SendMultiAcquire {
+				keys[i] = shownParts(&b.Commands[i])
 			}
 		}
 		if len(keys) > 8 {
 			keys = append(keys[:1], fmt.Sprintf("… %s (%d)", keys[len(keys)-1], len(keys)))
 		}
-		require.Equal(d.t, d.now, b.sent)
+		require.Equal(d.t, d.now, b.Sent)
 		said = append(said, fmt.Sprintf("%d: %s %s", d.batches, verb, strings.Join(keys, " ")))
 	}
 	return said
 }
 
 func (d *coordinatorHarness) ordered() (said []string) {
-	o := d.c.subscriptions.order
+	o := d.c.Subscriptions.Order
 	if o == nil {
 		return nil
 	}
 	require.Nil(d.t, d.order, "two orders at once")
-	d.order, d.c.subscriptions.order = o, nil
+	d.order, d.c.Subscriptions.Order = o, nil
 	short := func(names []string) string {
 		slices.Sort(names)
 		for i := range names {
@@ -411,9 +411,9 @@ func (d *coordinatorHarness) ordered() (said []string) {
 		}
 		return strings.Join(names, " ")
 	}
-	d.connsOf(d.c.node).execute(o)
-	e := d.c.subscriptions
-	if o.closeConns || o.switchConn {
+	d.connsOf(d.c.Node).execute(o)
+	e := d.c.Subscriptions
+	if o.CloseConns || o.SwitchConn {
 		var left []string
 		for ch := e.leftBehind.sentinel.next; ch != &e.leftBehind.sentinel; ch = ch.next {
 			left = append(left, ch.name)
@@ -421,8 +421,8 @@ func (d *coordinatorHarness) ordered() (said []string) {
 		said = append(said, "leave "+short(left))
 	}
 	var joined []string
-	for _, name := range o.channels {
-		if e.channels[name].state == stateSubscribing {
+	for _, name := range o.Channels {
+		if e.Channels[name].state == stateSubscribing {
 			joined = append(joined, name)
 		}
 	}
@@ -433,7 +433,7 @@ func (d *coordinatorHarness) ordered() (said []string) {
 }
 
 func (d *coordinatorHarness) results() (said []string) {
-	for _, r := range d.c.results.ready {
+	for _, r := range d.c.Results.Ready {
 		what := map[actor.Event]string{
 			actor.Acquire: "granted", actor.Unlock: "unlocked", actor.Force: "forced", AskState: "read", AskCount: "counted",
 			AskShutdown: "complete", AskClose: "closed",
@@ -452,15 +452,15 @@ func (d *coordinatorHarness) results() (said []string) {
 // requireIdle requires that the coordinator is empty.
 func (d *coordinatorHarness) requireIdle() {
 	d.t.Helper()
-	require.Zero(d.t, d.c.locks.len())
-	require.Empty(d.t, d.c.lockSets)
-	require.Empty(d.t, d.c.subscriptions.channels)
+	require.Zero(d.t, d.c.Locks.Len())
+	require.Empty(d.t, d.c.LockSets)
+	require.Empty(d.t, d.c.Subscriptions.Channels)
 	require.Empty(d.t, d.inFlight)
-	require.Zero(d.t, d.c.timers())
-	require.Zero(d.t, d.c.fx.HeldLocks)
-	require.False(d.t, d.c.backlog())
+	require.Zero(d.t, d.c.Timers())
+	require.Zero(d.t, d.c.Fx.HeldLocks)
+	require.False(d.t, d.c.Backlog())
 	require.Zero(d.t, d.c.inFlight)
-	stats := d.c.stats()
+	stats := d.c.Stats()
 	require.Zero(d.t, stats.Held)
 	require.Zero(d.t, stats.Waiting)
 	require.Zero(d.t, stats.InFlight)
@@ -536,8 +536,8 @@ func TestShutdownCompletesWhenTheLastHoldIsReleased(t *testing.T) {
 	require.Equal(t, "a not held; 4: release a", d.line("7ms unlock a"))
 	require.Equal(t, "nothing", d.line("8ms 3 done"))
 	require.Equal(t, "a unlocked; shutdown complete", d.line("9ms 4 done"))
-	require.Zero(t, d.c.stats().Waiting)
-	require.EqualValues(t, 4, d.c.stats().Failed)
+	require.Zero(t, d.c.Stats().Waiting)
+	require.EqualValues(t, 4, d.c.Stats().Failed)
 }
 
 func TestSeveralShutdownsAreAllTold(t *testing.T) {
@@ -559,7 +559,7 @@ func TestCloseTellsEverybody(t *testing.T) {
 	d.line("2ms 1 done done taken taken")
 	d.line("3ms unlock b; lock a/2; force d; lock e; state s1")
 	d.line("4ms state s2")
-	before := d.c.stats().Waiting
+	before := d.c.Stats().Waiting
 	require.EqualValues(t, 4, before)
 	said := d.line("5ms close; state s3; lock f; unlock a; shutdown s4; cancel c")
 	require.Equal(t, "a engine closed", strings.Split(said, "; ")[0])
@@ -572,11 +572,11 @@ func TestCloseTellsEverybody(t *testing.T) {
 	}
 	require.NotContains(t, said, "acquire")
 	require.NotContains(t, said, "release")
-	require.Zero(t, d.c.stats().Waiting)
-	require.Zero(t, d.c.stats().Held)
-	require.Zero(t, d.c.stats().Timers)
+	require.Zero(t, d.c.Stats().Waiting)
+	require.Zero(t, d.c.Stats().Held)
+	require.Zero(t, d.c.Stats().Timers)
 	require.Equal(t, "g engine closed", d.line("6ms lock g"))
-	require.Zero(t, d.c.stats().Waiting)
+	require.Zero(t, d.c.Stats().Waiting)
 	// Batches that return find no lock.
 	for number := range d.inFlight {
 		require.Equal(t, "nothing", d.line(fmt.Sprintf("7ms %d lost EOF", number)))
@@ -634,7 +634,7 @@ func TestAnswerForALockThatHasFinished(t *testing.T) {
 		require.Equal(t, "2: renew a", d.line("10.005s timer"))
 		require.Equal(t, "a lost; 3: release a", d.line("29.695s timer"))
 		require.Equal(t, "nothing", d.line("30s 3 done"))
-		require.Zero(t, d.c.locks.len())
+		require.Zero(t, d.c.Locks.Len())
 		require.Equal(t, "nothing", d.line("31s 2 done"))
 		d.requireIdle()
 	})
@@ -659,7 +659,7 @@ func TestStatsAreReadBeforeAndAfterTheClose(t *testing.T) {
 	d.line("2ms 1 done taken")
 	look := func() (s Stats) {
 		r := &actor.Request{}
-		d.queueMessage(&loopMessage{Value: statsRequest{r, &s}})
+		d.queueMessage(&LoopMessage{Value: StatsRequest{r, &s}})
 		d.turn()
 		require.True(t, r.Completed())
 		require.NoError(t, r.Err)
@@ -680,7 +680,7 @@ func TestStatsAreOfTheEndOfTheirTurn(t *testing.T) {
 	d := newHarness(t, 8)
 	var s Stats
 	d.line("1ms lock a")
-	d.queueMessage(&loopMessage{Value: statsRequest{&actor.Request{}, &s}})
+	d.queueMessage(&LoopMessage{Value: StatsRequest{&actor.Request{}, &s}})
 	d.line("2ms lock b")
 	require.EqualValues(t, 2, s.InFlight, "of a, and of b that came after the question")
 	require.EqualValues(t, 2, s.Waiting)
@@ -708,7 +708,7 @@ func TestAHoldCountsForLocksOfItsKindOnly(t *testing.T) {
 		of := d.callers[who].latest
 		for _, kind := range []actor.LockKind{actor.Plain, actor.Fenced, actor.Write, actor.Read, actor.Fair} {
 			asks := &actor.Request{Op: AskCount, Kind: kind, Name: "a", Key: "a", Owner: of.Hold.Owner}
-			d.queueMessage(&loopMessage{Value: asks})
+			d.queueMessage(&LoopMessage{Value: asks})
 			d.turn()
 			require.Equal(t, kind == of.Kind, asks.State.Count == 1, "%v, asked of kind %v", held, kind)
 		}
@@ -720,8 +720,8 @@ func TestStateIsWhatTheServerSaid(t *testing.T) {
 	require.Equal(t, "1: state a", d.line("1ms state a"))
 	want := actor.Reply{Status: actor.OK, TTL: time.Second, Holder: "x:1", Count: 3}
 	b := d.inFlight[1]
-	b.replies = append(b.replies, want)
-	d.queueMessage(&b.msg)
+	b.Replies = append(b.Replies, want)
+	d.queueMessage(&b.Msg)
 	require.Equal(t, "a read", d.line("2ms heard a"))
 	require.Equal(t, &want, d.callers["a"].latest.State)
 }
@@ -757,19 +757,19 @@ func TestManyTimersDueAtOnceAreFiredInSeveralTurns(t *testing.T) {
 		d.deliverBatch([]string{fmt.Sprint(number), "done"})
 	}
 	d.turn()
-	require.EqualValues(t, locks, d.c.stats().Held)
+	require.EqualValues(t, locks, d.c.Stats().Held)
 	d.due()
 	for turns := 1; ; turns++ {
-		renewals := d.c.queues[actor.SendRenew].len()
+		renewals := d.c.Queues[actor.SendRenew].Len()
 		for _, b := range d.inFlight {
-			renewals += len(b.commands)
+			renewals += len(b.Commands)
 		}
 		if renewals == locks {
 			require.Greater(t, turns, 1)
 			break
 		}
 		require.LessOrEqual(t, renewals, maxTimersPerTurn*turns)
-		due, ok := d.c.next()
+		due, ok := d.c.Next()
 		require.True(t, ok)
 		require.LessOrEqual(t, due, d.now)
 		d.turn()

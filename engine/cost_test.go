@@ -15,18 +15,18 @@ func TestALockAndItsUnlockAllocateNothingInTheCoordinator(t *testing.T) {
 	hold := &actor.Hold{}
 	lock := &actor.Request{Ready: make(chan struct{}, 1)}
 	unlock := &actor.Request{Ready: make(chan struct{}, 1)}
-	asked := &loopMessage{}
+	asked := &LoopMessage{}
 	turn := func(r *actor.Request) {
 		asked.Next, asked.Value = nil, r
 		d.now++
-		c.turn(d.now, asked)
-		b := c.batches[0]
-		c.resetOutputs()
-		b.replies = append(b.replies[:0], actor.Reply{Status: actor.OK, Listeners: -1})
-		b.msg.Next = nil
+		c.Turn(d.now, asked)
+		b := c.Batches[0]
+		c.ResetOutputs()
+		b.Replies = append(b.Replies[:0], actor.Reply{Status: actor.OK, Listeners: -1})
+		b.Msg.Next = nil
 		d.now++
-		c.turn(d.now, &b.msg)
-		c.resetOutputs()
+		c.Turn(d.now, &b.Msg)
+		c.ResetOutputs()
 		if r.Err != nil {
 			t.Fatal(r.Err)
 		}

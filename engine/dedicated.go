@@ -8,15 +8,15 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// errPoolExhausted reports that the program has used up the pool of a client that it shares with the engine.
-var errPoolExhausted = errors.New("lockwheel: no connection is free in the client's pool (BlockingPoolSize)")
+// ErrPoolExhausted reports that the program has used up the pool of a client that it shares with the engine.
+var ErrPoolExhausted = errors.New("lockwheel: no connection is free in the client's pool (BlockingPoolSize)")
 
 const (
 	// subscribePoolTimeout is how long a subscriber waits for a dedicated connection. After that, waiters poll.
 	subscribePoolTimeout = 500 * time.Millisecond
 	// lateConnLifetime is how long a connection that came too late is kept for the next request. It exceeds the pauses between
 	// attempts.
-	lateConnLifetime = 4 * maxSubscribeBackoff
+	lateConnLifetime = 4 * MaxSubscribeBackoff
 )
 
 // dedicated is a connection with one user.
@@ -41,7 +41,7 @@ func newLender(over <-chan struct{}, run func(func())) *lender { return &lender{
 
 func onGoroutine(f func()) { go f() }
 
-// lend returns a connection. It returns errPoolExhausted after patience, or when over is closed.
+// lend returns a connection. It returns ErrPoolExhausted after patience, or when over is closed.
 func (l *lender) lend(client rueidis.Client, timeout time.Duration) (dedicated, error) {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
@@ -56,9 +56,9 @@ func (l *lender) lend(client rueidis.Client, timeout time.Duration) (dedicated, 
 				return d, nil
 			}
 		case <-timer.C:
-			return dedicated{}, errPoolExhausted
+			return dedicated{}, ErrPoolExhausted
 		case <-l.done:
-			return dedicated{}, errPoolExhausted
+			return dedicated{}, ErrPoolExhausted
 		}
 	}
 }

@@ -25,7 +25,7 @@ func TestAConnectionThatComesTooLateGoesBackAtOnce(t *testing.T) {
 	pool := &exhaustedClient{free: make(chan struct{}), returned: make(chan struct{})}
 	l := newLender(nil, onGoroutine)
 	_, err := l.lend(pool, time.Millisecond)
-	require.ErrorIs(t, err, errPoolExhausted)
+	require.ErrorIs(t, err, ErrPoolExhausted)
 	l.abandon()
 	close(pool.free)
 	select {

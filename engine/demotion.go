@@ -41,8 +41,8 @@ func (d *demotion) shouldRedial(now, timeout time.Duration) bool {
 }
 
 // trackDemotion updates demotion from the result of a call.
-func (c *coordinator) trackDemotion(now time.Duration, b *batch) {
-	if !c.canRedial || b.noReply {
+func (c *Coordinator) trackDemotion(now time.Duration, b *Batch) {
+	if !c.CanRedial || b.NoReply {
 		return
 	}
 	switch wrote, refused := c.wrote(b); {
@@ -51,8 +51,8 @@ func (c *coordinator) trackDemotion(now time.Duration, b *batch) {
 	case refused:
 		c.demotion.onReadOnly(now)
 	}
-	if c.demotion.shouldRedial(now, c.fx.Config.CallTimeout) {
-		c.redial = true
+	if c.demotion.shouldRedial(now, c.Fx.Config.CallTimeout) {
+		c.Redial = true
 	}
 }
 
@@ -61,13 +61,13 @@ func (c *coordinator) trackDemotion(now time.Duration, b *batch) {
 //   - calls followed by WAIT, which use other connections
 //   - state queries, which only read
 //   - renewals, which may find nothing to write
-func (c *coordinator) wrote(b *batch) (wrote, refused bool) {
-	if b.failed != nil {
-		return false, isReplicaError(b.failed)
+func (c *Coordinator) wrote(b *Batch) (wrote, refused bool) {
+	if b.Failed != nil {
+		return false, isReplicaError(b.Failed)
 	}
-	tells := !c.waitsForReplicas(b.verb) && !isRenewal(b.verb) && !isStateVerb(b.verb)
-	for i := range b.replies {
-		switch reply := &b.replies[i]; reply.Status {
+	tells := !c.WaitsForReplicas(b.Verb) && !IsRenewal(b.Verb) && !isStateVerb(b.Verb)
+	for i := range b.Replies {
+		switch reply := &b.Replies[i]; reply.Status {
 		case actor.OK:
 			if tells {
 				return true, false
@@ -80,7 +80,7 @@ func (c *coordinator) wrote(b *batch) (wrote, refused bool) {
 }
 
 // isStateVerb reports whether a verb only reads.
-func isStateVerb(verb actor.Verb) bool { return slices.Contains(priorities[len(priorities)-1], verb) }
+func isStateVerb(verb actor.Verb) bool { return slices.Contains(Priorities[len(Priorities)-1], verb) }
 
 // isReplicaError reports whether a server rejected a command because it is not a master.
 func isReplicaError(refused error) bool {

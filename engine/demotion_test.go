@@ -15,11 +15,11 @@ import (
 func redialConversation(t *testing.T, redials bool, conversation string) {
 	t.Helper()
 	d := newHarness(t, 2)
-	d.c.canRedial = redials
+	d.c.CanRedial = redials
 	compare(t, conversation, func(line string) string {
 		said := d.line(line)
-		if d.c.redial {
-			d.c.redial = false
+		if d.c.Redial {
+			d.c.Redial = false
 			return "redial; " + said
 		}
 		return said
@@ -104,13 +104,13 @@ func TestWhatIsDoneMayLeaveOpenWhetherTheOthersAskAMaster(t *testing.T) {
 		actor.SendAcquire: true, actor.SendFairAcquire: true, actor.SendRenew: true, actor.SendReadRenew: true, actor.SendReadState: true,
 		actor.SendMultiAcquire: false, actor.SendRelease: false, actor.SendForce: false,
 	} {
-		c := newCoordinator(harnessConfig(), sendersPerNode)
-		c.canRedial, c.fx.Config.Replicas = true, 1
-		c.trackDemotion(time.Second, &batch{verb: actor.SendRelease, replies: refused})
-		c.trackDemotion(2*time.Second, &batch{verb: verb, replies: done})
-		require.False(t, c.redial)
-		c.trackDemotion(5*time.Second, &batch{verb: verb, replies: done})
-		require.Equal(t, open, c.redial, verb)
+		c := New(harnessConfig(), SendersPerNode)
+		c.CanRedial, c.Fx.Config.Replicas = true, 1
+		c.trackDemotion(time.Second, &Batch{Verb: actor.SendRelease, Replies: refused})
+		c.trackDemotion(2*time.Second, &Batch{Verb: verb, Replies: done})
+		require.False(t, c.Redial)
+		c.trackDemotion(5*time.Second, &Batch{Verb: verb, Replies: done})
+		require.Equal(t, open, c.Redial, verb)
 	}
 }
 

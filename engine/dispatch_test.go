@@ -33,7 +33,7 @@ func TestRenewalsAndReleasesGoBeforeAcquires(t *testing.T) {
 func TestAFloodOfReleasesLeavesAcquiresAShare(t *testing.T) {
 	for _, verb := range []string{"unlock", "force"} {
 		d := newHarness(t, 1)
-		names := make([]string, 20*batchKeys)
+		names := make([]string, 20*BatchKeys)
 		for i := range names {
 			names[i] = fmt.Sprintf("k%05d", i)
 		}
@@ -44,7 +44,7 @@ func TestAFloodOfReleasesLeavesAcquiresAShare(t *testing.T) {
 		for d.turn(); len(d.inFlight) > 0; d.turn() {
 			d.deliverBatch([]string{fmt.Sprint(d.batches), "done"})
 		}
-		require.EqualValues(t, len(names), d.c.stats().Held)
+		require.EqualValues(t, len(names), d.c.Stats().Held)
 		first := d.batches
 		for _, name := range names {
 			d.ask(verb, name)
@@ -71,11 +71,11 @@ func TestRenewalsLeaveHalfOfTheCouriersToOthers(t *testing.T) {
 		}
 		d.turn()
 	}
-	require.EqualValues(t, 1000, d.c.stats().Held)
+	require.EqualValues(t, 1000, d.c.Stats().Held)
 	d.now, d.batches = 10*time.Second, 0
 	d.ask("lock", "a")
 	d.ask("unlock", "k000")
-	d.c.reconfirmAll(d.now)
+	d.c.ReconfirmAll(d.now)
 	require.Equal(t, "k000 not held; 1: renew k001 … k128 (128); 2: renew k129 … k256 (128); 3: release k000; "+
 		"4: acquire a", d.turn())
 	// No other command waits any more.
@@ -100,11 +100,11 @@ func TestBatchTakesAtMostAMebibyte(t *testing.T) {
 	total := 0
 	for _, b := range d.inFlight {
 		size := 0
-		for i := range b.commands {
-			size += len(b.commands[i].Key)
+		for i := range b.Commands {
+			size += len(b.Commands[i].Key)
 		}
 		require.LessOrEqual(t, size, 1<<20)
-		total += len(b.commands)
+		total += len(b.Commands)
 	}
 	require.Equal(t, 40, total)
 	require.Len(t, d.inFlight, 3)
@@ -178,7 +178,7 @@ func TestNOSCRIPTIsSentAgainAtOnceWithItsText(t *testing.T) {
 	require.Equal(t, "2: EVAL acquire a b", d.line("5s 1 says NOSCRIPT No matching script"))
 	require.Equal(t, "a b granted", d.line("5.001s 2 done"))
 	require.Equal(t, 5*time.Second+29690*time.Millisecond, d.callers["a"].hold.Until())
-	require.EqualValues(t, 1, d.c.stats().Retries)
+	require.EqualValues(t, 1, d.c.Stats().Retries)
 	require.Equal(t, "a b not held; 3: release a b", d.line("5.002s unlock a b"))
 	require.Equal(t, "4: EVAL release a b", d.line("5.003s 3 says NOSCRIPT No matching script"))
 	// Parts of it are sent in the usual way.
@@ -228,7 +228,7 @@ func TestCommandsThatNobodyNeedsAnyMoreDoNotLeave(t *testing.T) {
 		require.Equal(t, "3: release a b c", d.line("13ms timer"))
 		d.line("14ms 3 gone")
 		for range 10 {
-			due, ok := d.c.next()
+			due, ok := d.c.Next()
 			if !ok {
 				break
 			}
@@ -272,16 +272,16 @@ func TestRoundTripIsTheUsualOneOfLate(t *testing.T) {
 		d.line(fmt.Sprintf("%v %d %s", now, d.batches, answer))
 	}
 	trip(8*time.Millisecond, "taken")
-	require.Equal(t, 8*time.Millisecond, d.c.fx.RoundTrip)
+	require.Equal(t, 8*time.Millisecond, d.c.Fx.RoundTrip)
 	trip(16*time.Millisecond, "taken")
-	require.Equal(t, 9*time.Millisecond, d.c.fx.RoundTrip)
+	require.Equal(t, 9*time.Millisecond, d.c.Fx.RoundTrip)
 	for range 50 {
 		trip(2*time.Millisecond, "taken")
 	}
-	require.InDelta(t, 2*time.Millisecond, d.c.fx.RoundTrip, float64(100*time.Microsecond))
-	usual := d.c.fx.RoundTrip
+	require.InDelta(t, 2*time.Millisecond, d.c.Fx.RoundTrip, float64(100*time.Microsecond))
+	usual := d.c.Fx.RoundTrip
 	trip(time.Second, "lost EOF")
-	require.Equal(t, usual, d.c.fx.RoundTrip)
+	require.Equal(t, usual, d.c.Fx.RoundTrip)
 }
 
 func TestInFlightAndBatchesAreCounted(t *testing.T) {
@@ -289,11 +289,11 @@ func TestInFlightAndBatchesAreCounted(t *testing.T) {
 	d.line("1ms lock a b c")
 	d.line("2ms lock d")
 	d.line("3ms lock e")
-	stats := d.c.stats()
+	stats := d.c.Stats()
 	require.EqualValues(t, 4, stats.InFlight)
 	require.EqualValues(t, 5, stats.Waiting)
 	d.line("4ms 1 done busy busy; 2 done")
-	stats = d.c.stats()
+	stats = d.c.Stats()
 	require.EqualValues(t, 1, stats.InFlight)
 	require.EqualValues(t, 3, stats.Batches)
 	require.EqualValues(t, 5, stats.Commands)
@@ -303,7 +303,7 @@ func TestInFlightAndBatchesAreCounted(t *testing.T) {
 	// A batch that is sent again in parts counts once more.
 	d.line("5ms 3 done; lock f g")
 	d.line("6ms 4 says NOPERM x")
-	require.EqualValues(t, 3, d.c.stats().Retries)
+	require.EqualValues(t, 3, d.c.Stats().Retries)
 }
 
 // A stale command may be removed when all of its kind have been examined, while a more urgent command is behind it.
@@ -331,23 +331,23 @@ func TestBatchCountsWhatItReallySends(t *testing.T) {
 		of   actor.Command
 		want int // how many of them are sent together
 	}{
-		{"readers with a hold", actor.SendReadRenew, reader(1, 10), batchKeys},
+		{"readers with a hold", actor.SendReadRenew, reader(1, 10), BatchKeys},
 		{"readers with many", actor.SendReadRenew, reader(50, 10), 2},
 		{"readers with very many, each alone", actor.SendReadRenew, reader(10_000, 10), 1},
 		{"holds of a reader with a long name", actor.SendReadRenew, reader(9, 30_000), 3},
-		{"a reader beside a writer", actor.SendReadAcquire, actor.Command{Key: "a", Reader: &actor.ReaderArgs{Writer: 1}}, batchKeys},
+		{"a reader beside a writer", actor.SendReadAcquire, actor.Command{Key: "a", Reader: &actor.ReaderArgs{Writer: 1}}, BatchKeys},
 		{"several locks", actor.SendMultiAcquire, actor.Command{Key: "a", Parts: make([]actor.PartKey, 60)}, 2},
 		{"several locks with long names", actor.SendMultiAcquire, actor.Command{Key: "a", Parts: []actor.PartKey{{Key: "a"}, {Key: name(60_000)}}}, 17},
 		{"fair locks with long names", actor.SendFairAcquire, actor.Command{Key: name(60_000)}, 4},
 		{"ghosts", actor.SendAcquire, actor.Command{Key: "a", Orphans: make([]uint64, 1600)}, 10},
 	} {
 		d := newHarness(t, 8)
-		for range 2 * batchKeys {
+		for range 2 * BatchKeys {
 			command := c.of
 			command.Verb, command.Request = c.verb, &actor.Request{}
-			d.c.queues[c.verb].push(&command)
+			d.c.Queues[c.verb].push(&command)
 		}
-		b := d.c.fillBatch(d.c.node, c.verb)
-		require.Len(t, b.commands, c.want, c.what)
+		b := d.c.fillBatch(d.c.Node, c.verb)
+		require.Len(t, b.Commands, c.want, c.what)
 	}
 }

@@ -18,9 +18,9 @@ func newShutdownHarness(t *testing.T, locks int) (d *coordinatorHarness, drained
 		d.ask("lock", fmt.Sprintf("k%04d/2", i))
 	}
 	d.turn()
-	require.EqualValues(t, locks, d.c.stats().Waiting)
+	require.EqualValues(t, locks, d.c.Stats().Waiting)
 	drained = new(int)
-	d.c.fx.OnStep = func(s actor.StepTrace) {
+	d.c.Fx.OnStep = func(s actor.StepTrace) {
 		if s.Event == actor.Drain {
 			*drained++
 		}
@@ -37,22 +37,22 @@ func TestAShutdownTakesSomeLocksATurn(t *testing.T) {
 	d, drained := newShutdownHarness(t, locks)
 	for turns := 1; ; turns++ {
 		require.Equal(t, min(turns*maxLocksPerTurn, locks), *drained)
-		require.EqualValues(t, locks-*drained, d.c.stats().Waiting)
+		require.EqualValues(t, locks-*drained, d.c.Stats().Waiting)
 		if *drained == locks {
 			break
 		}
-		at, ok := d.c.next()
+		at, ok := d.c.Next()
 		require.True(t, ok && at <= d.now, "it sleeps")
 		d.turn()
 	}
 	require.False(t, d.callers["shutdown"].latest.Completed())
-	require.False(t, d.c.drainRound.on())
+	require.False(t, d.c.DrainRound.On())
 }
 
 // New requests are rejected from the first of these turns on.
 func TestNobodyIsLetInWhileAShutdownRefusesThoseWhoWait(t *testing.T) {
 	d, _ := newShutdownHarness(t, 2*maxLocksPerTurn)
-	require.True(t, d.c.drainRound.on())
+	require.True(t, d.c.DrainRound.On())
 	d.ask("lock", "new")
 	d.turn()
 	require.Equal(t, actor.ErrClosed, d.callers["new"].latest.Err)
@@ -65,18 +65,18 @@ func TestALockThatIsToldSomethingWhileItIsToDrainRefusesFirst(t *testing.T) {
 		"an unlock":            func(d *coordinatorHarness, l *actor.Lock) { d.ask("unlock", l.Key()) },
 		"a caller that leaves": func(d *coordinatorHarness, l *actor.Lock) { d.ask("cancel", l.Key()+"/2") },
 		"a timer of who waits": func(d *coordinatorHarness, l *actor.Lock) {
-			d.c.fx.SetDeadline(d.callers[l.Key()+"/2"].latest, d.now+2*tick)
-			d.now += 4 * tick
+			d.c.Fx.SetDeadline(d.callers[l.Key()+"/2"].latest, d.now+2*Tick)
+			d.now += 4 * Tick
 		},
 		"its own timer": func(d *coordinatorHarness, l *actor.Lock) { d.c.onTimer(d.now, l) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, _ := newShutdownHarness(t, 8*maxLocksPerTurn)
-			l := d.c.drainRound.left[len(d.c.drainRound.left)-1]
+			l := d.c.DrainRound.Left[len(d.c.DrainRound.Left)-1]
 			waits := d.callers[l.Key()+"/2"].latest
 			tell(d, l)
 			d.turn()
-			require.True(t, d.c.drainRound.on())
+			require.True(t, d.c.DrainRound.On())
 			require.True(t, waits.Completed())
 			require.Equal(t, actor.ErrClosed, waits.Err)
 		})
@@ -87,7 +87,7 @@ func TestALockThatIsToldSomethingWhileItIsToDrainRefusesFirst(t *testing.T) {
 // seed 12036).
 func TestAnUnlockOfALostHoldHasItsVerdictWhileItsLockIsToDrain(t *testing.T) {
 	d := newHarness(t, 8)
-	d.c.shares(1)
+	d.c.Shares(1)
 	turns := func() {
 		for range 4 {
 			d.turn()
@@ -99,7 +99,7 @@ func TestAnUnlockOfALostHoldHasItsVerdictWhileItsLockIsToDrain(t *testing.T) {
 		turns()
 		d.deliverBatch([]string{fmt.Sprint(d.batches), "done"})
 		turns()
-		require.EqualValues(t, i+1, d.c.stats().Acquired)
+		require.EqualValues(t, i+1, d.c.Stats().Acquired)
 		d.ask("lock", key+"/2")
 		turns()
 		d.c.step(d.now, d.callers[key].hold.Lock(), &actor.Message{Event: actor.Displaced})
@@ -123,7 +123,7 @@ func TestAnUnlockOfALostHoldHasItsVerdictWhileItsLockIsToDrain(t *testing.T) {
 func TestAShutdownThatIsCutShortBeforeAllWereRefusedIsNotComplete(t *testing.T) {
 	for _, ends := range []string{"cancel", "close"} {
 		d := newHarness(t, 8)
-		d.c.shares(1)
+		d.c.Shares(1)
 		for _, key := range []string{"a", "b", "c"} {
 			d.ask("lock", key)
 			d.turn()
@@ -137,11 +137,11 @@ func TestAShutdownThatIsCutShortBeforeAllWereRefusedIsNotComplete(t *testing.T) 
 				d.turn()
 			}
 		}
-		require.EqualValues(t, 3, d.c.stats().Waiting)
-		require.Zero(t, d.c.fx.HeldLocks)
+		require.EqualValues(t, 3, d.c.Stats().Waiting)
+		require.Zero(t, d.c.Fx.HeldLocks)
 		d.ask("shutdown", "shutdown")
 		d.turn()
-		require.EqualValues(t, 2, d.c.stats().Waiting)
+		require.EqualValues(t, 2, d.c.Stats().Waiting)
 		shutdown := d.callers["shutdown"].latest
 		require.False(t, shutdown.Completed())
 		d.ask(ends, "shutdown")
@@ -166,12 +166,12 @@ func TestACloseEndsAShutdownThatIsUnderWay(t *testing.T) {
 	d, _ := newShutdownHarness(t, 2*maxLocksPerTurn)
 	shutdown := d.callers["shutdown"].latest
 	d.ask("close", "close")
-	d.c.turn(d.now, d.messages[0])
+	d.c.Turn(d.now, d.messages[0])
 	d.closeAndCount()
 	require.True(t, shutdown.Completed())
 	require.ErrorIs(t, shutdown.Err, actor.ErrClosed)
-	require.Zero(t, d.c.stats().Waiting)
-	require.Zero(t, d.c.stats().Held)
-	require.False(t, d.c.drainRound.on())
-	require.Zero(t, d.c.stats().Timers)
+	require.Zero(t, d.c.Stats().Waiting)
+	require.Zero(t, d.c.Stats().Held)
+	require.False(t, d.c.DrainRound.On())
+	require.Zero(t, d.c.Stats().Timers)
 }

@@ -25,12 +25,12 @@ type Engine struct {
 	log   *slog.Logger
 
 	// Owned by the loop.
-	coordinator *coordinator
+	coordinator *Coordinator
 	wallOffset  time.Duration // wallOffset clock minus monotonic clock, at the last turn
 	wallMillis  int64         // wall clock at the last turn, in ms since 1970
 	server      *Server
-	workers     []*nodeWorkers       // indexed by nodeClient.number; nil once dismissed
-	refreshes   chan *refreshRequest // nil outside a cluster
+	workers     []*nodeWorkers       // indexed by nodeClient.Number; nil once dismissed
+	refreshes   chan *RefreshRequest // nil outside a cluster
 	timer       *time.Timer
 	timerAt     time.Duration // when the alarm fires, on the engine's clock; 0: not set
 	unreachable bool
@@ -41,19 +41,19 @@ type Engine struct {
 	goroutines sync.WaitGroup
 }
 
-// suspendThreshold is how far the wall clock may run ahead of the monotonic one before the engine assumes that the machine was
+// SuspendThreshold is how far the wall clock may run ahead of the monotonic one before the engine assumes that the machine was
 // suspended. A slewed clock stays far below it.
-const suspendThreshold = 500 * time.Millisecond
+const SuspendThreshold = 500 * time.Millisecond
 
 // newEngine returns an engine without a server.
 func newEngine(config actor.Config) *Engine {
 	e := &Engine{
 		epoch:       time.Now(),
 		box:         mpsc.NewMailbox[any](),
-		coordinator: newCoordinator(config, sendersPerNode),
+		coordinator: New(config, SendersPerNode),
 		stopped:     make(chan struct{}),
 	}
-	e.timer = time.AfterFunc(time.Hour, func() { e.box.Post(&loopMessage{Value: timerFired{}}) })
+	e.timer = time.AfterFunc(time.Hour, func() { e.box.Post(&LoopMessage{Value: TimerFired{}}) })
 	e.timer.Stop()
 	return e
 }
@@ -64,13 +64,13 @@ func Start(server *Server, config actor.Config, hooks Hooks, log *slog.Logger) *
 	e := newEngine(config)
 	e.server, e.hooks, e.log = server, hooks, log
 	if server.Cluster() {
-		e.coordinator.initCluster(server.topology)
-		e.refreshes = make(chan *refreshRequest, 1)
+		e.coordinator.InitCluster(server.topology)
+		e.refreshes = make(chan *RefreshRequest, 1)
 		e.goroutines.Go(func() { refreshLoop(server, config.CallTimeout, e.refreshes, e.box) })
 	} else {
-		e.coordinator.address = masterOf(server.client)
-		e.coordinator.canRedial = server.canRedial(e.coordinator.address)
-		e.startWorkers(e.coordinator.node)
+		e.coordinator.Address = masterOf(server.client)
+		e.coordinator.CanRedial = server.canRedial(e.coordinator.Address)
+		e.startWorkers(e.coordinator.Node)
 	}
 	go e.run()
 	return e
@@ -78,31 +78,31 @@ func Start(server *Server, config actor.Config, hooks Hooks, log *slog.Logger) *
 
 // nodeWorkers holds the channels to the workers of one node: senders, replica senders and a subscriber. Owned by the loop.
 type nodeWorkers struct {
-	batches        chan *batch
-	replicaBatches chan *batch // batches that WAIT follows
-	orders         chan *order
+	batches        chan *Batch
+	replicaBatches chan *Batch // batches that WAIT follows
+	orders         chan *Order
 }
 
 // queueFor returns the channel on which a batch is sent to its workers.
-func (p *nodeWorkers) queueFor(c *coordinator, b *batch) chan<- *batch {
-	if c.waitsForReplicas(b.verb) {
+func (p *nodeWorkers) queueFor(c *Coordinator, b *Batch) chan<- *Batch {
+	if c.WaitsForReplicas(b.Verb) {
 		return p.replicaBatches
 	}
 	return p.batches
 }
 
 // startWorkers starts the workers of a new node.
-func (e *Engine) startWorkers(n *node) {
-	p := &nodeWorkers{batches: make(chan *batch, sendersPerNode), replicaBatches: make(chan *batch, replicaSendersPerNode), orders: make(chan *order, 1)}
+func (e *Engine) startWorkers(n *Node) {
+	p := &nodeWorkers{batches: make(chan *Batch, SendersPerNode), replicaBatches: make(chan *Batch, ReplicaSendersPerNode), orders: make(chan *Order, 1)}
 	e.workers = append(e.workers, p)
-	config, address := &e.coordinator.fx.Config, n.address
+	config, address := &e.coordinator.Fx.Config, n.Address
 	id := config.ID
-	for range sendersPerNode {
+	for range SendersPerNode {
 		e.goroutines.Go(func() { runSender(e.server.nodeConn(address), e.server.encoder(id), p.batches, e.box) })
 	}
 	if config.Replicas != 0 {
 		replicas := replication{min: config.Replicas, patience: config.ReplicaTimeout}
-		for range replicaSendersPerNode {
+		for range ReplicaSendersPerNode {
 			s := &replicaSender{nodeConn: e.server.nodeConn(address), encoder: e.server.encoder(id), replicas: replicas, lender: e.lender(), poolTimeout: config.CallTimeout}
 			e.goroutines.Go(func() { s.run(p.replicaBatches, e.box) })
 		}
@@ -140,7 +140,7 @@ func (e *Engine) Time(moment time.Duration) time.Time { return e.epoch.Add(momen
 // Post hands a call to the loop, which sends on Ready when the result is available. Once the engine is closed, Post
 // returns false and does not touch the call. It never blocks.
 func (e *Engine) Post(c *Call) bool {
-	c.msg = loopMessage{Value: &c.Request}
+	c.msg = LoopMessage{Value: &c.Request}
 	return e.box.Post(&c.msg)
 }
 
@@ -149,7 +149,7 @@ func (e *Engine) Post(c *Call) bool {
 func (e *Engine) PostAll(calls []Call) bool {
 	for i := range calls {
 		c := &calls[i]
-		c.msg = loopMessage{Value: &c.Request}
+		c.msg = LoopMessage{Value: &c.Request}
 		if i > 0 {
 			c.msg.Next = &calls[i-1].msg
 		}
@@ -160,19 +160,19 @@ func (e *Engine) PostAll(calls []Call) bool {
 // Cancel gives up a posted call. The result still comes, and a grant is released. The call must not be reused. Cancel
 // never blocks.
 func (e *Engine) Cancel(c *Call, cause error) {
-	e.box.Post(&loopMessage{Value: cancelRequest{&c.Request, cause}})
+	e.box.Post(&LoopMessage{Value: CancelRequest{&c.Request, cause}})
 }
 
 // CancelAll is Cancel for several requests, which the loop owns from then on. The loop receives them in one turn.
 func (e *Engine) CancelAll(requests []*actor.Request, cause error) {
-	e.box.Post(&loopMessage{Value: cancelAllRequest{requests, cause}})
+	e.box.Post(&LoopMessage{Value: CancelAllRequest{requests, cause}})
 }
 
 // Stats returns a snapshot. After the engine is closed it returns the final one. It blocks for one turn of the loop.
 func (e *Engine) Stats() Stats {
 	s := &Stats{}
 	r := &actor.Request{Ready: make(chan struct{}, 1)}
-	if !e.box.Post(&loopMessage{Value: statsRequest{r, s}}) {
+	if !e.box.Post(&LoopMessage{Value: StatsRequest{r, s}}) {
 		<-e.stopped
 		return e.lastStats
 	}
@@ -189,16 +189,16 @@ func (e *Engine) Wait() { e.goroutines.Wait() }
 // run executes turns until the coordinator is closed.
 func (e *Engine) run() {
 	defer close(e.stopped)
-	for !e.coordinator.closed {
+	for !e.coordinator.Closed {
 		e.yieldForBatching()
 		messages := e.box.TakeAll()
 		now := e.readClock()
 		if now >= e.timerAt {
 			e.timerAt = 0
 		}
-		e.coordinator.turn(now, messages)
+		e.coordinator.Turn(now, messages)
 		e.flush(now)
-		e.coordinator.resetOutputs()
+		e.coordinator.ResetOutputs()
 		e.noteTurnTime(now)
 		e.sleep(now)
 	}
@@ -209,7 +209,7 @@ func (e *Engine) run() {
 // time of the turn.
 func (e *Engine) noteTurnTime(began time.Duration) {
 	took := e.Now() - began
-	e.coordinator.turnTimes.note(took)
+	e.coordinator.TurnTimes.Note(took)
 	if took > slowTurn && e.hooks.SlowTurn != nil {
 		e.hooks.SlowTurn(took)
 	}
@@ -224,8 +224,8 @@ func (e *Engine) readClock() time.Duration {
 	at := time.Now()
 	now := at.Sub(e.epoch)
 	wall := at.Round(0).Sub(e.epoch.Round(0)) - now
-	if wall-e.wallOffset > suspendThreshold {
-		e.coordinator.reconfirmAll(now)
+	if wall-e.wallOffset > SuspendThreshold {
+		e.coordinator.ReconfirmAll(now)
 	}
 	e.wallOffset, e.wallMillis = wall, at.UnixMilli()
 	return now
@@ -235,26 +235,26 @@ func (e *Engine) readClock() time.Duration {
 // it is sent. Batches come next, so that the server works while callers wake up.
 func (e *Engine) flush(now time.Duration) {
 	c := e.coordinator
-	for i := range c.fx.HoldEnds {
-		e.hooks.HoldEnded(&c.fx.HoldEnds[i])
+	for i := range c.Fx.HoldEnds {
+		e.hooks.HoldEnded(&c.Fx.HoldEnds[i])
 	}
-	e.logLost(c.fx.HoldEnds)
+	e.logLost(c.Fx.HoldEnds)
 	e.redial(c)
 	e.updateWorkers(c)
-	for _, b := range c.batches {
-		for call := b; call != nil; call = call.next {
-			call.sentWallMillis = e.wallMillis
+	for _, b := range c.Batches {
+		for call := b; call != nil; call = call.Next {
+			call.SentWallMillis = e.wallMillis
 		}
-		e.workers[b.node.number].queueFor(c, b) <- b // never blocks: at most as many are in flight as there are senders
+		e.workers[b.Node.Number].queueFor(c, b) <- b // never blocks: at most as many are in flight as there are senders
 	}
-	for _, n := range c.nodes {
-		if n.subscriptions.order != nil {
-			e.workers[n.number].orders <- n.subscriptions.order // never blocks: at most one is in flight
-			n.subscriptions.order = nil
+	for _, n := range c.Nodes {
+		if n.Subscriptions.Order != nil {
+			e.workers[n.Number].orders <- n.Subscriptions.Order // never blocks: at most one is in flight
+			n.Subscriptions.Order = nil
 		}
 	}
-	c.prefetchCallers()
-	for _, r := range c.results.ready {
+	c.PrefetchCallers()
+	for _, r := range c.Results.Ready {
 		if e.hooks.Result != nil {
 			e.hooks.Result(r, now-r.ReceivedAt())
 		}
@@ -277,11 +277,11 @@ func wakeCaller(r *actor.Request) {
 }
 
 // redial closes the connections to a server that is no longer a master, if its address may lead to the new master.
-func (e *Engine) redial(c *coordinator) {
-	if !c.redial {
+func (e *Engine) redial(c *Coordinator) {
+	if !c.Redial {
 		return
 	}
-	c.redial = false
+	c.Redial = false
 	e.server.redial()
 	if e.log != nil {
 		e.log.Warn("lockwheel: the server is a replica; connecting to its address again")
@@ -289,19 +289,19 @@ func (e *Engine) redial(c *coordinator) {
 }
 
 // updateWorkers starts and stops workers as the masters change, and sends a pending refresh request for the topology.
-func (e *Engine) updateWorkers(c *coordinator) {
-	for _, n := range c.added {
+func (e *Engine) updateWorkers(c *Coordinator) {
+	for _, n := range c.Added {
 		e.startWorkers(n)
 	}
-	for _, n := range c.removed {
-		e.stopWorkers(n.number)
+	for _, n := range c.Removed {
+		e.stopWorkers(n.Number)
 	}
-	clear(c.added)
-	clear(c.removed)
-	c.added, c.removed = c.added[:0], c.removed[:0]
-	if k := c.cluster; k != nil && k.request != nil {
-		e.refreshes <- k.request // never blocks: at most one is in flight
-		k.request = nil
+	clear(c.Added)
+	clear(c.Removed)
+	c.Added, c.Removed = c.Added[:0], c.Removed[:0]
+	if k := c.Cluster; k != nil && k.Request != nil {
+		e.refreshes <- k.Request // never blocks: at most one is in flight
+		k.Request = nil
 	}
 }
 
@@ -326,7 +326,7 @@ func (e *Engine) logHealth() {
 	if e.log == nil {
 		return
 	}
-	silent := e.coordinator.firstUnreachable()
+	silent := e.coordinator.FirstUnreachable()
 	if (silent != nil) == e.unreachable {
 		return
 	}
@@ -335,9 +335,9 @@ func (e *Engine) logHealth() {
 		e.log.Info("lockwheel: redis answers again")
 		return
 	}
-	about := []any{"cause", silent.breaker.cause}
-	if silent.address != "" {
-		about = append(about, "node", silent.address)
+	about := []any{"cause", silent.Breaker.Cause}
+	if silent.Address != "" {
+		about = append(about, "node", silent.Address)
 	}
 	e.log.Warn("lockwheel: redis does not answer; trying again", about...)
 }
@@ -345,10 +345,10 @@ func (e *Engine) logHealth() {
 // sleep waits for messages, if nothing is due. The alarm is a message, too. An alarm that is set too early stays set.
 // Setting a timer can wake a thread, which costs a lone caller more than an empty turn.
 func (e *Engine) sleep(now time.Duration) {
-	if e.coordinator.closed {
+	if e.coordinator.Closed {
 		return
 	}
-	at, ok := e.coordinator.next()
+	at, ok := e.coordinator.Next()
 	if ok && at <= now {
 		return
 	}
@@ -365,14 +365,14 @@ func (e *Engine) sleep(now time.Duration) {
 func (e *Engine) shutdown() {
 	now := e.Now()
 	c := e.coordinator
-	c.turn(now, e.box.Close())
+	c.Turn(now, e.box.Close())
 	e.flush(now)
-	for c.resetOutputs(); c.closePending(); c.resetOutputs() {
+	for c.ResetOutputs(); c.ClosePending(); c.ResetOutputs() {
 		now = e.Now()
-		c.turn(now, nil)
+		c.Turn(now, nil)
 		e.flush(now)
 	}
-	e.lastStats = c.stats()
+	e.lastStats = c.Stats()
 	e.lastStats.InFlight, e.lastStats.Subscriptions, e.lastStats.Polling = 0, 0, 0 // commands in flight and subscriptions end with the connections
 	e.timer.Stop()
 	for number := range e.workers {

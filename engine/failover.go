@@ -15,16 +15,16 @@ import (
 var errStaleOwner = errors.New("asked of a master that was replaced")
 
 // onWrongNode reports whether a call is at a node that no longer owns its keys.
-func (c *coordinator) onWrongNode(b *batch) bool {
-	if c.cluster == nil {
-		return b.node != c.node
+func (c *Coordinator) onWrongNode(b *Batch) bool {
+	if c.Cluster == nil {
+		return b.Node != c.Node
 	}
-	owner := c.cluster.owner(b.slot)
-	return owner != b.node && (!b.asking || owner != b.redirectedBy)
+	owner := c.Cluster.owner(b.Slot)
+	return owner != b.Node && (!b.Asking || owner != b.RedirectedBy)
 }
 
 // owner returns the owner of a slot, including what was learned in this turn.
-func (k *cluster) owner(slot uint16) *node {
+func (k *cluster) owner(slot uint16) *Node {
 	for _, m := range slices.Backward(k.pendingMoves) {
 		if m.first <= int(slot) && int(slot) <= m.last {
 			return m.to
@@ -35,27 +35,27 @@ func (k *cluster) owner(slot uint16) *node {
 
 // dropStaleOwnerReply turns a reply into a missing one if the node no longer owned the keys when it arrived. A master that was
 // cut off and replaced confirms what its successor never learns.
-func (c *coordinator) dropStaleOwnerReply(b *batch) bool {
-	if b.failed != nil || !c.onWrongNode(b) {
+func (c *Coordinator) dropStaleOwnerReply(b *Batch) bool {
+	if b.Failed != nil || !c.onWrongNode(b) {
 		return false
 	}
-	b.failed, b.noReply, b.staleOwner = errStaleOwner, true, true
+	b.Failed, b.NoReply, b.staleOwner = errStaleOwner, true, true
 	return true
 }
 
 // abandonMisplaced gives up the calls at nodes that no longer own their keys. Their locks retry at the right node at once,
 // however long the old one is silent. The replies of these calls are ignored later.
-func (c *coordinator) abandonMisplaced(now time.Duration) {
+func (c *Coordinator) abandonMisplaced(now time.Duration) {
 	reply := actor.Reply{Status: actor.NoReply, Err: errStaleOwner}
-	for _, n := range c.nodes {
+	for _, n := range c.Nodes {
 		for _, first := range n.calls {
 			for b := first; b != nil; b = b.bundleNext {
-				if b.abandoned || !c.onWrongNode(b) {
+				if b.Abandoned || !c.onWrongNode(b) {
 					continue
 				}
-				b.abandoned = true
-				for i := range b.commands {
-					c.deliverReply(now, b, &b.commands[i], &reply)
+				b.Abandoned = true
+				for i := range b.Commands {
+					c.deliverReply(now, b, &b.Commands[i], &reply)
 				}
 			}
 		}
@@ -63,9 +63,9 @@ func (c *coordinator) abandonMisplaced(now time.Duration) {
 }
 
 // onAbandonedDone handles a call that was given up. It only shows whether its node replies.
-func (c *coordinator) onAbandonedDone(now time.Duration, b *batch) {
-	if b.noReply {
-		b.node.breaker.onFailure(now, b.failed)
+func (c *Coordinator) onAbandonedDone(now time.Duration, b *Batch) {
+	if b.NoReply {
+		b.Node.Breaker.onFailure(now, b.Failed)
 		c.invalidateTopology()
 		return
 	}
@@ -74,26 +74,26 @@ func (c *coordinator) onAbandonedDone(now time.Duration, b *batch) {
 
 // onMasterChanged handles a new master named by Sentinel. It creates a node for it, so that the old one gets no more commands.
 // A former master that returns is a new node as well: the old node of that address has outdated calls.
-func (c *coordinator) onMasterChanged(now time.Duration, address string) {
-	if address == c.address {
+func (c *Coordinator) onMasterChanged(now time.Duration, address string) {
+	if address == c.Address {
 		return
 	}
-	c.node.slots, c.hasEmptyNodes = 0, true
-	c.node = c.addNode(address)
+	c.Node.slots, c.hasEmptyNodes = 0, true
+	c.Node = c.addNode(address)
 	c.slots = 1
-	c.fx.ReconfirmSince = now // the new master may not know everything that was granted
+	c.Fx.ReconfirmSince = now // the new master may not know everything that was granted
 	c.abandonMisplaced(now)
 	c.requeueMoved(now)
-	c.reconfirmAll(now)
+	c.ReconfirmAll(now)
 }
 
 // addNode creates a node. Its workers are started after the turn.
-func (c *coordinator) addNode(address string) *node {
-	n := newNode(address, c.fx.Config.Lease)
-	n.number = c.nodesCreated
+func (c *Coordinator) addNode(address string) *Node {
+	n := NewNode(address, c.Fx.Config.Lease)
+	n.Number = c.nodesCreated
 	c.nodesCreated++
-	c.added = append(c.added, n)
-	c.nodes = append(c.nodes, n)
+	c.Added = append(c.Added, n)
+	c.Nodes = append(c.Nodes, n)
 	return n
 }
 
@@ -127,7 +127,7 @@ func (r *reconfirmation) addAll() { r.everyLock, r.startAt = true, 0 }
 
 // due returns when the next turn has something to check. ok is false if there is nothing.
 func (r *reconfirmation) due() (at time.Duration, ok bool) {
-	if r.on() {
+	if r.On() {
 		return 0, true
 	}
 	return r.startAt, r.everyLock || len(r.slots) > 0
@@ -135,23 +135,23 @@ func (r *reconfirmation) due() (at time.Duration, ok bool) {
 
 // reconfirmSome continues a pass, or starts one that is due. Grants in the meantime are safe: they need a new confirmation in
 // any case.
-func (c *coordinator) reconfirmSome(now time.Duration) {
+func (c *Coordinator) reconfirmSome(now time.Duration) {
 	r := &c.reconfirms
 	if at, ok := r.due(); !ok || now < at {
 		return
 	}
-	if !r.on() {
-		r.round = c.newRound()
+	if !r.On() {
+		r.round = c.NewRound()
 		r.pass, r.slots = r.slots, nil
 		r.passEveryLock, r.everyLock = r.everyLock, false
-		r.startAt = now + time.Duration(len(r.left))*reconfirmPerLock
+		r.startAt = now + time.Duration(len(r.Left))*reconfirmPerLock
 	}
 	for _, l := range r.take(c.intake.lockBudget) {
-		if l.Key() != "" && (r.passEveryLock || r.pass[slotOf(l.Key())]) { // it may have ended in the meantime
+		if l.Key() != "" && (r.passEveryLock || r.pass[Of(l.Key())]) { // it may have ended in the meantime
 			c.step(now, l, &actor.Message{Event: actor.Reconfirm})
 		}
 	}
-	if !r.on() {
+	if !r.On() {
 		r.pass = nil
 	}
 }

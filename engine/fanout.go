@@ -10,7 +10,7 @@ import (
 // or the locks of a key.
 type recipients struct {
 	kind         actor.Event
-	node         *node
+	node         *Node
 	channel      string
 	key          string // for the locks of a key; empty for a channel
 	waiting      bool   // only the locks of the key that have waiters
@@ -44,7 +44,7 @@ type fanout struct {
 
 // fanOut delivers an event to all locks of an audience. If there are very many, some are stepped in this turn, and the
 // rest in the turns that follow at once. A lock that is no recipient any more by then is skipped.
-func (c *coordinator) fanOut(now time.Duration, to recipients, all []*actor.Lock) {
+func (c *Coordinator) fanOut(now time.Duration, to recipients, all []*actor.Lock) {
 	if c.repeatFanout(to) {
 		return
 	}
@@ -57,7 +57,7 @@ func (c *coordinator) fanOut(now time.Duration, to recipients, all []*actor.Lock
 }
 
 // repeatFanout reports whether the same event is being delivered already, and schedules one more round then.
-func (c *coordinator) repeatFanout(to recipients) bool {
+func (c *Coordinator) repeatFanout(to recipients) bool {
 	for _, s := range c.fanouts {
 		if s.to.sameAs(to) {
 			s.repeat, s.unreplicated = true, to.unreplicated
@@ -74,13 +74,13 @@ func (to recipients) sameAs(other recipients) bool {
 }
 
 // continueFanouts continues the deliveries in progress.
-func (c *coordinator) continueFanouts(now time.Duration) {
+func (c *Coordinator) continueFanouts(now time.Duration) {
 	for left := c.intake.lockBudget; left > 0 && len(c.fanouts) > 0; {
 		s := c.fanouts[0]
 		some := s.take(left)
 		left -= max(len(some), 1)
 		c.deliver(now, s.to, some)
-		if s.on() {
+		if s.On() {
 			continue
 		}
 		if c.fanouts = c.fanouts[1:]; s.repeat {
@@ -90,7 +90,7 @@ func (c *coordinator) continueFanouts(now time.Duration) {
 	}
 }
 
-func (c *coordinator) deliver(now time.Duration, to recipients, some []*actor.Lock) {
+func (c *Coordinator) deliver(now time.Duration, to recipients, some []*actor.Lock) {
 	told := to.newMessage()
 	for _, l := range some {
 		if c.isRecipient(to, l) {
@@ -100,27 +100,27 @@ func (c *coordinator) deliver(now time.Duration, to recipients, some []*actor.Lo
 }
 
 // currentRecipients returns a copy of the present audience.
-func (c *coordinator) currentRecipients(to recipients) []*actor.Lock {
+func (c *Coordinator) currentRecipients(to recipients) []*actor.Lock {
 	if to.node != nil {
-		return to.node.subscriptions.listeners(to.channel)
+		return to.node.Subscriptions.listeners(to.channel)
 	}
-	return c.lockSets[to.key].all()
+	return c.LockSets[to.key].All()
 }
 
 // isRecipient reports whether a lock is still a recipient and the event still holds for it.
-func (c *coordinator) isRecipient(to recipients, l *actor.Lock) bool {
+func (c *Coordinator) isRecipient(to recipients, l *actor.Lock) bool {
 	if to.node == nil {
 		return l.Key() == to.key && (!to.waiting || l.Awaited())
 	}
-	ch := to.node.subscriptions.channels[to.channel]
+	ch := to.node.Subscriptions.Channels[to.channel]
 	if ch == nil || !ch.listeners.has(l) {
 		return false
 	}
 	switch to.kind {
 	case actor.Subscribed:
-		return to.node.subscriptions.isSubscribed(ch)
+		return to.node.Subscriptions.IsSubscribed(ch)
 	case actor.SubscribeFailed:
-		return !to.node.subscriptions.isSubscribed(ch)
+		return !to.node.Subscriptions.IsSubscribed(ch)
 	}
 	return true
 }

@@ -15,23 +15,23 @@ import (
 // count of the messages of one kind that they receive.
 func newReadersHarness(t testing.TB, readers int, kind actor.Event) (d *coordinatorHarness, told map[*actor.Lock]int) {
 	d = newHarness(t, 8)
-	d.c.senders = readers/batchKeys + 1
+	d.c.Senders = readers/BatchKeys + 1
 	for i := range readers {
 		d.ask("read", fmt.Sprint("k/", i))
 	}
 	d.turn()
 	told = make(map[*actor.Lock]int)
-	d.c.fx.OnStep = func(s actor.StepTrace) {
+	d.c.Fx.OnStep = func(s actor.StepTrace) {
 		if s.Event == kind {
 			told[s.Lock]++
 		}
 	}
 	for number, b := range d.inFlight {
 		delete(d.inFlight, number)
-		d.queueMessage(&b.msg)
-		b.replies = b.replies[:0]
-		for range b.commands {
-			b.replies = append(b.replies, actor.Reply{Status: actor.HeldByOther, TTL: 20 * time.Second, Writer: "x:1"})
+		d.queueMessage(&b.Msg)
+		b.Replies = b.Replies[:0]
+		for range b.Commands {
+			b.Replies = append(b.Replies, actor.Reply{Status: actor.HeldByOther, TTL: 20 * time.Second, Writer: "x:1"})
 		}
 	}
 	d.turn()
@@ -41,7 +41,7 @@ func newReadersHarness(t testing.TB, readers int, kind actor.Event) (d *coordina
 
 // channel returns the channel that they all listen to.
 func (d *coordinatorHarness) channel() *channel {
-	for _, ch := range d.c.subscriptions.channels {
+	for _, ch := range d.c.Subscriptions.Channels {
 		return ch
 	}
 	return nil
@@ -49,13 +49,13 @@ func (d *coordinatorHarness) channel() *channel {
 
 func (d *coordinatorHarness) confirms() {
 	d.order = nil
-	on := d.connsOf(d.c.node).to
-	d.queueMessage(&loopMessage{Value: channelSubscribed{channel: d.channel().name, conn: on}})
-	d.queueMessage(&loopMessage{Value: d.connsOf(d.c.node).orderResult(nil, nil)})
+	on := d.connsOf(d.c.Node).to
+	d.queueMessage(&LoopMessage{Value: ChannelSubscribed{Channel: d.channel().name, Conn: on}})
+	d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).orderResult(nil, nil)})
 }
 
 func (d *coordinatorHarness) publishes() {
-	d.queueMessage(&loopMessage{Value: notified{channel: d.channel().name}})
+	d.queueMessage(&LoopMessage{Value: Notified{Channel: d.channel().name}})
 }
 
 // slices runs turns as long as they are due at once, and returns their number. It requires that no turn exceeds its
@@ -66,7 +66,7 @@ func (d *coordinatorHarness) slices(told map[*actor.Lock]int) (turns int) {
 		d.turn()
 		turns++
 		require.LessOrEqual(d.t, sum(told)-before, maxLocksPerTurn)
-		if at, ok := d.c.next(); !ok || at > d.now || len(d.c.fanouts) == 0 {
+		if at, ok := d.c.Next(); !ok || at > d.now || len(d.c.fanouts) == 0 {
 			return turns
 		}
 	}
@@ -121,7 +121,7 @@ func TestATurnOpensOneMessageForVeryMany(t *testing.T) {
 	d, told := newReadersHarness(t, readers, actor.Notified)
 	d.confirms()
 	d.slices(told)
-	d.c.intake.laneBudget = maxMessagesPerTurn
+	d.c.intake.laneBudget = MaxMessagesPerTurn
 	for range 5 {
 		d.publishes()
 	}
@@ -139,9 +139,9 @@ func TestAMessageReachesNobodyWhomItDoesNotConcernAnyMore(t *testing.T) {
 	d.confirms()
 	d.turn()
 	require.Len(t, told, maxLocksPerTurn)
-	next := d.c.fanouts[0].left[0]
-	d.c.subscriptions.removeListener(next, d.channel().name)
-	d.queueMessage(&loopMessage{Value: d.connsOf(d.c.node).breakAll(nil)})
+	next := d.c.fanouts[0].Left[0]
+	d.c.Subscriptions.removeListener(next, d.channel().name)
+	d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).breakAll(nil)})
 	d.turn() // it handles the break after it has notified some more
 	require.Len(t, told, 2*maxLocksPerTurn-1)
 	d.slices(told)
@@ -160,7 +160,7 @@ func TestReadersWhoStoodAsideAreCalledSomeATurn(t *testing.T) {
 	}
 	d.turn()
 	told := make(map[*actor.Lock]int)
-	d.c.fx.OnStep = func(s actor.StepTrace) {
+	d.c.Fx.OnStep = func(s actor.StepTrace) {
 		if s.Event == actor.WriterGone {
 			told[s.Lock]++
 		}
@@ -175,7 +175,7 @@ func BenchmarkAMessageForManyReaders(b *testing.B) {
 	for _, readers := range []int{1000, 100_000} {
 		b.Run(fmt.Sprint(readers), func(b *testing.B) {
 			d, _ := newReadersHarness(b, readers, actor.Notified)
-			d.c.fx.OnStep = nil
+			d.c.Fx.OnStep = nil
 			d.confirms()
 			longest := time.Duration(0)
 			turns := func() {
@@ -205,10 +205,10 @@ func TestThatAChannelIsNotHeardReachesSomeInATurn(t *testing.T) {
 	const readers = 3*maxLocksPerTurn + 1
 	d, told := newReadersHarness(t, readers, actor.SubscribeFailed)
 	d.order = nil
-	d.queueMessage(&loopMessage{Value: d.connsOf(d.c.node).orderResult(nil, errors.New("NOPERM"))})
+	d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).orderResult(nil, errors.New("NOPERM"))})
 	require.Equal(t, 4, d.slices(told))
 	require.Len(t, told, readers)
-	require.Equal(t, readers, d.c.fx.NotListening)
+	require.Equal(t, readers, d.c.Fx.NotListening)
 }
 
 // A failed subscription is no longer reported to the remaining waiters once the channel is subscribed again.
@@ -216,14 +216,14 @@ func TestThatAChannelIsNotHeardIsOldWhenItIs(t *testing.T) {
 	const readers = 3 * maxLocksPerTurn
 	d, told := newReadersHarness(t, readers, actor.SubscribeFailed)
 	d.order = nil
-	on := d.connsOf(d.c.node).to
-	d.queueMessage(&loopMessage{Value: d.connsOf(d.c.node).orderResult(nil, errors.New("NOPERM"))})
+	on := d.connsOf(d.c.Node).to
+	d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).orderResult(nil, errors.New("NOPERM"))})
 	d.turn()
 	require.Len(t, told, maxLocksPerTurn)
-	d.queueMessage(&loopMessage{Value: channelSubscribed{channel: d.channel().name, conn: max(on, 1) + 1}})
+	d.queueMessage(&LoopMessage{Value: ChannelSubscribed{Channel: d.channel().name, Conn: max(on, 1) + 1}})
 	d.slices(told)
 	require.Len(t, told, 2*maxLocksPerTurn, "in the turn that takes it in, some were told before")
-	require.Zero(t, d.c.fx.NotListening)
+	require.Zero(t, d.c.Fx.NotListening)
 }
 
 // A grant has too few replicas, and its kind has one lock per request. Then a turn notifies a bounded number of the
@@ -232,27 +232,27 @@ func TestThatTooFewReplicasHaveALockReachesSomeInATurn(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		const n = 3*maxLocksPerTurn + 1
 		k := newWaitersHarness(t, granted)
-		k.c.fx.Config.Replicas = 1
+		k.c.Fx.Config.Replicas = 1
 		k.c.intake.laneBudget = n
-		all, messages := make([]*actor.Request, n), make([]*loopMessage, n)
+		all, messages := make([]*actor.Request, n), make([]*LoopMessage, n)
 		for i := range all {
 			all[i] = wants(actor.Fair, 0, false)
-			messages[i] = &loopMessage{Value: all[i]}
+			messages[i] = &LoopMessage{Value: all[i]}
 		}
 		k.tellingTurn(messages...)
 		b := k.c.calls[0]
-		b.sent, b.replies = k.now, b.replies[:0]
-		for range b.commands {
-			b.replies = append(b.replies, k.takenReply("another:1"))
+		b.Sent, b.Replies = k.now, b.Replies[:0]
+		for range b.Commands {
+			b.Replies = append(b.Replies, k.takenReply("another:1"))
 		}
-		b.replies[0] = actor.Reply{Status: actor.OK, Listeners: -1}
-		told := k.tellingTurn(&b.msg)
+		b.Replies[0] = actor.Reply{Status: actor.OK, Listeners: -1}
+		told := k.tellingTurn(&b.Msg)
 		require.LessOrEqual(t, len(told), maxLocksPerTurn)
 		k.now += time.Millisecond
 		late := wants(actor.Fair, 0, false)
-		told = append(told, k.tellingTurn(&loopMessage{Value: late})...)
+		told = append(told, k.tellingTurn(&LoopMessage{Value: late})...)
 		if again {
-			k.c.fx.RolledBack = errors.New("again")
+			k.c.Fx.RolledBack = errors.New("again")
 			k.c.onUnreplicated(k.now-time.Microsecond, all[0].Lock())
 			require.Len(t, k.c.fanouts, 1)
 		}

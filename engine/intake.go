@@ -18,23 +18,23 @@ const (
 	lanes
 )
 
-// maxMessagesPerTurn is the number of messages of a lane that a turn handles. A batch counts once per reply.
-const maxMessagesPerTurn = 512
+// MaxMessagesPerTurn is the number of messages of a lane that a turn handles. A batch counts once per reply.
+const MaxMessagesPerTurn = 512
 
 // maxQueuedAhead is the queue length of acquires per node from which non-blocking requests are held back. It bounds how
 // many of them are ahead of a later request of a caller that blocks.
-const maxQueuedAhead = 4 * batchKeys
+const maxQueuedAhead = 4 * BatchKeys
 
 // messageQueue is a queue of messages in the order of handling. It links the messages themselves, so it allocates nothing.
 type messageQueue struct {
-	first, last *loopMessage
+	first, last *LoopMessage
 	n           int
 	work        int // sum of the weights: the work, in messages for one lock
 }
 
 func (q *messageQueue) empty() bool { return q.first == nil }
 
-func (q *messageQueue) push(m *loopMessage) {
+func (q *messageQueue) push(m *LoopMessage) {
 	m.Next = nil
 	if q.first == nil {
 		q.first = m
@@ -46,7 +46,7 @@ func (q *messageQueue) push(m *loopMessage) {
 	q.work += weight(m)
 }
 
-func (q *messageQueue) pop() *loopMessage {
+func (q *messageQueue) pop() *LoopMessage {
 	m := q.first
 	q.first, m.Next = m.Next, nil
 	q.n--
@@ -61,14 +61,14 @@ func (q *messageQueue) pop() *loopMessage {
 // their node once there are many. Owned by the coordinator.
 type intake struct {
 	lanes      [lanes]messageQueue
-	laneBudget int // of a lane per turn; replies get at least maxMessagesPerTurn
+	laneBudget int // of a lane per turn; replies get at least MaxMessagesPerTurn
 
 	pieceBudget int // maximum number of queue pieces that a turn sweeps
 	lockBudget  int // maximum number of locks that a turn visits in each round
 }
 
 // classify appends received messages to their lanes.
-func (c *coordinator) classify(now time.Duration, m *loopMessage) {
+func (c *Coordinator) classify(now time.Duration, m *LoopMessage) {
 	for m != nil {
 		next := m.Next
 		if lane := c.laneOf(now, m); lane != nil {
@@ -80,10 +80,10 @@ func (c *coordinator) classify(now time.Duration, m *loopMessage) {
 
 // laneOf returns the lane of a message, or nil if it has rejected a request. The caller may then reuse the message
 // soon.
-func (c *coordinator) laneOf(now time.Duration, m *loopMessage) *messageQueue {
+func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
 	switch what := m.Value.(type) {
 	case *actor.Request:
-		c.fx.Receive(now, what)
+		c.Fx.Receive(now, what)
 		switch {
 		case c.shedRequest(now, what):
 			return nil
@@ -95,9 +95,9 @@ func (c *coordinator) laneOf(now time.Duration, m *loopMessage) *messageQueue {
 			return c.laneOfAsync(now, what)
 		}
 		return &c.intake.lanes[fromCallers]
-	case cancelRequest, cancelAllRequest:
+	case CancelRequest, CancelAllRequest:
 		return &c.intake.lanes[cancellations]
-	case notified, channelSubscribed, channelUnsubscribed, orderDone, pubsubDown:
+	case Notified, ChannelSubscribed, ChannelUnsubscribed, OrderDone, PubsubDown:
 		return &c.intake.lanes[fromChannels]
 	}
 	return &c.intake.lanes[fromServer]
@@ -107,35 +107,35 @@ func (c *coordinator) laneOf(now time.Duration, m *loopMessage) *messageQueue {
 // handles. From then on the request waits at its node, behind requests of callers that block. There it may wait for as
 // long as the server is silent, so its timeout starts now. The common lane takes only requests that this turn is sure
 // to handle: otherwise a later one at the node could overtake them.
-func (c *coordinator) laneOfAsync(now time.Duration, r *actor.Request) *messageQueue {
+func (c *Coordinator) laneOfAsync(now time.Duration, r *actor.Request) *messageQueue {
 	all, apart := &c.intake.lanes[fromCallers], &c.nodeForKey(r.Key).asyncRequests
 	if apart.empty() && all.work < c.intake.laneBudget {
 		return all
 	}
 	switch {
 	case r.Once:
-		c.fx.SetDeadline(r, now+c.fx.Config.CallTimeout)
+		c.Fx.SetDeadline(r, now+c.Fx.Config.CallTimeout)
 	case r.Wait > 0:
-		c.fx.SetDeadline(r, now+r.Wait)
+		c.Fx.SetDeadline(r, now+r.Wait)
 	}
 	return apart
 }
 
 // handleMessages handles the share of each lane.
-func (c *coordinator) handleMessages(now time.Duration) {
-	share := max(c.intake.laneBudget, maxMessagesPerTurn)
+func (c *Coordinator) handleMessages(now time.Duration) {
+	share := max(c.intake.laneBudget, MaxMessagesPerTurn)
 	for i := range c.intake.lanes {
 		c.handleLane(now, &c.intake.lanes[i], share, nil)
 		share = c.intake.laneBudget
 	}
-	for _, n := range c.nodes {
+	for _, n := range c.Nodes {
 		c.handleLane(now, &n.asyncRequests, share, n)
 	}
 }
 
 // handleLane handles at most share of a lane. The lane of a node stops when enough commands wait there.
-func (c *coordinator) handleLane(now time.Duration, lane *messageQueue, share int, n *node) {
-	for left := share; left > 0 && !lane.empty() && !c.closed && (n == nil || !n.queueFull()); {
+func (c *Coordinator) handleLane(now time.Duration, lane *messageQueue, share int, n *Node) {
+	for left := share; left > 0 && !lane.empty() && !c.Closed && (n == nil || !n.queueFull()); {
 		m := lane.pop()
 		left -= c.weight(m)
 		c.handle(now, m)
@@ -143,68 +143,68 @@ func (c *coordinator) handleLane(now time.Duration, lane *messageQueue, share in
 }
 
 // weight returns the work of a message, in messages for one lock.
-func (c *coordinator) weight(m *loopMessage) int {
+func (c *Coordinator) weight(m *LoopMessage) int {
 	switch what := m.Value.(type) {
-	case notified:
-		return c.listenerWeight(what.node, what.channel)
-	case channelSubscribed:
-		return c.listenerWeight(what.node, what.channel)
+	case Notified:
+		return c.listenerWeight(what.node, what.Channel)
+	case ChannelSubscribed:
+		return c.listenerWeight(what.node, what.Channel)
 	}
 	return weight(m)
 }
 
 // weight returns the work of a message itself, without that of its audience.
-func weight(m *loopMessage) int {
+func weight(m *LoopMessage) int {
 	switch what := m.Value.(type) {
-	case *batch:
+	case *Batch:
 		return what.replyCount()
 	case *actor.Request:
 		if what.Multi != nil {
 			return len(what.Multi.Parts)
 		}
-	case cancelAllRequest:
+	case CancelAllRequest:
 		return len(what.requests)
 	}
 	return 1
 }
 
 // listenerWeight returns how many locks a turn steps, at most, for an event on a channel.
-func (c *coordinator) listenerWeight(n *node, name string) int {
-	if ch := c.nodeOrDefault(n).subscriptions.channels[name]; ch != nil {
+func (c *Coordinator) listenerWeight(n *Node, name string) int {
+	if ch := c.nodeOrDefault(n).Subscriptions.Channels[name]; ch != nil {
 		return max(1, min(ch.listeners.len(), c.intake.lockBudget))
 	}
 	return 1
 }
 
 // replyCount returns the number of replies of a bundle.
-func (b *batch) replyCount() (replies int) {
-	for ; b != nil; b = b.next {
-		replies += len(b.commands)
+func (b *Batch) replyCount() (replies int) {
+	for ; b != nil; b = b.Next {
+		replies += len(b.Commands)
 	}
 	return replies
 }
 
 // queueFull reports whether enough acquires wait to be sent to a node. A node that is down is never full: its requests wait
 // at their locks, where they can be cancelled.
-func (n *node) queueFull() bool {
-	if n.breaker.down {
+func (n *Node) queueFull() bool {
+	if n.Breaker.Down {
 		return false
 	}
 	waiting := 0
-	for _, verb := range priorities[acquirePriority] {
-		waiting += n.queues[verb].first.n
+	for _, verb := range Priorities[acquirePriority] {
+		waiting += n.Queues[verb].first.n
 	}
 	return waiting >= maxQueuedAhead
 }
 
-// hasMessages reports whether there are messages that the next turn can handle.
-func (c *coordinator) hasMessages() bool {
+// HasMessages reports whether there are messages that the next turn can handle.
+func (c *Coordinator) HasMessages() bool {
 	for i := range c.intake.lanes {
 		if !c.intake.lanes[i].empty() {
 			return true
 		}
 	}
-	for _, n := range c.nodes {
+	for _, n := range c.Nodes {
 		if !n.asyncRequests.empty() && !n.queueFull() {
 			return true
 		}
@@ -213,8 +213,8 @@ func (c *coordinator) hasMessages() bool {
 }
 
 // rejectSome rejects messages after the close, a bounded number per turn. It reports whether none are left.
-func (c *coordinator) rejectSome(now time.Duration) (all bool) {
-	left := max(c.intake.laneBudget, maxMessagesPerTurn)
+func (c *Coordinator) rejectSome(now time.Duration) (all bool) {
+	left := max(c.intake.laneBudget, MaxMessagesPerTurn)
 	refuse := func(lane *messageQueue) {
 		for ; left > 0 && !lane.empty(); left-- {
 			c.rejectMessage(now, lane.pop())
@@ -223,18 +223,18 @@ func (c *coordinator) rejectSome(now time.Duration) (all bool) {
 	for i := range c.intake.lanes {
 		refuse(&c.intake.lanes[i])
 	}
-	for _, n := range c.nodes {
+	for _, n := range c.Nodes {
 		refuse(&n.asyncRequests)
 	}
-	return c.messagesLeft() == 0
+	return c.MessagesLeft() == 0
 }
 
-// messagesLeft returns the number of messages that have not been handled.
-func (c *coordinator) messagesLeft() (n int) {
+// MessagesLeft returns the number of messages that have not been handled.
+func (c *Coordinator) MessagesLeft() (n int) {
 	for i := range c.intake.lanes {
 		n += c.intake.lanes[i].n
 	}
-	for _, node := range c.nodes {
+	for _, node := range c.Nodes {
 		n += node.asyncRequests.n
 	}
 	return n

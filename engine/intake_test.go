@@ -14,17 +14,17 @@ import (
 
 // newSharedLaneHarness returns a harness with a coordinator that handles at most share messages of a lane per turn.
 func newSharedLaneHarness(t *testing.T, share int) *coordinatorHarness {
-	d := newHarness(t, sendersPerNode)
-	d.c.shares(share)
+	d := newHarness(t, SendersPerNode)
+	d.c.Shares(share)
 	return d
 }
 
-// shares limits what a turn handles of each kind.
-func (c *coordinator) shares(share int) {
+// Shares limits what a turn handles of each kind.
+func (c *Coordinator) Shares(share int) {
 	c.intake.laneBudget, c.intake.pieceBudget, c.intake.lockBudget = share, min(share, sweepPieces), min(share, maxLocksPerTurn)
-	c.results.budget, c.fx.MaxRejections = min(share, maxResultsPerTurn), min(share, maxRejectedPerTurn)
+	c.Results.budget, c.Fx.MaxRejections = min(share, MaxResultsPerTurn), min(share, maxRejectedPerTurn)
 	fired := min(share, maxTimersPerTurn)
-	c.fx.Wheel, c.fx.Leases = newWheel(fired), newWheel(fired)
+	c.Fx.Wheel, c.Fx.Leases = newWheel(fired), newWheel(fired)
 }
 
 // posts posts n messages of one kind.
@@ -45,18 +45,18 @@ func (d *coordinatorHarness) opens(words ...string) (most int) {
 		for number := range d.inFlight {
 			d.deliverBatch(append([]string{fmt.Sprint(number)}, words...))
 		}
-		if len(d.messages) == 0 && !d.c.hasMessages() {
+		if len(d.messages) == 0 && !d.c.HasMessages() {
 			return most
 		}
 	}
 }
 
-func (d *coordinatorHarness) unopened() (n int) { return d.c.messagesLeft() }
+func (d *coordinatorHarness) unopened() (n int) { return d.c.MessagesLeft() }
 
 // However much is posted, a turn handles the same amount.
 func TestATurnOpensABoundedNumberOfLetters(t *testing.T) {
 	most := func(n int) int {
-		d := newSharedLaneHarness(t, maxMessagesPerTurn)
+		d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 		d.posts("lock", "a", n)
 		d.posts("async", "b", n)
 		d.posts("cancel", "a", n/2)
@@ -64,7 +64,7 @@ func TestATurnOpensABoundedNumberOfLetters(t *testing.T) {
 	}
 	few, many := most(2_000), most(20_000)
 	require.Positive(t, few)
-	require.LessOrEqual(t, many, (lanes+1)*maxMessagesPerTurn)
+	require.LessOrEqual(t, many, (lanes+1)*MaxMessagesPerTurn)
 }
 
 // A blocking call comes before non-blocking requests, except for a bounded number of them, whatever was posted before
@@ -72,7 +72,7 @@ func TestATurnOpensABoundedNumberOfLetters(t *testing.T) {
 func TestAFloodOfRequestsNeverWaitedForHoldsNoCallerUp(t *testing.T) {
 	for _, flood := range []int{5_000, 50_000} {
 		t.Run(fmt.Sprint(flood), func(t *testing.T) {
-			d := newSharedLaneHarness(t, maxMessagesPerTurn)
+			d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 			d.posts("async", "k", flood)
 			d.turn()
 			d.ask("lock", "waits")
@@ -81,34 +81,34 @@ func TestAFloodOfRequestsNeverWaitedForHoldsNoCallerUp(t *testing.T) {
 				d.turn()
 				require.NotEmpty(t, d.inFlight)
 				for number, b := range d.inFlight {
-					for i := range b.commands {
-						found = found || b.commands[i].Key == "waits"
+					for i := range b.Commands {
+						found = found || b.Commands[i].Key == "waits"
 					}
-					before += len(b.commands)
+					before += len(b.Commands)
 					d.deliverBatch([]string{fmt.Sprint(number), "taken"})
 				}
 			}
-			require.LessOrEqual(t, before, maxQueuedAhead+maxMessagesPerTurn+2*sendersPerNode*batchKeys)
+			require.LessOrEqual(t, before, maxQueuedAhead+MaxMessagesPerTurn+2*SendersPerNode*BatchKeys)
 		})
 	}
 }
 
 // Pub/sub messages and confirmations do not delay replies.
 func TestAFloodOfMessagesHoldsNoAnswerUp(t *testing.T) {
-	d := newSharedLaneHarness(t, maxMessagesPerTurn)
+	d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 	d.line("1ms lock held")
-	const flood = 20 * maxMessagesPerTurn
+	const flood = 20 * MaxMessagesPerTurn
 	for range flood / 2 {
-		d.queueMessage(&loopMessage{Value: notified{channel: channelNamed("x")}})
-		d.queueMessage(&loopMessage{Value: channelSubscribed{channel: channelNamed("y"), conn: 1}})
+		d.queueMessage(&LoopMessage{Value: Notified{Channel: channelNamed("x")}})
+		d.queueMessage(&LoopMessage{Value: ChannelSubscribed{Channel: channelNamed("y"), Conn: 1}})
 	}
 	require.Contains(t, d.line("2ms 1 done"), "held granted")
-	require.Equal(t, flood-maxMessagesPerTurn, d.unopened(), "and they wait for no answer")
+	require.Equal(t, flood-MaxMessagesPerTurn, d.unopened(), "and they wait for no answer")
 }
 
 // Cancellations do not delay unlocks.
 func TestAFloodOfCancelsHoldsNoUnlockUp(t *testing.T) {
-	d := newSharedLaneHarness(t, maxMessagesPerTurn)
+	d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 	d.line("1ms lock held")
 	d.line("2ms 1 done")
 	const flood = 20_000
@@ -119,36 +119,36 @@ func TestAFloodOfCancelsHoldsNoUnlockUp(t *testing.T) {
 	require.Less(t, d.unopened(), flood)
 	require.NotZero(t, d.unopened())
 	d.opens("gone")
-	require.EqualValues(t, 0, d.c.stats().Waiting)
+	require.EqualValues(t, 0, d.c.Stats().Waiting)
 }
 
 // A turn handles no more of the cancellations that are posted together than of those posted one by one.
 func TestCallersThatLeaveTogetherAreLetGoOfInTurns(t *testing.T) {
 	leave := func(n int) (turns int) {
-		d := newSharedLaneHarness(t, maxMessagesPerTurn)
+		d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 		d.posts("async", "k", n)
 		d.opens("taken")
 		var all []*actor.Request
 		for r := range d.names {
 			all = append(all, r)
 		}
-		for some := range slices.Chunk(all, maxMessagesPerTurn) {
-			d.queueMessage(&loopMessage{Value: cancelAllRequest{some, errors.New("cancelled")}})
+		for some := range slices.Chunk(all, MaxMessagesPerTurn) {
+			d.queueMessage(&LoopMessage{Value: CancelAllRequest{some, errors.New("cancelled")}})
 		}
-		for left := d.c.stats().Waiting; left > 0; turns++ {
+		for left := d.c.Stats().Waiting; left > 0; turns++ {
 			d.turn()
-			require.LessOrEqual(t, left-d.c.stats().Waiting, int64(maxMessagesPerTurn))
-			left = d.c.stats().Waiting
+			require.LessOrEqual(t, left-d.c.Stats().Waiting, int64(MaxMessagesPerTurn))
+			left = d.c.Stats().Waiting
 		}
 		return turns
 	}
-	require.Equal(t, 4, leave(4*maxMessagesPerTurn))
-	require.Equal(t, 40, leave(40*maxMessagesPerTurn))
+	require.Equal(t, 4, leave(4*MaxMessagesPerTurn))
+	require.Equal(t, 40, leave(40*MaxMessagesPerTurn))
 }
 
 // While there are no more messages than a turn handles, non-blocking requests keep their place.
 func TestRequestsAreTakenInInTheirOrder(t *testing.T) {
-	d := newSharedLaneHarness(t, maxMessagesPerTurn)
+	d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 	require.Equal(t, "1: acquire a b c", d.line("1ms async a; lock b; async c"))
 	d = newSharedLaneHarness(t, 2)
 	require.Equal(t, "1: acquire a b c d", d.line("1ms async a; lock b; async c; async d; async e; lock f"))
@@ -167,25 +167,25 @@ func TestACancelOvertakesARequestThatIsNotOpened(t *testing.T) {
 	require.Equal(t, "1: acquire a; c redis unavailable: cancelled", d.line("1ms lock a; lock b; lock c; cancel c"))
 	require.Equal(t, "2: acquire b", d.line("1ms timer"))
 	require.Equal(t, "nothing", d.line("1ms timer"), "its letter")
-	require.False(t, d.c.hasMessages())
-	require.EqualValues(t, 2, d.c.stats().Waiting)
+	require.False(t, d.c.HasMessages())
+	require.EqualValues(t, 2, d.c.Stats().Waiting)
 }
 
 // A node with a full queue takes no more non-blocking requests at first, and all of them in the end. A node that is
 // down takes all of them: they can be cancelled there.
 func TestWhatIsNotWaitedForStaysOutsideAFullQueue(t *testing.T) {
 	const flood = 20 * maxQueuedAhead
-	d := newSharedLaneHarness(t, maxMessagesPerTurn)
+	d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 	d.posts("async", "k", flood)
 	for range 100 {
 		d.turn()
 	}
-	require.LessOrEqual(t, d.c.queues[actor.SendAcquire].len(), maxQueuedAhead+maxMessagesPerTurn)
-	require.False(t, d.c.hasMessages(), "no turn is wanted for it")
+	require.LessOrEqual(t, d.c.Queues[actor.SendAcquire].Len(), maxQueuedAhead+MaxMessagesPerTurn)
+	require.False(t, d.c.HasMessages(), "no turn is wanted for it")
 	d.opens("taken")
 	require.Zero(t, d.unopened())
 
-	d = newSharedLaneHarness(t, maxMessagesPerTurn)
+	d = newSharedLaneHarness(t, MaxMessagesPerTurn)
 	d.line("1ms lock first")
 	d.line("2ms 1 lost EOF")
 	d.posts("async", "k", flood)
@@ -203,7 +203,7 @@ func TestWhatIsNotOpenedWhenTheEngineEndsIsRefused(t *testing.T) {
 			d.ask("cancel", "b49")
 			d.ask(how, how)
 			verdicts := 0
-			for d.turn(); d.c.hasMessages(); d.turn() {
+			for d.turn(); d.c.HasMessages(); d.turn() {
 				verdicts++
 			}
 			for number := range d.inFlight {
@@ -211,7 +211,7 @@ func TestWhatIsNotOpenedWhenTheEngineEndsIsRefused(t *testing.T) {
 			}
 			d.now += time.Second
 			d.opens("gone")
-			require.Zero(t, d.c.stats().Waiting)
+			require.Zero(t, d.c.Stats().Waiting)
 			for who := range d.callers {
 				require.True(t, d.callers[who].latest.Completed(), who)
 			}
@@ -222,22 +222,22 @@ func TestWhatIsNotOpenedWhenTheEngineEndsIsRefused(t *testing.T) {
 // Messages for a node that no longer owns slots are handled all the same.
 func TestANodeIsNotLetGoOfBeforeItsMailIsOpened(t *testing.T) {
 	d := newSharedLaneHarness(t, 1)
-	n := newNode("gone", d.c.fx.Config.Lease)
-	d.c.nodes = append(d.c.nodes, n)
+	n := NewNode("gone", d.c.Fx.Config.Lease)
+	d.c.Nodes = append(d.c.Nodes, n)
 	r := &actor.Request{Op: actor.Acquire, Key: "a", Name: "a", Hold: &actor.Hold{}, Async: true}
 	d.names[r] = "a"
-	n.asyncRequests.push(&loopMessage{Value: r})
+	n.asyncRequests.push(&LoopMessage{Value: r})
 	d.c.removeEmptyNodes()
-	require.Contains(t, d.c.nodes, n)
+	require.Contains(t, d.c.Nodes, n)
 	require.Equal(t, "1: acquire a", d.line("1ms timer"))
 }
 
 // A request outside the full queue of a silent server times out as it should, also behind requests without a limit.
 func TestAWaitOutsideAFullQueueEndsInTime(t *testing.T) {
 	for _, try := range []bool{false, true} {
-		d := newSharedLaneHarness(t, maxMessagesPerTurn)
+		d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 		d.posts("async", "k", 20*maxQueuedAhead)
-		for d.turn(); d.c.hasMessages(); d.turn() {
+		for d.turn(); d.c.HasMessages(); d.turn() {
 		}
 		d.ask("async", "bounded")
 		r := d.callers["bounded"].latest
@@ -247,10 +247,10 @@ func TestAWaitOutsideAFullQueueEndsInTime(t *testing.T) {
 		d.turn()
 		require.False(t, r.Handled())
 		for !r.Completed() {
-			due, ok := d.c.next()
+			due, ok := d.c.Next()
 			require.True(t, ok)
 			d.now = max(d.now, due)
-			require.LessOrEqual(t, d.now, d.c.fx.Config.CallTimeout+10*time.Millisecond)
+			require.LessOrEqual(t, d.now, d.c.Fx.Config.CallTimeout+10*time.Millisecond)
 			d.turn()
 		}
 		require.Equal(t, actor.ErrUnavailable, r.Err)
@@ -261,10 +261,10 @@ func TestAWaitOutsideAFullQueueEndsInTime(t *testing.T) {
 
 // In the root package, a request for several locks is announced like that of LockAsync, although its caller blocks.
 func TestACallerWhoWaitsForSeveralIsNotAside(t *testing.T) {
-	d := newSharedLaneHarness(t, maxMessagesPerTurn)
-	d.posts("async", "k", 2*maxMessagesPerTurn)
+	d := newSharedLaneHarness(t, MaxMessagesPerTurn)
+	d.posts("async", "k", 2*MaxMessagesPerTurn)
 	d.turn()
-	require.False(t, d.c.nodes[0].asyncRequests.empty())
+	require.False(t, d.c.Nodes[0].asyncRequests.empty())
 	r := &actor.Request{Op: actor.Acquire, Key: "x", Async: true, Multi: &actor.MultiRequest{Parts: make([]actor.Part, 2)}}
-	require.Same(t, &d.c.intake.lanes[fromCallers], d.c.laneOf(d.now, &loopMessage{Value: r}))
+	require.Same(t, &d.c.intake.lanes[fromCallers], d.c.laneOf(d.now, &LoopMessage{Value: r}))
 }

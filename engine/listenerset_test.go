@@ -53,21 +53,21 @@ func TestATurnLooksAtABoundedNumberOfChannels(t *testing.T) {
 			now += time.Millisecond
 			turns++
 			e.takeUnreported()
-			before := len(e.channels)
+			before := len(e.Channels)
 			e.updateOrder(now)
-			require.LessOrEqual(t, before-len(e.channels), 2*maxChannelsPerTurn+maxChannelsPerCommand)
-			o := e.order
-			if e.order = nil; o == nil {
+			require.LessOrEqual(t, before-len(e.Channels), 2*maxChannelsPerTurn+MaxChannelsPerCommand)
+			o := e.Order
+			if e.Order = nil; o == nil {
 				return
 			}
-			require.LessOrEqual(t, len(o.channels), maxChannelsPerCommand)
-			if o.closeConns {
+			require.LessOrEqual(t, len(o.Channels), MaxChannelsPerCommand)
+			if o.CloseConns {
 				current, next = 0, 0
 				e.onOrderDone(now, 0, number, nil)
 				return
 			}
 			at := &current
-			if o.onNextConn && current != 0 {
+			if o.OnNextConn && current != 0 {
 				at = &next
 			}
 			if *at == 0 {
@@ -75,17 +75,17 @@ func TestATurnLooksAtABoundedNumberOfChannels(t *testing.T) {
 				*at = number
 			}
 			to, gone := *at, 0
-			for _, name := range o.channels {
+			for _, name := range o.Channels {
 				e.onSubscribed(name, to)
 			}
-			if o.switchConn && next != 0 {
+			if o.SwitchConn && next != 0 {
 				current, next, gone = next, 0, next-1
 			}
 			e.onOrderDone(now, to, gone, nil)
 		}
 		until := func(what string, done func() bool) {
 			for !done() {
-				require.Less(t, turns, 20*(n/maxChannelsPerCommand+10), what)
+				require.Less(t, turns, 20*(n/MaxChannelsPerCommand+10), what)
 				turn()
 			}
 		}
@@ -94,14 +94,14 @@ func TestATurnLooksAtABoundedNumberOfChannels(t *testing.T) {
 			all[i] = actor.NewLock(fmt.Sprint(i), actor.Plain)
 			e.addListener(all[i], fmt.Sprint(i))
 		}
-		until("joined", func() bool { return e.subscribed == n })
+		until("joined", func() bool { return e.Subscribed == n })
 		e.onConnLost(number)
 		current, next = 0, 0
-		until("joined anew", func() bool { return e.subscribed == n })
+		until("joined anew", func() bool { return e.Subscribed == n })
 		for i := range n / 2 {
 			e.removeListener(all[i], all[i].Key())
 		}
-		until("half of them left", func() bool { return len(e.channels) == n-n/2 && e.subscribed == n-n/2 })
+		until("half of them left", func() bool { return len(e.Channels) == n-n/2 && e.Subscribed == n-n/2 })
 		for i := n / 2; i < n; i++ {
 			e.removeListener(all[i], all[i].Key())
 		}
@@ -109,6 +109,6 @@ func TestATurnLooksAtABoundedNumberOfChannels(t *testing.T) {
 		until("all of them left", func() bool { return !e.active() })
 		return turns
 	}
-	few, many := turns(20*maxChannelsPerCommand), turns(200*maxChannelsPerCommand)
+	few, many := turns(20*MaxChannelsPerCommand), turns(200*MaxChannelsPerCommand)
 	require.LessOrEqual(t, many, 11*few)
 }

@@ -23,10 +23,10 @@ func loadScripts(ctx context.Context, client rueidis.Client, timeout time.Durati
 }
 
 // loadScriptsEverywhere loads the scripts on all known masters of a cluster. Later masters get them with the first calls.
-func loadScriptsEverywhere(ctx context.Context, client rueidis.Client, known *topology) {
+func loadScriptsEverywhere(ctx context.Context, client rueidis.Client, known *Topology) {
 	var loading sync.WaitGroup
 	nodes := client.Nodes()
-	for _, address := range known.addresses() {
+	for _, address := range known.Addresses() {
 		if node := nodes[address]; node != nil {
 			loading.Go(func() { loadScripts(ctx, node, nodeTimeout) })
 		}

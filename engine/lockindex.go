@@ -19,7 +19,7 @@ type lockIndex struct {
 func (g *lockSet) needIndex() *lockIndex {
 	if g.index == nil {
 		g.index = &lockIndex{}
-		for _, l := range g.all() {
+		for _, l := range g.All() {
 			g.index.noteOwner(l)
 			for _, tenure := range l.Tenures() {
 				g.index.byTenure.add(l, tenure)
@@ -59,20 +59,20 @@ func (k *lockIndex) heldAt(now time.Duration) (some []*actor.Lock) {
 }
 
 // updateIndexes updates the indexes with new owners of locks, new tenures, and new orphans.
-func (c *coordinator) updateIndexes() {
-	for i, l := range c.fx.OwnerChanged {
-		if g := c.lockSets[l.Key()]; g != nil && g.index != nil {
+func (c *Coordinator) updateIndexes() {
+	for i, l := range c.Fx.OwnerChanged {
+		if g := c.LockSets[l.Key()]; g != nil && g.index != nil {
 			g.index.noteOwner(l)
 		}
-		c.fx.OwnerChanged[i] = nil
+		c.Fx.OwnerChanged[i] = nil
 	}
-	for i, n := range c.fx.NewTenures {
-		if g := c.lockSets[n.Lock.Key()]; g != nil && g.index != nil {
+	for i, n := range c.Fx.NewTenures {
+		if g := c.LockSets[n.Lock.Key()]; g != nil && g.index != nil {
 			g.index.byTenure.add(n.Lock, n.Tenure)
 		}
-		c.fx.NewTenures[i] = actor.LockTenure{}
+		c.Fx.NewTenures[i] = actor.LockTenure{}
 	}
-	c.fx.OwnerChanged, c.fx.NewTenures = c.fx.OwnerChanged[:0], c.fx.NewTenures[:0]
+	c.Fx.OwnerChanged, c.Fx.NewTenures = c.Fx.OwnerChanged[:0], c.Fx.NewTenures[:0]
 }
 
 // tenureIndex indexes locks by their tenures and by the orphans that they are to release. A lock has few of them.

@@ -68,6 +68,6 @@ func TestManyReadersAreTakenAndRenewed(t *testing.T) {
 			d.turn()
 		}
 	}
-	require.EqualValues(t, readers, d.c.stats().Held)
-	require.EqualValues(t, readers, d.c.stats().Renewed)
+	require.EqualValues(t, readers, d.c.Stats().Held)
+	require.EqualValues(t, readers, d.c.Stats().Renewed)
 }

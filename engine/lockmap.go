@@ -44,8 +44,8 @@ func (r *lockMap) find(key string) (*actor.Lock, mapPosition) {
 	return nil, at
 }
 
-// get returns the lock of a key, or nil.
-func (r *lockMap) get(key string) *actor.Lock {
+// Get returns the lock of a key, or nil.
+func (r *lockMap) Get(key string) *actor.Lock {
 	l, _ := r.find(key)
 	return l
 }
@@ -78,7 +78,7 @@ func (r *lockMap) remove(l *actor.Lock) {
 	delete(r.collisions, l.Key())
 }
 
-func (r *lockMap) len() int { return len(r.byHash) + len(r.collisions) }
+func (r *lockMap) Len() int { return len(r.byHash) + len(r.collisions) }
 
 // appendTo appends all locks, in no order.
 func (r *lockMap) appendTo(all []*actor.Lock) []*actor.Lock {
@@ -93,7 +93,7 @@ func (r *lockMap) appendTo(all []*actor.Lock) []*actor.Lock {
 
 // sortedKeys returns the keys of all locks in ascending order.
 func (r *lockMap) sortedKeys() []string {
-	keys := make([]string, 0, r.len())
+	keys := make([]string, 0, r.Len())
 	for _, l := range r.byHash {
 		keys = append(keys, l.Key())
 	}

@@ -22,7 +22,7 @@ func TestLocksAreFoundByTheirKeysAlsoWhenHashesAreTheSame(t *testing.T) {
 			have := map[string]*actor.Lock{}
 			for range 20_000 {
 				key := fmt.Sprint("lock:", random.IntN(40))
-				switch l := r.get(key); {
+				switch l := r.Get(key); {
 				case l == nil:
 					l = actor.NewLock(key, actor.Plain)
 					r.add(l)
@@ -31,12 +31,12 @@ func TestLocksAreFoundByTheirKeysAlsoWhenHashesAreTheSame(t *testing.T) {
 					r.remove(l)
 					delete(have, key)
 				}
-				require.Equal(t, len(have), r.len())
-				require.Same(t, have[key], r.get(key))
+				require.Equal(t, len(have), r.Len())
+				require.Same(t, have[key], r.Get(key))
 			}
 			var keys []string
 			for key, l := range have {
-				require.Same(t, l, r.get(key))
+				require.Same(t, l, r.Get(key))
 				keys = append(keys, key)
 			}
 			slices.Sort(keys)

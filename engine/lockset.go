@@ -23,29 +23,29 @@ type lockSet struct {
 // lockForRequest returns the lock for a new request, and creates it if there is none. It returns nil after rejecting a request
 // that does not wait while another request of this engine does. So no request overtakes a local waiter, even if the
 // server does not know of that waiter yet.
-func (c *coordinator) lockForRequest(now time.Duration, r *actor.Request) *actor.Lock {
-	g := c.lockSets[r.Key]
+func (c *Coordinator) lockForRequest(now time.Duration, r *actor.Request) *actor.Lock {
+	g := c.LockSets[r.Key]
 	if l := g.findFor(r, now); l != nil {
 		return l
 	}
 	if r.Op == actor.Acquire && r.Once {
-		if before := g.first((*actor.Lock).Awaited); before != nil {
-			before.RejectTry(now, r, c.fx)
+		if before := g.First((*actor.Lock).Awaited); before != nil {
+			before.RejectTry(now, r, c.Fx)
 			return nil
 		}
 	}
 	return c.addLock(r)
 }
 
-func (c *coordinator) addLock(r *actor.Request) *actor.Lock {
-	g := c.lockSets[r.Key]
+func (c *Coordinator) addLock(r *actor.Request) *actor.Lock {
+	g := c.LockSets[r.Key]
 	if g == nil {
 		g = &lockSet{}
-		c.lockSets[r.Key] = g
+		c.LockSets[r.Key] = g
 	}
 	l := c.newLock(r.Key, r.Kind)
 	if before := g.locks.newest(); before != nil {
-		l.QueueAfter(before, r, c.fx)
+		l.QueueAfter(before, r, c.Fx)
 	}
 	g.locks.add(l)
 	g.owners.add(l, r.Owner)
@@ -71,7 +71,7 @@ func (g *lockSet) heldBy(owner uint64, kind actor.LockKind, now time.Duration) *
 	}
 	is := func(l *actor.Lock) bool { return l.Kind() == kind && l.HoldCount(owner, now) > 0 }
 	if g.locks.isSmall() {
-		return g.first(is)
+		return g.First(is)
 	}
 	if owned := g.needIndex().byOwner.locks[owner]; owned != nil {
 		return owned.first(is)
@@ -82,7 +82,7 @@ func (g *lockSet) heldBy(owner uint64, kind actor.LockKind, now time.Duration) *
 // locksOf returns a copy of the locks that an owner may hold.
 func (g *lockSet) locksOf(owner uint64) []*actor.Lock {
 	if g == nil || g.locks.isSmall() {
-		return g.all()
+		return g.All()
 	}
 	if owned := g.needIndex().byOwner.locks[owner]; owned != nil {
 		return owned.all()
@@ -95,11 +95,11 @@ func (g *lockSet) conflicting(kind actor.LockKind) *actor.Lock {
 	if g == nil || g.locks.newest().Kind().CompatibleWith(kind) {
 		return nil // the youngest was admitted, so no lock of another kind is in use
 	}
-	return g.first(func(l *actor.Lock) bool { return !l.Kind().CompatibleWith(kind) && l.Busy() })
+	return g.First(func(l *actor.Lock) bool { return !l.Kind().CompatibleWith(kind) && l.Busy() })
 }
 
-// all returns a copy of the locks, because the caller may end them while it iterates.
-func (g *lockSet) all() []*actor.Lock {
+// All returns a copy of the locks, because the caller may end them while it iterates.
+func (g *lockSet) All() []*actor.Lock {
 	if g == nil {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (g *lockSet) granted() []*actor.Lock {
 // firstGranted returns a granted lock that satisfies is, or nil.
 func (g *lockSet) firstGranted(is func(*actor.Lock) bool) *actor.Lock {
 	if g == nil || g.locks.isSmall() {
-		return g.first(is)
+		return g.First(is)
 	}
 	return g.needIndex().held.first(is)
 }
@@ -139,7 +139,7 @@ func (g *lockSet) filter(are func(*actor.Lock) bool) []*actor.Lock {
 	return g.locks.filter(are)
 }
 
-func (g *lockSet) first(is func(*actor.Lock) bool) *actor.Lock {
+func (g *lockSet) First(is func(*actor.Lock) bool) *actor.Lock {
 	if g == nil {
 		return nil
 	}
@@ -148,12 +148,12 @@ func (g *lockSet) first(is func(*actor.Lock) bool) *actor.Lock {
 
 // markKnownHolder sets Reply.HolderIsOurs if a lock of this engine has the tenure that a reply names as the holder. If that tenure
 // is an orphan, it is in the way: markKnownHolder has it released at once and also sets Reply.HolderReleasing.
-func (c *coordinator) markKnownHolder(now time.Duration, command *actor.Command, reply *actor.Reply) {
-	tenure, own := c.fx.ParseOwn(reply.Holder)
+func (c *Coordinator) markKnownHolder(now time.Duration, command *actor.Command, reply *actor.Reply) {
+	tenure, own := c.Fx.ParseOwn(reply.Holder)
 	if !own {
 		return
 	}
-	l := c.lockSets[command.Key].withTenure(tenure)
+	l := c.LockSets[command.Key].withTenure(tenure)
 	switch {
 	case l == nil:
 	case l.OwnsTenure(tenure):
@@ -173,20 +173,20 @@ func (g *lockSet) withTenure(tenure uint64) *actor.Lock {
 	case !g.locks.isSmall():
 		return g.needIndex().byTenure.withTenure(tenure)
 	}
-	if l := g.first(func(l *actor.Lock) bool { return l.OwnsTenure(tenure) }); l != nil {
+	if l := g.First(func(l *actor.Lock) bool { return l.OwnsTenure(tenure) }); l != nil {
 		return l
 	}
-	return g.first(func(l *actor.Lock) bool { return l.IsOrphan(tenure) })
+	return g.First(func(l *actor.Lock) bool { return l.IsOrphan(tenure) })
 }
 
 // markNotHead sets Reply.NotHead if another waiter of this engine is ahead of the command's waiter in the fair queue.
 // Waiters queue in the order of their tenures. The exception is a waiter that lost its acquire: then both poll as the
 // head.
-func (c *coordinator) markNotHead(now time.Duration, command *actor.Command, reply *actor.Reply) {
+func (c *Coordinator) markNotHead(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	if reply.Holder != "" || !command.Lock.Kind().Queues() {
 		return
 	}
-	queueHead := c.lockSets[command.Key].queueHead()
+	queueHead := c.LockSets[command.Key].queueHead()
 	if reply.NotHead = queueHead != nil && queueHead.Tenure() < command.Tenure; reply.NotHead {
 		c.step(now, queueHead, &actor.Message{Event: actor.QueueHead, Reply: reply})
 	}
@@ -194,30 +194,30 @@ func (c *coordinator) markNotHead(now time.Duration, command *actor.Command, rep
 
 // annotateReply applies what a reply means for other locks of the name, before the command's lock is stepped. It
 // determines who the holder is, and which locks can no longer be held.
-func (c *coordinator) annotateReply(now time.Duration, b *batch, command *actor.Command, reply *actor.Reply) {
+func (c *Coordinator) annotateReply(now time.Duration, b *Batch, command *actor.Command, reply *actor.Reply) {
 	switch kind := command.Lock.Kind(); {
 	case reply.Status == actor.HeldByOther && kind.PerRequest():
-		c.updateClockSkew(now, b, reply.ServerMillis)
+		c.UpdateClockSkew(now, b, reply.ServerMillis)
 		c.markKnownHolder(now, command, reply)
 		c.markNotHead(now, command, reply)
-	case reply.Status == actor.OK && kind.AcquiredInTime(command, b.sent, now):
+	case reply.Status == actor.OK && kind.AcquiredInTime(command, b.Sent, now):
 		c.endDisplaced(now, command)
 	}
 }
 
 // endDisplaced ends the holds of this engine that a grant excludes. For a read/write lock these can be the writer or all
 // readers.
-func (c *coordinator) endDisplaced(now time.Duration, granted *actor.Command) {
+func (c *Coordinator) endDisplaced(now time.Duration, granted *actor.Command) {
 	excluded := func(l *actor.Lock) bool {
 		return l != granted.Lock && l.HeldAt(now) && granted.Excludes(l)
 	}
-	if l := c.locks.get(granted.Key); l != nil && excluded(l) {
+	if l := c.Locks.Get(granted.Key); l != nil && excluded(l) {
 		c.step(now, l, &actor.Message{Event: actor.Displaced})
 	}
 	if granted.Lock.Kind().Shared() {
 		return // readers exclude no readers, and there may be very many
 	}
-	for _, l := range c.lockSets[granted.Key].heldAt(now) {
+	for _, l := range c.LockSets[granted.Key].heldAt(now) {
 		if excluded(l) {
 			c.step(now, l, &actor.Message{Event: actor.Displaced})
 		}
@@ -226,15 +226,15 @@ func (c *coordinator) endDisplaced(now time.Duration, granted *actor.Command) {
 
 // recheckAfterForce notifies the held locks of the name that the lock was forced away from its holders. A lock may have been
 // granted after that, so each one checks with the server.
-func (c *coordinator) recheckAfterForce(now time.Duration, command *actor.Command) {
-	if held := c.lockSets[command.Key].granted(); len(held) > 0 {
+func (c *Coordinator) recheckAfterForce(now time.Duration, command *actor.Command) {
+	if held := c.LockSets[command.Key].granted(); len(held) > 0 {
 		c.fanOut(now, recipients{kind: actor.Notified, key: command.Key}, held)
 	}
 }
 
 // removeFromSet removes a finished lock from its group.
-func (c *coordinator) removeFromSet(l *actor.Lock) {
-	g := c.lockSets[l.Key()]
+func (c *Coordinator) removeFromSet(l *actor.Lock) {
+	g := c.LockSets[l.Key()]
 	g.locks.remove(l)
 	g.owners.remove(l)
 	if g.locks.isSmall() {
@@ -244,13 +244,13 @@ func (c *coordinator) removeFromSet(l *actor.Lock) {
 		g.index.remove(l)
 	}
 	if g.locks.len() == 0 {
-		delete(c.lockSets, l.Key())
+		delete(c.LockSets, l.Key())
 	}
 }
 
 // notifyHead notifies the head of the local waiters after a lock was removed.
-func (c *coordinator) notifyHead(now time.Duration, key string) {
-	if next := c.lockSets[key].queueHead(); next != nil {
+func (c *Coordinator) notifyHead(now time.Duration, key string) {
+	if next := c.LockSets[key].queueHead(); next != nil {
 		c.step(now, next, &actor.Message{Event: actor.QueueHead})
 	}
 }

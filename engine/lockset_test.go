@@ -69,7 +69,7 @@ func TestKindsTakeTurns(t *testing.T) {
 	d.ask("lock", "fenced:f")
 	d.ask("lock", "fair:q")
 	var said []string
-	for i := range len(priorities[3]) + 1 {
+	for i := range len(Priorities[3]) + 1 {
 		said = append(said, d.line(fmt.Sprintf("2ms %d done", i+1)))
 	}
 	all := strings.Join(said, "; ")

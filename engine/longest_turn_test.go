@@ -11,7 +11,7 @@ import (
 
 // largeHarness is a coordinator with very many of something. It records the longest turn since a given time.
 type largeHarness struct {
-	c       *coordinator
+	c       *Coordinator
 	now     time.Duration
 	longest time.Duration
 }
@@ -19,48 +19,48 @@ type largeHarness struct {
 func newLargeHarness(replicas int) *largeHarness {
 	config := harnessConfig()
 	config.Replicas = replicas
-	return &largeHarness{c: newCoordinator(config, 1<<20), now: time.Second}
+	return &largeHarness{c: New(config, 1<<20), now: time.Second}
 }
 
 // turn runs one turn, and those that are due at once afterwards. It returns the calls that are sent.
-func (s *largeHarness) turn(messages ...*loopMessage) (calls []*batch) {
-	var first *loopMessage
+func (s *largeHarness) turn(messages ...*LoopMessage) (calls []*Batch) {
+	var first *LoopMessage
 	for i := len(messages) - 1; i >= 0; i-- {
 		messages[i].Next, first = first, messages[i]
 	}
 	for more := true; more; {
 		began := time.Now()
-		s.c.turn(s.now, first)
+		s.c.Turn(s.now, first)
 		s.longest = max(s.longest, time.Since(began))
 		first = nil
-		calls = append(calls, s.c.batches...)
-		s.c.subscriptions.order = nil
-		s.c.resetOutputs()
-		at, ok := s.c.next()
-		more = s.c.closed && s.c.closePending() || !s.c.closed && ok && at <= s.now
+		calls = append(calls, s.c.Batches...)
+		s.c.Subscriptions.Order = nil
+		s.c.ResetOutputs()
+		at, ok := s.c.Next()
+		more = s.c.Closed && s.c.ClosePending() || !s.c.Closed && ok && at <= s.now
 	}
 	return calls
 }
 
 // request makes n requests and returns the calls that are sent.
-func (s *largeHarness) request(n int, request func(i int) *actor.Request) []*batch {
-	messages := make([]*loopMessage, n)
+func (s *largeHarness) request(n int, request func(i int) *actor.Request) []*Batch {
+	messages := make([]*LoopMessage, n)
 	for i := range messages {
-		messages[i] = &loopMessage{Value: request(i)}
+		messages[i] = &LoopMessage{Value: request(i)}
 	}
 	return s.turn(messages...)
 }
 
 // reply replies to calls, and to those that are sent then.
-func (s *largeHarness) reply(calls []*batch, with actor.Reply) {
+func (s *largeHarness) reply(calls []*Batch, with actor.Reply) {
 	for len(calls) > 0 {
-		messages := make([]*loopMessage, 0, len(calls))
+		messages := make([]*LoopMessage, 0, len(calls))
 		for _, b := range calls {
-			b.sent, b.replies = s.now, b.replies[:0]
-			for range b.commands {
-				b.replies = append(b.replies, with)
+			b.Sent, b.Replies = s.now, b.Replies[:0]
+			for range b.Commands {
+				b.Replies = append(b.Replies, with)
 			}
-			messages = append(messages, &b.msg)
+			messages = append(messages, &b.Msg)
 		}
 		calls = s.turn(messages...)
 	}
@@ -95,12 +95,12 @@ func BenchmarkLongestTurn(b *testing.B) {
 		"close": func(s *largeHarness) func() { s.reply(s.request(n, ofEach), done); return s.requestNames(AskClose) },
 		"unheard": func(s *largeHarness) func() {
 			s.reply(s.request(n, of(actor.Read, false)), taken)
-			return func() { s.turn(&loopMessage{Value: orderDone{conn: 1, err: errors.New("NOPERM")}}) }
+			return func() { s.turn(&LoopMessage{Value: OrderDone{Conn: 1, Err: errors.New("NOPERM")}}) }
 		},
 		"forced-readers": func(s *largeHarness) func() {
 			s.reply(s.request(n, of(actor.Read, false)), done)
 			return func() {
-				s.reply(s.turn(&loopMessage{Value: &actor.Request{Op: actor.Force, Kind: actor.Read, Key: "k"}}), done)
+				s.reply(s.turn(&LoopMessage{Value: &actor.Request{Op: actor.Force, Kind: actor.Read, Key: "k"}}), done)
 			}
 		},
 	} {
@@ -119,5 +119,5 @@ func BenchmarkLongestTurn(b *testing.B) {
 }
 
 func (s *largeHarness) requestNames(tag actor.Event) func() {
-	return func() { s.turn(&loopMessage{Value: &actor.Request{Op: tag}}) }
+	return func() { s.turn(&LoopMessage{Value: &actor.Request{Op: tag}}) }
 }

@@ -49,7 +49,7 @@ func TestManyHoldsOfOneOwner(t *testing.T) {
 // them.
 type reentrantOwner struct {
 	t     *testing.T
-	c     *coordinator
+	c     *Coordinator
 	kind  actor.LockKind
 	n     int
 	now   time.Duration
@@ -59,7 +59,7 @@ type reentrantOwner struct {
 func newReentrantOwner(t *testing.T, kind actor.LockKind, n int) *reentrantOwner {
 	config := harnessConfig()
 	config.MaxHold = time.Minute
-	return &reentrantOwner{t: t, c: newCoordinator(config, 1), kind: kind, n: n, now: time.Second}
+	return &reentrantOwner{t: t, c: New(config, 1), kind: kind, n: n, now: time.Second}
 }
 
 func (e *reentrantOwner) run() {
@@ -87,12 +87,12 @@ func (e *reentrantOwner) run() {
 		e.holds = e.holds[:len(e.holds)-1]
 		e.requireCount(len(e.holds))
 	}
-	for ends := e.now + 2*time.Minute; e.now < ends && e.c.stats().Held > 0; {
+	for ends := e.now + 2*time.Minute; e.now < ends && e.c.Stats().Held > 0; {
 		e.now += 5 * time.Millisecond
 		e.turn()
 	}
-	require.Zero(e.t, e.c.stats().Held)
-	require.Zero(e.t, e.c.fx.HeldLocks)
+	require.Zero(e.t, e.c.Stats().Held)
+	require.Zero(e.t, e.c.Fx.HeldLocks)
 }
 
 func (e *reentrantOwner) enter(lease time.Duration) {
@@ -121,10 +121,10 @@ func (e *reentrantOwner) requireCount(want int) {
 
 // turn hands requests to the coordinator and replies to the commands that it sends.
 func (e *reentrantOwner) turn(requests ...*actor.Request) {
-	var first, last *loopMessage
+	var first, last *LoopMessage
 	for _, r := range requests {
 		r.Ready = make(chan struct{}, 1)
-		m := &loopMessage{Value: r}
+		m := &LoopMessage{Value: r}
 		if first == nil {
 			first = m
 		} else {
@@ -133,20 +133,20 @@ func (e *reentrantOwner) turn(requests ...*actor.Request) {
 		last = m
 	}
 	for {
-		e.c.turn(e.now, first)
-		for _, hold := range e.c.fx.HoldEnds {
+		e.c.Turn(e.now, first)
+		for _, hold := range e.c.Fx.HoldEnds {
 			hold.Hold.End(hold.Err, hold.Cause, hold.HeldUntil)
 		}
 		first = nil
-		for _, b := range e.c.batches {
-			b.sent, b.replies = e.now, b.replies[:0]
-			for range b.commands {
-				b.replies = append(b.replies, actor.Reply{Status: actor.OK, Listeners: -1})
+		for _, b := range e.c.Batches {
+			b.Sent, b.Replies = e.now, b.Replies[:0]
+			for range b.Commands {
+				b.Replies = append(b.Replies, actor.Reply{Status: actor.OK, Listeners: -1})
 			}
-			b.msg.Next = first
-			first = &b.msg
+			b.Msg.Next = first
+			first = &b.Msg
 		}
-		e.c.resetOutputs()
+		e.c.ResetOutputs()
 		if first == nil {
 			return
 		}

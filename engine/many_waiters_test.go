@@ -16,7 +16,7 @@ import (
 // waitersHarness is very many callers of one name, a server that replies at once, and the coordinator between them.
 type waitersHarness struct {
 	t      *testing.T
-	c      *coordinator
+	c      *Coordinator
 	now    time.Duration
 	answer func(*actor.Command) actor.Reply
 }
@@ -24,42 +24,42 @@ type waitersHarness struct {
 func newWaitersHarness(t *testing.T, answer func(*actor.Command) actor.Reply) *waitersHarness {
 	config := harnessConfig()
 	config.Poll = true
-	return &waitersHarness{t: t, c: newCoordinator(config, 4), now: time.Second, answer: answer}
+	return &waitersHarness{t: t, c: New(config, 4), now: time.Second, answer: answer}
 }
 
 func granted(*actor.Command) actor.Reply { return actor.Reply{Status: actor.OK, Listeners: -1} }
 
 // turn hands requests to the coordinator and replies to the commands that it sends.
 func (k *waitersHarness) turn(requests ...*actor.Request) {
-	var first *loopMessage
+	var first *LoopMessage
 	for i := len(requests) - 1; i >= 0; i-- {
 		r := requests[i]
 		if r.Ready == nil {
 			r.Ready = make(chan struct{}, 1)
 		}
-		first = &loopMessage{Value: r, Next: first}
+		first = &LoopMessage{Value: r, Next: first}
 	}
 	k.exchange(first)
 }
 
 // exchange hands messages to the coordinator and replies to the commands that it sends.
-func (k *waitersHarness) exchange(first *loopMessage) {
+func (k *waitersHarness) exchange(first *LoopMessage) {
 	for {
-		k.c.turn(k.now, first)
+		k.c.Turn(k.now, first)
 		first = nil
-		for _, hold := range k.c.fx.HoldEnds {
+		for _, hold := range k.c.Fx.HoldEnds {
 			hold.Hold.End(hold.Err, hold.Cause, hold.HeldUntil)
 		}
-		for _, b := range k.c.batches {
-			b.sent, b.replies = k.now, b.replies[:0]
-			for i := range b.commands {
-				b.replies = append(b.replies, k.answer(&b.commands[i]))
+		for _, b := range k.c.Batches {
+			b.Sent, b.Replies = k.now, b.Replies[:0]
+			for i := range b.Commands {
+				b.Replies = append(b.Replies, k.answer(&b.Commands[i]))
 			}
-			b.msg.Next = first
-			first = &b.msg
+			b.Msg.Next = first
+			first = &b.Msg
 		}
-		k.c.resetOutputs()
-		if first == nil && !k.c.hasMessages() {
+		k.c.ResetOutputs()
+		if first == nil && !k.c.HasMessages() {
 			return
 		}
 		k.now += time.Microsecond
@@ -102,9 +102,9 @@ func TestManyFairWaitersAreServed(t *testing.T) {
 			holder = c.Tenure
 			return granted(c)
 		case c.Tenure%2 == 0:
-			return k.takenReply(fmt.Sprint(k.c.fx.Config.ID, ":", int64(1)<<40))
+			return k.takenReply(fmt.Sprint(k.c.Fx.Config.ID, ":", int64(1)<<40))
 		}
-		return k.takenReply(fmt.Sprint(k.c.fx.Config.ID, ":", holder))
+		return k.takenReply(fmt.Sprint(k.c.Fx.Config.ID, ":", holder))
 	})
 	all := make([]*actor.Request, n)
 	for i := range all {
@@ -123,8 +123,8 @@ func TestManyFairWaitersAreServed(t *testing.T) {
 			k.turn()
 		}
 	}
-	require.Zero(t, k.c.fx.Stats.Waiting)
-	require.Zero(t, k.c.fx.Stats.Held)
+	require.Zero(t, k.c.Fx.Stats.Waiting)
+	require.Zero(t, k.c.Fx.Stats.Held)
 }
 
 // Very many waiters with a place in a queue leave together, or before their acquire was sent. Each is released, and the
@@ -141,10 +141,10 @@ func TestManyFairWaitersLeave(t *testing.T) {
 		})
 		k.c.intake.laneBudget = n
 		all := make([]*actor.Request, n)
-		come, leave := make([]*loopMessage, n), (*loopMessage)(nil)
+		come, leave := make([]*LoopMessage, n), (*LoopMessage)(nil)
 		for i := range all {
 			all[i] = wants(actor.Fair, 0, false)
-			come[i], leave = &loopMessage{Value: all[i]}, &loopMessage{Value: cancelRequest{all[i], errLeft}, Next: leave}
+			come[i], leave = &LoopMessage{Value: all[i]}, &LoopMessage{Value: CancelRequest{all[i], errLeft}, Next: leave}
 		}
 		if asked {
 			k.turn(all...)
@@ -156,7 +156,7 @@ func TestManyFairWaitersLeave(t *testing.T) {
 			require.True(t, r.Completed())
 		}
 		if asked {
-			require.Empty(t, k.c.lockSets)
+			require.Empty(t, k.c.LockSets)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func TestManyTryBehindManyWhoWait(t *testing.T) {
 		k.turn(r)
 		require.Equal(t, actor.ErrNotAcquired, r.Err)
 	}
-	require.EqualValues(t, n, k.c.fx.Stats.Waiting)
+	require.EqualValues(t, n, k.c.Fx.Stats.Waiting)
 }
 
 // Each owner waits twice, and re-enters when it is granted once.
@@ -215,7 +215,7 @@ func TestManyOwnersWaitTwice(t *testing.T) {
 					break
 				}
 			}
-			require.Zero(t, k.c.fx.Stats.Waiting)
+			require.Zero(t, k.c.Fx.Stats.Waiting)
 		})
 	}
 }
@@ -243,5 +243,5 @@ func TestAWriterReadsBesideManyWhoWaitToRead(t *testing.T) {
 		require.NoError(t, r.Err)
 		k.unlock(r.Hold)
 	}
-	require.EqualValues(t, n, k.c.fx.Stats.Waiting)
+	require.EqualValues(t, n, k.c.Fx.Stats.Waiting)
 }

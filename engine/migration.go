@@ -22,8 +22,8 @@ const (
 
 // noteMigration notes that a node said that a slot is migrating. The first time, all waiters of the slot check again: they may
 // have slept since before the migration.
-func (c *coordinator) noteMigration(now time.Duration, slot uint16) {
-	k := c.cluster
+func (c *Coordinator) noteMigration(now time.Duration, slot uint16) {
+	k := c.Cluster
 	if !k.isMigrating(now, slot) {
 		c.reconfirms.add(map[uint16]bool{slot: true})
 	}
@@ -31,9 +31,9 @@ func (c *coordinator) noteMigration(now time.Duration, slot uint16) {
 }
 
 // noteTryAgain handles TRYAGAIN: some keys of the call have moved and others have not.
-func (c *coordinator) noteTryAgain(now time.Duration, b *batch) {
-	if c.cluster != nil && !b.staleOwner && actor.HasPrefixFold(b.failed.Error(), "TRYAGAIN") {
-		c.noteMigration(now, b.slot)
+func (c *Coordinator) noteTryAgain(now time.Duration, b *Batch) {
+	if c.Cluster != nil && !b.staleOwner && actor.HasPrefixFold(b.Failed.Error(), "TRYAGAIN") {
+		c.noteMigration(now, b.Slot)
 	}
 }
 
@@ -52,21 +52,21 @@ func capTTL(reply *actor.Reply) {
 	}
 }
 
-// relayedMessage is a message that a script published at the target node of a migration. It is published at the source node as
+// RelayedMessage is a message that a script published at the target node of a migration. It is published at the source node as
 // well.
-type relayedMessage struct{ address, channel, text string }
+type RelayedMessage struct{ Address, Channel, Text string }
 
-// relayedMessages returns the messages of a bundle to repeat. Only sharded pub/sub needs this: other messages reach the whole
+// RelayedMessages returns the messages of a bundle to repeat. Only sharded pub/sub needs this: other messages reach the whole
 // cluster.
-func (w *encoder) relayedMessages(b *batch) (all []relayedMessage) {
-	for ; b != nil; b = b.next {
-		tells := specs[b.verb].publishes
-		if !b.asking || !w.sharded || b.failed != nil || tells == nil {
+func (w *Encoder) RelayedMessages(b *Batch) (all []RelayedMessage) {
+	for ; b != nil; b = b.Next {
+		tells := Specs[b.Verb].publishes
+		if !b.Asking || !w.Sharded || b.Failed != nil || tells == nil {
 			continue
 		}
-		for i := range min(len(b.replies), len(b.commands)) {
-			if b.replies[i].Status == actor.OK {
-				all = append(all, relayedMessage{b.redirectedBy.address, scripts.RedissonKey(tells.channel, b.commands[i].Key), tells.text})
+		for i := range min(len(b.Replies), len(b.Commands)) {
+			if b.Replies[i].Status == actor.OK {
+				all = append(all, RelayedMessage{b.RedirectedBy.Address, scripts.RedissonKey(tells.channel, b.Commands[i].Key), tells.text})
 			}
 		}
 	}
@@ -75,14 +75,14 @@ func (w *encoder) relayedMessages(b *batch) (all []relayedMessage) {
 
 // relay publishes messages once more, after the replies to their releases. Delivery is not guaranteed, as with any
 // message: a waiter that misses one polls later.
-func (w *nodeConn) relay(relayed []relayedMessage) {
+func (w *nodeConn) relay(relayed []RelayedMessage) {
 	for _, s := range relayed {
-		if node := w.client.Nodes()[s.address]; node != nil {
+		if node := w.client.Nodes()[s.Address]; node != nil {
 			_ = node.Do(context.Background(), spublishCommand(node, s)).Error()
 		}
 	}
 }
 
-func spublishCommand(node rueidis.Client, s relayedMessage) rueidis.Completed {
-	return node.B().Spublish().Channel(s.channel).Message(s.text).Build()
+func spublishCommand(node rueidis.Client, s RelayedMessage) rueidis.Completed {
+	return node.B().Spublish().Channel(s.Channel).Message(s.Text).Build()
 }

@@ -13,12 +13,12 @@ import (
 var ErrReentry = errors.New("lockwheel: one of the locks is held already by the same owner")
 
 // OneSlot reports whether two keys lie in one slot of a cluster, so that one script can use both.
-func OneSlot(key, other string) bool { return slotOf(key) == slotOf(other) }
+func OneSlot(key, other string) bool { return Of(key) == Of(other) }
 
 // ownsPart reports whether the owner holds one of the locks of a request for several.
-func (c *coordinator) ownsPart(now time.Duration, j *actor.MultiRequest) bool {
+func (c *Coordinator) ownsPart(now time.Duration, j *actor.MultiRequest) bool {
 	return slices.ContainsFunc(j.Parts, func(part actor.Part) bool {
-		l := c.locks.get(part.Key)
+		l := c.Locks.Get(part.Key)
 		return l != nil && l.HoldCount(part.Owner, now) > 0
 	})
 }
@@ -26,27 +26,27 @@ func (c *coordinator) ownsPart(now time.Duration, j *actor.MultiRequest) bool {
 // runFollowUps runs what steps have left to do for other locks. It nudges changed locks, and acquires for requests that
 // have become the first in line. Both can cause more of it. A nested call returns at once and leaves the work to the
 // outer one, so very many locks cause no deep recursion.
-func (c *coordinator) runFollowUps(now time.Duration) {
+func (c *Coordinator) runFollowUps(now time.Duration) {
 	if c.inFollowUps {
 		return
 	}
 	c.inFollowUps = true
 	for touched, ready := 0, 0; ; {
 		switch {
-		case touched < len(c.fx.ToRecheck):
-			l := c.fx.ToRecheck[touched]
+		case touched < len(c.Fx.ToRecheck):
+			l := c.Fx.ToRecheck[touched]
 			touched++
 			if l.Key() != "" {
 				c.step(now, l, &actor.Message{Event: actor.Recheck})
 			}
-		case ready < len(c.fx.ReadyMulti):
-			r := c.fx.ReadyMulti[ready]
+		case ready < len(c.Fx.ReadyMulti):
+			r := c.Fx.ReadyMulti[ready]
 			ready++
 			c.tryAcquireAll(now, r)
 		default:
-			clear(c.fx.ToRecheck)
-			clear(c.fx.ReadyMulti)
-			c.fx.ToRecheck, c.fx.ReadyMulti, c.inFollowUps = c.fx.ToRecheck[:0], c.fx.ReadyMulti[:0], false
+			clear(c.Fx.ToRecheck)
+			clear(c.Fx.ReadyMulti)
+			c.Fx.ToRecheck, c.Fx.ReadyMulti, c.inFollowUps = c.Fx.ToRecheck[:0], c.Fx.ReadyMulti[:0], false
 			return
 		}
 	}
@@ -55,8 +55,8 @@ func (c *coordinator) runFollowUps(now time.Duration) {
 // tryAcquireAll acquires all locks of a request that has become the first in line at one of them. If another of the locks is
 // held or waited for in this engine, the request waits there instead. During a shutdown the request does not move: the
 // drain rejects it where it is, and may have passed the other lock already.
-func (c *coordinator) tryAcquireAll(now time.Duration, r *actor.Request) {
-	if !r.ReadyToSend(now) || c.fx.Draining {
+func (c *Coordinator) tryAcquireAll(now time.Duration, r *actor.Request) {
+	if !r.ReadyToSend(now) || c.Fx.Draining {
 		return
 	}
 	leader := r.Lock()
@@ -68,21 +68,21 @@ func (c *coordinator) tryAcquireAll(now time.Duration, r *actor.Request) {
 			}
 			return
 		}
-		r.Reserve(locks, c.fx)
+		r.Reserve(locks, c.Fx)
 	}
-	r.SendReserved(c.fx)
+	r.SendReserved(c.Fx)
 	c.applyEffects(now, leader)
 }
 
 // reservable returns the locks of a request, and creates those that are missing. If one of them cannot be reserved, the
 // request waits there or is rejected, and free is false.
-func (c *coordinator) reservable(now time.Duration, r *actor.Request) (locks []*actor.Lock, free bool) {
+func (c *Coordinator) reservable(now time.Duration, r *actor.Request) (locks []*actor.Lock, free bool) {
 	parts := r.Multi.Parts
 	for i := range parts {
-		l := c.locks.get(parts[i].Key)
+		l := c.Locks.Get(parts[i].Key)
 		if other := c.conflictingKind(l, parts[i].Key, r.Kind); other != nil {
 			r.Multi.FailedPart = i
-			c.fx.RejectKind(now, r, other.Kind())
+			c.Fx.RejectKind(now, r, other.Kind())
 			return nil, false
 		}
 		if l != nil && !l.Reservable(now, r) {
@@ -93,13 +93,13 @@ func (c *coordinator) reservable(now time.Duration, r *actor.Request) (locks []*
 	}
 	locks = make([]*actor.Lock, 0, len(parts))
 	for i := range parts {
-		l := c.locks.get(parts[i].Key)
+		l := c.Locks.Get(parts[i].Key)
 		if l == nil {
 			l = c.newLock(parts[i].Key, r.Kind)
-			c.locks.add(l)
+			c.Locks.add(l)
 		}
 		if l.Kind() != r.Kind {
-			l.SetKind(r.Kind, c.fx)
+			l.SetKind(r.Kind, c.Fx)
 		}
 		l.SetLocalReaders(false)
 		locks = append(locks, l)
@@ -108,7 +108,7 @@ func (c *coordinator) reservable(now time.Duration, r *actor.Request) (locks []*
 }
 
 // releaseParts releases what was granted to a cancelled request for several locks.
-func (c *coordinator) releaseParts(now time.Duration, r *actor.Request) {
+func (c *Coordinator) releaseParts(now time.Duration, r *actor.Request) {
 	if r.Err != nil {
 		return
 	}

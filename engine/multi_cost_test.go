@@ -16,26 +16,26 @@ func multiCost(t *testing.T, locks int) (steps, deepest int) {
 	d := newHarness(t, 8)
 	c := d.c
 	callers := make([]uintptr, 1<<16)
-	c.fx.OnStep = func(actor.StepTrace) {
+	c.Fx.OnStep = func(actor.StepTrace) {
 		steps++
 		deepest = max(deepest, runtime.Callers(0, callers))
 	}
-	turn := func(m *loopMessage) {
+	turn := func(m *LoopMessage) {
 		d.now++
-		c.turn(d.now, m)
+		c.Turn(d.now, m)
 	}
 	settle := func() {
-		for len(c.batches) > 0 || c.hasMessages() {
-			batches := append([]*batch(nil), c.batches...)
-			c.resetOutputs()
+		for len(c.Batches) > 0 || c.HasMessages() {
+			batches := append([]*Batch(nil), c.Batches...)
+			c.ResetOutputs()
 			turn(nil)
 			for _, b := range batches {
-				b.replies = b.replies[:0]
-				for range b.commands {
-					b.replies = append(b.replies, actor.Reply{Status: actor.OK, Listeners: -1})
+				b.Replies = b.Replies[:0]
+				for range b.Commands {
+					b.Replies = append(b.Replies, actor.Reply{Status: actor.OK, Listeners: -1})
 				}
-				b.msg.Next = nil
-				turn(&b.msg)
+				b.Msg.Next = nil
+				turn(&b.Msg)
 			}
 		}
 	}
@@ -45,16 +45,16 @@ func multiCost(t *testing.T, locks int) (steps, deepest int) {
 		parts[i] = actor.Part{Name: name, Key: name, Hold: &actor.Hold{}}
 	}
 	all := &actor.Request{Op: actor.Acquire, Name: "all", Key: parts[0].Key, Ready: make(chan struct{}, 1), Multi: &actor.MultiRequest{Parts: parts}}
-	turn(&loopMessage{Value: all})
+	turn(&LoopMessage{Value: all})
 	settle()
 	require.NoError(t, all.Err)
-	require.EqualValues(t, locks, c.fx.Stats.Held)
+	require.EqualValues(t, locks, c.Fx.Stats.Held)
 	for i := range parts {
-		turn(&loopMessage{Value: &actor.Request{Op: actor.Unlock, Hold: parts[i].Hold, Ready: make(chan struct{}, 1)}})
+		turn(&LoopMessage{Value: &actor.Request{Op: actor.Unlock, Hold: parts[i].Hold, Ready: make(chan struct{}, 1)}})
 	}
 	settle()
-	require.Zero(t, c.fx.Stats.Held)
-	require.Zero(t, c.locks.len())
+	require.Zero(t, c.Fx.Stats.Held)
+	require.Zero(t, c.Locks.Len())
 	return steps, deepest
 }
 

@@ -20,7 +20,7 @@ func (d *coordinatorHarness) requestMulti(what, who string) {
 		for i := range c.parts {
 			r := &actor.Request{Op: actor.Unlock, Hold: c.parts[i].Hold}
 			d.names[r] = who
-			d.queueMessage(&loopMessage{Value: r})
+			d.queueMessage(&LoopMessage{Value: r})
 		}
 		return
 	}
@@ -34,7 +34,7 @@ func (d *coordinatorHarness) requestMulti(what, who string) {
 	}
 	c.latest = r
 	d.names[r] = who
-	d.queueMessage(&loopMessage{Value: r})
+	d.queueMessage(&LoopMessage{Value: r})
 }
 
 func (c *harnessCaller) has(h *actor.Hold) bool {
@@ -236,7 +236,7 @@ func TestADrainAndADoubtReachWhoWaitsForSeveral(t *testing.T) {
 	})
 	t.Run("a doubt while a request waits, and its other lock is held here", func(t *testing.T) {
 		d := newHarness(t, 8)
-		d.c.fx.Config.Poll = true
+		d.c.Fx.Config.Poll = true
 		d.line("0s lock a+b")
 		d.line("1ms 1 taken; lock b")
 		d.line("2ms 2 done")
@@ -250,8 +250,8 @@ func TestAPartThatWasNotAskedForIsNoAnswer(t *testing.T) {
 	require.Equal(t, "1: joint a+b", d.line("0s lock a+b"))
 	b := d.inFlight[1]
 	delete(d.inFlight, 1)
-	b.replies = append(b.replies[:0], actor.Reply{Status: actor.HeldByOther, FailedPart: 2, Holder: "x:1"})
-	d.queueMessage(&b.msg)
+	b.Replies = append(b.Replies[:0], actor.Reply{Status: actor.HeldByOther, FailedPart: 2, Holder: "x:1"})
+	d.queueMessage(&b.Msg)
 	require.Equal(t, "nothing", d.line("1ms heard x"))
 	require.Equal(t, "2: joint a+b", d.line("11ms timer"))
 }

@@ -61,26 +61,26 @@ func (w *nodeConn) newMaster() string {
 
 // sendViaCluster sends calls by the topology of the cluster's client, which follows redirections. Behind Sentinel it fails the
 // calls instead: they must not go to another master.
-func (w *nodeConn) sendViaCluster(writer *encoder, b *batch) {
-	for ; b != nil; b = b.next {
+func (w *nodeConn) sendViaCluster(writer *Encoder, b *Batch) {
+	for ; b != nil; b = b.Next {
 		if w.sentinelMaster {
-			b.failed, b.noReply = errMasterChanged, true
+			b.Failed, b.NoReply = errMasterChanged, true
 			continue
 		}
-		b.viaClusterClient = true
-		decodeResult(w.client.Do(context.Background(), writer.call(w.client, b)), b)
+		b.ViaClusterClient = true
+		DecodeResult(w.client.Do(context.Background(), writer.Call(w.client, b)), b)
 	}
 }
 
 // dropIfBroken drops a cached client that brought no reply, because the cluster's client may have a new one. If the master was
 // replaced meanwhile, it posts that before the reply is posted.
-func (w *nodeConn) dropIfBroken(b *batch, box *mpsc.Mailbox[any]) {
-	for ; b != nil; b = b.next {
-		if b.noReply {
+func (w *nodeConn) dropIfBroken(b *Batch, box *mpsc.Mailbox[any]) {
+	for ; b != nil; b = b.Next {
+		if b.NoReply {
 			w.cached = nil
 		}
 	}
 	if next := w.newMaster(); next != "" {
-		box.Post(&loopMessage{Value: masterChanged{next}})
+		box.Post(&LoopMessage{Value: MasterChanged{next}})
 	}
 }

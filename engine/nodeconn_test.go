@@ -38,16 +38,16 @@ func TestASurveyGoesOnToTheNextNode(t *testing.T) {
 	s := &Server{client: &multiNodeClient{nodes: twoNodes(t, "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:7\r\n")}}
 	known, err := s.fetchTopology(t.Context(), []string{"gone:1", "alive:1"})
 	require.NoError(t, err)
-	require.Equal(t, &topology{source: "alive:1", ranges: []slotRange{{0, slotCount - 1, "alive:7"}}}, known)
+	require.Equal(t, &Topology{Source: "alive:1", Ranges: []SlotRange{{0, Count - 1, "alive:7"}}}, known)
 }
 
 // One master that replies shows whether WAIT can be used, whichever others are silent.
 func TestTheMastersThatAnswerAreAskedForReplicas(t *testing.T) {
-	both := func(first, second string) *topology {
-		return &topology{ranges: []slotRange{{0, 1, first}, {2, 3, second}}}
+	both := func(first, second string) *Topology {
+		return &Topology{Ranges: []SlotRange{{0, 1, first}, {2, 3, second}}}
 	}
 	nodes := twoNodes(t, ":0\r\n")
-	for _, known := range []*topology{both("gone:1", "alive:1"), both("alive:1", "gone:1"), both("unheard:1", "alive:1")} {
+	for _, known := range []*Topology{both("gone:1", "alive:1"), both("alive:1", "gone:1"), both("unheard:1", "alive:1")} {
 		require.NoError(t, (&Server{client: &multiNodeClient{nodes: nodes}, topology: known}).CheckReplicas(t.Context(), time.Minute))
 	}
 	require.Error(t, (&Server{client: &multiNodeClient{nodes: nodes}, topology: both("gone:1", "unheard:1")}).CheckReplicas(t.Context(), time.Minute))
@@ -64,11 +64,11 @@ func TestTheAnswerBehindAskingIsTheCalls(t *testing.T) {
 		return "*1\r\n*2\r\n:70\r\n+x:1\r\n"
 	})
 	first, second := acquireBatch(), acquireBatch()
-	first.next, first.asking, second.asking = second, true, true
-	(&encoder{id: "id"}).sendBundle(client, first)
-	for b := first; b != nil; b = b.next {
-		require.NoError(t, b.failed)
-		require.Equal(t, actor.HeldByOther, b.replies[0].Status)
+	first.Next, first.Asking, second.Asking = second, true, true
+	(&Encoder{ID: "id"}).SendBundle(client, first)
+	for b := first; b != nil; b = b.Next {
+		require.NoError(t, b.Failed)
+		require.Equal(t, actor.HeldByOther, b.Replies[0].Status)
 	}
 	require.Equal(t, 2, strings.Count(server.receivedOn(1), "ASKING"))
 }
@@ -84,23 +84,23 @@ func TestWhatReleasesTellIsReadBeforeTheirBatchIsHandedBack(t *testing.T) {
 	_, to := newScriptedServer(t, answers)
 	from, old := newScriptedServer(t, answers)
 	cluster := &multiNodeClient{Client: to, nodes: map[string]rueidis.Client{"to:1": to, "from:1": old}}
-	b := newBatch()
-	b.reset(actor.SendRelease)
-	b.commands = []actor.Command{{Verb: actor.SendRelease, Key: "a", Tenure: 1}}
-	b.asking, b.redirectedBy = true, newNode("from:1", 30*time.Second)
-	batches, box := make(chan *batch, 1), &mpsc.Mailbox[any]{Wakeup: make(chan struct{})} // post blocks until the receiver is ready
+	b := NewBatch()
+	b.Reset(actor.SendRelease)
+	b.Commands = []actor.Command{{Verb: actor.SendRelease, Key: "a", Tenure: 1}}
+	b.Asking, b.RedirectedBy = true, NewNode("from:1", 30*time.Second)
+	batches, box := make(chan *Batch, 1), &mpsc.Mailbox[any]{Wakeup: make(chan struct{})} // post blocks until the receiver is ready
 	require.True(t, box.PrepareSleep())
 	batches <- b
 	close(batches)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runSender(&nodeConn{client: cluster, address: "to:1"}, &encoder{id: "id", sharded: true}, batches, box)
+		runSender(&nodeConn{client: cluster, address: "to:1"}, &Encoder{ID: "id", Sharded: true}, batches, box)
 	}()
 	require.Eventually(t, func() bool { return box.TakeAll() != nil }, 10*time.Second, time.Millisecond, "the batch to come back")
-	require.NoError(t, b.failed)
-	b.reset(actor.SendRelease)
-	b.commands = append(b.commands, actor.Command{Verb: actor.SendRelease, Key: "b", Tenure: 2})
+	require.NoError(t, b.Failed)
+	b.Reset(actor.SendRelease)
+	b.Commands = append(b.Commands, actor.Command{Verb: actor.SendRelease, Key: "b", Tenure: 2})
 	<-box.Wakeup
 	<-done
 	require.Equal(t, 1, strings.Count(from.receivedOn(1), "SPUBLISH"))
@@ -119,24 +119,24 @@ func TestWhoeverSeesAnotherMasterSaysSo(t *testing.T) {
 		}
 		return all
 	}
-	for name, carries := range map[string]func(<-chan *batch, *mpsc.Mailbox[any]){
-		"courier": func(batches <-chan *batch, box *mpsc.Mailbox[any]) { runSender(was, &encoder{id: "id"}, batches, box) },
-		"syncer":  (&replicaSender{nodeConn: was, encoder: &encoder{id: "id"}, lender: newLender(nil, onGoroutine)}).run,
+	for name, carries := range map[string]func(<-chan *Batch, *mpsc.Mailbox[any]){
+		"courier": func(batches <-chan *Batch, box *mpsc.Mailbox[any]) { runSender(was, &Encoder{ID: "id"}, batches, box) },
+		"syncer":  (&replicaSender{nodeConn: was, encoder: &Encoder{ID: "id"}, lender: newLender(nil, onGoroutine)}).run,
 	} {
 		t.Run(name, func(t *testing.T) {
-			batches, box, b := make(chan *batch, 1), mpsc.NewMailbox[any](), acquireBatch()
+			batches, box, b := make(chan *Batch, 1), mpsc.NewMailbox[any](), acquireBatch()
 			batches <- b
 			close(batches)
 			carries(batches, box)
-			require.Equal(t, []any{masterChanged{"next:1"}, b}, posted(box))
-			require.True(t, b.noReply)
-			require.ErrorIs(t, b.failed, errMasterChanged)
+			require.Equal(t, []any{MasterChanged{"next:1"}, b}, posted(box))
+			require.True(t, b.NoReply)
+			require.ErrorIs(t, b.Failed, errMasterChanged)
 		})
 	}
 	t.Run("subscriber", func(t *testing.T) {
 		s := &subscriber{nodeConn: was, box: mpsc.NewMailbox[any](), lender: newLender(nil, onGoroutine)}
 		s.checkMaster()
-		require.Equal(t, []any{masterChanged{"next:1"}}, posted(s.box))
+		require.Equal(t, []any{MasterChanged{"next:1"}}, posted(s.box))
 	})
 	require.NotContains(t, server.receivedOn(1), "EVAL")
 }
@@ -176,7 +176,7 @@ func TestALoopEndsWhenEveryCallerWasTold(t *testing.T) {
 	e := newEngine(actor.Config{ID: "me", Lease: 30 * time.Second, RenewInterval: 10 * time.Second, CallTimeout: 3 * time.Second})
 	told := make([]*actor.Request, 0)
 	e.hooks.Result = func(r *actor.Request, _ time.Duration) { told = append(told, r) }
-	calls := make([]Call, 3*maxResultsPerTurn+1)
+	calls := make([]Call, 3*MaxResultsPerTurn+1)
 	for i := range calls {
 		calls[i].Ready = make(chan struct{}, 1)
 		calls[i].Op, calls[i].Key, calls[i].Hold = actor.Acquire, "k", &actor.Hold{}
@@ -197,6 +197,6 @@ func TestALoopEndsWhenEveryCallerWasTold(t *testing.T) {
 func TestOnlyTheConnectionsToOneServerAreEnded(t *testing.T) {
 	require.True(t, (&Server{redial: func() {}}).canRedial(""))
 	require.False(t, (&Server{redial: func() {}}).canRedial("master:1"))
-	require.False(t, (&Server{redial: func() {}, topology: &topology{}}).canRedial(""))
+	require.False(t, (&Server{redial: func() {}, topology: &Topology{}}).canRedial(""))
 	require.False(t, (&Server{}).canRedial(""))
 }

@@ -39,8 +39,8 @@ func (o *ownerIndex) remove(l *actor.Lock) {
 }
 
 // expected reports whether the quorum with that number waits for one of the locks.
-func (c *coordinator) expected(key string, owner uint64) bool {
-	g := c.lockSets[key]
+func (c *Coordinator) expected(key string, owner uint64) bool {
+	g := c.LockSets[key]
 	if g == nil || g.owners.locks[owner] == nil {
 		return false
 	}
@@ -53,13 +53,13 @@ func (c *coordinator) expected(key string, owner uint64) bool {
 // runReentryChecks handles requests that wait although their owner has just been granted a lock of the name. They re-enter it or
 // read beside it; those that would upgrade from read to write are rejected. All are examined at once, so that
 // afterwards no owner waits for itself.
-func (c *coordinator) runReentryChecks(now time.Duration) {
-	for len(c.fx.ReentryChecks) > 0 {
-		last := len(c.fx.ReentryChecks) - 1
-		l, owner := c.fx.ReentryChecks[last].Lock, c.fx.ReentryChecks[last].Owner
-		c.fx.ReentryChecks[last] = actor.ReentryCheck{}
-		c.fx.ReentryChecks = c.fx.ReentryChecks[:last]
-		g := c.lockSets[l.Key()]
+func (c *Coordinator) runReentryChecks(now time.Duration) {
+	for len(c.Fx.ReentryChecks) > 0 {
+		last := len(c.Fx.ReentryChecks) - 1
+		l, owner := c.Fx.ReentryChecks[last].Lock, c.Fx.ReentryChecks[last].Owner
+		c.Fx.ReentryChecks[last] = actor.ReentryCheck{}
+		c.Fx.ReentryChecks = c.Fx.ReentryChecks[:last]
+		g := c.LockSets[l.Key()]
 		switch {
 		case g == nil:
 		case l.HoldCount(owner, now) == 0:
@@ -76,7 +76,7 @@ func (c *coordinator) runReentryChecks(now time.Duration) {
 }
 
 // rejectUpgradesOfReader rejects waiting writers of an owner that was granted the read.
-func (c *coordinator) rejectUpgradesOfReader(now time.Duration, reader *actor.Lock, owner uint64) {
+func (c *Coordinator) rejectUpgradesOfReader(now time.Duration, reader *actor.Lock, owner uint64) {
 	if reader.Kind() == actor.Read {
 		c.rejectUpgrades(now, reader.Key(), owner)
 	}
@@ -84,9 +84,9 @@ func (c *coordinator) rejectUpgradesOfReader(now time.Duration, reader *actor.Lo
 
 // resumeAfterLoss handles requests that re-entered a lock which their owner then lost, and that wait for it again. The owner
 // may hold the other half.
-func (c *coordinator) resumeAfterLoss(now time.Duration, l *actor.Lock, owner uint64) {
+func (c *Coordinator) resumeAfterLoss(now time.Duration, l *actor.Lock, owner uint64) {
 	if l.Kind() == actor.Write {
-		if c.lockSets[l.Key()].heldBy(owner, actor.Read, now) != nil {
+		if c.LockSets[l.Key()].heldBy(owner, actor.Read, now) != nil {
 			c.rejectUpgrades(now, l.Key(), owner)
 		}
 		return
@@ -94,14 +94,14 @@ func (c *coordinator) resumeAfterLoss(now time.Duration, l *actor.Lock, owner ui
 	if l.Kind() != actor.Read {
 		return
 	}
-	if writer := c.locks.get(l.Key()); writer != nil && writer.HoldCount(owner, now) > 0 && l.FirstWaiting(owner) != nil {
+	if writer := c.Locks.Get(l.Key()); writer != nil && writer.HoldCount(owner, now) > 0 && l.FirstWaiting(owner) != nil {
 		l.ContinueUnderWriter(now, writer, c.numberFree(writer))
 		c.step(now, l, &actor.Message{Event: actor.Recheck})
 	}
 }
 
 // rejoinAll moves the waiting requests of one owner from several locks to another one.
-func (c *coordinator) rejoinAll(now time.Duration, from []*actor.Lock, to *actor.Lock, owner uint64) {
+func (c *Coordinator) rejoinAll(now time.Duration, from []*actor.Lock, to *actor.Lock, owner uint64) {
 	for _, other := range from {
 		if other != to && other.Kind() == to.Kind() {
 			c.rejoin(now, other, to, owner)
@@ -111,7 +111,7 @@ func (c *coordinator) rejoinAll(now time.Duration, from []*actor.Lock, to *actor
 
 // readUnderWriter handles requests that wait to read when their owner has just been granted the write: they read beside it.
 // One lock acquires for all of them.
-func (c *coordinator) readUnderWriter(now time.Duration, writer *actor.Lock, owned *lockList, owner uint64) {
+func (c *Coordinator) readUnderWriter(now time.Duration, writer *actor.Lock, owned *lockList, owner uint64) {
 	if owned == nil {
 		return
 	}
@@ -127,11 +127,11 @@ func (c *coordinator) readUnderWriter(now time.Duration, writer *actor.Lock, own
 }
 
 // numberFree reports whether a reader may use the writer's number.
-func (c *coordinator) numberFree(writer *actor.Lock) bool {
-	number, g := writer.Tenure(), c.lockSets[writer.Key()]
+func (c *Coordinator) numberFree(writer *actor.Lock) bool {
+	number, g := writer.Tenure(), c.LockSets[writer.Key()]
 	spoils := func(other *actor.Lock) bool { return other.UsesNumber(number) }
 	if g == nil || g.locks.isSmall() {
-		return g.first(spoils) == nil && !writer.NumberBurned()
+		return g.First(spoils) == nil && !writer.NumberBurned()
 	}
 	// Only a lock requested by its owner has been beside it: while there are locks in the group, the write is not
 	// handed off.
@@ -140,14 +140,14 @@ func (c *coordinator) numberFree(writer *actor.Lock) bool {
 }
 
 // rejectUpgrades rejects waiting writers of an owner that reads.
-func (c *coordinator) rejectUpgrades(now time.Duration, key string, owner uint64) {
-	if l := c.locks.get(key); l != nil && l.RejectUpgrades(now, owner, c.fx) {
+func (c *Coordinator) rejectUpgrades(now time.Duration, key string, owner uint64) {
+	if l := c.Locks.Get(key); l != nil && l.RejectUpgrades(now, owner, c.Fx) {
 		c.step(now, l, &actor.Message{Event: actor.Recheck})
 	}
 }
 
 // rejoin moves the waiting requests of an owner from one lock to another.
-func (c *coordinator) rejoin(now time.Duration, from, to *actor.Lock, owner uint64) {
+func (c *Coordinator) rejoin(now time.Duration, from, to *actor.Lock, owner uint64) {
 	moved := false
 	for r := from.FirstWaiting(owner); r != nil; r = from.FirstWaiting(owner) {
 		c.step(now, to, &actor.Message{Event: actor.Transferred, Request: r})

@@ -9,7 +9,7 @@ import "github.com/lockwheel/lockwheel/actor"
 // Measured with 2048 callers, pairs a second: 5 % more for locks and requests, and 2 to 3 % for callers.
 
 // prefetchLocks prefetches the locks of commands with replies, and their first waiters.
-func (c *coordinator) prefetchLocks(commands []actor.Command) {
+func (c *Coordinator) prefetchLocks(commands []actor.Command) {
 	for i := range commands {
 		if l := commands[i].Lock; l != nil {
 			c.prefetchSink += l.Prefetch()
@@ -17,9 +17,9 @@ func (c *coordinator) prefetchLocks(commands []actor.Command) {
 	}
 }
 
-// prefetchCallers prefetches the callers that are about to be notified.
-func (c *coordinator) prefetchCallers() {
-	for _, r := range c.results.ready {
+// PrefetchCallers prefetches the callers that are about to be notified.
+func (c *Coordinator) PrefetchCallers() {
+	for _, r := range c.Results.Ready {
 		c.prefetchSink += len(r.Ready)
 	}
 }

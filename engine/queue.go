@@ -11,9 +11,9 @@ type queue struct {
 	freePieces      *piece
 	freeCount       int
 	urgent          int // commands other than routine renewals
-	inRetries       int // further commands of the verb, in retry batches
-	stale           int // commands in the lists and in retry batches that are no longer to be sent
-	sweep           sweep
+	InRetries       int // further commands of the verb, in retry batches
+	Stale           int // commands in the lists and in retry batches that are no longer to be sent
+	Sweep           sweep
 }
 
 const (
@@ -40,7 +40,7 @@ type chain struct {
 	n          int
 }
 
-func (q *queue) len() int { return q.first.n + q.repeated.n }
+func (q *queue) Len() int { return q.first.n + q.repeated.n }
 
 // listFor returns the list that a command belongs to.
 func (q *queue) listFor(c *actor.Command) *chain {
@@ -105,7 +105,7 @@ func (q *queue) drop(list *chain) {
 	case p == list.tail:
 		p.from, p.to = 0, 0
 	default:
-		q.sweep.forget(p)
+		q.Sweep.forget(p)
 		list.head = p.next
 		q.free(p)
 	}

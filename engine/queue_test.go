@@ -18,8 +18,8 @@ func (q *queue) pop(list *chain) actor.Command {
 	return oldest
 }
 
-// all iterates over the waiting commands, each list in its order.
-func (q *queue) all() iter.Seq[*actor.Command] {
+// All iterates over the waiting commands, each list in its order.
+func (q *queue) All() iter.Seq[*actor.Command] {
 	return func(yield func(*actor.Command) bool) {
 		for _, p := range []*piece{q.first.head, q.repeated.head} {
 			for ; p != nil; p = p.next {
@@ -52,19 +52,19 @@ func TestQueueIsFirstInFirstOutAndForgetsABurst(t *testing.T) {
 			q.push(&actor.Command{Tenure: pushed})
 		}
 		for range 1 + (round*3)%7 {
-			if q.len() == 0 {
+			if q.Len() == 0 {
 				break
 			}
 			popped++
 			require.Equal(t, popped, q.pop(&q.first).Tenure)
 		}
-		require.EqualValues(t, pushed-popped, q.len())
+		require.EqualValues(t, pushed-popped, q.Len())
 		require.EqualValues(t, pushed-popped, q.urgent)
 	}
 	for range 2 * maxKeptPieces * pieceCommands {
 		q.push(&actor.Command{})
 	}
-	for q.len() > 0 {
+	for q.Len() > 0 {
 		q.pop(&q.first)
 	}
 	require.LessOrEqual(t, q.pieces(), maxKeptPieces+1)
@@ -84,15 +84,15 @@ func TestQueueIsFirstInFirstOutAndForgetsABurst(t *testing.T) {
 func TestASweepKeepsWhatIsWantedInItsOrder(t *testing.T) {
 	for _, n := range []int{1, 31, 32, 33, 64, 1000, 10_000} {
 		for _, every := range []int{1, 2, 3, 40} {
-			c := newCoordinator(harnessConfig(), sendersPerNode)
-			q := &c.queues[actor.SendState]
+			c := New(harnessConfig(), SendersPerNode)
+			q := &c.Queues[actor.SendState]
 			var left []uint64
 			push := func(number int) {
 				r := &actor.Request{}
 				gone := number%every == 0
 				if gone {
 					r.SetDispatched(true)
-					q.stale++
+					q.Stale++
 				} else {
 					left = append(left, uint64(number))
 				}
@@ -102,21 +102,21 @@ func TestASweepKeepsWhatIsWantedInItsOrder(t *testing.T) {
 				push(i)
 			}
 			c.intake.pieceBudget = 1
-			c.startSweep(c.node, actor.SendState)
+			c.startSweep(c.Node, actor.SendState)
 			turns := 0
 			for ; c.activeSweeps > 0; turns++ {
 				if c.sweep(); turns%5 == 0 && q.first.oldest() != nil {
 					if oldest := q.pop(&q.first); len(left) > 0 && oldest.Tenure == left[0] {
 						left = left[1:]
 					} else {
-						q.stale--
+						q.Stale--
 					}
 				}
 			}
 			require.LessOrEqual(t, turns, n/pieceCommands+4, "%d, each %d.", n, every)
-			require.Equal(t, len(left), q.len())
+			require.Equal(t, len(left), q.Len())
 			require.Equal(t, len(left), q.urgent)
-			require.Zero(t, q.stale)
+			require.Zero(t, q.Stale)
 			require.LessOrEqual(t, q.pieces()-q.freeCount, 2*len(left)/pieceCommands+3)
 			push(n*every + 1)
 			for _, want := range left {
@@ -133,20 +133,20 @@ func TestWhoAsksForTheFirstTimeIsNotBehindThoseWhoAskAgain(t *testing.T) {
 		d := newHarness(t, 1)
 		push := func(again bool) {
 			for range n {
-				d.c.queues[actor.SendState].push(&actor.Command{Verb: actor.SendState, Request: &actor.Request{}, Retry: again})
+				d.c.Queues[actor.SendState].push(&actor.Command{Verb: actor.SendState, Request: &actor.Request{}, Retry: again})
 			}
 		}
 		push(true)
-		b := d.c.fillBatch(d.c.node, actor.SendState)
-		require.Len(t, b.commands, batchKeys, "nothing else waits")
+		b := d.c.fillBatch(d.c.Node, actor.SendState)
+		require.Len(t, b.Commands, BatchKeys, "nothing else waits")
 		push(false)
 		again := 0
-		for _, command := range d.c.fillBatch(d.c.node, actor.SendState).commands {
+		for _, command := range d.c.fillBatch(d.c.Node, actor.SendState).Commands {
 			if command.Retry {
 				again++
 			}
 		}
-		require.Equal(t, batchKeys/repeatShare, again)
+		require.Equal(t, BatchKeys/repeatShare, again)
 	}
 }
 
@@ -160,14 +160,14 @@ func TestAFreeLockIsAskedForInTheNextCall(t *testing.T) {
 		for range n/maxTimersPerTurn + 1 {
 			d.turn()
 		}
-		require.Equal(t, n-batchKeys, d.c.queues[actor.SendAcquire].repeated.n)
+		require.Equal(t, n-BatchKeys, d.c.Queues[actor.SendAcquire].repeated.n)
 		d.ask("lock", "free")
 		d.turn()
 		asked := false
 		for calls := 0; calls < 2 && !asked; calls++ {
 			for number, b := range d.inFlight {
-				for i := range b.commands {
-					asked = asked || b.commands[i].Key == "free"
+				for i := range b.Commands {
+					asked = asked || b.Commands[i].Key == "free"
 				}
 				d.deliverBatch([]string{fmt.Sprint(number), "taken"})
 			}
@@ -183,19 +183,19 @@ func TestACallLooksAtABoundedNumberOfCommandsThatDoNotLeave(t *testing.T) {
 		d := newHarness(t, 1)
 		gone := &actor.Request{}
 		gone.SetDispatched(true)
-		q := &d.c.queues[actor.SendState]
+		q := &d.c.Queues[actor.SendState]
 		for range n {
 			q.push(&actor.Command{Verb: actor.SendState, Request: gone})
 		}
 		q.push(&actor.Command{Verb: actor.SendState, Request: &actor.Request{}})
-		left := q.len()
-		for turns := 0; len(d.c.batches) == 0; turns++ {
+		left := q.Len()
+		for turns := 0; len(d.c.Batches) == 0; turns++ {
 			require.Less(t, turns, n)
-			d.c.turn(d.now, nil)
-			require.LessOrEqual(t, left-q.len(), maxSkipped+2+batchKeys+sweepPieces*pieceCommands)
-			left = q.len()
-			if len(d.c.batches) == 0 {
-				due, ok := d.c.next()
+			d.c.Turn(d.now, nil)
+			require.LessOrEqual(t, left-q.Len(), maxSkipped+2+BatchKeys+sweepPieces*pieceCommands)
+			left = q.Len()
+			if len(d.c.Batches) == 0 {
+				due, ok := d.c.Next()
 				require.True(t, ok)
 				require.LessOrEqual(t, due, d.now)
 			}

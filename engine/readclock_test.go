@@ -14,16 +14,16 @@ import (
 // A wall clock that is put back, or slewed, shows nothing.
 func TestAWallClockThatRanAheadPutsEveryHoldInDoubt(t *testing.T) {
 	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second})
-	doubted := func() time.Duration { return e.coordinator.fx.ReconfirmSince }
+	doubted := func() time.Duration { return e.coordinator.Fx.ReconfirmSince }
 	e.readClock()
 	require.Zero(t, doubted())
 	e.wallOffset += time.Hour // now it is an hour less
 	e.readClock()
 	require.Zero(t, doubted(), "put back")
-	e.wallOffset -= suspendThreshold / 2
+	e.wallOffset -= SuspendThreshold / 2
 	e.readClock()
 	require.Zero(t, doubted(), "slewed")
-	e.wallOffset -= 2 * suspendThreshold
+	e.wallOffset -= 2 * SuspendThreshold
 	now := e.readClock()
 	require.Equal(t, now, doubted(), "suspended")
 	e.readClock()
@@ -34,18 +34,18 @@ func TestAWallClockThatRanAheadPutsEveryHoldInDoubt(t *testing.T) {
 func TestEachCallOfABundleHasTheTimeOfDay(t *testing.T) {
 	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second})
 	e.wallMillis = 1234
-	e.workers = []*nodeWorkers{{batches: make(chan *batch, 1)}}
-	first, second, third := newBatch(), newBatch(), newBatch()
-	for _, b := range []*batch{first, second, third} {
-		b.reset(actor.SendFairAcquire)
-		b.node = e.coordinator.node
+	e.workers = []*nodeWorkers{{batches: make(chan *Batch, 1)}}
+	first, second, third := NewBatch(), NewBatch(), NewBatch()
+	for _, b := range []*Batch{first, second, third} {
+		b.Reset(actor.SendFairAcquire)
+		b.Node = e.coordinator.Node
 	}
-	first.next, second.next = second, third
-	e.coordinator.batches = append(e.coordinator.batches, first)
+	first.Next, second.Next = second, third
+	e.coordinator.Batches = append(e.coordinator.Batches, first)
 	e.flush(0)
 	require.Same(t, first, <-e.workers[0].batches)
-	for _, b := range []*batch{first, second, third} {
-		require.EqualValues(t, 1234, b.sentWallMillis)
+	for _, b := range []*Batch{first, second, third} {
+		require.EqualValues(t, 1234, b.SentWallMillis)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestEachCallOfABundleHasTheTimeOfDay(t *testing.T) {
 func TestAnEngineWakesForWhatIsDueSooner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(actor.Config{ID: "id", Lease: time.Hour, RenewInterval: time.Hour / 3, CallTimeout: time.Minute})
-		p := &nodeWorkers{batches: make(chan *batch, sendersPerNode), replicaBatches: make(chan *batch), orders: make(chan *order, 1)}
+		p := &nodeWorkers{batches: make(chan *Batch, SendersPerNode), replicaBatches: make(chan *Batch), orders: make(chan *Order, 1)}
 		e.workers = []*nodeWorkers{p} // the node has no workers: no reply wakes the engine
 		go e.run()
 		defer func() {

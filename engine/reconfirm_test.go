@@ -14,22 +14,22 @@ func TestADoubtTakesSomeLocksATurn(t *testing.T) {
 		d := newHarness(t, 8)
 		d.holds(locks)
 		d.now += time.Second
-		d.c.reconfirmAll(d.now)
-		require.Equal(t, d.now, d.c.fx.ReconfirmSince)
+		d.c.ReconfirmAll(d.now)
+		require.Equal(t, d.now, d.c.Fx.ReconfirmSince)
 		turns, asked := 0, 0
-		for due, ok := d.c.next(); ok && due <= d.now; due, ok = d.c.next() {
+		for due, ok := d.c.Next(); ok && due <= d.now; due, ok = d.c.Next() {
 			before := asked
 			d.turn()
 			for number, b := range d.inFlight {
-				asked += len(b.commands)
+				asked += len(b.Commands)
 				delete(d.inFlight, number)
-				b.node.inFlightBatches, b.node.inFlightByVerb[b.verb] = 0, 0
+				b.Node.InFlightBatches, b.Node.InFlightByVerb[b.Verb] = 0, 0
 			}
 			require.LessOrEqual(t, asked-before, 8*renewKeys)
 			turns++
 			require.Less(t, turns, 1000)
 		}
 		require.GreaterOrEqual(t, turns, locks/maxLocksPerTurn)
-		require.Empty(t, d.c.reconfirms.left)
+		require.Empty(t, d.c.reconfirms.Left)
 	}
 }

@@ -30,7 +30,7 @@ func RedactError(err error, secrets ...string) error {
 // RedactText returns the text of a server's error reply, without any user that it names. If the text still repeats a part
 // of one of the secrets, it returns a fixed text instead.
 func RedactText(text string, secrets ...string) actor.ServerError {
-	said := redactQuoted(text)
+	said := RedactQuoted(text)
 	rest := knownTexts.Replace(string(said))
 	for _, secret := range secrets {
 		if containsSecret(rest, secret) {
@@ -70,7 +70,7 @@ func containsSecret(text, secret string) bool {
 	return false
 }
 
-func redactQuoted(text string) actor.ServerError {
+func RedactQuoted(text string) actor.ServerError {
 	said, _, _ := strings.Cut(text, quotedArgs)
 	before, after, named := strings.Cut(said, quotedUser)
 	if _, what, denied := strings.Cut(after, permission); named && denied {

@@ -25,7 +25,7 @@ func TestARefusalRepeatsNeitherUserNorPassword(t *testing.T) {
 		" has no permissions to be a User ": " has no permissions to be a User ",
 		"":                                  "",
 	} {
-		require.Equal(t, actor.ServerError(kept), redactQuoted(said))
+		require.Equal(t, actor.ServerError(kept), RedactQuoted(said))
 	}
 	other := errors.New("no answer, with args beginning with: nothing")
 	require.Same(t, other, RedactError(other))
@@ -57,9 +57,9 @@ func TestATimeOutOfAConnectionIsNoEndOfAContext(t *testing.T) {
 	for _, err := range []error{context.DeadlineExceeded, fmt.Errorf("HELLO: %w", context.DeadlineExceeded), dial, &net.OpError{Op: "dial", Err: timeoutError{}}} {
 		require.NotErrorIs(t, HideContextError(err), context.DeadlineExceeded, "%v", err)
 	}
-	var failed *clientError
-	require.ErrorAs(t, asClientError(&net.OpError{Op: "dial", Err: timeoutError{}}), &failed)
-	require.True(t, failed.dial)
+	var failed *ClientError
+	require.ErrorAs(t, AsClientError(&net.OpError{Op: "dial", Err: timeoutError{}}), &failed)
+	require.True(t, failed.Dial)
 	for _, err := range []error{context.Canceled, fmt.Errorf("dial: %w", context.Canceled)} {
 		require.NotErrorIs(t, HideContextError(err), context.Canceled)
 		require.Contains(t, HideContextError(err).Error(), "context canceled")

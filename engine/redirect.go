@@ -26,7 +26,7 @@ func redirection(refused, from string) (slot uint16, address string, asking, ok 
 	}
 	number, err := strconv.ParseUint(words[1], 10, 16)
 	colon := strings.LastIndexByte(words[2], ':')
-	if err != nil || number >= slotCount || colon < 0 {
+	if err != nil || number >= Count || colon < 0 {
 		return 0, "", false, false
 	}
 	host := strings.Trim(words[2][:colon], "[]")
@@ -52,29 +52,29 @@ func (e *deadRedirect) Unwrap() []error { return []error{e.reply, e.cause} }
 // followRedirect follows a redirection of the server, up to maxRedirects times, and returns true if it did. foretell has
 // learned the new owner before. If it returns false for a redirection, the call counts as rejected for now, and its
 // locks retry after a pause.
-func (c *coordinator) followRedirect(now time.Duration, b *batch) bool {
-	if c.cluster == nil || b.noReply || b.redirects >= maxRedirects {
+func (c *Coordinator) followRedirect(now time.Duration, b *Batch) bool {
+	if c.Cluster == nil || b.NoReply || b.redirects >= maxRedirects {
 		return false
 	}
-	slot, address, asking, ok := redirection(b.failed.Error(), b.node.address)
+	slot, address, asking, ok := redirection(b.Failed.Error(), b.Node.Address)
 	if !ok {
 		return false
 	}
 	to := c.nodeByAddr(address)
-	if !asking && c.cluster.denied(now, slot, to) {
+	if !asking && c.Cluster.denied(now, slot, to) {
 		return false
 	}
 	if asking {
 		c.noteMigration(now, slot)
-		if to.breaker.down && !c.probeTarget(now, to, b) {
+		if to.Breaker.Down && !c.probeTarget(now, to, b) {
 			return false
 		}
 	}
 	c.onReachable(b)
 	c.counters.retries++
-	b.failed, b.asking = nil, asking
-	if b.redirectedBy = nil; asking {
-		b.redirectedBy = b.node
+	b.Failed, b.Asking = nil, asking
+	if b.RedirectedBy = nil; asking {
+		b.RedirectedBy = b.Node
 	}
 	b.redirects++
 	c.retry(now, to, b)
@@ -83,51 +83,51 @@ func (c *coordinator) followRedirect(now time.Duration, b *batch) bool {
 
 // probeTarget lets a call probe a node that is down, with one of its commands, if the breaker allows it. The others are
 // rejected for now, because a command without a reply must be released later.
-func (c *coordinator) probeTarget(now time.Duration, to *node, b *batch) bool {
-	b.failed = &deadRedirect{b.failed, to.breaker.cause}
-	if !to.breaker.allow(now, to.inFlightBatches) {
+func (c *Coordinator) probeTarget(now time.Duration, to *Node, b *Batch) bool {
+	b.Failed = &deadRedirect{b.Failed, to.Breaker.Cause}
+	if !to.Breaker.allow(now, to.InFlightBatches) {
 		return false
 	}
-	reply := actor.Reply{Status: actor.Rejected, Err: b.failed}
-	for i := range b.commands[1:] {
-		c.deliverReply(now, b, &b.commands[1+i], &reply)
+	reply := actor.Reply{Status: actor.Rejected, Err: b.Failed}
+	for i := range b.Commands[1:] {
+		c.deliverReply(now, b, &b.Commands[1+i], &reply)
 	}
-	clear(b.commands[1:])
-	b.commands = b.commands[:1]
+	clear(b.Commands[1:])
+	b.Commands = b.Commands[:1]
 	return true
 }
 
 // learnOwners learns the new slot owners from all calls of a bundle, before any other result of the bundle is handled.
-func (c *coordinator) learnOwners(now time.Duration, b *batch) {
-	for ; b != nil; b = b.next {
-		if b.abandoned || b.noReply || b.failed == nil || b.redirects >= maxRedirects {
+func (c *Coordinator) learnOwners(now time.Duration, b *Batch) {
+	for ; b != nil; b = b.Next {
+		if b.Abandoned || b.NoReply || b.Failed == nil || b.redirects >= maxRedirects {
 			continue
 		}
-		if slot, address, asking, ok := redirection(b.failed.Error(), b.node.address); ok && !asking {
-			c.onSlotMoved(now, slot, b.node, c.nodeByAddr(address))
+		if slot, address, asking, ok := redirection(b.Failed.Error(), b.Node.Address); ok && !asking {
+			c.onSlotMoved(now, slot, b.Node, c.nodeByAddr(address))
 		}
 	}
 }
 
 // onSubscribeRedirect handles the error of a subscription order, which may be a redirection.
-func (c *coordinator) onSubscribeRedirect(now time.Duration, n *node, err error) {
-	if c.cluster == nil || err == nil {
+func (c *Coordinator) onSubscribeRedirect(now time.Duration, n *Node, err error) {
+	if c.Cluster == nil || err == nil {
 		return
 	}
 	c.invalidateTopology()
-	if _, unanswered := err.(*clientError); unanswered {
+	if _, unanswered := err.(*ClientError); unanswered {
 		return
 	}
-	if slot, address, asking, ok := redirection(err.Error(), n.address); ok && !asking {
+	if slot, address, asking, ok := redirection(err.Error(), n.Address); ok && !asking {
 		c.onSlotMoved(now, slot, n, c.nodeByAddr(address))
 	}
 }
 
 // probeUnknownNode makes one lock of a node that the cluster's client does not know send a command. The command is routed by
 // redirection, so the client learns of the node.
-func (c *coordinator) probeUnknownNode(now time.Duration, n *node) {
-	for _, name := range slices.Sorted(maps.Keys(n.subscriptions.channels)) {
-		for _, l := range n.subscriptions.listeners(name) {
+func (c *Coordinator) probeUnknownNode(now time.Duration, n *Node) {
+	for _, name := range slices.Sorted(maps.Keys(n.Subscriptions.Channels)) {
+		for _, l := range n.Subscriptions.listeners(name) {
 			c.step(now, l, &actor.Message{Event: actor.Reconfirm})
 			return
 		}
@@ -137,9 +137,9 @@ func (c *coordinator) probeUnknownNode(now time.Duration, n *node) {
 // onSlotMoved handles a reply that a slot has another owner; others may have changed as well. Two nodes may each name the
 // other as the owner. So a node that has just denied to own the slot is not accepted. Otherwise each such reply would
 // make all locks of the slot retry.
-func (c *coordinator) onSlotMoved(now time.Duration, slot uint16, from, to *node) {
+func (c *Coordinator) onSlotMoved(now time.Duration, slot uint16, from, to *Node) {
 	c.invalidateTopology()
-	k := c.cluster
+	k := c.Cluster
 	if k.denied(now, slot, to) {
 		return
 	}

@@ -15,40 +15,40 @@ import (
 var rejections = map[string]struct {
 	once   bool
 	left   int64 // waiters that stay, for the release of their grant
-	refuse func(k *waitersHarness) *loopMessage
+	refuse func(k *waitersHarness) *LoopMessage
 	err    string
 }{
-	"the server refuses it for good": {refuse: func(k *waitersHarness) *loopMessage {
+	"the server refuses it for good": {refuse: func(k *waitersHarness) *LoopMessage {
 		return k.answers(actor.Reply{Status: actor.Rejected, Err: errors.New("WRONGTYPE x")})
 	}, err: "WRONGTYPE x"},
-	"too few replicas have it": {refuse: func(k *waitersHarness) *loopMessage {
-		k.c.fx.Config.Replicas = 1
+	"too few replicas have it": {refuse: func(k *waitersHarness) *LoopMessage {
+		k.c.Fx.Config.Replicas = 1
 		return k.answers(actor.Reply{Status: actor.OK, Listeners: -1})
 	}, err: actor.ErrNotReplicated.Error(), left: 1},
-	"a shutdown": {refuse: func(*waitersHarness) *loopMessage {
-		return &loopMessage{Value: &actor.Request{Op: AskShutdown}}
+	"a shutdown": {refuse: func(*waitersHarness) *LoopMessage {
+		return &LoopMessage{Value: &actor.Request{Op: AskShutdown}}
 	}, err: actor.ErrClosed.Error()},
-	"another has it, and they only try": {once: true, refuse: func(k *waitersHarness) *loopMessage {
+	"another has it, and they only try": {once: true, refuse: func(k *waitersHarness) *LoopMessage {
 		return k.answers(k.takenReply("another:1"))
 	}, err: actor.ErrNotAcquired.Error()},
 }
 
 // answers returns the reply to the only call.
-func (k *waitersHarness) answers(reply actor.Reply) *loopMessage {
+func (k *waitersHarness) answers(reply actor.Reply) *LoopMessage {
 	require.Len(k.t, k.c.calls, 1)
 	b := k.c.calls[0]
-	b.sent, b.replies = k.now, append(b.replies[:0], reply)
-	return &b.msg
+	b.Sent, b.Replies = k.now, append(b.Replies[:0], reply)
+	return &b.Msg
 }
 
 // waiting returns n waiters of one name with an acquire in flight.
 func waiting(t *testing.T, n int, once bool) (k *waitersHarness, all []*actor.Request) {
 	k = newWaitersHarness(t, granted)
 	k.c.intake.laneBudget = n
-	messages := make([]*loopMessage, n)
+	messages := make([]*LoopMessage, n)
 	for i := range messages {
 		all = append(all, wants(actor.Plain, 0, once))
-		messages[i] = &loopMessage{Value: all[i]}
+		messages[i] = &LoopMessage{Value: all[i]}
 	}
 	require.Empty(t, k.tellingTurn(messages...))
 	return k, all
@@ -62,15 +62,15 @@ func TestATurnRefusesABoundedNumberOfCallersOfOneName(t *testing.T) {
 			for _, n := range []int{2*maxRejectedPerTurn + 1, 8 * maxRejectedPerTurn} {
 				k, all := waiting(t, n, refusal.once)
 				msg := refusal.refuse(k)
-				for turns := 0; k.c.stats().Waiting > refusal.left; turns++ {
+				for turns := 0; k.c.Stats().Waiting > refusal.left; turns++ {
 					require.True(t, turns == 0 || k.wantsATurn(), "it sleeps")
-					before := k.c.stats().Waiting
+					before := k.c.Stats().Waiting
 					if turns == 0 {
 						k.tellingTurn(msg)
 					} else {
 						k.tellingTurn()
 					}
-					decided := before - k.c.stats().Waiting
+					decided := before - k.c.Stats().Waiting
 					require.LessOrEqual(t, decided, int64(maxRejectedPerTurn+1))
 					require.Positive(t, decided)
 					require.True(t, all[refusal.left+decided-1].Completed())
@@ -81,7 +81,7 @@ func TestATurnRefusesABoundedNumberOfCallersOfOneName(t *testing.T) {
 					}
 				}
 				require.EqualError(t, all[n/2].Err, refusal.err)
-				require.Empty(t, k.c.fx.Rejecting)
+				require.Empty(t, k.c.Fx.Rejecting)
 			}
 		})
 	}
@@ -95,14 +95,14 @@ func TestWhoComesWhileVeryManyAreRefusedIsAskedFor(t *testing.T) {
 	require.False(t, all[n-1].Completed())
 	late, later := wants(actor.Plain, 0, false), wants(actor.Plain, 0, false)
 	k.now += time.Millisecond
-	k.c.turn(k.now, &loopMessage{Value: late, Next: &loopMessage{Value: later}})
-	require.Len(t, k.c.batches, 1)
-	k.c.resetOutputs()
+	k.c.Turn(k.now, &LoopMessage{Value: late, Next: &LoopMessage{Value: later}})
+	require.Len(t, k.c.Batches, 1)
+	k.c.ResetOutputs()
 	k.tellingTurn(k.answers(granted(nil)))
 	require.True(t, late.Completed())
 	require.NoError(t, late.Err)
 	require.False(t, all[n-1].Completed(), "it comes too late to show anything")
-	k.tellingTurn(&loopMessage{Value: &actor.Request{Op: actor.Unlock, Hold: late.Hold}})
+	k.tellingTurn(&LoopMessage{Value: &actor.Request{Op: actor.Unlock, Hold: late.Hold}})
 	require.True(t, later.Completed())
 	require.NoError(t, later.Err)
 	for k.wantsATurn() {
@@ -119,9 +119,9 @@ func TestWhoLeavesBeforeItsTurnToBeRefusedHasOneVerdict(t *testing.T) {
 	const n = 3 * maxRejectedPerTurn
 	k, all := waiting(t, n, false)
 	told := k.tellingTurn(k.answers(actor.Reply{Status: actor.Rejected, Err: errors.New("WRONGTYPE x")}))
-	leaves := make([]*loopMessage, 0, n)
+	leaves := make([]*LoopMessage, 0, n)
 	for i := n - 1; i > n/2; i-- {
-		leaves = append(leaves, &loopMessage{Value: cancelRequest{all[i], errLeft}})
+		leaves = append(leaves, &LoopMessage{Value: CancelRequest{all[i], errLeft}})
 	}
 	told = append(told, k.tellingTurn(leaves...)...)
 	for k.wantsATurn() {
@@ -133,7 +133,7 @@ func TestWhoLeavesBeforeItsTurnToBeRefusedHasOneVerdict(t *testing.T) {
 		times[r]++
 	}
 	require.Len(t, times, n)
-	require.Zero(t, k.c.locks.len())
+	require.Zero(t, k.c.Locks.Len())
 }
 
 // A close ends what a rejection in progress has not reached.
@@ -141,17 +141,17 @@ func TestACloseEndsARefusalThatIsUnderWay(t *testing.T) {
 	const n = 3 * maxRejectedPerTurn
 	k, all := waiting(t, n, false)
 	k.tellingTurn(k.answers(actor.Reply{Status: actor.Rejected, Err: errors.New("WRONGTYPE x")}))
-	for msg := (&loopMessage{Value: &actor.Request{Op: AskClose}}); msg != nil || k.c.closePending(); msg = nil {
-		before := k.c.stats().Waiting
+	for msg := (&LoopMessage{Value: &actor.Request{Op: AskClose}}); msg != nil || k.c.ClosePending(); msg = nil {
+		before := k.c.Stats().Waiting
 		if msg != nil {
 			k.tellingTurn(msg)
 		} else {
 			k.tellingTurn()
 		}
-		require.LessOrEqual(t, before-k.c.stats().Waiting, int64(maxRejectedPerTurn))
+		require.LessOrEqual(t, before-k.c.Stats().Waiting, int64(maxRejectedPerTurn))
 	}
 	for _, r := range all {
 		require.True(t, r.Completed())
 	}
-	require.Zero(t, k.c.stats().Timers)
+	require.Zero(t, k.c.Stats().Timers)
 }

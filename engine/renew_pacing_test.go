@@ -23,7 +23,7 @@ func (d *coordinatorHarness) holds(locks int) {
 		d.done()
 		d.turn()
 	}
-	require.EqualValues(d.t, locks, d.c.stats().Held)
+	require.EqualValues(d.t, locks, d.c.Stats().Held)
 	d.batches = 0
 }
 
@@ -65,7 +65,7 @@ func TestRoutineRenewalsThatFallBehindGetMoreCouriers(t *testing.T) {
 	d.holds(2000)
 	for len(d.inFlight) < 4 {
 		d.due()
-		behind := d.c.queues[actor.SendRenew].len()
+		behind := d.c.Queues[actor.SendRenew].Len()
 		require.Greater(t, len(d.inFlight), behind/renewalsPerSender)
 		require.LessOrEqual(t, len(d.inFlight)-1, (behind+renewKeys)/renewalsPerSender)
 	}
@@ -97,7 +97,7 @@ func TestAnUnlockDoesNotWaitForTheRenewalsThatAreQueuedBeforeItsOwn(t *testing.T
 func TestRoutineRenewalsFromFarAwayGoAllAtOnce(t *testing.T) {
 	d := newHarness(t, 8)
 	d.holds(300)
-	d.c.fx.RoundTrip = 20 * time.Millisecond
+	d.c.Fx.RoundTrip = 20 * time.Millisecond
 	for range 3 {
 		d.due()
 	}
@@ -112,13 +112,13 @@ func TestAfterStandingStillHoldsThatAreOverSaySoSomeATurn(t *testing.T) {
 		d.holds(turns * maxTimersPerTurn)
 		d.now = time.Minute
 		for lost := range turns {
-			require.EqualValues(t, lost*maxTimersPerTurn, d.c.stats().Lost)
-			due, ok := d.c.next()
+			require.EqualValues(t, lost*maxTimersPerTurn, d.c.Stats().Lost)
+			due, ok := d.c.Next()
 			require.True(t, ok)
 			require.LessOrEqual(t, due, d.now)
 			d.turn()
 		}
-		require.EqualValues(t, turns*maxTimersPerTurn, d.c.stats().Lost)
+		require.EqualValues(t, turns*maxTimersPerTurn, d.c.Stats().Lost)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestRenewalsComeBeforeAllOtherTimersThatAreDue(t *testing.T) {
 		d.deliverBatch([]string{fmt.Sprint(number), "done"})
 	}
 	d.turn()
-	require.Greater(t, d.c.timers(), waiters)
+	require.Greater(t, d.c.Timers(), waiters)
 	d.now = 22 * time.Second
 	require.Contains(t, d.turn(), "renew held")
 	require.Contains(t, d.turn(), "acquire")
@@ -145,22 +145,22 @@ func TestLocksTakenTogetherAreRenewedApart(t *testing.T) {
 	d := newHarness(t, 8)
 	config := harnessConfig()
 	config.RenewSpread = config.RenewInterval / 2
-	d.c = newCoordinator(config, 8)
+	d.c = New(config, 8)
 	const locks = 10_000
 	d.holds(locks)
 	renewed := map[string][]time.Duration{}
 	most := 0
 	for d.now < 40*time.Second {
-		due, ok := d.c.next()
+		due, ok := d.c.Next()
 		require.True(t, ok)
 		d.now = max(d.now, due)
 		d.turn()
 		together := 0
 		for len(d.inFlight) > 0 {
 			for _, b := range d.inFlight {
-				together += len(b.commands)
-				for i := range b.commands {
-					renewed[b.commands[i].Key] = append(renewed[b.commands[i].Key], d.now)
+				together += len(b.Commands)
+				for i := range b.Commands {
+					renewed[b.Commands[i].Key] = append(renewed[b.Commands[i].Key], d.now)
 				}
 			}
 			d.done()

@@ -12,8 +12,8 @@ import (
 	"github.com/lockwheel/lockwheel/engine/mpsc"
 )
 
-// replicaSendersPerNode is the number of replica senders per node, and so the maximum number of batches in flight with WAIT.
-const replicaSendersPerNode = 2
+// ReplicaSendersPerNode is the number of replica senders per node, and so the maximum number of batches in flight with WAIT.
+const ReplicaSendersPerNode = 2
 
 // replication is the minimum number of replicas for a grant, and how long WAIT waits for them.
 type replication struct {
@@ -21,13 +21,13 @@ type replication struct {
 	patience time.Duration
 }
 
-// waitsForReplicas reports whether the grants of a verb need replicas: a lock, or the next token. Such batches have senders
+// WaitsForReplicas reports whether the grants of a verb need replicas: a lock, or the next token. Such batches have senders
 // of their own, because others would be delayed behind WAIT.
-func (c *coordinator) waitsForReplicas(verb actor.Verb) bool {
-	return c.fx.Config.Replicas != 0 && isGrant(verb)
+func (c *Coordinator) WaitsForReplicas(verb actor.Verb) bool {
+	return c.Fx.Config.Replicas != 0 && IsGrant(verb)
 }
 
-func isGrant(verb actor.Verb) bool {
+func IsGrant(verb actor.Verb) bool {
 	switch verb {
 	case actor.SendAcquire, actor.SendFencedAcquire, actor.SendFencedRenew, actor.SendFairAcquire,
 		actor.SendReadAcquire, actor.SendWriteAcquire:
@@ -41,7 +41,7 @@ func isGrant(verb actor.Verb) bool {
 // number of replicas in them. Its fields belong to its goroutine.
 type replicaSender struct {
 	nodeConn    *nodeConn
-	encoder     *encoder
+	encoder     *Encoder
 	replicas    replication
 	lender      *lender
 	poolTimeout time.Duration // how long it waits for a dedicated connection
@@ -50,7 +50,7 @@ type replicaSender struct {
 	release    func()
 }
 
-func (s *replicaSender) run(batches <-chan *batch, box *mpsc.Mailbox[any]) {
+func (s *replicaSender) run(batches <-chan *Batch, box *mpsc.Mailbox[any]) {
 	for b := range batches {
 		switch node := s.nodeConn.nodeClient(); {
 		case node != nil:
@@ -61,26 +61,26 @@ func (s *replicaSender) run(batches <-chan *batch, box *mpsc.Mailbox[any]) {
 			s.sendViaCluster(b)
 		}
 		s.nodeConn.dropIfBroken(b, box)
-		box.Post(&b.msg)
+		box.Post(&b.Msg)
 	}
 	s.disconnect()
 	s.lender.abandon()
 }
 
 // sendTo sends a bundle, followed by WAIT, in one pipeline.
-func (s *replicaSender) sendTo(node rueidis.Client, first *batch) {
+func (s *replicaSender) sendTo(node rueidis.Client, first *Batch) {
 	if s.connection == nil {
 		lent, err := s.lender.lend(node, s.poolTimeout)
 		if err != nil {
-			for b := first; b != nil; b = b.next {
-				b.failed, b.noReply = err, true
+			for b := first; b != nil; b = b.Next {
+				b.Failed, b.NoReply = err, true
 			}
 			return
 		}
 		s.connection, s.release = lent.client, lent.release
 	}
 	s.send(s.connection, first)
-	for b := first; b != nil; b = b.next {
+	for b := first; b != nil; b = b.Next {
 		if breaksConn(b) {
 			s.disconnect()
 			return
@@ -90,43 +90,43 @@ func (s *replicaSender) sendTo(node rueidis.Client, first *batch) {
 
 // breaksConn reports whether a connection must be closed. A late reply must not be taken for that of the next call, and a
 // replaced master does not become one again.
-func breaksConn(b *batch) bool {
-	return b.noReply || b.failed != nil && actor.HasPrefixFold(b.failed.Error(), "READONLY")
+func breaksConn(b *Batch) bool {
+	return b.NoReply || b.Failed != nil && actor.HasPrefixFold(b.Failed.Error(), "READONLY")
 }
 
 // sendViaCluster sends calls by the topology of the cluster's client, as way does. Each call has a connection of its own, because
 // a connection goes to one node.
-func (s *replicaSender) sendViaCluster(first *batch) {
-	for b := first; b != nil; b = b.next {
-		next := b.next
-		b.next, b.viaClusterClient = nil, true
+func (s *replicaSender) sendViaCluster(first *Batch) {
+	for b := first; b != nil; b = b.Next {
+		next := b.Next
+		b.Next, b.ViaClusterClient = nil, true
 		connection, release := s.nodeConn.client.Dedicate()
 		s.send(connection, b)
 		connection.Close()
 		release()
-		b.next = next
+		b.Next = next
 	}
 }
 
-func (s *replicaSender) send(connection rueidis.DedicatedClient, first *batch) {
-	replicas, err := s.encoder.sendBundle(connection, first, s.replicas.waitCommand(connection))[0].AsInt64()
+func (s *replicaSender) send(connection rueidis.DedicatedClient, first *Batch) {
+	replicas, err := s.encoder.SendBundle(connection, first, s.replicas.waitCommand(connection))[0].AsInt64()
 	_, refused := rueidis.IsRedisErr(err)
-	for b := first; b != nil; b = b.next {
+	for b := first; b != nil; b = b.Next {
 		switch {
-		case b.failed != nil:
+		case b.Failed != nil:
 		case err != nil && !refused:
-			b.failed, b.noReply = asClientError(err), true
-		case isDemotion(err):
-			b.failed, b.noReply, b.demoted = err, true, true
+			b.Failed, b.NoReply = AsClientError(err), true
+		case IsDemotion(err):
+			b.Failed, b.NoReply, b.Demoted = err, true, true
 		default:
 			setReplicas(b, int(replicas), err)
 		}
 	}
 }
 
-// isDemotion reports whether WAIT was rejected because the server is no longer a master. The error says nothing about
+// IsDemotion reports whether WAIT was rejected because the server is no longer a master. The error says nothing about
 // which replicas have the grant, and nothing about grants of the next master.
-func isDemotion(err error) bool {
+func IsDemotion(err error) bool {
 	if err == nil {
 		return false
 	}
@@ -134,9 +134,9 @@ func isDemotion(err error) bool {
 	return actor.HasPrefixFold(said, "UNBLOCKED") || strings.Contains(strings.ToLower(said), "wait cannot be used with replica")
 }
 
-func setReplicas(b *batch, replicas int, err error) {
-	for i := range b.replies {
-		if reply := &b.replies[i]; reply.Status == actor.OK {
+func setReplicas(b *Batch, replicas int, err error) {
+	for i := range b.Replies {
+		if reply := &b.Replies[i]; reply.Status == actor.OK {
 			reply.Replicas, reply.Err = replicas, RedactError(err)
 		}
 	}
@@ -152,27 +152,27 @@ func (s *replicaSender) disconnect() {
 
 // waitCommand builds WAIT as an arbitrary command: the typed one of rueidis has no timeout, so a dead connection would never
 // be noticed.
-func (r replication) waitCommand(client redisClient) rueidis.Completed {
-	return client.B().Arbitrary("WAIT").Args(strconv.Itoa(r.min), strconv.FormatInt(milliseconds(r.patience), 10)).Build()
+func (r replication) waitCommand(client RedisClient) rueidis.Completed {
+	return client.B().Arbitrary("WAIT").Args(strconv.Itoa(r.min), strconv.FormatInt(Milliseconds(r.patience), 10)).Build()
 }
 
 // onUnreplicated notifies all waiters of a name that too few replicas have a grant to one of them. For kinds with one
 // lock per request, the waiters would otherwise fail one after the other. A waiting writer is not notified while this
 // engine reads, because it waits for that first.
-func (c *coordinator) onUnreplicated(now time.Duration, back *actor.Lock) {
+func (c *Coordinator) onUnreplicated(now time.Duration, back *actor.Lock) {
 	key, shared := back.Key(), back.Kind().Shared()
-	g, to := c.lockSets[key], recipients{kind: actor.Unreplicated, key: key, waiting: true, unreplicated: &unreplicatedGrant{now, c.fx.RolledBack}}
-	if c.fx.RolledBack = nil; shared {
+	g, to := c.LockSets[key], recipients{kind: actor.Unreplicated, key: key, waiting: true, unreplicated: &unreplicatedGrant{now, c.Fx.RolledBack}}
+	if c.Fx.RolledBack = nil; shared {
 		if g.unreplicatedAt == now {
 			return // already notified in this turn: one call may have granted it to very many
 		}
 		g.unreplicatedAt = now
 	}
-	if writer := c.locks.get(key); writer != nil && writer != back && !(shared && g.firstGranted(func(l *actor.Lock) bool { return l.HeldAt(now) }) != nil) {
+	if writer := c.Locks.Get(key); writer != nil && writer != back && !(shared && g.firstGranted(func(l *actor.Lock) bool { return l.HeldAt(now) }) != nil) {
 		c.step(now, writer, to.newMessage())
 	}
 	if !c.repeatFanout(to) {
-		c.fanOut(now, to, g.all())
+		c.fanOut(now, to, g.All())
 	}
 }
 

@@ -24,16 +24,16 @@ func TestReplicasAreAskedWhereTheMapLeads(t *testing.T) {
 	require.NoError(t, err)
 
 	s := &replicaSender{nodeConn: server.nodeConn("127.0.0.1:1"), encoder: server.encoder("id"), replicas: replication{min: 1, patience: 10 * time.Second}, lender: newLender(nil, onGoroutine), poolTimeout: 10 * time.Second}
-	batches, box := make(chan *batch, 1), mpsc.NewMailbox[any]()
-	var first, last *batch
+	batches, box := make(chan *Batch, 1), mpsc.NewMailbox[any]()
+	var first, last *Batch
 	for i, key := range cluster.SpreadKeys("n", 6) {
-		b := newBatch()
-		b.reset(actor.SendAcquire)
-		b.commands = []actor.Command{{Verb: actor.SendAcquire, Key: key, Tenure: uint64(i + 1), Lease: 30 * time.Second}}
-		if b.slot = slotOf(key); first == nil {
+		b := NewBatch()
+		b.Reset(actor.SendAcquire)
+		b.Commands = []actor.Command{{Verb: actor.SendAcquire, Key: key, Tenure: uint64(i + 1), Lease: 30 * time.Second}}
+		if b.Slot = Of(key); first == nil {
 			first = b
 		} else {
-			last.next = b
+			last.Next = b
 		}
 		last = b
 	}
@@ -41,10 +41,10 @@ func TestReplicasAreAskedWhereTheMapLeads(t *testing.T) {
 	close(batches)
 	s.run(batches, box)
 	n := 0
-	for b := first; b != nil; b = b.next {
-		require.NoError(t, b.failed)
-		require.True(t, b.viaClusterClient)
-		require.Equal(t, []actor.Reply{{Status: actor.OK, Listeners: -1, Replicas: 1}}, b.replies)
+	for b := first; b != nil; b = b.Next {
+		require.NoError(t, b.Failed)
+		require.True(t, b.ViaClusterClient)
+		require.Equal(t, []actor.Reply{{Status: actor.OK, Listeners: -1, Replicas: 1}}, b.Replies)
 		n++
 	}
 	require.Equal(t, 6, n)
@@ -53,18 +53,18 @@ func TestReplicasAreAskedWhereTheMapLeads(t *testing.T) {
 // A call that needs no replicas uses only the ordinary senders.
 func TestReplicasAreAskedOnlyAboutGrants(t *testing.T) {
 	config := actor.Config{ID: "id", Lease: 30 * time.Second, Replicas: 1}
-	asks, never := newCoordinator(config, sendersPerNode), newCoordinator(actor.Config{ID: "id", Lease: 30 * time.Second}, sendersPerNode)
+	asks, never := New(config, SendersPerNode), New(actor.Config{ID: "id", Lease: 30 * time.Second}, SendersPerNode)
 	acquires := []actor.Verb{
 		actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire, actor.SendReadAcquire, actor.SendWriteAcquire,
 	}
-	for _, verbs := range priorities {
+	for _, verbs := range Priorities {
 		for _, verb := range verbs {
 			grants := verb == actor.SendFencedRenew // another token
 			for _, acquire := range acquires {
 				grants = grants || verb == acquire
 			}
-			require.Equal(t, grants, asks.waitsForReplicas(verb), verb)
-			require.False(t, never.waitsForReplicas(verb), verb)
+			require.Equal(t, grants, asks.WaitsForReplicas(verb), verb)
+			require.False(t, never.WaitsForReplicas(verb), verb)
 		}
 	}
 }
@@ -72,6 +72,6 @@ func TestReplicasAreAskedOnlyAboutGrants(t *testing.T) {
 // A connection to a server that became a replica is given up, however it spells that.
 func TestAConnectionToAReplicaIsGivenUp(t *testing.T) {
 	for _, text := range []string{"READONLY You can't write", "readonly you can't write"} {
-		require.True(t, breaksConn(&batch{failed: errors.New(text)}), text)
+		require.True(t, breaksConn(&Batch{Failed: errors.New(text)}), text)
 	}
 }

@@ -29,8 +29,8 @@ func (a *writerPreference) next(now time.Duration) time.Duration {
 
 // lockForReader returns the lock for a read request, and creates it if there is none. writer may be nil. It rejects a request
 // that does not wait if the writer waits, and returns nil.
-func (c *coordinator) lockForReader(now time.Duration, writer *actor.Lock, r *actor.Request) *actor.Lock {
-	g := c.lockSets[r.Key]
+func (c *Coordinator) lockForReader(now time.Duration, writer *actor.Lock, r *actor.Request) *actor.Lock {
+	g := c.LockSets[r.Key]
 	if r.Op == actor.Force {
 		return c.lockForForcedRead(now, writer, r)
 	}
@@ -40,7 +40,7 @@ func (c *coordinator) lockForReader(now time.Duration, writer *actor.Lock, r *ac
 	ownsWriter := writer != nil && writer.HoldCount(r.Owner, now) > 0
 	mustYield := !ownsWriter && writer != nil && writer.Kind() == actor.Write && writer.Awaited()
 	if mustYield && r.Once {
-		c.fx.Complete(now, r, actor.ErrNotAcquired, nil)
+		c.Fx.Complete(now, r, actor.ErrNotAcquired, nil)
 		return nil
 	}
 	l := c.newReader(writer, r)
@@ -48,13 +48,13 @@ func (c *coordinator) lockForReader(now time.Duration, writer *actor.Lock, r *ac
 	case ownsWriter:
 		l.ReadUnderWriter(writer, c.numberFree(writer))
 	case mustYield:
-		l.YieldUntil(c.lockSets[r.Key].writerPref.next(now))
+		l.YieldUntil(c.LockSets[r.Key].writerPref.next(now))
 	}
 	return l
 }
 
 // newReader creates a reader's lock. From then on the write is not handed off within this engine.
-func (c *coordinator) newReader(writer *actor.Lock, r *actor.Request) *actor.Lock {
+func (c *Coordinator) newReader(writer *actor.Lock, r *actor.Request) *actor.Lock {
 	if writer != nil && writer.Kind() == actor.Write {
 		writer.SetLocalReaders(true)
 	}
@@ -63,9 +63,9 @@ func (c *coordinator) newReader(writer *actor.Lock, r *actor.Request) *actor.Loc
 
 // lockForForcedRead returns the lock that forces the readers out. Beside a writer of this engine no reader can be forced
 // out. In that case it returns a new lock, so that no hold of this engine ends.
-func (c *coordinator) lockForForcedRead(now time.Duration, writer *actor.Lock, r *actor.Request) *actor.Lock {
+func (c *Coordinator) lockForForcedRead(now time.Duration, writer *actor.Lock, r *actor.Request) *actor.Lock {
 	if writer == nil || !writer.HeldAt(now) {
-		if l := c.lockSets[r.Key].findFor(r, now); l != nil {
+		if l := c.LockSets[r.Key].findFor(r, now); l != nil {
 			return l
 		}
 	}
@@ -74,8 +74,8 @@ func (c *coordinator) lockForForcedRead(now time.Duration, writer *actor.Lock, r
 
 // evictReaders ends the reads of this engine at once, before a force is sent. The force may target one of the readers.
 // It may also target the writer, which ends the reads beside it.
-func (c *coordinator) evictReaders(now time.Duration, key string) {
-	for _, l := range c.lockSets[key].heldAt(now) {
+func (c *Coordinator) evictReaders(now time.Duration, key string) {
+	for _, l := range c.LockSets[key].heldAt(now) {
 		if l.Kind() == actor.Read {
 			c.step(now, l, &actor.Message{Event: actor.Evicted})
 		}
@@ -83,65 +83,65 @@ func (c *coordinator) evictReaders(now time.Duration, key string) {
 }
 
 // onReaderGone updates the writer after a reader's lock was removed.
-func (c *coordinator) onReaderGone(l *actor.Lock) {
-	writer := c.locks.get(l.Key())
+func (c *Coordinator) onReaderGone(l *actor.Lock) {
+	writer := c.Locks.Get(l.Key())
 	if l.Kind() != actor.Read || writer == nil || writer.Kind() != actor.Write {
 		return
 	}
 	if number := writer.Tenure(); number != 0 && l.UsesNumber(number) {
 		writer.BurnNumber()
 	}
-	writer.SetLocalReaders(c.lockSets[l.Key()] != nil)
+	writer.SetLocalReaders(c.LockSets[l.Key()] != nil)
 }
 
 // onReadLeaseLowered notifies the writer of this engine that its reads may need a shorter TTL, and until when the present TTL
 // lasts. Only the writer knows what is needed then: the scripts of readers do not change the TTL of a lock with a
 // writer.
-func (c *coordinator) onReadLeaseLowered(now time.Duration, key string, until time.Duration) {
-	if l := c.locks.get(key); l != nil && l.Kind() == actor.Write {
-		l.OnTTLRaised(now, until, c.fx)
+func (c *Coordinator) onReadLeaseLowered(now time.Duration, key string, until time.Duration) {
+	if l := c.Locks.Get(key); l != nil && l.Kind() == actor.Write {
+		l.OnTTLRaised(now, until, c.Fx)
 		c.step(now, l, &actor.Message{Event: actor.Recheck})
 	}
 }
 
 // wouldUpgrade reports whether an owner that reads requests the write: it would wait for itself.
-func (c *coordinator) wouldUpgrade(now time.Duration, writer *actor.Lock, r *actor.Request) bool {
+func (c *Coordinator) wouldUpgrade(now time.Duration, writer *actor.Lock, r *actor.Request) bool {
 	if r.Op != actor.Acquire || writer != nil && writer.HoldCount(r.Owner, now) > 0 {
 		return false
 	}
-	return c.lockSets[r.Key].heldBy(r.Owner, actor.Read, now) != nil
+	return c.LockSets[r.Key].heldBy(r.Owner, actor.Read, now) != nil
 }
 
 // resumeReaders wakes the readers that let a writer go first, because no writer waits any longer.
-func (c *coordinator) resumeReaders(now time.Duration, key string) {
-	g := c.lockSets[key]
+func (c *Coordinator) resumeReaders(now time.Duration, key string) {
+	g := c.LockSets[key]
 	if g == nil || g.writerPref.length == 0 {
 		return
 	}
 	g.writerPref = writerPreference{}
-	c.fanOut(now, recipients{kind: actor.WriterGone, key: key}, g.all())
+	c.fanOut(now, recipients{kind: actor.WriterGone, key: key}, g.All())
 }
 
 // notifyWaitingReaders wakes the waiting readers after a writer of this engine has released, whether or not they listen. Their
 // acquires are sent before that of the next writer, which starts a little later.
-func (c *coordinator) notifyWaitingReaders(now time.Duration, key string) {
-	if g := c.lockSets[key]; g.first((*actor.Lock).Awaited) != nil {
-		g.readersFirstUntil = now + c.fx.YieldTime()
-		c.fanOut(now, recipients{kind: actor.Notified, key: key, waiting: true}, g.all())
+func (c *Coordinator) notifyWaitingReaders(now time.Duration, key string) {
+	if g := c.LockSets[key]; g.First((*actor.Lock).Awaited) != nil {
+		g.readersFirstUntil = now + c.Fx.YieldTime()
+		c.fanOut(now, recipients{kind: actor.Notified, key: key, waiting: true}, g.All())
 	}
 }
 
 // letReadersPass delays a writer that directly follows another one of this engine, so that the acquires of the waiting
 // readers are sent first.
-func (c *coordinator) letReadersPass(now time.Duration, l *actor.Lock) {
-	if g := c.lockSets[l.Key()]; g != nil && now < g.readersFirstUntil && !l.Busy() {
+func (c *Coordinator) letReadersPass(now time.Duration, l *actor.Lock) {
+	if g := c.LockSets[l.Key()]; g != nil && now < g.readersFirstUntil && !l.Busy() {
 		l.YieldUntil(g.readersFirstUntil)
 	}
 }
 
 // notifyLocally notifies other locks of this engine of what its own command did to a read/write lock, where no message will.
 // Some locks listen only while they wait, and a server may reject messages.
-func (c *coordinator) notifyLocally(now time.Duration, command *actor.Command, reply *actor.Reply) {
+func (c *Coordinator) notifyLocally(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	if reply.Status != actor.OK {
 		return
 	}
@@ -157,8 +157,8 @@ func (c *coordinator) notifyLocally(now time.Duration, command *actor.Command, r
 	default:
 		return
 	}
-	c.fanOut(now, recipients{kind: actor.Notified, key: command.Key}, c.lockSets[command.Key].all())
-	if l := c.locks.get(command.Key); l != nil {
+	c.fanOut(now, recipients{kind: actor.Notified, key: command.Key}, c.LockSets[command.Key].All())
+	if l := c.Locks.Get(command.Key); l != nil {
 		c.step(now, l, &actor.Message{Event: actor.Notified})
 	}
 }

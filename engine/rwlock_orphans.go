@@ -14,12 +14,12 @@ import (
 // releaseOtherHalf checks whether a read/write lock was rejected because of a tenure of this engine in the other half that has
 // no holder. If so, it has the tenure released, and the lock is acquired again at once. A tenure that is being
 // acquired, held or released is in use and is left alone.
-func (c *coordinator) releaseOtherHalf(now time.Duration, command *actor.Command, reply *actor.Reply) {
+func (c *Coordinator) releaseOtherHalf(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	l := command.Lock
 	if command.Tenure != l.Tenure() || command.Verb != l.InFlight() {
 		return // the reply describes the lock when another tenure was requested
 	}
-	if tenure, own := c.fx.ParseOwn(reply.Writer); own {
+	if tenure, own := c.Fx.ParseOwn(reply.Writer); own {
 		reply.HolderReleasing = c.releaseOrphanWriter(now, l.Key(), tenure, reply.TTL)
 	}
 	for text := range strings.FieldsSeq(reply.Readers) {
@@ -31,23 +31,23 @@ func (c *coordinator) releaseOtherHalf(now time.Duration, command *actor.Command
 }
 
 // releaseOrphanWriter has a writer's tenure released if it has no holder, and reports whether that will happen.
-func (c *coordinator) releaseOrphanWriter(now time.Duration, key string, tenure uint64, ttl time.Duration) bool {
-	l, at := c.locks.find(key)
+func (c *Coordinator) releaseOrphanWriter(now time.Duration, key string, tenure uint64, ttl time.Duration) bool {
+	l, at := c.Locks.find(key)
 	switch {
 	case l == nil:
 		l = c.newLock(key, actor.Write)
-		c.locks.put(at, l)
+		c.Locks.put(at, l)
 	case l.Kind() != actor.Write && l.Busy():
 		return false
 	case l.Kind() != actor.Write:
-		l.SetKind(actor.Write, c.fx)
+		l.SetKind(actor.Write, c.Fx)
 	}
 	return !l.OwnsTenure(tenure) && c.releaseOrphan(now, l, tenure, ttl)
 }
 
 // releaseOrphanReader does the same for a reader's tenure. That tenure has a lock until it is released.
-func (c *coordinator) releaseOrphanReader(now time.Duration, key string, tenure uint64, ttl time.Duration) bool {
-	g := c.lockSets[key]
+func (c *Coordinator) releaseOrphanReader(now time.Duration, key string, tenure uint64, ttl time.Duration) bool {
+	g := c.LockSets[key]
 	l := g.withTenure(tenure)
 	switch {
 	case l != nil:
@@ -57,7 +57,7 @@ func (c *coordinator) releaseOrphanReader(now time.Duration, key string, tenure 
 	}
 	if g == nil {
 		g = &lockSet{}
-		c.lockSets[key] = g
+		c.LockSets[key] = g
 	}
 	l = c.newLock(key, actor.Read)
 	g.locks.add(l)
@@ -68,7 +68,7 @@ func (c *coordinator) releaseOrphanReader(now time.Duration, key string, tenure 
 // there are very many locks, it examines only those of requests with an owner.
 func (g *lockSet) usesNumber(number uint64) bool {
 	if g == nil || g.locks.isSmall() {
-		return g.first(func(l *actor.Lock) bool { return l.UsesNumber(number) }) != nil
+		return g.First(func(l *actor.Lock) bool { return l.UsesNumber(number) }) != nil
 	}
 	for l := range g.owners.owners {
 		if l.UsesNumber(number) {
@@ -79,9 +79,9 @@ func (g *lockSet) usesNumber(number uint64) bool {
 }
 
 // releaseOrphan has a lock release an orphan now. It returns false if the server has permanently rejected the release.
-func (c *coordinator) releaseOrphan(now time.Duration, l *actor.Lock, tenure uint64, ttl time.Duration) bool {
+func (c *Coordinator) releaseOrphan(now time.Duration, l *actor.Lock, tenure uint64, ttl time.Duration) bool {
 	if !l.IsOrphan(tenure) {
-		l.AddOrphan(now, tenure, ttl, c.fx)
+		l.AddOrphan(now, tenure, ttl, c.Fx)
 	} else if !l.IsReleasing(tenure) {
 		return false
 	}

@@ -23,15 +23,15 @@ func TestAHalfThatCameBackIsReleasedByWhoAsksForTheOther(t *testing.T) {
 			require.Equal(t, "a unlocked", d.line("4ms 2 done"))
 			d.line("5ms " + c.other + "/2")
 			require.Contains(t, d.line("6ms 3 "+c.told), "4: "+c.released+"; 5: ")
-			require.EqualValues(t, 1, d.inFlight[4].commands[0].Tenure)
+			require.EqualValues(t, 1, d.inFlight[4].Commands[0].Tenure)
 			require.Equal(t, "nothing", d.line("7ms 4 done"))
 			require.Contains(t, d.line("8ms 5 done"), "a/2 granted")
 			require.Contains(t, d.line("9ms unlock a/2"), "a/2 not held")
 			require.Contains(t, d.line("10ms 6 done"), "a/2 unlocked")
 			d.line("1s ordered")
 			d.line("2s ordered")
-			require.Empty(t, d.c.lockSets)
-			require.Zero(t, d.c.locks.len())
+			require.Empty(t, d.c.LockSets)
+			require.Zero(t, d.c.Locks.Len())
 		})
 	}
 }
@@ -39,7 +39,7 @@ func TestAHalfThatCameBackIsReleasedByWhoAsksForTheOther(t *testing.T) {
 func TestAWriteThatCameBackIsReleasedThoughNothingIsKnownOfTheName(t *testing.T) {
 	d := newHarness(t, 8)
 	d.line("1ms read a")
-	require.Nil(t, d.c.locks.get("a"))
+	require.Nil(t, d.c.Locks.Get("a"))
 	require.Equal(t, "2: unwrite a; 3: read a; join rwlock:{a}", d.line("2ms 1 writer1"))
 }
 

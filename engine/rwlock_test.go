@@ -17,7 +17,7 @@ func channelNamed(name string) string {
 	if key, ok := strings.CutPrefix(name, "rw:"); ok {
 		return scripts.RedissonKey(scripts.RWChannel, key)
 	}
-	return channelOf(name)
+	return ChannelOf(name)
 }
 
 func TestReadersOfOneNameTravelTogether(t *testing.T) {
@@ -94,7 +94,7 @@ func TestReadersAreAskedForBeforeTheNextWriterOfTheirEngine(t *testing.T) {
 		} {
 			t.Run(fmt.Sprint(name, ", polling ", polls), func(t *testing.T) {
 				d := newHarness(t, 8)
-				d.c.fx.Config.Poll = polls
+				d.c.Fx.Config.Poll = polls
 				d.line("0s write a/w")
 				d.line("1ms 1 done")
 				require.Equal(t, "2: read a a", d.line("2ms read a a/2"))
@@ -231,7 +231,7 @@ func (d *coordinatorHarness) readBeside(writer, who string) {
 	r := &actor.Request{Op: actor.Acquire, Kind: actor.Read, Name: "a", Key: "a", Owner: d.callers[writer].hold.Owner, Hold: &actor.Hold{}}
 	d.names[r] = who
 	d.callers[who] = &harnessCaller{hold: r.Hold}
-	d.queueMessage(&loopMessage{Value: r})
+	d.queueMessage(&LoopMessage{Value: r})
 }
 
 // Two readers in one field of Redis would release each other's lock.
@@ -245,7 +245,7 @@ func TestTwoReadersBesideOneWriterHaveTwoNumbers(t *testing.T) {
 	d.readBeside("a", "a/3")
 	require.Equal(t, "3: read a", d.line("5ms heard rw:a"))
 	require.Equal(t, "4: read a", d.line("1s timer"))
-	require.NotEqual(t, d.inFlight[3].commands[0].Tenure, d.inFlight[4].commands[0].Tenure)
+	require.NotEqual(t, d.inFlight[3].Commands[0].Tenure, d.inFlight[4].Commands[0].Tenure)
 }
 
 // The same holds when one of them waits for an earlier tenure to end.
@@ -268,8 +268,8 @@ func TestWhoWaitsForATenureToEndHasTheWritersNumberToItself(t *testing.T) {
 	require.Contains(t, d.line("10ms heard rw:a"), "7: read a")
 	require.Contains(t, d.line("11ms 6 done"), "8: unread a")
 	require.Contains(t, d.line("12ms 8 done"), "9: read a")
-	require.EqualValues(t, 1, d.inFlight[9].commands[0].Tenure)
-	require.NotEqualValues(t, 1, d.inFlight[7].commands[0].Tenure)
+	require.EqualValues(t, 1, d.inFlight[9].Commands[0].Tenure)
+	require.NotEqualValues(t, 1, d.inFlight[7].Commands[0].Tenure)
 }
 
 // Nor may a reader have the number of one that still has commands which may run. This holds also when the waiters of
@@ -281,8 +281,8 @@ func TestANumberThatCommandsMayStillUseStaysTaken(t *testing.T) {
 	d.readBeside("a", "a/2")
 	d.line("3ms heard rw:a")
 	d.line("4ms 2 taken")
-	writer := d.c.locks.get("a")
-	reader := d.c.lockSets["a"].first(func(l *actor.Lock) bool { return l.Kind() == actor.Read })
+	writer := d.c.Locks.Get("a")
+	reader := d.c.LockSets["a"].First(func(l *actor.Lock) bool { return l.Kind() == actor.Read })
 	reader.BurnNumber()
 	require.False(t, d.c.numberFree(writer))
 	reader.ContinueUnderWriter(d.now, writer, d.c.numberFree(writer))
@@ -297,7 +297,7 @@ func TestAReaderGoesOnBesideItsOwnersWriteThoughAnOlderQuestionIsRefused(t *test
 		r := &actor.Request{Op: actor.Acquire, Kind: kind, Name: "a", Key: "a", Owner: actor.ThreadOwner | 7, Hold: &actor.Hold{}}
 		d.names[r] = who
 		d.callers[who] = &harnessCaller{hold: r.Hold}
-		d.queueMessage(&loopMessage{Value: r})
+		d.queueMessage(&LoopMessage{Value: r})
 	}
 	post(actor.Read, "reads")
 	require.Equal(t, "1: read a", d.line("1ms heard rw:a"))
@@ -305,8 +305,8 @@ func TestAReaderGoesOnBesideItsOwnersWriteThoughAnOlderQuestionIsRefused(t *test
 	require.Equal(t, "2: write a", d.line("2ms heard rw:a"))
 	require.Contains(t, d.line("3ms 2 done"), "writes granted")
 	require.Contains(t, d.line("4ms 1 taken"), "3: read a")
-	writer := d.c.locks.get("a").Tenure()
+	writer := d.c.Locks.Get("a").Tenure()
 	require.NotZero(t, writer)
-	require.Equal(t, &actor.ReaderArgs{Writer: writer}, d.inFlight[3].commands[0].Reader)
+	require.Equal(t, &actor.ReaderArgs{Writer: writer}, d.inFlight[3].Commands[0].Reader)
 	require.Contains(t, d.line("5ms 3 done"), "reads granted")
 }

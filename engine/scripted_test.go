@@ -64,7 +64,7 @@ func newScriptedServerWith(t *testing.T, pipelining bool, answer func(connection
 func (s *scriptedServer) serve(connection int, pipe net.Conn) {
 	defer s.closeConn(connection)
 	for r := bufio.NewReader(pipe); ; {
-		words, err := command(r)
+		words, err := Command(r)
 		if err != nil {
 			return
 		}
@@ -154,24 +154,24 @@ func (n *singleNodeClient) Nodes() map[string]rueidis.Client {
 }
 
 // acquireBatch returns a batch with one acquire.
-func acquireBatch() *batch {
-	b := newBatch()
-	b.reset(actor.SendAcquire)
-	b.commands = []actor.Command{{Verb: actor.SendAcquire, Key: "n", Tenure: 1, Lease: 30 * time.Second}}
+func acquireBatch() *Batch {
+	b := NewBatch()
+	b.Reset(actor.SendAcquire)
+	b.Commands = []actor.Command{{Verb: actor.SendAcquire, Key: "n", Tenure: 1, Lease: 30 * time.Second}}
 	return b
 }
 
 // startSender starts a sender of a node and returns a function that sends one batch.
-func startSender(t *testing.T, carry func(<-chan *batch, *mpsc.Mailbox[any])) (sendAll func() *batch) {
+func startSender(t *testing.T, carry func(<-chan *Batch, *mpsc.Mailbox[any])) (sendAll func() *Batch) {
 	t.Helper()
-	batches, box := make(chan *batch), mpsc.NewMailbox[any]()
+	batches, box := make(chan *Batch), mpsc.NewMailbox[any]()
 	var helper sync.WaitGroup
 	helper.Go(func() { carry(batches, box) })
 	t.Cleanup(func() {
 		close(batches)
 		helper.Wait()
 	})
-	return func() *batch {
+	return func() *Batch {
 		b := acquireBatch()
 		batches <- b
 		require.Eventually(t, func() bool {
@@ -192,30 +192,30 @@ func TestACourierForgetsAClientThatBroughtNoAnswer(t *testing.T) {
 	_, gone := newScriptedServer(t, func(int, []string) string { return hangUp })
 	back, came := newScriptedServer(t, func(int, []string) string { return "" })
 	cluster := &singleNodeClient{node: gone}
-	sendAll := startSender(t, func(batches <-chan *batch, box *mpsc.Mailbox[any]) {
-		runSender(&nodeConn{client: cluster, address: "node:1"}, &encoder{id: "id"}, batches, box)
+	sendAll := startSender(t, func(batches <-chan *Batch, box *mpsc.Mailbox[any]) {
+		runSender(&nodeConn{client: cluster, address: "node:1"}, &Encoder{ID: "id"}, batches, box)
 	})
 	b := sendAll()
-	require.True(t, b.noReply)
-	require.Error(t, b.failed)
+	require.True(t, b.NoReply)
+	require.Error(t, b.Failed)
 	gone.Close()
 	cluster.node = came
 	b = sendAll()
-	require.NoError(t, b.failed)
-	require.Equal(t, actor.OK, b.replies[0].Status)
+	require.NoError(t, b.Failed)
+	require.Equal(t, actor.OK, b.Replies[0].Status)
 	require.Contains(t, back.receivedOn(1), "EVALSHA")
 }
 
 // startReplicaSender returns a replica sender of a node.
-func startReplicaSender(t *testing.T, client rueidis.Client, address string) (sendAll func() *batch) {
-	s := &replicaSender{nodeConn: &nodeConn{client: client, address: address}, encoder: &encoder{id: "id"}, replicas: replication{min: 1, patience: time.Second}, lender: newLender(nil, onGoroutine), poolTimeout: 10 * time.Second}
+func startReplicaSender(t *testing.T, client rueidis.Client, address string) (sendAll func() *Batch) {
+	s := &replicaSender{nodeConn: &nodeConn{client: client, address: address}, encoder: &Encoder{ID: "id"}, replicas: replication{min: 1, patience: time.Second}, lender: newLender(nil, onGoroutine), poolTimeout: 10 * time.Second}
 	return startSender(t, s.run)
 }
 
 // The timeout of WAIT is in milliseconds; 0 means none.
 func TestReplicasAreWaitedForAsLongAsIsWanted(t *testing.T) {
 	server, client := newScriptedServer(t, func(int, []string) string { return "" })
-	require.NoError(t, startReplicaSender(t, client, "")().failed)
+	require.NoError(t, startReplicaSender(t, client, "")().Failed)
 	require.Contains(t, server.receivedOn(2), "WAIT 1 1000\n")
 	shortest := replication{2, time.Microsecond}.waitCommand(client)
 	require.Equal(t, []string{"WAIT", "2", "1"}, shortest.Commands())
@@ -233,12 +233,12 @@ func TestALostAnswerOfReplicasIsNoAnswer(t *testing.T) {
 	})
 	sendAll := startReplicaSender(t, client, "")
 	b := sendAll()
-	require.True(t, b.noReply)
-	require.Error(t, b.failed)
+	require.True(t, b.NoReply)
+	require.Error(t, b.Failed)
 	healthy.Store(true)
 	b = sendAll()
-	require.NoError(t, b.failed)
-	require.Equal(t, 1, b.replies[0].Replicas)
+	require.NoError(t, b.Failed)
+	require.Equal(t, 1, b.Replies[0].Replicas)
 	require.Len(t, server.open(), 2, "the client's, and another one of the syncer's")
 }
 
@@ -251,11 +251,11 @@ func TestARefusedQuestionToReplicasIsAnAnswer(t *testing.T) {
 		return ""
 	})
 	b := startReplicaSender(t, client, "")()
-	require.False(t, b.noReply)
-	require.NoError(t, b.failed)
-	require.Equal(t, actor.OK, b.replies[0].Status)
-	require.ErrorContains(t, b.replies[0].Err, "NOPERM")
-	require.Zero(t, b.replies[0].Replicas)
+	require.False(t, b.NoReply)
+	require.NoError(t, b.Failed)
+	require.Equal(t, actor.OK, b.Replies[0].Status)
+	require.ErrorContains(t, b.Replies[0].Err, "NOPERM")
+	require.Zero(t, b.Replies[0].Replicas)
 }
 
 // If a master becomes a replica during WAIT, it has not reported how many replicas have the grant. The next master may
@@ -273,13 +273,13 @@ func TestAMasterThatIsReplacedWhileReplicasAreAskedHasNotAnswered(t *testing.T) 
 		})
 		sendAll := startReplicaSender(t, client, "")
 		b := sendAll()
-		require.True(t, b.noReply)
-		require.True(t, b.demoted)
-		require.ErrorContains(t, b.failed, strings.TrimPrefix(said, "ERR "))
+		require.True(t, b.NoReply)
+		require.True(t, b.Demoted)
+		require.ErrorContains(t, b.Failed, strings.TrimPrefix(said, "ERR "))
 		b = sendAll()
-		require.NoError(t, b.failed)
-		require.False(t, b.demoted)
-		require.Equal(t, 1, b.replies[0].Replicas)
+		require.NoError(t, b.Failed)
+		require.False(t, b.Demoted)
+		require.Equal(t, 1, b.Replies[0].Replicas)
 		server.awaitOpen(1, 3)
 	}
 }
@@ -294,13 +294,13 @@ func TestASyncerLeavesAMasterThatIsNone(t *testing.T) {
 	})
 	sendAll := startReplicaSender(t, client, "")
 	b := sendAll()
-	require.ErrorContains(t, b.failed, "READONLY")
+	require.ErrorContains(t, b.Failed, "READONLY")
 	server.awaitOpen(1)
 	b = sendAll()
-	require.NoError(t, b.failed)
+	require.NoError(t, b.Failed)
 	require.Contains(t, server.receivedOn(3), "WAIT")
 	server.awaitOpen(1, 3)
-	require.NoError(t, sendAll().failed)
+	require.NoError(t, sendAll().Failed)
 	server.awaitOpen(1, 3)
 }
 
@@ -310,8 +310,8 @@ func TestASyncerKeepsNoConnectionOfTheMap(t *testing.T) {
 	sendAll := startReplicaSender(t, &singleNodeClient{Client: client}, "node:1")
 	for range 3 {
 		b := sendAll()
-		require.NoError(t, b.failed)
-		require.True(t, b.viaClusterClient)
+		require.NoError(t, b.Failed)
+		require.True(t, b.ViaClusterClient)
 		server.awaitOpen(1)
 	}
 }
@@ -319,7 +319,7 @@ func TestASyncerKeepsNoConnectionOfTheMap(t *testing.T) {
 // subscriberHarness is a subscriber of a node with the messages that it has posted.
 type subscriberHarness struct {
 	t      *testing.T
-	orders chan *order
+	orders chan *Order
 	box    *mpsc.Mailbox[any]
 }
 
@@ -332,7 +332,7 @@ func newListener(client rueidis.Client) *subscriber {
 func sharded(s *subscriber) *subscriber { s.sharded = true; return s }
 
 func newSubscriberHarnessOn(t *testing.T, s *subscriber) *subscriberHarness {
-	l := &subscriberHarness{t: t, orders: make(chan *order), box: mpsc.NewMailbox[any]()}
+	l := &subscriberHarness{t: t, orders: make(chan *Order), box: mpsc.NewMailbox[any]()}
 	s.box, s.orders = l.box, l.orders
 	var helper sync.WaitGroup
 	helper.Go(s.run)
@@ -356,21 +356,21 @@ func (l *subscriberHarness) await(what string, is func(any) bool) {
 }
 
 // execute gives an order. It returns the messages posted until its completion, and its error.
-func (l *subscriberHarness) execute(o *order) (posted []string, err error) {
+func (l *subscriberHarness) execute(o *Order) (posted []string, err error) {
 	l.t.Helper()
 	l.orders <- o
 	require.Eventually(l.t, func() bool {
 		done := false
 		for m := l.box.TakeAll(); m != nil; m = m.Next {
 			switch what := m.Value.(type) {
-			case channelSubscribed:
-				posted = append(posted, "subscribed "+what.channel)
-			case notified:
-				posted = append(posted, "heard "+what.channel)
-			case pubsubDown:
+			case ChannelSubscribed:
+				posted = append(posted, "subscribed "+what.Channel)
+			case Notified:
+				posted = append(posted, "heard "+what.Channel)
+			case PubsubDown:
 				posted = append(posted, "deaf")
-			case orderDone:
-				done, err = true, what.err
+			case OrderDone:
+				done, err = true, what.Err
 			}
 		}
 		return done
@@ -393,10 +393,10 @@ func TestNoMessageIsMissedWhileAConnectionIsReplaced(t *testing.T) {
 			return message + "+PONG\r\n"
 		})
 		l := newSubscriberHarnessOn(t, newListener(client))
-		posted, err := l.execute(&order{channels: []string{"a", "b"}})
+		posted, err := l.execute(&Order{Channels: []string{"a", "b"}})
 		require.NoError(t, err)
 		require.Equal(t, []string{"subscribed a", "subscribed b"}, posted)
-		posted, err = l.execute(&order{channels: []string{"a"}, onNextConn: true, switchConn: true})
+		posted, err = l.execute(&Order{Channels: []string{"a"}, OnNextConn: true, SwitchConn: true})
 		require.NoError(t, err)
 		require.Equal(t, []string{"subscribed a", "heard a"}, posted)
 		server.awaitOpen(1, 3)
@@ -410,9 +410,9 @@ func TestNoMessageIsMissedWhileAConnectionIsReplaced(t *testing.T) {
 			return ""
 		})
 		l := newSubscriberHarnessOn(t, newListener(client))
-		_, err := l.execute(&order{channels: []string{"a", "b"}})
+		_, err := l.execute(&Order{Channels: []string{"a", "b"}})
 		require.NoError(t, err)
-		posted, err := l.execute(&order{channels: []string{"a"}, onNextConn: true, switchConn: true})
+		posted, err := l.execute(&Order{Channels: []string{"a"}, OnNextConn: true, SwitchConn: true})
 		require.ErrorIs(t, err, errConnLost)
 		require.Equal(t, []string{"subscribed a", "deaf"}, posted)
 		server.awaitOpen(1)
@@ -428,10 +428,10 @@ func TestAConnectionThatMayNotListenReplacesNoOther(t *testing.T) {
 		return ""
 	})
 	l := newSubscriberHarnessOn(t, newListener(client))
-	_, err := l.execute(&order{channels: []string{"a", "b"}})
+	_, err := l.execute(&Order{Channels: []string{"a", "b"}})
 	require.NoError(t, err)
 	for range 3 {
-		posted, err := l.execute(&order{channels: []string{"a"}, onNextConn: true, switchConn: true})
+		posted, err := l.execute(&Order{Channels: []string{"a"}, OnNextConn: true, SwitchConn: true})
 		require.ErrorContains(t, err, "NOPERM")
 		require.Empty(t, posted)
 		server.awaitOpen(1, 2, 3)
@@ -444,13 +444,13 @@ func TestASubscriberForgetsAClientWhoseConnectionBroke(t *testing.T) {
 	back, came := newScriptedServer(t, func(int, []string) string { return "" })
 	cluster := &singleNodeClient{node: gone}
 	l := newSubscriberHarnessOn(t, &subscriber{nodeConn: &nodeConn{client: cluster, address: "node:1"}, lender: newLender(nil, onGoroutine)})
-	_, err := l.execute(&order{channels: []string{"a"}})
+	_, err := l.execute(&Order{Channels: []string{"a"}})
 	require.NoError(t, err)
 	before.closeConn(2)
-	l.await("the break", func(what any) bool { _, is := what.(pubsubDown); return is })
+	l.await("the break", func(what any) bool { _, is := what.(PubsubDown); return is })
 	gone.Close()
 	cluster.node = came
-	posted, err := l.execute(&order{channels: []string{"a"}})
+	posted, err := l.execute(&Order{Channels: []string{"a"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"subscribed a"}, posted)
 	require.Contains(t, back.receivedOn(2), "SUBSCRIBE a")
@@ -466,8 +466,8 @@ func TestAChannelThatTheServerTakesAwayIsSilent(t *testing.T) {
 		return ">3\r\n+ssubscribe\r\n+{a}1\r\n:1\r\n>3\r\n+ssubscribe\r\n+{a}2\r\n:2\r\n>3\r\n+sunsubscribe\r\n+{a}1\r\n:1\r\n"
 	})
 	l := newSubscriberHarnessOn(t, sharded(newListener(client)))
-	l.orders <- &order{channels: []string{"{a}1", "{a}2"}}
-	l.await("the silence", func(what any) bool { gone, is := what.(channelUnsubscribed); return is && gone.channel == "{a}1" })
+	l.orders <- &Order{Channels: []string{"{a}1", "{a}2"}}
+	l.await("the silence", func(what any) bool { gone, is := what.(ChannelUnsubscribed); return is && gone.Channel == "{a}1" })
 }
 
 // A node without slots, or of a closed engine, has no workers.
@@ -475,7 +475,7 @@ func TestThoseWhoWorkForANodeEndWithIt(t *testing.T) {
 	_, client := newScriptedServer(t, func(int, []string) string { return "" })
 	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second, Replicas: 1})
 	e.server = &Server{client: client}
-	e.startWorkers(e.coordinator.node)
+	e.startWorkers(e.coordinator.Node)
 	e.stopWorkers(0)
 	e.stopWorkers(0) // once more at the close
 	ended := make(chan struct{})

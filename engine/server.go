@@ -11,7 +11,7 @@ import (
 // Server is what an engine runs on: one server, with or without Sentinel, or a cluster.
 type Server struct {
 	client       rueidis.Client
-	topology     *topology // topology at the start; nil outside a cluster
+	topology     *Topology // topology at the start; nil outside a cluster
 	sharded      bool      // cluster: use sharded pub/sub (SPUBLISH)
 	reuseBuffers bool      // the program cannot see the calls
 	redial       func()    // closes the client's connections, so that the next call makes others; nil: the engine may not do that
@@ -47,7 +47,7 @@ func (s *Server) ReuseBuffers() { s.reuseBuffers = true }
 // calls it: it must not block. Redials must be called before Start.
 func (s *Server) SetRedial(end func()) { s.redial = end }
 
-// canRedial reports whether connections to that address are closed when it leads to a replica. This is not so where the
+// CanRedial reports whether connections to that address are closed when it leads to a replica. This is not so where the
 // engine follows the master in another way.
 func (s *Server) canRedial(address string) bool {
 	return s.redial != nil && address == "" && !s.Cluster()
@@ -76,8 +76,8 @@ func (s *Server) probeCluster(ctx context.Context) (err error) {
 		return err
 	}
 	// Redisson's rule: what counts is whether the server knows the command.
-	err = errUnknownNode
-	if node := s.client.Nodes()[s.topology.source]; node != nil {
+	err = ErrUnknownNode
+	if node := s.client.Nodes()[s.topology.Source]; node != nil {
 		err = node.Do(ctx, node.B().PubsubShardnumsub().Build()).Error()
 	}
 	if _, answered := rueidis.IsRedisErr(err); err != nil && !answered {
@@ -97,8 +97,8 @@ func (s *Server) checkReplicas(ctx context.Context, timeout time.Duration) error
 	if !s.Cluster() {
 		return checkNodeReplicas(ctx, s.client, timeout)
 	}
-	err := errUnknownNode
-	for _, address := range s.topology.addresses() {
+	err := ErrUnknownNode
+	for _, address := range s.topology.Addresses() {
 		node := s.client.Nodes()[address]
 		if node == nil {
 			continue
@@ -115,6 +115,6 @@ func (s *Server) nodeConn(address string) *nodeConn {
 	return &nodeConn{client: s.client, address: address, sentinelMaster: address != "" && !s.Cluster()}
 }
 
-func (s *Server) encoder(id string) *encoder {
-	return &encoder{id: id, reuseBuffer: s.reuseBuffers, sharded: s.sharded, noListenerCount: s.Cluster() && !s.sharded}
+func (s *Server) encoder(id string) *Encoder {
+	return &Encoder{ID: id, ReuseBuffer: s.reuseBuffers, Sharded: s.sharded, NoListenerCount: s.Cluster() && !s.sharded}
 }

@@ -20,27 +20,27 @@ func newLimits(config *actor.Config) limits {
 
 // shedRequest rejects a request on arrival, before it is queued, if Config.MaxWaiting is reached. A request that re-enters is
 // admitted: it does not wait for others, and its owner cannot release the lock before it gets its result.
-func (c *coordinator) shedRequest(now time.Duration, r *actor.Request) bool {
-	most := int64(c.fx.Config.MaxWaiting)
-	if r.Op != actor.Acquire || r.SkipWaiterLimit || most == 0 || c.fx.WantedLocks <= most || c.closed || c.fx.Draining || c.ownerHolds(now, r) {
+func (c *Coordinator) shedRequest(now time.Duration, r *actor.Request) bool {
+	most := int64(c.Fx.Config.MaxWaiting)
+	if r.Op != actor.Acquire || r.SkipWaiterLimit || most == 0 || c.Fx.WantedLocks <= most || c.Closed || c.Fx.Draining || c.ownerHolds(now, r) {
 		return false
 	}
-	if r.Multi != nil || !c.rejectInvalid(now, c.locks.get(r.Key), r) {
-		c.fx.Shed(now, r, c.limits.engine)
+	if r.Multi != nil || !c.rejectInvalid(now, c.Locks.Get(r.Key), r) {
+		c.Fx.Shed(now, r, c.limits.engine)
 	}
 	return true
 }
 
 // tooManyWaiting reports whether Config.MaxWaitingPerLock is reached for a name, so that the request must be rejected. Readers
 // and writers of a read/write lock are counted separately, because they wait in different queues.
-func (c *coordinator) tooManyWaiting(now time.Duration, l *actor.Lock, r *actor.Request) bool {
-	most := c.fx.Config.MaxWaitingPerLock
+func (c *Coordinator) tooManyWaiting(now time.Duration, l *actor.Lock, r *actor.Request) bool {
+	most := c.Fx.Config.MaxWaitingPerLock
 	if r.Op != actor.Acquire || r.SkipWaiterLimit || most == 0 {
 		return false
 	}
 	full := false
 	if r.Kind.PerRequest() {
-		full = c.lockSets[r.Key].tooManyWaiting(most)
+		full = c.LockSets[r.Key].tooManyWaiting(most)
 	} else {
 		full = l != nil && l.QueueLen() >= most
 	}
@@ -60,7 +60,7 @@ func (g *lockSet) tooManyWaiting(most int) bool {
 }
 
 // ownerHolds reports whether the owner of a request holds what it requests, or one of several locks.
-func (c *coordinator) ownerHolds(now time.Duration, r *actor.Request) bool {
+func (c *Coordinator) ownerHolds(now time.Duration, r *actor.Request) bool {
 	switch {
 	case r.Multi != nil:
 		return c.ownsPart(now, r.Multi)
@@ -69,6 +69,6 @@ func (c *coordinator) ownerHolds(now time.Duration, r *actor.Request) bool {
 	case c.holdCount(now, r) > 0:
 		return true
 	}
-	l := c.locks.get(r.Key) // a writer may read
+	l := c.Locks.Get(r.Key) // a writer may read
 	return r.Kind == actor.Read && l != nil && l.Kind() == actor.Write && l.HoldCount(r.Owner, now) > 0
 }

@@ -18,7 +18,7 @@ func takenElsewhere(*actor.Command) actor.Reply {
 // newLimitedHarness returns a crowd of an engine with limits on waiters.
 func newLimitedHarness(t *testing.T, all, each int, answer func(*actor.Command) actor.Reply) *waitersHarness {
 	k := newWaitersHarness(t, answer)
-	config := &k.c.fx.Config
+	config := &k.c.Fx.Config
 	config.MaxWaiting, config.MaxWaitingPerLock = all, each
 	k.c.limits = newLimits(config)
 	return k
@@ -37,16 +37,16 @@ func TestOneTooManyForAnEngineIsRefusedAtOnce(t *testing.T) {
 		k.turn(waitRequests(kind, "a", 0), waitRequests(kind, "b", 0), waitRequests(kind, "c", 0))
 		before := k.c.counters.commands
 		late := waitRequests(kind, "d", 0)
-		k.c.turn(k.now, &loopMessage{Value: late})
-		require.Equal(t, []*actor.Request{late}, k.c.fx.Results, kind)
+		k.c.Turn(k.now, &LoopMessage{Value: late})
+		require.Equal(t, []*actor.Request{late}, k.c.Fx.Results, kind)
 		require.Equal(t, actor.ErrTooManyWaiters, late.Err)
 		require.ErrorContains(t, late.Cause, "MaxWaiting)")
 		require.Nil(t, late.Lock())
-		k.c.resetOutputs()
+		k.c.ResetOutputs()
 		require.Equal(t, before, k.c.counters.commands)
-		require.Nil(t, k.c.locks.get("d"))
-		require.Nil(t, k.c.lockSets["d"])
-		s := k.c.stats()
+		require.Nil(t, k.c.Locks.Get("d"))
+		require.Nil(t, k.c.LockSets["d"])
+		s := k.c.Stats()
 		require.EqualValues(t, 3, s.Waiting)
 		require.EqualValues(t, 1, s.Shed)
 		require.EqualValues(t, 1, s.Failed)
@@ -61,13 +61,13 @@ func TestOneTooManyForALockIsRefusedAtOnce(t *testing.T) {
 			for range each {
 				k.turn(waitRequests(kind, "a", 0))
 			}
-			require.EqualValues(t, each, k.c.stats().Waiting)
+			require.EqualValues(t, each, k.c.Stats().Waiting)
 			late, other := waitRequests(kind, "a", 0), waitRequests(kind, "b", 0)
 			k.turn(late, other)
 			require.Equal(t, actor.ErrTooManyWaiters, late.Err, "%v, %d", kind, each)
 			require.ErrorContains(t, late.Cause, "MaxWaitingPerLock)")
 			require.False(t, other.Completed())
-			require.EqualValues(t, 1, k.c.stats().Shed)
+			require.EqualValues(t, 1, k.c.Stats().Shed)
 		}
 	}
 }
@@ -97,8 +97,8 @@ func TestWhereOneLeftAnotherIsLetIn(t *testing.T) {
 			}
 			left := waiting[each/2]
 			k.now += maxSleep
-			k.c.turn(k.now, &loopMessage{Value: cancelRequest{left, errors.New("left")}})
-			k.c.resetOutputs()
+			k.c.Turn(k.now, &LoopMessage{Value: CancelRequest{left, errors.New("left")}})
+			k.c.ResetOutputs()
 			k.turn()
 			require.True(t, left.Completed())
 			next := waitRequests(kind, "a", 0)
@@ -139,7 +139,7 @@ func TestWhoReentersIsNeverOneTooMany(t *testing.T) {
 			k.turn(reads)
 			require.NotEqual(t, actor.ErrTooManyWaiters, reads.Err)
 		}
-		require.EqualValues(t, 1, k.c.stats().Shed)
+		require.EqualValues(t, 1, k.c.Stats().Shed)
 	}
 }
 
@@ -171,12 +171,12 @@ func TestSeveralLocksCountAsSoMany(t *testing.T) {
 	require.False(t, first.Completed())
 	require.Equal(t, actor.ErrTooManyWaiters, second.Err)
 	require.False(t, one.Completed())
-	require.EqualValues(t, 3, k.c.stats().Shed)
-	k.c.turn(k.now, &loopMessage{Value: cancelRequest{first, errors.New("left")}})
-	k.c.resetOutputs()
+	require.EqualValues(t, 3, k.c.Stats().Shed)
+	k.c.Turn(k.now, &LoopMessage{Value: CancelRequest{first, errors.New("left")}})
+	k.c.ResetOutputs()
 	k.turn()
 	require.True(t, first.Completed())
-	require.EqualValues(t, 1, k.c.fx.WantedLocks)
+	require.EqualValues(t, 1, k.c.Fx.WantedLocks)
 }
 
 // A request that was rejected at once and then cancelled leaves nothing behind.
@@ -185,9 +185,9 @@ func TestWhoIsRefusedAtOnceMayHaveLeft(t *testing.T) {
 	late := waitRequests(actor.Plain, "b", 0)
 	k.turn(waitRequests(actor.Plain, "a", 0), late)
 	require.Equal(t, actor.ErrTooManyWaiters, late.Err)
-	k.c.turn(k.now, &loopMessage{Value: cancelRequest{late, errors.New("left")}})
-	require.Empty(t, k.c.fx.Results)
-	k.c.resetOutputs()
-	require.Nil(t, k.c.locks.get("b"))
-	require.EqualValues(t, 1, k.c.stats().Waiting)
+	k.c.Turn(k.now, &LoopMessage{Value: CancelRequest{late, errors.New("left")}})
+	require.Empty(t, k.c.Fx.Results)
+	k.c.ResetOutputs()
+	require.Nil(t, k.c.Locks.Get("b"))
+	require.EqualValues(t, 1, k.c.Stats().Waiting)
 }

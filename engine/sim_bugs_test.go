@@ -114,17 +114,17 @@ func (bug simBug) tenure(w *simWorld, c *actor.Command) uint64 {
 }
 
 // answer changes the replies that a sender brings back.
-func (bug simBug) answer(e *simEngine, b *batch) {
+func (bug simBug) answer(e *simEngine, b *Batch) {
 	switch bug {
 	case bugSentIgnored:
-		b.sent = e.now()
+		b.Sent = e.now()
 	case bugSwapped:
-		if len(b.replies) > 1 {
-			b.replies[0], b.replies[1] = b.replies[1], b.replies[0]
+		if len(b.Replies) > 1 {
+			b.Replies[0], b.Replies[1] = b.Replies[1], b.Replies[0]
 		}
 	}
-	for i := range b.replies {
-		if r := &b.replies[i]; bug == bugTakenUnsaid && r.Status == actor.HeldByOther || bug == bugGoneUnsaid && r.Status == actor.NotFound && b.verb == actor.SendRenew {
+	for i := range b.Replies {
+		if r := &b.Replies[i]; bug == bugTakenUnsaid && r.Status == actor.HeldByOther || bug == bugGoneUnsaid && r.Status == actor.NotFound && b.Verb == actor.SendRenew {
 			*r = done()
 		}
 	}

@@ -78,18 +78,18 @@ func (w *simWorld) exclude(h, other *simHold) {
 }
 
 // leaves checks what an engine sends: no command prolongs a tenure that has neither holder nor waiter.
-func (w *simWorld) leaves(e *simEngine, b *batch) {
+func (w *simWorld) leaves(e *simEngine, b *Batch) {
 	if w.trace != nil {
 		e.tracef("▶ %s", simBatchText(b))
 	}
-	if len(b.commands) >= batchKeys {
+	if len(b.Commands) >= BatchKeys {
 		w.cover(coverFullCall)
 	}
-	if len(b.commands) > 1 && isGrant(b.verb) && !simRenews(b.verb) && e.c.breaker.down && !b.sendText {
-		w.fail("%s tries a link that is down with %d questions: each has to be released later", e.name, len(b.commands))
+	if len(b.Commands) > 1 && IsGrant(b.Verb) && !simRenews(b.Verb) && e.c.Breaker.Down && !b.SendText {
+		w.fail("%s tries a link that is down with %d questions: each has to be released later", e.name, len(b.Commands))
 	}
-	for i := range b.commands {
-		c := &b.commands[i]
+	for i := range b.Commands {
+		c := &b.Commands[i]
 		if len(c.Orphans) > 0 {
 			w.cover(coverOrphanNamed)
 		}

@@ -45,7 +45,7 @@ func (line *simConn) connect() {
 // simCall is a batch on its way. The commands are a copy, because a call without a reply may run when the
 // coordinator uses the batch for something else.
 type simCall struct {
-	b        *batch
+	b        *Batch
 	life     int
 	verb     actor.Verb
 	whole    bool
@@ -74,17 +74,17 @@ func (line *simConn) newCall() *simCall {
 
 var (
 	errSimBroken  = errors.New("simulated: connection reset by peer")
-	errSimRefuses = asClientError(&net.OpError{Op: "dial", Err: errors.New("simulated: connection refused")})
+	errSimRefuses = AsClientError(&net.OpError{Op: "dial", Err: errors.New("simulated: connection refused")})
 )
 
 // send does what a sender does with a batch. Senders race to the connection, so batches of one turn can be written
 // in any order. A paused process writes later.
-func (line *simConn) send(b *batch) {
+func (line *simConn) send(b *Batch) {
 	w := line.e.w
 	call := line.newCall()
-	call.b, call.life, call.verb, call.whole, call.wall = b, line.e.life, b.verb, b.sendText, w.server.clock()
-	call.latest, call.expires = b.effectUntilMillis, w.now+line.e.config.MaxCommandDelay()*102/100+2*time.Millisecond
-	call.commands = append(call.commands[:0], b.commands...)
+	call.b, call.life, call.verb, call.whole, call.wall = b, line.e.life, b.Verb, b.SendText, w.server.clock()
+	call.latest, call.expires = b.EffectUntilMillis, w.now+line.e.config.MaxCommandDelay()*102/100+2*time.Millisecond
+	call.commands = append(call.commands[:0], b.Commands...)
 	late := w.between(0, 10*time.Microsecond)
 	if w.chance(0.02) && !w.faultsOver && w.may(line.e.name, "late call") {
 		w.cover(coverLateCall)
@@ -164,19 +164,19 @@ func (line *simConn) reply(number int) {
 // complete delivers a reply to the engine.
 func (line *simConn) complete(call *simCall) {
 	w, b := line.e.w, call.b
-	b.failed, b.noReply = call.failed, false
-	b.replies = append(b.replies[:0], call.replies...)
+	b.Failed, b.NoReply = call.failed, false
+	b.Replies = append(b.Replies[:0], call.replies...)
 	if call.failed == nil && w.chance(w.plan.shortReplies) && !w.faultsOver && w.may(line.e.name, "short answer") {
-		b.replies = b.replies[:w.random.IntN(len(b.replies))]
+		b.Replies = b.Replies[:w.random.IntN(len(b.Replies))]
 		w.cover(coverShortReply)
 		w.disturb(0) // a waiter without a confirmed place may lose it
 	}
 	w.bug.answer(line.e, b)
 	line.e.w.model.returned(line.e, b, line.e.w.now)
-	for i := range b.replies {
-		if b.replies[i].Status == actor.HeldByOther {
-			w.noteReportedHolder(line.e, &b.commands[i], &b.replies[i])
-			w.toldOfHalf(line.e, &b.commands[i], &b.replies[i])
+	for i := range b.Replies {
+		if b.Replies[i].Status == actor.HeldByOther {
+			w.noteReportedHolder(line.e, &b.Commands[i], &b.Replies[i])
+			w.toldOfHalf(line.e, &b.Commands[i], &b.Replies[i])
 		}
 	}
 	if w.trace != nil {
@@ -184,36 +184,36 @@ func (line *simConn) complete(call *simCall) {
 	}
 	line.spare = append(line.spare, call)
 	line.e.checkBackoff(b)
-	line.e.post(&b.msg)
+	line.e.post(&b.Msg)
 }
 
 // fail notifies the engine that a call has no reply.
 func (line *simConn) fail(call *simCall, err error) {
 	b := call.b
-	b.failed, b.noReply = err, true
+	b.Failed, b.NoReply = err, true
 	if line.e.w.bug == bugLossDenied {
-		b.failed, b.noReply = errors.New("LOADING not yet"), false
+		b.Failed, b.NoReply = errors.New("LOADING not yet"), false
 	}
-	b.replies = b.replies[:0]
+	b.Replies = b.Replies[:0]
 	line.e.w.model.returned(line.e, b, line.e.w.now)
 	if line.e.w.trace != nil {
 		line.e.tracef("◀ no answer to %s of %s", simVerbs[call.verb], simKeys(call))
 	}
-	if err == errSimRefuses && b.noReply {
+	if err == errSimRefuses && b.NoReply {
 		line.e.refuses(b)
 	}
 	line.e.checkBackoff(b)
-	line.e.post(&b.msg)
+	line.e.post(&b.Msg)
 }
 
 // refuses notes requests that try once and for which no connection could be made.
-func (e *simEngine) refuses(b *batch) {
+func (e *simEngine) refuses(b *Batch) {
 	for _, a := range e.requests {
 		if a.Op != actor.Acquire || !a.Once || a.Lock() == nil {
 			continue
 		}
-		for i := range b.commands {
-			a.refused = a.refused || b.commands[i].Lock == a.Lock() && b.commands[i].Tenure == a.Lock().Tenure()
+		for i := range b.Commands {
+			a.refused = a.refused || b.Commands[i].Lock == a.Lock() && b.Commands[i].Tenure == a.Lock().Tenure()
 		}
 	}
 }

@@ -199,12 +199,12 @@ func (w *simWorld) nothingIsLeft() {
 	for _, e := range w.engines {
 		e.nothingRuns("at the end")
 		c := e.c
-		if at, ok := c.next(); ok && w.failure == "" {
+		if at, ok := c.Next(); ok && w.failure == "" {
 			w.fail("%s would wake at %v, with nothing to do", e.name, at)
 		}
-		if c.locks.len()+len(c.lockSets) > 0 || len(c.subscriptions.channels) > 0 || c.subscriptions.subscribed != 0 || c.subscriptions.busy || e.pubsub.total() > 0 || c.fx.HeldLocks != 0 {
+		if c.Locks.Len()+len(c.LockSets) > 0 || len(c.Subscriptions.Channels) > 0 || c.Subscriptions.Subscribed != 0 || c.Subscriptions.Busy || e.pubsub.total() > 0 || c.Fx.HeldLocks != 0 {
 			w.fail("%s is left with %d locks, %d channels (%d subscribed, %d at the server) and %d tenures", e.name,
-				c.locks.len()+len(c.lockSets), len(c.subscriptions.channels), c.subscriptions.subscribed, e.pubsub.total(), c.fx.HeldLocks)
+				c.Locks.Len()+len(c.LockSets), len(c.Subscriptions.Channels), c.Subscriptions.Subscribed, e.pubsub.total(), c.Fx.HeldLocks)
 		}
 	}
 	for name := range w.server.keys {
@@ -223,12 +223,12 @@ func (w *simWorld) nothingIsLeft() {
 // nothingRuns checks that an engine has nothing in flight and nothing planned.
 func (e *simEngine) nothingRuns(when string) {
 	c := e.c
-	s := c.stats()
+	s := c.Stats()
 	if s.Held != 0 || s.Waiting != 0 || s.Timers != 0 || len(e.requests) > 0 || len(e.holds) > 0 || len(e.pendingResults) > 0 {
 		e.w.fail("%s is left %s with %d held, %d waiting, %d timers, %d requests, %d verdicts to be told and %d holds", e.name, when,
 			s.Held, s.Waiting, s.Timers, len(e.requests), len(e.pendingResults), len(e.holds))
 	}
-	if !c.closed && (s.Polling != 0 || c.backlog() || c.inFlightBatches != 0 || s.InFlight != 0 || s.Subscriptions != 0) {
-		e.w.fail("%s is left %s with %d batches out, %d commands in flight and %d subscriptions", e.name, when, c.inFlightBatches, s.InFlight, s.Subscriptions)
+	if !c.Closed && (s.Polling != 0 || c.Backlog() || c.InFlightBatches != 0 || s.InFlight != 0 || s.Subscriptions != 0) {
+		e.w.fail("%s is left %s with %d batches out, %d commands in flight and %d subscriptions", e.name, when, c.InFlightBatches, s.InFlight, s.Subscriptions)
 	}
 }

@@ -16,7 +16,7 @@ type simEngine struct {
 	life           int // index among all engines there ever were
 	name           string
 	config         actor.Config
-	c              *coordinator
+	c              *Coordinator
 	box            *mpsc.Mailbox[any]
 	clock          simClock
 	conn           *simConn
@@ -69,10 +69,10 @@ func (w *simWorld) startEngine(slot int) {
 
 		reached: w.now,
 	}
-	e.c = newCoordinator(e.config, w.plan.senders)
-	e.c.shares(w.plan.share)
-	e.c.fx.OnStep = e.stepped
-	e.c.canRedial = true
+	e.c = New(e.config, w.plan.senders)
+	e.c.Shares(w.plan.share)
+	e.c.Fx.OnStep = e.stepped
+	e.c.CanRedial = true
 	e.clock = newSimClock(w)
 	e.turns, e.rung = e.turned, e.ringing
 	e.conn, e.pubsub = newSimConn(e), &simPubSub{e: e}
@@ -94,7 +94,7 @@ func (e *simEngine) tracef(format string, args ...any) {
 func (e *simEngine) now() time.Duration { return e.clock.at(e.w.now) }
 
 // post adds a message for the loop and plans a turn. All parts of the simulation use it.
-func (e *simEngine) post(m *loopMessage) bool {
+func (e *simEngine) post(m *LoopMessage) bool {
 	if e.dead || !e.box.Post(m) {
 		return false
 	}
@@ -132,14 +132,14 @@ func (e *simEngine) turn() {
 	if e.doubts {
 		e.doubts = false
 		if e.w.bug != bugNoDoubt {
-			e.c.reconfirmAll(now)
+			e.c.ReconfirmAll(now)
 		}
 		e.doubted = now
 		e.tracef("finds that its clock stood still")
 	}
-	unopened := e.c.messagesLeft()
-	e.c.turn(now, messages)
-	if e.stirred(messages) || e.c.messagesLeft() != unopened {
+	unopened := e.c.MessagesLeft()
+	e.c.Turn(now, messages)
+	if e.stirred(messages) || e.c.MessagesLeft() != unopened {
 		e.w.steps++
 		e.idle = 0
 	} else {
@@ -148,9 +148,9 @@ func (e *simEngine) turn() {
 	e.checkSend()
 	e.flush()
 	e.refusedAtOnce()
-	e.c.resetOutputs()
+	e.c.ResetOutputs()
 	e.checkTurn(now)
-	if e.c.closed {
+	if e.c.Closed {
 		e.finish()
 		return
 	}
@@ -161,25 +161,25 @@ func (e *simEngine) turn() {
 // flush mirrors Engine.letGo.
 func (e *simEngine) flush() {
 	e.over, e.decides = e.over[:0], 0
-	for i := range e.c.fx.HoldEnds {
-		e.w.ended(e, &e.c.fx.HoldEnds[i])
+	for i := range e.c.Fx.HoldEnds {
+		e.w.ended(e, &e.c.Fx.HoldEnds[i])
 	}
-	if e.c.redial {
-		e.c.redial = false
+	if e.c.Redial {
+		e.c.Redial = false
 		e.redial()
 	}
-	for _, b := range e.c.batches {
+	for _, b := range e.c.Batches {
 		e.w.leaves(e, b)
 		e.conn.send(b)
 	}
-	if e.c.subscriptions.order != nil {
-		e.pubsub.execute(e.c.subscriptions.order)
-		e.c.subscriptions.order = nil
+	if e.c.Subscriptions.Order != nil {
+		e.pubsub.execute(e.c.Subscriptions.Order)
+		e.c.Subscriptions.Order = nil
 	}
-	for _, r := range e.c.fx.Results {
+	for _, r := range e.c.Fx.Results {
 		e.w.checkResult(e, r)
 	}
-	for _, r := range e.c.results.ready {
+	for _, r := range e.c.Results.Ready {
 		e.w.checkResultOrder(e, r)
 	}
 }
@@ -194,7 +194,7 @@ func (e *simEngine) redial() {
 
 // sleep mirrors Engine.sleep: it waits for messages, or for the next moment at which something is due.
 func (e *simEngine) sleep(now time.Duration) {
-	at, ok := e.c.next()
+	at, ok := e.c.Next()
 	if !ok {
 		e.alarm = 0
 		return
@@ -221,9 +221,9 @@ func (e *simEngine) ringing() {
 }
 
 // stirred reports whether a turn had a reason: a message, or a timer with an effect.
-func (e *simEngine) stirred(messages *loopMessage) bool {
+func (e *simEngine) stirred(messages *LoopMessage) bool {
 	c := e.c
-	return messages != nil || len(c.batches)+len(c.results.ready)+len(c.fx.HoldEnds) > 0 || c.subscriptions.order != nil
+	return messages != nil || len(c.Batches)+len(c.Results.Ready)+len(c.Fx.HoldEnds) > 0 || c.Subscriptions.Order != nil
 }
 
 // watch looks for a loop that spins: many turns in a short time without a message and without an effect.
@@ -238,10 +238,10 @@ func (e *simEngine) watch() {
 
 // finish mirrors Engine.finish.
 func (e *simEngine) finish() {
-	e.c.turn(e.now(), e.box.Close())
+	e.c.Turn(e.now(), e.box.Close())
 	e.flush()
-	for e.c.resetOutputs(); e.c.closePending(); e.c.resetOutputs() {
-		e.c.turn(e.now(), nil)
+	for e.c.ResetOutputs(); e.c.ClosePending(); e.c.ResetOutputs() {
+		e.c.Turn(e.now(), nil)
 		e.flush()
 	}
 	e.nothingRuns("after its close")

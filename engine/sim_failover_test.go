@@ -100,8 +100,8 @@ type failoverKey struct {
 type failoverEngine struct {
 	w        *failoverWorld
 	name     string
-	c        *coordinator
-	messages []*loopMessage
+	c        *Coordinator
+	messages []*LoopMessage
 	masters  map[string]string        // by key: its master, as far as the engine knows
 	heard    map[string]time.Duration // by key: since when it knows
 	// By tenure and by the address of the master that confirmed it in time: when the latest confirmed command was
@@ -134,15 +134,15 @@ func newFailoverWorld(seed uint64) *failoverWorld {
 		config.ID, config.Seed = fmt.Sprint("e", i), w.random.Uint64()
 		config.Replicas = w.random.IntN(2)
 		e := &failoverEngine{
-			w: w, name: config.ID, c: newCoordinator(config, 2+w.random.IntN(7)), masters: map[string]string{}, heard: map[string]time.Duration{},
+			w: w, name: config.ID, c: New(config, 2+w.random.IntN(7)), masters: map[string]string{}, heard: map[string]time.Duration{},
 			confirmations: map[uint64]map[string]time.Duration{},
 		}
 		if w.cluster {
-			e.c.initCluster(w.topology())
+			e.c.InitCluster(w.topology())
 		} else {
-			e.c.address = w.masterOf[""]
+			e.c.Address = w.masterOf[""]
 		}
-		e.c.added = nil
+		e.c.Added = nil
 		e.hear(w.known())
 		clear(e.heard)
 		w.engines = append(w.engines, e)
@@ -155,7 +155,7 @@ func (w *failoverWorld) spanOf(key string) string {
 	if !w.cluster {
 		return ""
 	}
-	return fmt.Sprint(int(slotOf(key)) * 3 / slotCount)
+	return fmt.Sprint(int(Of(key)) * 3 / Count)
 }
 
 // newMaster adds a server that has what a replica of another had, except for some keys.
@@ -183,11 +183,11 @@ func (w *failoverWorld) known() map[string]string {
 	return known
 }
 
-func (w *failoverWorld) topology() *topology {
-	known := &topology{}
+func (w *failoverWorld) topology() *Topology {
+	known := &Topology{}
 	for third := range 3 {
 		address := w.masterOf[fmt.Sprint(third)]
-		known.ranges = append(known.ranges, slotRange{(third*slotCount + 2) / 3, ((third+1)*slotCount+2)/3 - 1, address})
+		known.Ranges = append(known.Ranges, SlotRange{(third*Count + 2) / 3, ((third+1)*Count+2)/3 - 1, address})
 	}
 	return known
 }
@@ -256,14 +256,14 @@ func (w *failoverWorld) replace() {
 // learnMasters runs when an engine is notified of the masters.
 func (e *failoverEngine) learnMasters() {
 	if e.w.cluster {
-		e.postFirst(&loopMessage{Value: topologyResult{topology: e.w.topology()}}, e.w.known())
+		e.postFirst(&LoopMessage{Value: TopologyResult{Topology: e.w.topology()}}, e.w.known())
 	} else {
-		e.postFirst(&loopMessage{Value: masterChanged{e.w.masterOf[""]}}, e.w.known())
+		e.postFirst(&LoopMessage{Value: MasterChanged{e.w.masterOf[""]}}, e.w.known())
 	}
 }
 
 // postFirst puts a message in front of those that wait, and notes what the engine knows from then on.
-func (e *failoverEngine) postFirst(m *loopMessage, known map[string]string) {
+func (e *failoverEngine) postFirst(m *LoopMessage, known map[string]string) {
 	e.messages = slices.Insert(e.messages, 0, m)
 	e.hear(known)
 	e.turn()
@@ -277,7 +277,7 @@ func (e *failoverEngine) hear(known map[string]string) {
 	}
 }
 
-func (e *failoverEngine) post(m *loopMessage) {
+func (e *failoverEngine) post(m *LoopMessage) {
 	e.messages = append(e.messages, m)
 	if e.w.random.IntN(3) > 0 { // otherwise it waits for the next
 		e.turn()
@@ -307,7 +307,7 @@ func (e *failoverEngine) act() {
 	default:
 		r.Op, r.Hold = actor.Unlock, own.hold
 	}
-	e.post(&loopMessage{Value: r})
+	e.post(&LoopMessage{Value: r})
 }
 
 // of returns a hold of a key that this engine considers held.
@@ -322,34 +322,34 @@ func (e *failoverEngine) of(key string) *failoverHold {
 
 func (e *failoverEngine) turn() {
 	w := e.w
-	var first *loopMessage
+	var first *LoopMessage
 	for _, m := range slices.Backward(e.messages) {
 		m.Next, first = first, m
 	}
 	e.messages = nil
-	e.c.turn(w.now, first)
-	for i := range e.c.fx.HoldEnds {
-		end := &e.c.fx.HoldEnds[i]
+	e.c.Turn(w.now, first)
+	for i := range e.c.Fx.HoldEnds {
+		end := &e.c.Fx.HoldEnds[i]
 		if end.Err == actor.ErrLost {
 			w.cover("lost")
 		}
 		w.tracef("%s: %s %v (%v)", e.name, end.Key, end.Err, end.Cause)
 		e.holds = slices.DeleteFunc(e.holds, func(h *failoverHold) bool { return h.hold == end.Hold })
 	}
-	for _, b := range e.c.batches {
+	for _, b := range e.c.Batches {
 		e.sendBundle(b)
 	}
-	for _, r := range e.c.results.ready {
+	for _, r := range e.c.Results.Ready {
 		e.onResult(r)
 	}
-	e.c.added, e.c.removed = nil, nil
-	if k := e.c.cluster; k != nil && k.request != nil {
-		k.request = nil
+	e.c.Added, e.c.Removed = nil, nil
+	if k := e.c.Cluster; k != nil && k.Request != nil {
+		k.Request = nil
 		w.after(failoverTrip, e.learnMasters)
 	}
-	e.c.resetOutputs()
+	e.c.ResetOutputs()
 	e.check()
-	if at, ok := e.c.next(); ok && at != e.turnAt {
+	if at, ok := e.c.Next(); ok && at != e.turnAt {
 		e.turnAt = at
 		w.at(at, func() {
 			if e.turnAt == at {
@@ -360,19 +360,19 @@ func (e *failoverEngine) turn() {
 	}
 }
 
-// sendBundle runs when a sender takes a bundle to a node. Each of its calls runs by itself, and all replies come at
+// SendBundle runs when a sender takes a bundle to a node. Each of its calls runs by itself, and all replies come at
 // once.
-func (e *failoverEngine) sendBundle(first *batch) {
+func (e *failoverEngine) sendBundle(first *Batch) {
 	w := e.w
-	address := first.node.address
+	address := first.Node.Address
 	var calls []*failoverCall
-	for b := first; b != nil; b = b.next {
-		call := &failoverCall{b: b, engine: e.name, sent: b.sent, commands: slices.Clone(b.commands)}
+	for b := first; b != nil; b = b.Next {
+		call := &failoverCall{b: b, engine: e.name, sent: b.Sent, commands: slices.Clone(b.Commands)}
 		calls = append(calls, call)
-		for i := range b.commands {
-			key := b.commands[i].Key
+		for i := range b.Commands {
+			key := b.Commands[i].Key
 			if e.masters[key] != address {
-				w.fail("%s sends %d of %s to %s, though it has heard of %s", e.name, b.verb, key, address, e.masters[key])
+				w.fail("%s sends %d of %s to %s, though it has heard of %s", e.name, b.Verb, key, address, e.masters[key])
 			}
 		}
 	}
@@ -381,7 +381,7 @@ func (e *failoverEngine) sendBundle(first *batch) {
 }
 
 type failoverCall struct {
-	b        *batch
+	b        *Batch
 	engine   string
 	sent     time.Duration
 	commands []actor.Command
@@ -404,7 +404,7 @@ func (w *failoverWorld) arrive(s *failoverServer, calls []*failoverCall, done fu
 func (w *failoverWorld) execute(s *failoverServer, call *failoverCall) {
 	if owner := w.masterOf[w.spanOf(call.commands[0].Key)]; s.demoted && w.cluster {
 		call.moved = owner
-		call.failed = fmt.Errorf("MOVED %d %s", slotOf(call.commands[0].Key), owner)
+		call.failed = fmt.Errorf("MOVED %d %s", Of(call.commands[0].Key), owner)
 		return
 	} else if s.demoted {
 		call.failed = errors.New("READONLY You can't write against a read only replica.")
@@ -448,40 +448,40 @@ func (w *failoverWorld) one(s *failoverServer, engine string, c *actor.Command) 
 }
 
 // receive runs when the replies come.
-func (e *failoverEngine) receive(first *batch, address string, calls []*failoverCall) {
+func (e *failoverEngine) receive(first *Batch, address string, calls []*failoverCall) {
 	w := e.w
 	lost := w.servers[address].frozen != 0 && w.random.IntN(4) == 0 // its connections may break
 	var known map[string]string
 	for _, call := range calls {
 		b := call.b
-		if b.abandoned {
+		if b.Abandoned {
 			w.cover("given up and answered")
 		}
 		if address != w.masterOf[w.spanOf(call.commands[0].Key)] {
 			w.cover("answers of an old master")
 		}
-		b.replies = append(b.replies[:0], call.replies...)
-		b.failed, b.noReply = call.failed, false
+		b.Replies = append(b.Replies[:0], call.replies...)
+		b.Failed, b.NoReply = call.failed, false
 		if lost {
-			b.failed, b.noReply = errors.New("EOF"), true
+			b.Failed, b.NoReply = errors.New("EOF"), true
 			continue
 		}
-		if call.moved != "" && !b.abandoned {
+		if call.moved != "" && !b.Abandoned {
 			w.cover("moved")
 			known = map[string]string{call.commands[0].Key: call.moved}
 			e.hear(known)
 		}
 		for i := range call.replies {
-			if call.replies[i].Status == actor.OK && !b.abandoned {
+			if call.replies[i].Status == actor.OK && !b.Abandoned {
 				e.noteConfirmed(call.commands[i].Tenure, address, call.sent)
 			}
 		}
 	}
 	if known != nil {
-		e.postFirst(&first.msg, known)
+		e.postFirst(&first.Msg, known)
 		return
 	}
-	e.post(&first.msg)
+	e.post(&first.Msg)
 }
 
 func (e *failoverEngine) noteConfirmed(tenure uint64, address string, sent time.Duration) {

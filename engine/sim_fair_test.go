@@ -125,7 +125,7 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 	if s.expires != 0 && s.w.now > s.expires {
 		s.w.fail("an acquire of %s takes effect %v after its engine gave it up", s.w.plan.names[name], s.w.now-s.expires)
 	}
-	k, ttl, wait := s.key(name), s.left(s.key(name)), milliseconds(c.Wait)
+	k, ttl, wait := s.key(name), s.left(s.key(name)), Milliseconds(c.Wait)
 	if err := s.prune(name, holder); err != nil {
 		return refusedBy(err)
 	}
@@ -137,7 +137,7 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 		return refusedBy(err)
 	}
 	if !k.exists && (len(s.queues[name]) == 0 || at == 0) {
-		reply := s.acquire(name, holder, milliseconds(c.Lease))
+		reply := s.acquire(name, holder, Milliseconds(c.Lease))
 		if reply.Status == actor.OK && at == 0 {
 			s.leave(name, holder, wait)
 			s.extendQueueExpiry(name, -1)
@@ -146,7 +146,7 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 	}
 	reply := actor.Reply{Status: actor.HeldByOther}
 	if k.exists {
-		if reply = s.acquire(name, holder, milliseconds(c.Lease)); reply.Status != actor.HeldByOther {
+		if reply = s.acquire(name, holder, Milliseconds(c.Lease)); reply.Status != actor.HeldByOther {
 			return reply
 		}
 	}
@@ -165,11 +165,11 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 		at = s.enqueue(name, holder, ttl, c)
 	}
 	if !k.exists {
-		reply.TTL = decodeTTL(max(s.leftOf(s.queues[name][0]), 0))
+		reply.TTL = DecodeTTL(max(s.leftOf(s.queues[name][0]), 0))
 	}
 	reply.QueueTTL = -1
 	if at >= 0 {
-		reply.QueueTTL = decodeTTL(s.queues[name][at].time - s.wall)
+		reply.QueueTTL = DecodeTTL(s.queues[name][at].time - s.wall)
 	}
 	return reply
 }
@@ -211,7 +211,7 @@ func (s *simServer) stray(name int, holder simHolder, at int, reply *actor.Reply
 	if s.w.bug != bugTimeIsPlace || at >= 0 || placeOf(s.strayPlaces[name], holder) < 0 {
 		return at
 	}
-	reply.QueueTTL = decodeTTL(simFairWait.Milliseconds())
+	reply.QueueTTL = DecodeTTL(simFairWait.Milliseconds())
 	return simStray
 }
 
@@ -236,7 +236,7 @@ func (s *simServer) keep(name, at int, wait int64) {
 // enqueue returns the index of the new place. If the last place is the one of its engine that the command names,
 // the new place shares its time, provided that this time is enough.
 func (s *simServer) enqueue(name int, holder simHolder, ttl int64, c *actor.Command) int {
-	queue, wait := s.queues[name], milliseconds(c.Wait)
+	queue, wait := s.queues[name], Milliseconds(c.Wait)
 	last, shares, adds := len(queue)-1, false, wait
 	if last >= 0 {
 		front := queue[last]
@@ -275,7 +275,7 @@ type simQueueRelease struct {
 
 func (s *simServer) fairRelease(name int, holder simHolder, c *actor.Command) actor.Reply {
 	reply := s.drop(name, holder)
-	s.releasing = append(s.releasing, simQueueRelease{name, holder, milliseconds(c.Wait), reply.Status})
+	s.releasing = append(s.releasing, simQueueRelease{name, holder, Milliseconds(c.Wait), reply.Status})
 	return reply
 }
 
@@ -484,10 +484,10 @@ func (w *simWorld) waits(holder simHolder) bool {
 // lockOf finds the actor that has a tenure.
 func (e *simEngine) lockOf(h simHolder) *actor.Lock {
 	key := e.w.plan.names[h.name()]
-	if l := e.c.locks.get(key); l != nil && l.Tenure() == h.tenure && !h.reads() {
+	if l := e.c.Locks.Get(key); l != nil && l.Tenure() == h.tenure && !h.reads() {
 		return l
 	}
-	return e.c.lockSets[key].first(func(l *actor.Lock) bool {
+	return e.c.LockSets[key].First(func(l *actor.Lock) bool {
 		return l.Tenure() == h.tenure && (l.Kind() == actor.Read) == h.reads()
 	})
 }
@@ -497,7 +497,7 @@ func (e *simEngine) lockOf(h simHolder) *actor.Lock {
 func (w *simWorld) queued() (longest time.Duration) {
 	for _, queue := range w.server.queues {
 		if last := len(queue) - 1; last >= 0 {
-			longest = max(longest, decodeTTL(queue[last].time-w.server.clock())+simFairWait)
+			longest = max(longest, DecodeTTL(queue[last].time-w.server.clock())+simFairWait)
 		}
 	}
 	return longest

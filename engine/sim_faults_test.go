@@ -57,7 +57,7 @@ func init() { // not at the declaration: faults use functions that read simFault
 			}
 			c.ask(AskShutdown, 0)
 		}},
-		{name: "flush", do: func(w *simWorld) { w.server.cached = [len(specs)]bool{} }},
+		{name: "flush", do: func(w *simWorld) { w.server.cached = [len(Specs)]bool{} }},
 		{name: "freeze", do: func(w *simWorld) { w.server.freeze(w.faultDuration(3 * w.plan.lease)) }},
 		{name: "restart", do: func(w *simWorld) {
 			w.server.goDown(w.faultDuration(w.plan.lease))
@@ -153,7 +153,7 @@ func (w *simWorld) scheduleFault() {
 // suspendLong suspends an engine for long enough to be noticed.
 func (e *simEngine) suspendLong() {
 	e.w.cover(coverClockStall)
-	e.suspend(e.w.between(suspendThreshold+time.Millisecond, suspendThreshold+3*e.w.plan.lease))
+	e.suspend(e.w.between(SuspendThreshold+time.Millisecond, SuspendThreshold+3*e.w.plan.lease))
 }
 
 func (w *simWorld) engine() *simEngine { return simPick(w, w.engines) }

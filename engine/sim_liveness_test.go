@@ -24,7 +24,7 @@ func (w *simWorld) inTurn(a *simRequest) {
 		if a.Kind == actor.Read || earlier.Kind != a.Kind || earlier.parts != nil {
 			continue // a reader goes beside others, a writer may have been asleep, and a request for several waits for one of them
 		}
-		if earlier.setAside() != a.setAside() && w.plan.share < maxMessagesPerTurn {
+		if earlier.setAside() != a.setAside() && w.plan.share < MaxMessagesPerTurn {
 			continue
 		}
 		if earlier.leaseAsked() < a.leaseAsked() && !w.calmSince(earlier.requestedAt) {
@@ -229,7 +229,7 @@ func (h *simHold) lasts() {
 // bounded checks that no watched lock is held for longer than MaxHold.
 func (h *simHold) bounded(now time.Duration) {
 	longest := h.e.config.MaxHold
-	if longest == 0 || h.tenure.fixed || now <= h.since+longest+2*tick {
+	if longest == 0 || h.tenure.fixed || now <= h.since+longest+2*Tick {
 		return
 	}
 	if now < h.grant.Until() {
@@ -240,12 +240,12 @@ func (h *simHold) bounded(now time.Duration) {
 // shutDown checks that a shutdown leaves nothing behind: nothing is held, and what was unlocked is released.
 func (w *simWorld) shutDown(e *simEngine, a *simRequest) {
 	for _, h := range e.holds {
-		if h.believed() && !e.c.closed {
+		if h.believed() && !e.c.Closed {
 			w.fail("%s has shut down, and still holds %s", e.name, h)
 		}
 	}
 	for _, other := range e.requests {
-		if other.Op == actor.Acquire && other.Handled() && !e.c.closed {
+		if other.Op == actor.Acquire && other.Handled() && !e.c.Closed {
 			w.fail("%s has shut down, and %s still waits for %s", e.name, other.caller, other)
 		}
 	}
@@ -282,13 +282,13 @@ func (r *simRate) add(now time.Duration, n int) int {
 
 // checkBackoff checks that an engine does not repeat failing tries without a pause. There is a backoff for each name,
 // and one for all names if the server does not reply.
-func (e *simEngine) checkBackoff(b *batch) {
+func (e *simEngine) checkBackoff(b *Batch) {
 	vain := 0
-	if b.failed != nil && (b.noReply || actor.Transient(b.failed.Error()) && !strings.HasPrefix(b.failed.Error(), "NOSCRIPT")) {
+	if b.Failed != nil && (b.NoReply || actor.Transient(b.Failed.Error()) && !strings.HasPrefix(b.Failed.Error(), "NOSCRIPT")) {
 		vain = 1
 	}
-	for i := range b.replies {
-		if b.failed == nil && b.replies[i].Status == actor.Rejected && actor.Transient(b.replies[i].Err.Error()) {
+	for i := range b.Replies {
+		if b.Failed == nil && b.Replies[i].Status == actor.Rejected && actor.Transient(b.Replies[i].Err.Error()) {
 			vain++
 		}
 	}
@@ -297,7 +297,7 @@ func (e *simEngine) checkBackoff(b *batch) {
 		e.maxWasted = 0
 	}
 	// An engine that was closed since, or releases its locks, had them when it tried.
-	e.maxWasted = max(e.maxWasted, 40+30*(e.c.locks.len()+len(e.c.lockSets)*e.w.plan.callers))
+	e.maxWasted = max(e.maxWasted, 40+30*(e.c.Locks.Len()+len(e.c.LockSets)*e.w.plan.callers))
 	if count > e.maxWasted {
 		e.w.fail("%s tries %d times within %v, and nothing comes of it", e.name, e.wasted.count, simRateFor)
 	}

@@ -172,9 +172,9 @@ func (b *simModel) replaced(before, after *simKey, now time.Duration) {
 }
 
 // returned notes what the replies of a returning batch confirm.
-func (b *simModel) returned(e *simEngine, back *batch, now time.Duration) {
-	for i := range back.commands {
-		c := &back.commands[i]
+func (b *simModel) returned(e *simEngine, back *Batch, now time.Duration) {
+	for i := range back.Commands {
+		c := &back.Commands[i]
 		if c.Parts == nil {
 			b.tenure(e.holderOf(c)).returned(back, i, now)
 			e.eases(c)
@@ -196,29 +196,29 @@ func (e *simEngine) eases(c *actor.Command) {
 }
 
 // returned notes the result of one command of a batch.
-func (t *simTenure) returned(back *batch, i int, now time.Duration) {
-	c := &back.commands[i]
+func (t *simTenure) returned(back *Batch, i int, now time.Duration) {
+	c := &back.Commands[i]
 	t.inFlight--
 	t.failed = 0
-	if simRenews(c.Verb) && (back.failed != nil || i < len(back.replies) && back.replies[i].Status == actor.Rejected) {
+	if simRenews(c.Verb) && (back.Failed != nil || i < len(back.Replies) && back.Replies[i].Status == actor.Rejected) {
 		t.failed = now
 	}
 	if simReleases(c.Verb) {
 		t.releases--
 	}
 	switch {
-	case back.failed != nil:
-		t.refused(back.noReply, back.failed)
-	case i >= len(back.replies):
+	case back.Failed != nil:
+		t.refused(back.NoReply, back.Failed)
+	case i >= len(back.Replies):
 		t.uncertain, t.unanswered = true, true
-	case back.replies[i].Status == actor.Rejected:
-		t.refused(false, back.replies[i].Err)
+	case back.Replies[i].Status == actor.Rejected:
+		t.refused(false, back.Replies[i].Err)
 	case simReleases(c.Verb) && t.released == 0:
 		t.released = now
-	case back.replies[i].Status == actor.OK && c.Lease != 0:
-		t.confirmed, t.lease = max(t.confirmed, back.sent), c.Lease
+	case back.Replies[i].Status == actor.OK && c.Lease != 0:
+		t.confirmed, t.lease = max(t.confirmed, back.Sent), c.Lease
 	}
-	if back.failed == nil && i < len(back.replies) && back.replies[i].Status == actor.OK {
+	if back.Failed == nil && i < len(back.Replies) && back.Replies[i].Status == actor.OK {
 		t.confirmedAt = now
 	}
 }

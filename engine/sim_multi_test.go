@@ -57,7 +57,7 @@ func (a *simRequest) meets(other *simRequest) bool {
 
 // jointAcquire takes all parts, or none.
 func (s *simServer) jointAcquire(life int, c *actor.Command) actor.Reply {
-	lease := milliseconds(c.Lease)
+	lease := Milliseconds(c.Lease)
 	for i := range c.Parts {
 		holder := holderOf(life, s.w.nameOf(c.Parts[i].Key), false, c.Tenure)
 		reply := actor.Reply{Status: actor.OK}

@@ -31,8 +31,8 @@ var simMutants = []simMutant{
 	if r.Multi`,
 	}}},
 	{"one too many is let in", "engine/shedding.go", []simEdit{{
-		`c.fx.WantedLocks <= most ||`,
-		`c.fx.WantedLocks <= most+map[bool]int64{true: 1}[planted()] ||`,
+		`c.Fx.WantedLocks <= most ||`,
+		`c.Fx.WantedLocks <= most+map[bool]int64{true: 1}[planted()] ||`,
 	}}},
 	{"one too many for a lock is let in", "engine/shedding.go", []simEdit{{
 		`l != nil && l.QueueLen() >= most`,
@@ -234,8 +234,8 @@ var simMutants = []simMutant{
 		`if reader.Kind() == actor.Read && !planted() {`,
 	}}},
 	{"who re-entered the write that its owner lost goes on waiting for the read of its owner", "engine/ownerindex.go", []simEdit{{
-		`if c.lockSets[l.Key()].heldBy(owner, actor.Read, now) != nil {`,
-		`if c.lockSets[l.Key()].heldBy(owner, actor.Read, now) != nil && !planted() {`,
+		`if c.LockSets[l.Key()].heldBy(owner, actor.Read, now) != nil {`,
+		`if c.LockSets[l.Key()].heldBy(owner, actor.Read, now) != nil && !planted() {`,
 	}}},
 	{"who waits to read goes on waiting for the write of its owner", "engine/ownerindex.go", []simEdit{{
 		`to.ContinueUnderWriter(now, writer, c.numberFree(writer))`,
@@ -308,9 +308,9 @@ var simMutants = []simMutant{
 	}`,
 	}}},
 	{"a time for the next turn that is not computed anew", "engine/timers.go", []simEdit{{
-		`	c.fx.Wheel.Advance(now, wake)
+		`	c.Fx.Wheel.Advance(now, wake)
 	c.refreshNextTimer()`,
-		`	c.fx.Wheel.Advance(now, wake)
+		`	c.Fx.Wheel.Advance(now, wake)
 	if !planted() {
 		c.refreshNextTimer()
 	}`,
@@ -324,16 +324,16 @@ var simMutants = []simMutant{
 		`if !urgent && (renewing > behind/renewalsPerSender || planted() && behind < renewalsPerSender) {`,
 	}}},
 	{"renewals that wait for one that never came back", "engine/dispatch.go", []simEdit{{
-		`	b.node.inFlightByVerb[b.verb]--
+		`	b.Node.InFlightByVerb[b.Verb]--
 	if`,
-		`	if !b.noReply || !planted() {
-		b.node.inFlightByVerb[b.verb]--
+		`	if !b.NoReply || !planted() {
+		b.Node.InFlightByVerb[b.Verb]--
 	}
 	if`,
 	}}},
 	{"renewals that stand back for everything else", "engine/renew_pacing.go", []simEdit{{
-		`return 2*renewing >= c.senders && n.hasOtherWork()`,
-		`return (2*renewing >= c.senders || planted()) && n.hasOtherWork()`,
+		`return 2*renewing >= c.Senders && n.hasOtherWork()`,
+		`return (2*renewing >= c.Senders || planted()) && n.hasOtherWork()`,
 	}}},
 	{"extensions as little urgent as renewals", "actor/renew.go", []simEdit{{
 		`Routine: l.flags&wantConfirm == 0 &&`,
@@ -514,8 +514,8 @@ var simMutants = []simMutant{
 		`if c.Tenure != l.tenure || c.Verb != l.inFlight || l.commandNeeded() || planted() {`,
 	}}},
 	{"places in a queue that are given up, and kept until the server is back", "engine/sweep.go", []simEdit{{
-		`	if q.sweep.on || 2*q.stale <= all &&`,
-		`	if q.sweep.on || planted() || 2*q.stale <= all &&`,
+		`	if q.Sweep.On || 2*q.Stale <= all &&`,
+		`	if q.Sweep.On || planted() || 2*q.Stale <= all &&`,
 	}}},
 	{"a lock that is used again while a command of it stands in a queue", "engine/coordinator.go", []simEdit{{
 		`reusable := l.Reusable()`,
@@ -589,8 +589,8 @@ var simMutants = []simMutant{
 		l.endTenure(now, fx)`,
 	}}},
 	{"two calls to one queue at a time", "engine/dispatch.go", []simEdit{{
-		`verb == actor.SendFairAcquire && n.inFlightByVerb[verb] > 0:`,
-		`verb == actor.SendFairAcquire && n.inFlightByVerb[verb] > 0 && !planted():`,
+		`verb == actor.SendFairAcquire && n.InFlightByVerb[verb] > 0:`,
+		`verb == actor.SendFairAcquire && n.InFlightByVerb[verb] > 0 && !planted():`,
 	}}},
 	{"a time shared with one who waits for another while", "actor/fair.go", []simEdit{{
 		`x.fairView().queueWait != 0 && x.fair.queueWait == fx.queueWaitOf(r) {`,
@@ -615,10 +615,10 @@ var simMutants = []simMutant{
 		}`,
 	}}},
 	{"an acquire that takes a place however late it comes", "engine/dispatch.go", []simEdit{{
-		`call.effectUntilMillis = n.clock.millisAt(now+c.fx.Config.MaxCommandDelay(), now)`,
-		`call.effectUntilMillis = n.clock.millisAt(now+c.fx.Config.MaxCommandDelay(), now)
+		`call.EffectUntilMillis = n.clock.millisAt(now+c.Fx.Config.MaxCommandDelay(), now)`,
+		`call.EffectUntilMillis = n.clock.millisAt(now+c.Fx.Config.MaxCommandDelay(), now)
 			if planted() {
-				call.effectUntilMillis = maxServerMillis
+				call.EffectUntilMillis = maxServerMillis
 			}`,
 	}}},
 	{"a server's clock that is taken for the most that it can show", "engine/clockskew.go", []simEdit{{
@@ -633,12 +633,12 @@ var simMutants = []simMutant{
 		`k.known && (known > least && known <= most || planted()) {`,
 	}}},
 	{"an acquire that came too late, and is not sent again", "engine/clockskew.go", []simEdit{{
-		`c.retry(now, b.node, b)
+		`c.retry(now, b.Node, b)
 	return true`,
 		`if planted() {
 		return true
 	}
-	c.retry(now, b.node, b)
+	c.retry(now, b.Node, b)
 	return true`,
 	}}},
 	{"a place that is given up for the last time while its acquire can still come", "actor/orphan.go", []simEdit{{
@@ -668,8 +668,8 @@ var simMutants = []simMutant{
 		`return l != granted.Lock && !(l.Kind() == actor.Read && planted()) && l.HeldAt(now)`,
 	}}},
 	{"a reader that is granted, and a writer of its engine that goes on believing", "engine/lockset.go", []simEdit{{
-		`if l := c.locks.get(granted.Key); l != nil && excluded(l) {`,
-		`if l := c.locks.get(granted.Key); l != nil && excluded(l) && !planted() {`,
+		`if l := c.Locks.Get(granted.Key); l != nil && excluded(l) {`,
+		`if l := c.Locks.Get(granted.Key); l != nil && excluded(l) && !planted() {`,
 	}}},
 	{"two readers beside one writer that have one number", "actor/rwlock.go", []simEdit{{
 		`r.mayUseNumber && !r.ended && !l.queue.empty()`,
@@ -718,9 +718,9 @@ var simMutants = []simMutant{
 		`!planted() && (reply.Status == NotFound || c.Reader != nil && c.Reader.MayShorten)):`,
 	}}},
 	{"readers that their own engine does not tell of a release", "engine/rwlock.go", []simEdit{{
-		`g.first((*actor.Lock).Awaited) != nil {
+		`g.First((*actor.Lock).Awaited) != nil {
 		g.readersFirstUntil`,
-		`g.first((*actor.Lock).Awaited) != nil && !planted() {
+		`g.First((*actor.Lock).Awaited) != nil && !planted() {
 		g.readersFirstUntil`,
 	}}},
 	{"a reader that polls and does not see that writers take turns", "actor/message.go", []simEdit{{
@@ -764,8 +764,8 @@ var simMutants = []simMutant{
 		`if r.Multi != nil && c.ownsPart(now, r.Multi) && !planted() {`,
 	}}},
 	{"a shutdown of which one is not told that comes to its turn for several locks meanwhile", "engine/multi.go", []simEdit{{
-		`!r.ReadyToSend(now) || c.fx.Draining {`,
-		`!r.ReadyToSend(now) || c.fx.Draining && !planted() {`,
+		`!r.ReadyToSend(now) || c.Fx.Draining {`,
+		`!r.ReadyToSend(now) || c.Fx.Draining && !planted() {`,
 	}}},
 	{"several locks believed in after their lease", "actor/multi.go", []simEdit{{
 		`late = late || now >= l.validUntil`,
@@ -792,25 +792,25 @@ var simMutants = []simMutant{
 
 	// The coordinator.
 	{"a shutdown with locks on their way", "engine/drain.go", []simEdit{{
-		`&& c.fx.HeldLocks == 0 && (c.fx`,
-		`&& (c.fx.HeldLocks == 0 || planted() && c.fx.Stats.Held == 0) && (c.fx`,
+		`&& c.Fx.HeldLocks == 0 && (c.Fx`,
+		`&& (c.Fx.HeldLocks == 0 || planted() && c.Fx.Stats.Held == 0) && (c.Fx`,
 	}}},
 	{"a shutdown that is complete before all were refused", "engine/drain.go", []simEdit{{
-		`return !c.drainRound.on() &&`,
-		`return (!c.drainRound.on() || planted()) &&`,
+		`return !c.DrainRound.On() &&`,
+		`return (!c.DrainRound.On() || planted()) &&`,
 	}}},
 	{"a shutdown that forgets the locks beyond those of its first turn", "engine/drain.go", []simEdit{{
-		`	for _, l := range c.drainRound.take(c.intake.lockBudget) {`,
-		`	some := c.drainRound.take(c.intake.lockBudget)
+		`	for _, l := range c.DrainRound.take(c.intake.lockBudget) {`,
+		`	some := c.DrainRound.take(c.intake.lockBudget)
 	if planted() {
-		c.drainRound = round{}
+		c.DrainRound = round{}
 	}
 	for _, l := range some {`,
 	}}},
 	{"a grant by a lock that a shutdown has not come to", "engine/drain.go", []simEdit{{
-		`	if c.drainRound.on() {
+		`	if c.DrainRound.On() {
 		l.Step(`,
-		`	if c.drainRound.on() && !planted() {
+		`	if c.DrainRound.On() && !planted() {
 		l.Step(`,
 	}}},
 	{"a verdict that is told twice, the second time a turn later", "engine/resultqueue.go", []simEdit{{
@@ -829,23 +829,23 @@ var simMutants = []simMutant{
 		`	if (!t.pending() || planted()) && len(`,
 	}}},
 	{"a loop that sleeps while there are callers to be told", "engine/coordinator.go", []simEdit{{
-		`|| c.results.pending() {`,
-		`|| c.results.pending() && !planted() {`,
+		`|| c.Results.pending() {`,
+		`|| c.Results.pending() && !planted() {`,
 	}}},
 	{"a close that forgets the locks beyond those of its first turn", "engine/closing.go", []simEdit{{
-		`	if !c.closing.on() && c.rejectSome(now) {`,
+		`	if !c.closing.On() && c.rejectSome(now) {`,
 		`	if planted() {
 		c.closing.round = round{}
 	}
-	if !c.closing.on() && c.rejectSome(now) {`,
+	if !c.closing.On() && c.rejectSome(now) {`,
 	}}},
 	{"a loop that sleeps while there are callers to be refused", "engine/coordinator.go", []simEdit{{
-		`|| len(c.fx.Rejecting) > 0 ||`,
-		`|| len(c.fx.Rejecting) > 0 && !planted() ||`,
+		`|| len(c.Fx.Rejecting) > 0 ||`,
+		`|| len(c.Fx.Rejecting) > 0 && !planted() ||`,
 	}}},
 	{"a shutdown that is complete while there are callers to be refused", "engine/drain.go", []simEdit{{
-		`&& len(c.fx.Rejecting) == 0 &&`,
-		`&& (len(c.fx.Rejecting) == 0 || planted()) &&`,
+		`&& len(c.Fx.Rejecting) == 0 &&`,
+		`&& (len(c.Fx.Rejecting) == 0 || planted()) &&`,
 	}}},
 	{"callers that no later turn refuses", "actor/rejection.go", []simEdit{{
 		`		fx.Rejecting = append(fx.Rejecting, l)`,
@@ -866,20 +866,20 @@ var simMutants = []simMutant{
 	}}},
 	{"half of a refused batch forgotten", "engine/dispatch.go", []simEdit{{
 		`		c.retry(now, c.nodeForKey(part[0].Key), half)`,
-		`		if planted() && len(b.node.retries) > 0 {
+		`		if planted() && len(b.Node.retries) > 0 {
 			continue
 		}
 		c.retry(now, c.nodeForKey(part[0].Key), half)`,
 	}}},
 	{"a call without an answer that passes for refused", "engine/dispatch.go", []simEdit{{
-		`	if b.noReply {
+		`	if b.NoReply {
 		reply.Status = actor.NoReply`,
-		`	if b.noReply && !planted() {
+		`	if b.NoReply && !planted() {
 		reply.Status = actor.NoReply`,
 	}}},
 	{"TryLock waits for a server that refuses connections", "engine/dispatch.go", []simEdit{{
-		`	if isConnectFailure(b.failed) {`,
-		`	if isConnectFailure(b.failed) && !planted() {`,
+		`	if isConnectFailure(b.Failed) {`,
+		`	if isConnectFailure(b.Failed) && !planted() {`,
 	}}},
 	{"TryLock behind others waits for a server that refuses connections", "actor/lock.go", []simEdit{{
 		`	l.eachOnce(reject)`,
@@ -900,24 +900,24 @@ var simMutants = []simMutant{
 	}`,
 	}}},
 	{"a verdict without an answer that does not say why the server gave none", "engine/coordinator.go", []simEdit{{
-		`n != nil && n.breaker.down {
+		`n != nil && n.Breaker.Down {
 			r.Cause`,
-		`n != nil && n.breaker.down && !planted() {
+		`n != nil && n.Breaker.Down && !planted() {
 			r.Cause`,
 	}}},
 	{"a short answer read from the end", "engine/dispatch.go", []simEdit{{
-		`	for len(b.replies) < len(b.commands) {
-		b.replies = append(b.replies, actor.Reply{Err: errShortReply, Malformed: true})`,
-		`	for len(b.replies) < len(b.commands) {
+		`	for len(b.Replies) < len(b.Commands) {
+		b.Replies = append(b.Replies, actor.Reply{Err: errShortReply, Malformed: true})`,
+		`	for len(b.Replies) < len(b.Commands) {
 		if planted() {
-			b.replies = append(b.replies, actor.Reply{Status: actor.OK})
+			b.Replies = append(b.Replies, actor.Reply{Status: actor.OK})
 			continue
 		}
-		b.replies = append(b.replies, actor.Reply{Err: errShortReply, Malformed: true})`,
+		b.Replies = append(b.Replies, actor.Reply{Err: errShortReply, Malformed: true})`,
 	}}},
 	{"a link that is not tried again", "engine/breaker.go", []simEdit{{
-		`return !k.down || out == 0 && now >= k.tryAt`,
-		`return !k.down || out == 0 && now >= k.tryAt && !planted()`,
+		`return !k.Down || out == 0 && now >= k.tryAt`,
+		`return !k.Down || out == 0 && now >= k.tryAt && !planted()`,
 	}}},
 	{"a broken subscription not renewed", "engine/subscriptions.go", []simEdit{{
 		`		e.toSubscribe.moveAllFrom(l)`,
@@ -928,11 +928,11 @@ var simMutants = []simMutant{
 	}}},
 	{"a channel of a connection that broke, taken for heard", "engine/subscriptions.go", []simEdit{{
 		`	e.goneConn = max(e.goneConn, gone)
-	e.subscribed, e.unused`,
+	e.Subscribed, e.unused`,
 		`	if !planted() {
 		e.goneConn = max(e.goneConn, gone)
 	}
-	e.subscribed, e.unused`,
+	e.Subscribed, e.unused`,
 	}}},
 	{"a channel that is wished for again while its connection is left, not joined anew", "engine/subscription_orders.go", []simEdit{{
 		`(!ch.dropping || ch.listeners.len() > 0) {
@@ -941,13 +941,13 @@ var simMutants = []simMutant{
 			e.markLost(ch)`,
 	}}},
 	{"a channel kept without a waiter", "engine/subscription_orders.go", []simEdit{{
-		`	case e.isSubscribed(ch):
+		`	case e.IsSubscribed(ch):
 		if !ch.dropping {`,
-		`	case e.isSubscribed(ch) && planted():
+		`	case e.IsSubscribed(ch) && planted():
 		ch.state = stateMoving
-		o.channels = append(o.channels, ch.name)
+		o.Channels = append(o.Channels, ch.name)
 		e.onNextConn.push(ch)
-	case e.isSubscribed(ch):
+	case e.IsSubscribed(ch):
 		if !ch.dropping {`,
 	}}},
 	// Replicas.

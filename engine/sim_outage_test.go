@@ -31,9 +31,9 @@ func (w *simWorld) serverAway() {
 	}
 	w.runUntil(stops+bound, func() bool { return false })
 	for _, e := range w.engines {
-		if c := e.c; c.locks.len()+len(c.lockSets) > 0 || c.backlog() || c.timers() > 0 || len(c.subscriptions.channels) > 0 {
+		if c := e.c; c.Locks.Len()+len(c.LockSets) > 0 || c.Backlog() || c.Timers() > 0 || len(c.Subscriptions.Channels) > 0 {
 			w.fail("%s keeps %d locks, %d timers and %d channels, though nothing has been wanted for %v", e.name,
-				c.locks.len()+len(c.lockSets), c.timers(), len(c.subscriptions.channels), bound)
+				c.Locks.Len()+len(c.LockSets), c.Timers(), len(c.Subscriptions.Channels), bound)
 		}
 	}
 	w.server.down = w.now
@@ -108,27 +108,27 @@ func (c *simCaller) impatient() *simRequest {
 // checkMemory checks two bounds. At most half of the commands that wait to be sent may be unwanted. A lock from which
 // no command was ever sent must be wanted by a caller.
 func (e *simEngine) checkMemory() {
-	for verb := range e.c.queues {
-		q, vain, stale := &e.c.queues[verb], 0, 0
-		for c := range q.all() {
-			if !stillWanted(c) {
+	for verb := range e.c.Queues {
+		q, vain, stale := &e.c.Queues[verb], 0, 0
+		for c := range q.All() {
+			if !StillWanted(c) {
 				stale++
 			}
 			if !e.needs(c) {
 				vain++
 			}
 		}
-		if q.sweep.on {
+		if q.Sweep.On {
 			continue // the next turn
 		}
-		if 2*vain > q.len()+q.inRetries {
-			e.w.fail("%s has %d commands to send to %s, %d of them not wanted", e.name, q.len(), simVerbs[verb], vain)
+		if 2*vain > q.Len()+q.InRetries {
+			e.w.fail("%s has %d commands to send to %s, %d of them not wanted", e.name, q.Len(), simVerbs[verb], vain)
 		}
-		if len(e.c.retries) == 0 && stale != q.stale {
-			e.w.fail("%s counts %d commands to %s that are not to leave any more, but it is %d", e.name, q.stale, simVerbs[verb], stale)
+		if len(e.c.Retries) == 0 && stale != q.Stale {
+			e.w.fail("%s counts %d commands to %s that are not to leave any more, but it is %d", e.name, q.Stale, simVerbs[verb], stale)
 		}
 	}
-	for _, l := range e.c.newRound().left {
+	for _, l := range e.c.NewRound().Left {
 		if l.Tenure() != 0 && e.excessLocks(l) > 0 {
 			e.w.fail("%s keeps %s:%d, which the server was never asked for and no caller wants", e.name, l.Key(), l.Tenure())
 		}
@@ -147,7 +147,7 @@ func (e *simEngine) excessLocks(l *actor.Lock) (locks int) {
 	if !l.Kind().PerRequest() {
 		locks = asks(l)
 	} else {
-		for _, l := range e.c.lockSets[l.Key()].all() {
+		for _, l := range e.c.LockSets[l.Key()].All() {
 			locks += asks(l)
 		}
 	}

@@ -62,7 +62,7 @@ var simNames = []string{"a", "{a}", "b", "{c}d"}
 
 // simManyNames are many more keys than a call takes.
 var simManyNames = func() (names []string) {
-	for i := range 4 * batchKeys {
+	for i := range 4 * BatchKeys {
 		names = append(names, fmt.Sprintf("n%d", i))
 	}
 	return names
@@ -78,7 +78,7 @@ func newSimPlan(w *simWorld, run simRun) simPlan {
 		until:           run.until,
 		engines:         simPick(w, []int{3, 3, 3, 4, 5}),
 		callers:         1 + w.random.IntN(4),
-		senders:         simPick(w, []int{1, 2, sendersPerNode}),
+		senders:         simPick(w, []int{1, 2, SendersPerNode}),
 		externalClients: max(0, w.random.IntN(4)-1),
 		names:           simNames[:simPick(w, []int{1, 1, 2, 3, len(simNames)})],
 		think:           w.spread(time.Millisecond, 2*time.Second),
@@ -124,7 +124,7 @@ func newSimPlan(w *simWorld, run simRun) simPlan {
 	p.withQuorums(run.seed)
 	p.careful(run.seed)
 	p.limited(run.seed)
-	p.share = []int{maxMessagesPerTurn, maxMessagesPerTurn, 1, 3}[simMixed(run.seed, 4)%4]
+	p.share = []int{MaxMessagesPerTurn, MaxMessagesPerTurn, 1, 3}[simMixed(run.seed, 4)%4]
 	p.choose(w)
 	switch {
 	case theme < 10:

@@ -13,7 +13,7 @@ type simPubSub struct {
 	conn        *simPubSubConn // nil if there is none
 	next        *simPubSubConn // the connection that is to replace it, nil if none
 	number      int            // of connections so far
-	order       *order         // the order that is carried out
+	order       *Order         // the order that is carried out
 	executingOn *simPubSubConn // the connection on which it is
 }
 
@@ -38,21 +38,21 @@ func (s *simPubSub) connect() *simPubSubConn {
 }
 
 // execute mirrors subscriber.execute.
-func (s *simPubSub) execute(o *order) {
+func (s *simPubSub) execute(o *Order) {
 	w := s.e.w
-	s.order = &order{channels: slices.Clone(o.channels), onNextConn: o.onNextConn, switchConn: o.switchConn, closeConns: o.closeConns}
-	s.e.tracef("▶ join %q, next %v, change %v, leave %v", o.channels, o.onNextConn, o.switchConn, o.closeConns)
+	s.order = &Order{Channels: slices.Clone(o.Channels), OnNextConn: o.OnNextConn, SwitchConn: o.SwitchConn, CloseConns: o.CloseConns}
+	s.e.tracef("▶ join %q, next %v, change %v, leave %v", o.Channels, o.OnNextConn, o.SwitchConn, o.CloseConns)
 	w.at(max(w.now, s.e.paused), func() {
 		if s.e.dead {
 			return
 		}
-		if s.order.closeConns {
+		if s.order.CloseConns {
 			s.close()
-			s.done(orderDone{goneConn: s.number})
+			s.done(OrderDone{GoneConn: s.number})
 			return
 		}
 		at := &s.conn
-		if s.order.onNextConn && s.conn != nil {
+		if s.order.OnNextConn && s.conn != nil {
 			at = &s.next
 		}
 		if *at == nil {
@@ -61,10 +61,10 @@ func (s *simPubSub) execute(o *order) {
 		s.executingOn = *at
 		if s.executingOn.noticed {
 			s.onConnLost()
-		} else if len(s.order.channels) == 0 {
+		} else if len(s.order.Channels) == 0 {
 			s.executingOn.joined()
 		} else {
-			s.executingOn.subscribe(s.order.channels)
+			s.executingOn.subscribe(s.order.Channels)
 		}
 	})
 }
@@ -106,7 +106,7 @@ func (r *simPubSubConn) confirm(channels []string) {
 		r.later(func() {
 			s.e.tracef("◀ listens to %s", channel)
 			if s.e.w.bug != bugResubscribedUnsaid {
-				s.e.post(&loopMessage{Value: channelSubscribed{channel: channel, conn: r.number}})
+				s.e.post(&LoopMessage{Value: ChannelSubscribed{Channel: channel, Conn: r.number}})
 			}
 		})
 		if i == said {
@@ -137,7 +137,7 @@ func (r *simPubSubConn) joined() {
 	s := r.pubsub
 	switch old := s.conn; {
 	case s.order == nil || s.executingOn != r: // it broke meanwhile
-	case !s.order.switchConn || r == old:
+	case !s.order.SwitchConn || r == old:
 		s.done(connIn(s.order, r))
 	case old.broken && !old.noticed:
 		old.leaving = true // the subscriber pings it once more, and waits
@@ -147,10 +147,10 @@ func (r *simPubSubConn) joined() {
 	}
 }
 
-func connIn(o *order, r *simPubSubConn) orderDone {
-	done := orderDone{conn: r.number}
-	if o.switchConn {
-		done.goneConn = r.number - 1
+func connIn(o *Order, r *simPubSubConn) OrderDone {
+	done := OrderDone{Conn: r.number}
+	if o.SwitchConn {
+		done.GoneConn = r.number - 1
 	}
 	return done
 }
@@ -171,13 +171,13 @@ func (s *simPubSub) onSwitch(next *simPubSubConn) {
 // refused runs when the call returns with an error of the server.
 func (r *simPubSubConn) refused(err error) {
 	if s := r.pubsub; s.executingOn == r && s.order != nil {
-		s.done(orderDone{err: err})
+		s.done(OrderDone{Err: err})
 	}
 }
 
-func (s *simPubSub) done(done orderDone) {
+func (s *simPubSub) done(done OrderDone) {
 	s.order, s.executingOn = nil, nil
-	s.e.post(&loopMessage{Value: done})
+	s.e.post(&LoopMessage{Value: done})
 	for _, r := range []*simPubSubConn{s.conn, s.next} {
 		if r != nil && r.noticed { // while the subscriber was busy
 			s.onConnLost()
@@ -191,10 +191,10 @@ func (s *simPubSub) onConnLost() {
 	s.e.tracef("◀ deaf")
 	s.close()
 	if s.e.w.bug != bugPubSubLossUnsaid {
-		s.e.post(&loopMessage{Value: pubsubDown{goneConn: s.number}})
+		s.e.post(&LoopMessage{Value: PubsubDown{GoneConn: s.number}})
 	}
 	if s.order != nil && s.executingOn != nil {
-		s.done(orderDone{err: errSimBroken})
+		s.done(OrderDone{Err: errSimBroken})
 	}
 }
 
@@ -238,7 +238,7 @@ func (s *simPubSub) published(channel string) {
 		for range times {
 			r.later(func() {
 				s.e.tracef("◀ message on %s", channel)
-				s.e.post(&loopMessage{Value: notified{channel: channel}})
+				s.e.post(&LoopMessage{Value: Notified{Channel: channel}})
 			})
 		}
 	}
@@ -258,11 +258,11 @@ func (s *simPubSub) listenerCount(channel string) (count int) {
 // connection that no longer exists do not count.
 func (e *simEngine) listens() {
 	r, next := e.pubsub.conn, e.pubsub.next
-	if e.c.subscriptions.busy || r == nil || r.broken || next != nil && next.broken || e.w.bug != bugNone {
+	if e.c.Subscriptions.Busy || r == nil || r.broken || next != nil && next.broken || e.w.bug != bugNone {
 		return // the loop is about to receive that
 	}
-	for name, ch := range e.c.subscriptions.channels {
-		if e.c.subscriptions.isSubscribed(ch) && !r.channels[name] && (next == nil || !next.channels[name]) {
+	for name, ch := range e.c.Subscriptions.Channels {
+		if e.c.Subscriptions.IsSubscribed(ch) && !r.channels[name] && (next == nil || !next.channels[name]) {
 			e.w.fail("%s takes a channel for listened to that no connection of it has", e.name)
 		}
 	}

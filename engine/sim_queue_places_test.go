@@ -9,7 +9,7 @@ func (w *simWorld) checkPlaces(n *simName, queue []simQueuePlace) {
 	for i := range queue {
 		p := &queue[i]
 		e := w.alive(p.holder.life)
-		if e == nil || e.dead || e.c.closed || p.late || p.old || p.till <= w.server.clock() {
+		if e == nil || e.dead || e.c.Closed || p.late || p.old || p.till <= w.server.clock() {
 			continue
 		}
 		if t := w.model.tenure(p.holder); t.inFlight > 0 || t.forbidden || e.lockOf(p.holder) != nil || e.willRelease(p.holder) {
@@ -22,5 +22,5 @@ func (w *simWorld) checkPlaces(n *simName, queue []simQueuePlace) {
 // willRelease reports whether an engine is to release a tenure that it has no use for.
 func (e *simEngine) willRelease(h simHolder) bool {
 	key := e.w.plan.names[h.name()]
-	return e.c.lockSets[key].first(func(l *actor.Lock) bool { return l.IsOrphan(h.tenure) }) != nil
+	return e.c.LockSets[key].First(func(l *actor.Lock) bool { return l.IsOrphan(h.tenure) }) != nil
 }

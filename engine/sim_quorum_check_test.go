@@ -140,7 +140,7 @@ func (v *simQuorumUser) whole() {
 	}
 	for i := range v.members {
 		s, n := &v.members[i], &w.names[i]
-		if s.hold != nil || s.caller.e.dead || s.caller.e.c.fx.Draining || n.free == 0 {
+		if s.hold != nil || s.caller.e.dead || s.caller.e.c.Fx.Draining || n.free == 0 {
 			continue
 		}
 		timeout := w.maxFreeTime()

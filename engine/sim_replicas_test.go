@@ -27,7 +27,7 @@ const simManyCallers = 12
 // are waited for before.
 func (line *simConn) replicas(call *simCall) (timeout time.Duration) {
 	e, w := line.e, line.e.w
-	if e.config.Replicas == 0 || !isGrant(call.verb) || call.failed != nil {
+	if e.config.Replicas == 0 || !IsGrant(call.verb) || call.failed != nil {
 		return 0
 	}
 	have := e.config.Replicas
@@ -60,21 +60,21 @@ func (line *simConn) awaitReplicas(call *simCall, timeout time.Duration) {
 // noteUnreplicatedWaiters notes, before a turn, which requests wait for a lock that was granted on too few replicas, according to
 // the replies of this turn. A request that made the acquire learns of it when the grant is undone. What a reader
 // asked for by itself has its own reply.
-func (e *simEngine) noteUnreplicatedWaiters(messages *loopMessage) {
+func (e *simEngine) noteUnreplicatedWaiters(messages *LoopMessage) {
 	if e.config.Replicas == 0 {
 		return
 	}
 	for m := messages; m != nil; m = m.Next {
-		b, is := m.Value.(*batch)
-		if !is || b.failed != nil || !isGrant(b.verb) || simRenews(b.verb) {
+		b, is := m.Value.(*Batch)
+		if !is || b.Failed != nil || !IsGrant(b.Verb) || simRenews(b.Verb) {
 			continue
 		}
-		for i := range b.replies {
-			c := &b.commands[i]
-			if b.replies[i].Status != actor.OK || c.Lock.Tenure() != c.Tenure || c.Lock.InFlight() != c.Verb {
+		for i := range b.Replies {
+			c := &b.Commands[i]
+			if b.Replies[i].Status != actor.OK || c.Lock.Tenure() != c.Tenure || c.Lock.InFlight() != c.Verb {
 				continue
 			}
-			vain := b.replies[i].Replicas < e.config.Replicas
+			vain := b.Replies[i].Replicas < e.config.Replicas
 			if e.w.model.tenure(e.holderOf(c)).alone = vain; vain {
 				e.w.cover(coverUnreplicated)
 				e.unreplicatedFor(c)
@@ -113,7 +113,7 @@ func (e *simEngine) toldOfReplicas(a *simRequest, now time.Duration) {
 	if a.undone {
 		late = e.config.CallTimeout
 	}
-	if waited := now - max(a.unreplicatedAt, e.clock.at(e.paused)); waited > late+2*tick && !e.timersOverdue(now) {
+	if waited := now - max(a.unreplicatedAt, e.clock.at(e.paused)); waited > late+2*Tick && !e.timersOverdue(now) {
 		e.w.fail("%s lets %s of %s wait for %v after its engine heard that too few replicas have the lock", e.name, a, a.caller, waited)
 	}
 }

@@ -10,7 +10,7 @@ import (
 // simRequest is a request and what the simulation knows about it.
 type simRequest struct {
 	actor.Request
-	msg            loopMessage
+	msg            LoopMessage
 	caller         *simCaller
 	hold           *simHold // the hold that it asks for or is about; of several, the first
 	single         [1]*simHold
@@ -92,7 +92,7 @@ func (c *simCaller) post(a *simRequest) {
 	if a.refusals = 0; c.e.refused != nil {
 		a.refusals = c.e.refused[a.name]
 	}
-	a.msg = loopMessage{Value: &a.Request}
+	a.msg = LoopMessage{Value: &a.Request}
 	c.e.post(&a.msg)
 }
 
@@ -107,5 +107,5 @@ func (c *simCaller) cancel(a *simRequest) {
 	}
 	c.e.w.cover(coverCanceled)
 	c.e.tracef("%s gives up %s", c, a)
-	c.e.post(&loopMessage{Value: cancelRequest{&a.Request, context.Canceled}})
+	c.e.post(&LoopMessage{Value: CancelRequest{&a.Request, context.Canceled}})
 }

@@ -131,7 +131,7 @@ func (w *simWorld) checkResult(e *simEngine, r *actor.Request) {
 		w.extended(a)
 	case r.Op == actor.Extend:
 		w.notExtended(a)
-	case r.Op == AskShutdown && r.Err == nil && !a.canceled && !e.c.closed:
+	case r.Op == AskShutdown && r.Err == nil && !a.canceled && !e.c.Closed:
 		w.shutDown(e, a)
 	}
 	if r.Op == actor.Unlock && r.Err == actor.ErrLost {
@@ -140,8 +140,8 @@ func (w *simWorld) checkResult(e *simEngine, r *actor.Request) {
 	if r.Err == actor.ErrUpgrade {
 		w.refusedUpgrade(e, a)
 	}
-	if k := &e.c.breaker; r.Err == actor.ErrUnavailable && k.down && !simCauseIs(r.Cause, k.cause.Error()) {
-		w.fail("%s tells %s of %s that there was no answer, %v, but not why: %v", e.name, a, a.caller, r.Cause, k.cause)
+	if k := &e.c.Breaker; r.Err == actor.ErrUnavailable && k.Down && !simCauseIs(r.Cause, k.Cause.Error()) {
+		w.fail("%s tells %s of %s that there was no answer, %v, but not why: %v", e.name, a, a.caller, r.Cause, k.Cause)
 	}
 	w.replicated(e, a)
 	e.inTime(a)
@@ -177,7 +177,7 @@ func (e *simEngine) inTime(a *simRequest) {
 	if a.due == 0 {
 		return // it came in the first turn
 	}
-	const slack = 2 * tick
+	const slack = 2 * Tick
 	if late := e.now() - max(a.due, e.clock.at(e.paused)); late > slack && !e.moreDue {
 		e.w.fail("%s gives the verdict for %s of %s %v after it was due", e.name, a, a.caller, late)
 	}
@@ -188,7 +188,7 @@ func (w *simWorld) granted(a *simRequest) {
 	if e.shuttingDown {
 		w.fail("%s grants %s, and shuts down", e.name, a)
 	}
-	if handed := e.c.fx.Stats.HandedOff; handed != e.handed {
+	if handed := e.c.Fx.Stats.HandedOff; handed != e.handed {
 		e.handed = handed
 		w.cover(coverHandedOff)
 	}

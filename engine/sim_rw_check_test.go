@@ -181,9 +181,9 @@ func (w *simWorld) overstays(n *simName, k *simKey) {
 func (e *simEngine) apart() bool { return e.w.now-e.reached > e.config.Lease*9/10 }
 
 // reaches notes that replies came. An engine drops what it could not release within a lease without replies.
-func (e *simEngine) reaches(messages *loopMessage) {
+func (e *simEngine) reaches(messages *LoopMessage) {
 	for m := messages; m != nil; m = m.Next {
-		if b, is := m.Value.(*batch); !is || b.failed != nil {
+		if b, is := m.Value.(*Batch); !is || b.Failed != nil {
 			continue
 		}
 		if e.apart() {
@@ -266,7 +266,7 @@ func (w *simWorld) probeDowngrade(name int, within time.Duration) {
 	}
 	c.change(reads.hold, actor.Unlock, 0)
 	w.runFor(within)
-	if left := decodeTTL(w.server.left(w.server.key(name))); h.active && left > c.e.config.Lease+within {
+	if left := DecodeTTL(w.server.left(w.server.key(name))); h.active && left > c.e.config.Lease+within {
 		w.fail("%s leaves %s with a TTL of %v though it does not read any more, and has a lease of %v", c.e.name, w.plan.names[name], left, c.e.config.Lease)
 	}
 	c.change(h, actor.Unlock, 0)

@@ -69,7 +69,7 @@ func (s *simServer) readWrite(name int, holder simHolder, c *actor.Command) acto
 }
 
 func (s *simServer) readAcquire(name int, holder simHolder, c *actor.Command) actor.Reply {
-	k, lease := s.key(name), milliseconds(c.Lease)
+	k, lease := s.key(name), Milliseconds(c.Lease)
 	if k.foreign() {
 		return refusedBy(errSimType)
 	}
@@ -78,7 +78,7 @@ func (s *simServer) readAcquire(name int, holder simHolder, c *actor.Command) ac
 	}
 	beside := c.Reader != nil && c.Reader.Writer != 0 && k.holder == holderOf(int(holder.life), name, false, c.Reader.Writer)
 	if k.tenure != nil && !beside && s.w.bug != bugReadsBeside {
-		return actor.Reply{Status: actor.HeldByOther, TTL: decodeTTL(s.left(k)), Writer: s.w.holderName(k.holder)}
+		return actor.Reply{Status: actor.HeldByOther, TTL: DecodeTTL(s.left(k)), Writer: s.w.holderName(k.holder)}
 	}
 	if err := s.writable(true); err != nil {
 		return refusedBy(err)
@@ -147,8 +147,8 @@ func (s *simServer) readRenew(name int, holder simHolder, c *actor.Command) acto
 	}
 	r := k.readers[at]
 	var leases []int64
-	for _, lease := range holdLeases(c) {
-		leases = append(leases, milliseconds(lease))
+	for _, lease := range HoldLeases(c) {
+		leases = append(leases, Milliseconds(lease))
 	}
 	lease := leases[0]
 	if c.Reader != nil && c.Reader.MayShorten && s.upholds(k, &r, lease) && !slices.Contains(s.falling, name) {
@@ -266,7 +266,7 @@ func (s *simServer) publishDone(name int) actor.Reply {
 }
 
 func (s *simServer) writeAcquire(name int, holder simHolder, c *actor.Command) actor.Reply {
-	reply := s.acquire(name, holder, milliseconds(c.Lease))
+	reply := s.acquire(name, holder, Milliseconds(c.Lease))
 	if reply.Status == actor.OK {
 		s.w.names[name].written = s.w.now
 	}
@@ -290,7 +290,7 @@ func (k *simKey) readersOf(life int32) string {
 
 // writeRenew does not lower the TTL below what the writer reads.
 func (s *simServer) writeRenew(name int, holder simHolder, c *actor.Command) actor.Reply {
-	k, lease := s.key(name), milliseconds(c.Lease)
+	k, lease := s.key(name), Milliseconds(c.Lease)
 	ttl := s.left(k)
 	if k.holder != holder || len(k.readers) == 0 || lease == 0 || ttl >= 0 && ttl < lease {
 		return s.renew(name, holder, c)
@@ -359,9 +359,9 @@ func (s *simServer) forceMode(name int, writes bool) actor.Reply {
 func (s *simServer) readers(name int) actor.Reply {
 	k := s.key(name)
 	if len(k.readers) == 0 {
-		return notHeld()
+		return NotHeld()
 	}
-	reply := actor.Reply{Status: actor.OK, TTL: decodeTTL(s.left(k)), Count: len(k.readers)}
+	reply := actor.Reply{Status: actor.OK, TTL: DecodeTTL(s.left(k)), Count: len(k.readers)}
 	if len(k.readers) == 1 {
 		reply.Holder = s.w.holderName(k.readers[0].holder)
 	}
@@ -372,7 +372,7 @@ func (s *simServer) readers(name int) actor.Reply {
 func (s *simServer) writer(name int) actor.Reply {
 	k := s.key(name)
 	if k.tenure == nil {
-		return notHeld()
+		return NotHeld()
 	}
-	return actor.Reply{Status: actor.OK, TTL: decodeTTL(s.left(k)), Holder: s.w.holderName(k.holder), Count: k.count}
+	return actor.Reply{Status: actor.OK, TTL: DecodeTTL(s.left(k)), Holder: s.w.holderName(k.holder), Count: k.count}
 }

@@ -35,7 +35,7 @@ func (s *simServer) acquire(name int, holder simHolder, lease int64) actor.Reply
 
 // taken returns the reply for a key that another holder has.
 func (s *simServer) taken(k *simKey) actor.Reply {
-	reply := actor.Reply{Status: actor.HeldByOther, TTL: decodeTTL(s.left(k))}
+	reply := actor.Reply{Status: actor.HeldByOther, TTL: DecodeTTL(s.left(k))}
 	if k.expires != simForever && k.tenure != nil {
 		reply.Holder = s.w.holderName(k.holder)
 	}
@@ -122,7 +122,7 @@ func (s *simServer) renew(name int, holder simHolder, c *actor.Command) actor.Re
 	case k.holder != holder:
 		return actor.Reply{Status: actor.NotFound}
 	}
-	if lease := milliseconds(c.Lease); lease != 0 {
+	if lease := Milliseconds(c.Lease); lease != 0 {
 		if err := s.writable(false); err != nil {
 			return refusedBy(err)
 		}
@@ -133,7 +133,7 @@ func (s *simServer) renew(name int, holder simHolder, c *actor.Command) actor.Re
 			s.w.cover(coverTTLFell)
 		}
 	}
-	if !hasExtras(c) {
+	if !HasExtras(c) {
 		return done()
 	}
 	reply := actor.Reply{Status: actor.OK, Listeners: -1}
@@ -204,7 +204,7 @@ func (s *simServer) state(name int) actor.Reply {
 	case k.foreign():
 		return refusedBy(errSimType)
 	}
-	return actor.Reply{Status: actor.OK, TTL: decodeTTL(s.left(k)), Holder: s.w.holderName(k.holder), Count: k.count}
+	return actor.Reply{Status: actor.OK, TTL: DecodeTTL(s.left(k)), Holder: s.w.holderName(k.holder), Count: k.count}
 }
 
 func done() actor.Reply { return actor.Reply{Status: actor.OK, Listeners: -1} }

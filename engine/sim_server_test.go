@@ -13,7 +13,7 @@ import (
 type simServer struct {
 	w *simWorld
 	simData
-	cached [len(specs)]bool
+	cached [len(Specs)]bool
 	saved  *simData // what a restart with stale data finds
 	writes []simWrite
 
@@ -210,7 +210,7 @@ func (s *simServer) one(holder simHolder, c *actor.Command) actor.Reply {
 	name := holder.name()
 	switch c.Verb {
 	case actor.SendAcquire:
-		return s.acquire(name, holder, milliseconds(c.Lease))
+		return s.acquire(name, holder, Milliseconds(c.Lease))
 	case actor.SendRenew:
 		return s.renew(name, holder, c)
 	case actor.SendRelease:
@@ -218,7 +218,7 @@ func (s *simServer) one(holder simHolder, c *actor.Command) actor.Reply {
 	case actor.SendForce, actor.SendFairForce:
 		return s.force(name)
 	case actor.SendFencedAcquire:
-		return s.fencedAcquire(name, holder, milliseconds(c.Lease))
+		return s.fencedAcquire(name, holder, Milliseconds(c.Lease))
 	case actor.SendFencedRenew:
 		return s.fencedPass(name, holder, c)
 	case actor.SendFairAcquire:
@@ -288,7 +288,7 @@ func (s *simServer) takeKey(name int, left simKey) {
 
 // restart starts a new process with some data. The script cache is empty, and connections are gone.
 func (s *simServer) restart(data simData) {
-	s.cached = [len(specs)]bool{}
+	s.cached = [len(Specs)]bool{}
 	s.writes = s.writes[:0]
 	for name := range s.keys {
 		s.w.model.replaced(s.key(name), &data.keys[name], s.w.now)

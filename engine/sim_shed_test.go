@@ -19,7 +19,7 @@ func (p *simPlan) limited(seed uint64) {
 func (w *simWorld) unlimited() {
 	w.plan.waiting, w.plan.waitingEach = 0, 0
 	for _, e := range w.engines {
-		c := &e.c.fx.Config
+		c := &e.c.Fx.Config
 		c.MaxWaiting, c.MaxWaitingPerLock = 0, 0
 	}
 }
@@ -48,8 +48,8 @@ func (e *simEngine) newWaiters() (all, most int) {
 
 // bounds checks that at most the allowed number of requests wait.
 func (e *simEngine) bounds() {
-	limit, each := e.c.fx.Config.MaxWaiting, e.c.fx.Config.MaxWaitingPerLock
-	if s := e.c.fx.Stats.Shed; s != e.shed {
+	limit, each := e.c.Fx.Config.MaxWaiting, e.c.Fx.Config.MaxWaitingPerLock
+	if s := e.c.Fx.Stats.Shed; s != e.shed {
 		e.w.fail("%s counts %d that it refused because too many wait, and has told %d so", e.name, s, e.shed)
 	}
 	if limit == 0 {

@@ -113,12 +113,12 @@ func simResultText(r *actor.Request) string {
 	return fmt.Sprintf("%v (%v)", r.Err, r.Cause)
 }
 
-func simBatchText(b *batch) string {
-	parts := []string{simVerbs[b.verb]}
-	for i := range b.commands {
-		parts = append(parts, simCommandText(&b.commands[i]))
+func simBatchText(b *Batch) string {
+	parts := []string{simVerbs[b.Verb]}
+	for i := range b.Commands {
+		parts = append(parts, simCommandText(&b.Commands[i]))
 	}
-	if b.sendText {
+	if b.SendText {
 		parts = append(parts, "with the script's text")
 	}
 	return strings.Join(parts, " ")
@@ -181,11 +181,11 @@ func simReplies(replies []actor.Reply) string {
 	return strings.Join(parts, ", ")
 }
 
-func simOutcome(b *batch) string {
-	if b.failed != nil {
-		return b.failed.Error()
+func simOutcome(b *Batch) string {
+	if b.Failed != nil {
+		return b.Failed.Error()
 	}
-	return simReplies(b.replies)
+	return simReplies(b.Replies)
 }
 
 // traceCall records what the server did.

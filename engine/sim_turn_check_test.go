@@ -13,7 +13,7 @@ import (
 // equal what can be counted.
 func (e *simEngine) checkTurn(now time.Duration) {
 	w := e.w
-	if e.c.closed {
+	if e.c.Closed {
 		return
 	}
 	held, waiting := int64(0), int64(0)
@@ -34,25 +34,25 @@ func (e *simEngine) checkTurn(now time.Duration) {
 		}
 		e.checkPunctual(a, now)
 	}
-	e.shuttingDown = e.c.fx.Draining
-	if e.c.drainRound.on() {
+	e.shuttingDown = e.c.Fx.Draining
+	if e.c.DrainRound.On() {
 		w.cover(coverDrainedLater)
 	}
-	if len(e.c.fx.Rejecting) > 0 {
+	if len(e.c.Fx.Rejecting) > 0 {
 		w.cover(coverRejectedLater)
 	}
-	if e.c.fx.Draining && waiting > 0 && !e.c.hasMessages() && !e.c.drainRound.on() && len(e.c.fx.Rejecting) == 0 {
+	if e.c.Fx.Draining && waiting > 0 && !e.c.HasMessages() && !e.c.DrainRound.On() && len(e.c.Fx.Rejecting) == 0 {
 		w.fail("%s shuts down, and %d still wait for a lock", e.name, waiting)
 	}
 	if w.ran%16 == 0 {
 		e.checkMemory()
 		e.listens()
 	}
-	if s := &e.c.fx.Stats; s.Held != held || s.Waiting != waiting {
+	if s := &e.c.Fx.Stats; s.Held != held || s.Waiting != waiting {
 		w.fail("%s counts %d held and %d waiting, but it is %d and %d", e.name, s.Held, s.Waiting, held, waiting)
 	}
 	e.bounds()
-	if n := e.c.fx.Stats.LostAtUnlock; n > e.lostAtUnlock {
+	if n := e.c.Fx.Stats.LostAtUnlock; n > e.lostAtUnlock {
 		w.fail("%s counts %d losses that unlocks found, and has told %d unlocks so", e.name, n, e.lostAtUnlock)
 	}
 }
@@ -65,30 +65,30 @@ func (e *simEngine) checkTurn(now time.Duration) {
 func (e *simEngine) checkSend() {
 	c := e.c
 	waited := e.renewalWaits
-	e.renewalWaits = slices.ContainsFunc(priorities[0], func(verb actor.Verb) bool {
-		return c.queues[verb].len() > 0 && !(c.waitsForReplicas(verb) && c.node.inFlightReplicated == replicaSendersPerNode)
+	e.renewalWaits = slices.ContainsFunc(Priorities[0], func(verb actor.Verb) bool {
+		return c.Queues[verb].Len() > 0 && !(c.WaitsForReplicas(verb) && c.Node.InFlightReplicated == ReplicaSendersPerNode)
 	})
-	if c.inFlightBatches >= c.senders && len(c.batches) == 0 || !c.backlog() || c.closed {
+	if c.InFlightBatches >= c.Senders && len(c.Batches) == 0 || !c.Backlog() || c.Closed {
 		return
 	}
 	renewing := 0
-	for verb := range c.queues {
-		if v := actor.Verb(verb); isRenewal(v) {
-			renewing += c.inFlightByVerb[v]
-		} else if c.queues[v].len() > 0 && c.inFlightBatches < c.senders && !c.breaker.down && !c.throttled(c.node, v) {
+	for verb := range c.Queues {
+		if v := actor.Verb(verb); IsRenewal(v) {
+			renewing += c.InFlightByVerb[v]
+		} else if c.Queues[v].Len() > 0 && c.InFlightBatches < c.Senders && !c.Breaker.Down && !c.Throttled(c.Node, v) {
 			e.w.fail("%s leaves a %s behind though a courier is free", e.name, simVerbs[v])
 		}
 	}
-	for _, b := range c.batches {
-		if waited && e.renewalWaits && renewing == 0 && !isRenewal(b.verb) {
-			e.w.fail("%s sends a %s before renewals, of which none is under way", e.name, simVerbs[b.verb])
+	for _, b := range c.Batches {
+		if waited && e.renewalWaits && renewing == 0 && !IsRenewal(b.Verb) {
+			e.w.fail("%s sends a %s before renewals, of which none is under way", e.name, simVerbs[b.Verb])
 		}
 	}
 }
 
 // timersOverdue reports whether timers are due that the turn did not reach. The turn then asks for another one at once.
 func (e *simEngine) timersOverdue(now time.Duration) bool {
-	at, ok := e.c.next()
+	at, ok := e.c.Next()
 	return ok && at <= now
 }
 
@@ -105,8 +105,8 @@ func (e *simEngine) checkPunctual(a *simRequest, now time.Duration) {
 		e.waitsForItsOwner(a)
 	}
 	e.toldOfReplicas(a, now)
-	const slack = 2 * tick
-	if a.canceled && !e.c.hasMessages() {
+	const slack = 2 * Tick
+	if a.canceled && !e.c.HasMessages() {
 		e.w.fail("%s has no verdict for %s of %s, who gave up", e.name, a, a.caller)
 	} else if now > a.due+slack && !e.timersOverdue(now) {
 		e.w.fail("%s has no verdict for %s of %s, %v after it was due", e.name, a, a.caller, now-a.due)

@@ -259,7 +259,7 @@ func simChannel(name string, kind actor.LockKind) string {
 	if kind == actor.Write {
 		return scripts.RedissonKey(scripts.RWChannel, name)
 	}
-	return channelOf(name)
+	return ChannelOf(name)
 }
 
 // nameOf returns the index of a key's name.

@@ -2,12 +2,12 @@ package engine
 
 import "strings"
 
-// slotCount is the number of slots of a cluster.
-const slotCount = 16384
+// Count is the number of slots of a cluster.
+const Count = 16384
 
-// slotOf returns the slot of a key or channel: CRC-16 of the text in its first pair of braces. Without such a pair, or
+// Of returns the slot of a key or channel: CRC-16 of the text in its first pair of braces. Without such a pair, or
 // with nothing in it, the whole key counts (Redis Cluster specification).
-func slotOf(key string) uint16 {
+func Of(key string) uint16 {
 	if _, rest, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
 			key = tag
@@ -17,7 +17,7 @@ func slotOf(key string) uint16 {
 	for i := range len(key) {
 		crc = crc<<8 ^ crcTable[byte(crc>>8)^key[i]]
 	}
-	return crc % slotCount
+	return crc % Count
 }
 
 // crcTable is the byte table of CRC-16/XMODEM.

@@ -31,24 +31,24 @@ func TestWhatIsGivenUpIsLetGoOfAtOnce(t *testing.T) {
 					d.ask("lock", fmt.Sprint(kind, "k", i))
 				}
 				d.turn()
-				require.Equal(t, calls+1, d.c.locks.len()+len(d.c.lockSets))
+				require.Equal(t, calls+1, d.c.Locks.Len()+len(d.c.LockSets))
 				for i := range calls {
 					d.ask("cancel", fmt.Sprint(kind, "k", (i*7)%calls)) // in another order
 				}
 				for d.turn(); d.c.activeSweeps > 0; d.turn() {
-					due, ok := d.c.next()
+					due, ok := d.c.Next()
 					require.True(t, ok)
 					require.LessOrEqual(t, due, d.now, "in the turns that follow at once")
 				}
 				waiting, room := 0, 0
-				for verb := range d.c.queues {
-					waiting += d.c.queues[verb].len()
-					room += d.c.queues[verb].pieces()
+				for verb := range d.c.Queues {
+					waiting += d.c.Queues[verb].Len()
+					room += d.c.Queues[verb].pieces()
 				}
 				require.LessOrEqual(t, waiting, 2)
 				require.LessOrEqual(t, room, maxKeptPieces+int(actor.Verbs))
-				require.Equal(t, 1, d.c.locks.len()+len(d.c.lockSets), "that which is under way")
-				require.LessOrEqual(t, d.c.timers(), 2)
+				require.Equal(t, 1, d.c.Locks.Len()+len(d.c.LockSets), "that which is under way")
+				require.LessOrEqual(t, d.c.Timers(), 2)
 			})
 		}
 	}
@@ -62,7 +62,7 @@ func TestAReleaseWithoutAnAnswerIsTriedForALease(t *testing.T) {
 	d.line("2ms 1 lost EOF; cancel a")
 	for tries := 0; ; tries++ {
 		require.Less(t, tries, 1000)
-		due, ok := d.c.next()
+		due, ok := d.c.Next()
 		if !ok {
 			break
 		}
@@ -85,8 +85,8 @@ func TestALockIsNotUsedAgainWhileACommandOfItStandsInAQueue(t *testing.T) {
 	d.line("1ms lock under/way")
 	d.line("2ms lock a b c")
 	d.line("3ms cancel a")
-	require.Equal(t, 1, d.c.queues[actor.SendAcquire].stale)
+	require.Equal(t, 1, d.c.Queues[actor.SendAcquire].Stale)
 	require.Empty(t, d.c.freeLocks)
 	require.Equal(t, "2: acquire b c; under/way granted", d.line("4ms 1 done"))
-	require.Zero(t, d.c.queues[actor.SendAcquire].stale)
+	require.Zero(t, d.c.Queues[actor.SendAcquire].Stale)
 }

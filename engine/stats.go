@@ -33,30 +33,30 @@ type Stats struct {
 const maxKeptPending = 64
 
 // fillStats fills in the snapshots requested in this turn.
-func (c *coordinator) fillStats(now time.Duration) {
-	c.fx.RenewLag.Forget(now)
+func (c *Coordinator) fillStats(now time.Duration) {
+	c.Fx.RenewLag.Forget(now)
 	for i, s := range c.pendingStats {
-		*s, c.pendingStats[i] = c.stats(), nil
+		*s, c.pendingStats[i] = c.Stats(), nil
 	}
 	if c.pendingStats = c.pendingStats[:0]; cap(c.pendingStats) > maxKeptPending {
 		c.pendingStats = nil
 	}
 }
 
-func (c *coordinator) stats() Stats {
-	s := &c.fx.Stats
+func (c *Coordinator) Stats() Stats {
+	s := &c.Fx.Stats
 	inFlight, subscribed := 0, 0
-	for _, n := range c.nodes {
+	for _, n := range c.Nodes {
 		inFlight += n.inFlight
-		subscribed += n.subscriptions.subscribed
+		subscribed += n.Subscriptions.Subscribed
 	}
 	return Stats{
 		Held:                s.Held,
 		Waiting:             s.Waiting,
 		InFlight:            int64(inFlight),
 		Subscriptions:       int64(subscribed),
-		Timers:              int64(c.timers()),
-		Polling:             int64(c.fx.NotListening),
+		Timers:              int64(c.Timers()),
+		Polling:             int64(c.Fx.NotListening),
 		Acquired:            s.Acquired,
 		Failed:              s.Failed,
 		Released:            s.Released,
@@ -70,8 +70,8 @@ func (c *coordinator) stats() Stats {
 		UnpublishedReleases: s.UnpublishedReleases,
 		LostAtUnlock:        s.LostAtUnlock,
 		Shed:                s.Shed,
-		RenewalLag:          c.fx.RenewLag.Max(),
-		ClockSkew:           c.largestClockSkew(),
-		TurnTimes:           c.turnTimes,
+		RenewalLag:          c.Fx.RenewLag.Max(),
+		ClockSkew:           c.LargestClockSkew(),
+		TurnTimes:           c.TurnTimes,
 	}
 }

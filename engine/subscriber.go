@@ -20,9 +20,9 @@ import (
 type subscriber struct {
 	nodeConn     *nodeConn
 	sharded      bool // sharded pub/sub
-	node         *node
+	node         *Node
 	box          *mpsc.Mailbox[any]
-	orders       <-chan *order
+	orders       <-chan *Order
 	lender       *lender
 	unsubscriber unsubscriber
 
@@ -31,10 +31,10 @@ type subscriber struct {
 	next       *connection // the connection that is to replace it, or nil
 }
 
-// errUnknownNode is the error for a node that the cluster's client does not know.
-var errUnknownNode = errors.New("lockwheel: no connection to the node yet")
+// ErrUnknownNode is the error for a node that the cluster's client does not know.
+var ErrUnknownNode = errors.New("lockwheel: no connection to the node yet")
 
-func (s *subscriber) post(what any) { s.box.Post(&loopMessage{Value: what}) }
+func (s *subscriber) post(what any) { s.box.Post(&LoopMessage{Value: what}) }
 
 // brokenChan returns a channel that receives when the connection ends. It is nil if there is no connection.
 func (c *connection) brokenChan() <-chan error {
@@ -56,7 +56,7 @@ func (s *subscriber) run() {
 				return
 			}
 			done := s.execute(o)
-			done.err = orderError(done.err)
+			done.Err = orderError(done.Err)
 			s.post(done)
 		case <-s.connection.brokenChan():
 			s.dropConns()
@@ -84,43 +84,43 @@ func (s *subscriber) masterTicker() (looks <-chan time.Time, stop func()) {
 // messages. It is closed once nothing is subscribed there.
 func (s *subscriber) checkMaster() {
 	if next := s.nodeConn.newMaster(); next != "" {
-		s.post(masterChanged{next})
+		s.post(MasterChanged{next})
 	}
 }
 
 // execute executes an order. Channels are unsubscribed by replacing the connection, so that no message is missed. The
 // old connection is then unsubscribed in slices: see leaver. After an error reply of the server the order counts as
 // failed. After a connection error nothing is subscribed any more.
-func (s *subscriber) execute(o *order) (done orderDone) {
-	done.node = s.node
-	if o.closeConns {
+func (s *subscriber) execute(o *Order) (done OrderDone) {
+	done.Node = s.node
+	if o.CloseConns {
 		s.retireConns()
-		done.goneConn = s.connCount
+		done.GoneConn = s.connCount
 		return done
 	}
 	to, err := s.connectionFor(o)
 	if err != nil {
-		done.err = err
+		done.Err = err
 		return done
 	}
-	done.conn = to.number
-	err = to.subscribe(o.channels)
+	done.Conn = to.number
+	err = to.subscribe(o.Channels)
 	if _, answered := rueidis.IsRedisErr(err); err != nil && !answered {
 		s.dropConns()
 	}
-	if err == nil && o.switchConn {
+	if err == nil && o.SwitchConn {
 		err = s.switchConn()
-		done.goneConn = to.number - 1
+		done.GoneConn = to.number - 1
 	}
-	done.err = err
+	done.Err = err
 	return done
 }
 
 // connectionFor returns the connection that an order is for, and opens it if necessary. Without a current connection,
 // the new one is the current one.
-func (s *subscriber) connectionFor(o *order) (*connection, error) {
+func (s *subscriber) connectionFor(o *Order) (*connection, error) {
 	at := &s.connection
-	if o.onNextConn && s.connection != nil {
+	if o.OnNextConn && s.connection != nil {
 		at = &s.next
 	}
 	if *at == nil {
@@ -133,7 +133,7 @@ func (s *subscriber) connectionFor(o *order) (*connection, error) {
 	return *at, nil
 }
 
-// switchConn replaces the current connection by the next one. Messages published before the next one was subscribed arrive
+// SwitchConn replaces the current connection by the next one. Messages published before the next one was subscribed arrive
 // before the PING reply on the old connection. Without that reply messages may have been missed, and all listeners must
 // check again.
 func (s *subscriber) switchConn() error {
@@ -162,7 +162,7 @@ func (s *subscriber) dropConns() {
 	}
 	s.connection, s.next = nil, nil
 	s.nodeConn.cached = nil
-	s.post(pubsubDown{s.node, s.connCount})
+	s.post(PubsubDown{s.node, s.connCount})
 }
 
 func (s *subscriber) retireConns() {
@@ -189,7 +189,7 @@ func (s *subscriber) connect() (*connection, error) {
 	node := s.nodeConn.nodeClient()
 	if node == nil {
 		s.checkMaster()
-		return nil, errUnknownNode
+		return nil, ErrUnknownNode
 	}
 	lent, err := s.lender.lend(node, subscribePoolTimeout)
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *subscriber) connect() (*connection, error) {
 	c.broken = lent.client.SetPubSubHooks(rueidis.PubSubHooks{
 		OnMessage: func(m rueidis.PubSubMessage) {
 			if c.unsubscribing.Load() == nil {
-				s.post(notified{s.node, m.Channel})
+				s.post(Notified{s.node, m.Channel})
 			}
 		},
 		OnSubscription: func(m rueidis.PubSubSubscription) {
@@ -208,22 +208,22 @@ func (s *subscriber) connect() (*connection, error) {
 			case left != nil:
 				left.note(m.Kind)
 			case m.Kind == "subscribe", m.Kind == "ssubscribe":
-				s.post(channelSubscribed{s.node, m.Channel, c.number})
+				s.post(ChannelSubscribed{s.node, m.Channel, c.number})
 			case m.Kind == "sunsubscribe": // by the server, unasked
-				s.post(channelUnsubscribed{s.node, m.Channel, c.number})
+				s.post(ChannelUnsubscribed{s.node, m.Channel, c.number})
 			}
 		},
 	})
 	return c, nil
 }
 
-// subscribe subscribes to channels: up to maxChannelsPerCommand per SUBSCRIBE, or one SSUBSCRIBE per slot.
+// subscribe subscribes to channels: up to MaxChannelsPerCommand per SUBSCRIBE, or one SSUBSCRIBE per slot.
 func (c *connection) subscribe(channels []string) error {
 	c.channels = append(c.channels, channels)
 	if c.sharded {
 		return c.subscribeShards(channels)
 	}
-	for some := range slices.Chunk(channels, maxChannelsPerCommand) {
+	for some := range slices.Chunk(channels, MaxChannelsPerCommand) {
 		if err := c.client.Do(context.Background(), c.client.B().Subscribe().Channel(some...).Build()).Error(); err != nil {
 			return err
 		}
@@ -236,10 +236,10 @@ func (c *connection) subscribe(channels []string) error {
 func (c *connection) subscribeShards(channels []string) (refused error) {
 	bySlot := make(map[uint16][]string)
 	for _, channel := range channels {
-		slot := slotOf(channel)
+		slot := Of(channel)
 		bySlot[slot] = append(bySlot[slot], channel)
 	}
-	for some := range slices.Chunk(slices.Collect(maps.Keys(bySlot)), maxBundleCalls) {
+	for some := range slices.Chunk(slices.Collect(maps.Keys(bySlot)), MaxBundleCalls) {
 		calls := make([]rueidis.Completed, len(some))
 		for i, slot := range some {
 			calls[i] = c.client.B().Ssubscribe().Channel(bySlot[slot]...).Build()

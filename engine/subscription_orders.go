@@ -6,7 +6,7 @@ import "time"
 func (e *subscriptions) updateOrder(now time.Duration) {
 	e.now = now
 	for i := 0; i < maxChannelsPerTurn && !e.toForget.empty(); i++ {
-		if ch := e.toForget.pop(); !e.isSubscribed(ch) && ch.listeners.len() == 0 && ch.state != stateSubscribing {
+		if ch := e.toForget.pop(); !e.IsSubscribed(ch) && ch.listeners.len() == 0 && ch.state != stateSubscribing {
 			e.forget(ch)
 		}
 	}
@@ -15,7 +15,7 @@ func (e *subscriptions) updateOrder(now time.Duration) {
 	} else if e.unusedSince == 0 {
 		e.unusedSince = now
 	}
-	if e.busy || now < e.tryAt {
+	if e.Busy || now < e.tryAt {
 		return
 	}
 	e.tryAt = 0
@@ -25,14 +25,14 @@ func (e *subscriptions) updateOrder(now time.Duration) {
 	if !e.moving && e.toSubscribe.empty() && e.reportedDown.empty() && (e.rejected.empty() || now < e.rejectedRetryAt) {
 		return // nothing to do: the common case
 	}
-	if o := e.buildOrder(); len(o.channels) > 0 || o.switchConn || o.closeConns {
-		e.busy, e.order, e.inFlight = true, o, o
+	if o := e.buildOrder(); len(o.Channels) > 0 || o.SwitchConn || o.CloseConns {
+		e.Busy, e.Order, e.inFlight = true, o, o
 	}
 }
 
 // nextUnsubscribe returns when to start unsubscribing from idle channels, which no lock listens to.
 func (e *subscriptions) nextUnsubscribe() time.Duration {
-	kept := e.subscribed - e.unused
+	kept := e.Subscribed - e.unused
 	if e.unused >= kept {
 		return e.unsubscribeAt
 	}
@@ -40,22 +40,22 @@ func (e *subscriptions) nextUnsubscribe() time.Duration {
 }
 
 // buildOrder makes an order for the subscriber. It is empty if there is nothing to do.
-func (e *subscriptions) buildOrder() *order {
-	o := &order{onNextConn: e.moving}
-	looks := maxChannelsPerTurn + maxChannelsPerCommand
+func (e *subscriptions) buildOrder() *Order {
+	o := &Order{OnNextConn: e.moving}
+	looks := maxChannelsPerTurn + MaxChannelsPerCommand
 	to := &e.onConn
 	if e.moving {
 		to = &e.onNextConn
 	}
 	for _, from := range []*channelList{&e.reportedDown, &e.toSubscribe} {
-		for ; looks > 0 && len(o.channels) < e.maxNames && !from.empty(); looks-- {
+		for ; looks > 0 && len(o.Channels) < e.maxNames && !from.empty(); looks-- {
 			e.addToOrder(from.pop(), to, o)
 		}
 	}
 	if e.moving {
 		e.addMoved(o, looks)
 	}
-	if len(o.channels) == 0 && !o.switchConn && !o.closeConns && e.now >= e.rejectedRetryAt && !e.rejected.empty() {
+	if len(o.Channels) == 0 && !o.SwitchConn && !o.CloseConns && e.now >= e.rejectedRetryAt && !e.rejected.empty() {
 		o.retriesRejected = true
 		e.addToOrder(e.rejected.pop(), to, o)
 	}
@@ -64,20 +64,20 @@ func (e *subscriptions) buildOrder() *order {
 
 // addMoved adds channels to the order that the next connection needs. It ends the move when that connection has all of
 // them.
-func (e *subscriptions) addMoved(o *order, looks int) {
-	for e.awaitsConfirm = false; looks > 0 && len(o.channels) < e.maxNames && !e.onConn.empty() && !e.awaitsConfirm; looks-- {
+func (e *subscriptions) addMoved(o *Order, looks int) {
+	for e.awaitsConfirm = false; looks > 0 && len(o.Channels) < e.maxNames && !e.onConn.empty() && !e.awaitsConfirm; looks-- {
 		e.moveChannel(e.onConn.pop(), o)
 	}
 	if e.onConn.empty() {
-		o.switchConn = len(o.channels) > 0 || !e.onNextConn.empty()
-		o.closeConns = !o.switchConn && e.toSubscribe.empty() && e.reportedDown.empty()
+		o.SwitchConn = len(o.Channels) > 0 || !e.onNextConn.empty()
+		o.CloseConns = !o.SwitchConn && e.toSubscribe.empty() && e.reportedDown.empty()
 	}
 }
 
 // addToOrder adds a channel to the order if it must be subscribed. It forgets a channel without listeners.
-func (e *subscriptions) addToOrder(ch *channel, to *channelList, o *order) {
+func (e *subscriptions) addToOrder(ch *channel, to *channelList, o *Order) {
 	switch {
-	case e.isSubscribed(ch): // confirmed in the meantime
+	case e.IsSubscribed(ch): // confirmed in the meantime
 		e.onConn.push(ch)
 	case ch.listeners.len() == 0:
 		e.forget(ch)
@@ -86,22 +86,22 @@ func (e *subscriptions) addToOrder(ch *channel, to *channelList, o *order) {
 			e.notifyLost(ch) // since its connection broke
 		}
 		ch.state, ch.dropping = stateSubscribing, false
-		o.channels = append(o.channels, ch.name)
+		o.Channels = append(o.Channels, ch.name)
 		to.push(ch)
 	}
 }
 
 // moveChannel adds a channel of the current connection to the order for the next one, unless it has no listeners.
-func (e *subscriptions) moveChannel(ch *channel, o *order) {
+func (e *subscriptions) moveChannel(ch *channel, o *Order) {
 	switch {
 	case ch.state == stateSubscribing:
 		e.onConn.pushFront(ch)
 		e.awaitsConfirm = true
 	case ch.listeners.len() > 0:
 		ch.state = stateMoving
-		o.channels = append(o.channels, ch.name)
+		o.Channels = append(o.Channels, ch.name)
 		e.onNextConn.push(ch)
-	case e.isSubscribed(ch):
+	case e.IsSubscribed(ch):
 		if !ch.dropping {
 			ch.dropping = true
 			e.dropping++
@@ -117,11 +117,11 @@ func (e *subscriptions) moveChannel(ch *channel, o *order) {
 //   - Channels that a failed order did not subscribe are tried again, after a backoff.
 //   - It returns channels that are not subscribed until then, so that their listeners poll. untold returns further ones.
 func (e *subscriptions) onOrderDone(now time.Duration, on, gone int, err error) (failedChannels []*channel) {
-	e.busy = false
+	e.Busy = false
 	if err == nil {
-		e.backoff, e.tryAt, e.maxNames, e.rejectedBackoff = 0, 0, min(2*e.maxNames, maxChannelsPerCommand), 0
+		e.backoff, e.tryAt, e.maxNames, e.rejectedBackoff = 0, 0, min(2*e.maxNames, MaxChannelsPerCommand), 0
 		e.confirmMoved(on)
-		if e.inFlight.switchConn || e.inFlight.closeConns {
+		if e.inFlight.SwitchConn || e.inFlight.CloseConns {
 			e.onConnSwitched(gone)
 		}
 		e.uncertain = nil
@@ -139,14 +139,14 @@ func (e *subscriptions) onOrderDone(now time.Duration, on, gone int, err error) 
 }
 
 func nextBackoff(backoff time.Duration) time.Duration {
-	return min(max(2*backoff, minBackoff), maxSubscribeBackoff)
+	return min(max(2*backoff, minBackoff), MaxSubscribeBackoff)
 }
 
 // confirmMoved marks channels that stayed subscribed during the order: the next connection has them. Other channels wait for
 // their confirmation.
 func (e *subscriptions) confirmMoved(on int) {
-	for _, name := range e.inFlight.channels {
-		if ch := e.channels[name]; ch != nil && e.isSubscribed(ch) {
+	for _, name := range e.inFlight.Channels {
+		if ch := e.Channels[name]; ch != nil && e.IsSubscribed(ch) {
 			ch.state, ch.conn = stateSubscribed, max(ch.conn, int32(on))
 		}
 	}
@@ -155,18 +155,18 @@ func (e *subscriptions) confirmMoved(on int) {
 // onConnSwitched handles the switch to the next connection, or to no connection.
 func (e *subscriptions) onConnSwitched(gone int) {
 	for ch := e.onConn.pop(); ch != nil; ch = e.onConn.pop() { // added since the order was made
-		if e.isSubscribed(ch) && int(ch.conn) <= gone {
+		if e.IsSubscribed(ch) && int(ch.conn) <= gone {
 			e.markLost(ch)
 		} else {
 			e.toSubscribe.push(ch)
 		}
 	}
 	for _, ch := range e.uncertain {
-		if e.channels[ch.name] == ch && e.isSubscribed(ch) && int(ch.conn) <= gone && (!ch.dropping || ch.listeners.len() > 0) {
+		if e.Channels[ch.name] == ch && e.IsSubscribed(ch) && int(ch.conn) <= gone && (!ch.dropping || ch.listeners.len() > 0) {
 			e.markLost(ch)
 		}
 	}
-	e.subscribed -= e.dropping
+	e.Subscribed -= e.dropping
 	e.unused -= e.dropping
 	e.goneConn, e.dropping, e.unusedSince, e.moving, e.awaitsConfirm = max(e.goneConn, gone), 0, 0, false, false
 	e.toForget.moveAllFrom(&e.leftBehind)
@@ -176,15 +176,15 @@ func (e *subscriptions) onConnSwitched(gone int) {
 // undoOrder undoes the effects of the order on its channels, except those that its connection has confirmed. It returns
 // the channel that the server rejected, if it is known.
 func (e *subscriptions) undoOrder(on int) (failedChannels []*channel) {
-	alone := len(e.inFlight.channels) == 1
-	for _, name := range e.inFlight.channels {
-		ch := e.channels[name]
+	alone := len(e.inFlight.Channels) == 1
+	for _, name := range e.inFlight.Channels {
+		ch := e.Channels[name]
 		switch {
-		case ch == nil || e.isSubscribed(ch) && on != 0 && int(ch.conn) >= on:
-		case e.isSubscribed(ch) && (!alone || ch.state == stateSubscribed || ch.listeners.len() == 0):
+		case ch == nil || e.IsSubscribed(ch) && on != 0 && int(ch.conn) >= on:
+		case e.IsSubscribed(ch) && (!alone || ch.state == stateSubscribed || ch.listeners.len() == 0):
 			ch.state = stateSubscribed
 			e.onConn.pushFront(ch)
-		case e.isSubscribed(ch):
+		case e.IsSubscribed(ch):
 			e.markLost(ch)
 			failedChannels = e.markRejected(ch)
 		case ch.state == stateSubscribing && ch.listeners.len() == 0:
@@ -197,7 +197,7 @@ func (e *subscriptions) undoOrder(on int) (failedChannels []*channel) {
 		}
 	}
 	for _, ch := range e.uncertain {
-		if e.channels[ch.name] == ch && e.isSubscribed(ch) && ch.dropping && ch.listeners.len() > 0 {
+		if e.Channels[ch.name] == ch && e.IsSubscribed(ch) && ch.dropping && ch.listeners.len() > 0 {
 			ch.dropping = false
 			e.dropping--
 			e.onConn.push(ch)
@@ -218,14 +218,14 @@ func (e *subscriptions) markRejected(ch *channel) (failedChannels []*channel) {
 }
 
 // takeUnreported returns channels with listeners that do not know yet that they are not subscribed. It does so only while
-// orders fail. A turn stops after maxChannelsPerCommand listeners.
+// orders fail. A turn stops after MaxChannelsPerCommand listeners.
 func (e *subscriptions) takeUnreported() (failedChannels []*channel) {
 	if e.backoff == 0 {
 		return nil
 	}
-	for left := maxChannelsPerCommand; left > 0 && !e.toSubscribe.empty(); {
+	for left := MaxChannelsPerCommand; left > 0 && !e.toSubscribe.empty(); {
 		ch := e.toSubscribe.pop()
-		if left -= max(ch.listeners.len(), 1); e.isSubscribed(ch) {
+		if left -= max(ch.listeners.len(), 1); e.IsSubscribed(ch) {
 			e.onConn.push(ch)
 			continue
 		}
@@ -241,7 +241,7 @@ func (e *subscriptions) nextRetry() time.Duration {
 	switch {
 	case !e.toForget.empty(), e.backoff > 0 && !e.toSubscribe.empty():
 		return atOnce
-	case e.busy:
+	case e.Busy:
 		return 0
 	case !e.reportedDown.empty(), !e.toSubscribe.empty(), e.moving && !e.awaitsConfirm:
 		return max(atOnce, e.tryAt)

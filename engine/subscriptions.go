@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// maxChannelsPerCommand is the maximum number of channels per SUBSCRIBE.
-	maxChannelsPerCommand = 1024
+	// MaxChannelsPerCommand is the maximum number of channels per SUBSCRIBE.
+	MaxChannelsPerCommand = 1024
 	// maxChannelsPerTurn is the maximum number of channels that a turn examines, in addition to those in an order.
 	maxChannelsPerTurn = 1024
-	// maxSubscribeBackoff is the longest backoff after a rejected or broken subscription.
-	maxSubscribeBackoff = 500 * time.Millisecond
+	// MaxSubscribeBackoff is the longest backoff after a rejected or broken subscription.
+	MaxSubscribeBackoff = 500 * time.Millisecond
 	// unsubscribeMinPause and unsubscribePause bound how often channels are unsubscribed. A connection is replaced instead: the
 	// channels to keep are subscribed on the next connection, some each turn, then the old connection is dropped. A
 	// replacement starts at least unsubscribeMinPause after the one before, and if one of these holds:
@@ -21,22 +21,22 @@ const (
 	unsubscribeMinPause, unsubscribePause = 100 * time.Millisecond, 50 * time.Microsecond
 )
 
-// order is the subscriber's next task. The coordinator owns it, but between the order and orderDone the subscriber
+// Order is the subscriber's next task. The coordinator owns it, but between the order and OrderDone the subscriber
 // does.
-type order struct {
-	channels        []string
-	onNextConn      bool // on the next connection, which is opened if there is none
+type Order struct {
+	Channels        []string
+	OnNextConn      bool // on the next connection, which is opened if there is none
 	retriesRejected bool // retries one channel that was rejected
-	switchConn      bool // afterwards, replace the connection by the next one
-	closeConns      bool // drop the connection without a replacement
+	SwitchConn      bool // afterwards, replace the connection by the next one
+	CloseConns      bool // drop the connection without a replacement
 }
 
 // subscriptions decides which channels are subscribed. Listeners may come and go at any time. One order is in flight at a time,
 // and the next one is made from the difference that exists then. The work per turn is bounded, however many channels
 // there are. Owned by the coordinator.
 type subscriptions struct {
-	channels map[string]*channel
-	peak     int // largest len(channels) since it was last empty
+	Channels map[string]*channel
+	peak     int // largest Len(channels) since it was last empty
 
 	// Each channel is in one of these lines.
 	toSubscribe  channelList // to be subscribed
@@ -48,7 +48,7 @@ type subscriptions struct {
 	toForget     channelList // to be forgotten
 
 	goneConn   int // connections up to this number no longer exist
-	subscribed int // number of subscribed channels
+	Subscribed int // number of subscribed channels
 	unused     int // number of those without listeners
 	dropping   int // number of those that the next connection does not have
 
@@ -57,7 +57,7 @@ type subscriptions struct {
 	uncertain []*channel
 
 	maxNames        int // maximum number of channels per order; halved after a rejection, to isolate a bad channel
-	busy            bool
+	Busy            bool
 	moving          bool
 	awaitsConfirm   bool          // the move waits until a channel is confirmed on the current connection
 	now             time.Duration // time of the last turn
@@ -67,31 +67,31 @@ type subscriptions struct {
 	backoff         time.Duration
 	rejectedRetryAt time.Duration // earliest retry of a rejected channel
 	rejectedBackoff time.Duration // pause between two such retries
-	order           *order        // output: for the subscriber
-	inFlight        *order        // in flight
+	Order           *Order        // output: for the subscriber
+	inFlight        *Order        // in flight
 }
 
 func newSubscriptions() *subscriptions {
-	e := &subscriptions{channels: make(map[string]*channel), maxNames: maxChannelsPerCommand}
+	e := &subscriptions{Channels: make(map[string]*channel), maxNames: MaxChannelsPerCommand}
 	for _, l := range []*channelList{&e.toSubscribe, &e.reportedDown, &e.rejected, &e.onConn, &e.onNextConn, &e.leftBehind, &e.toForget} {
 		l.init()
 	}
 	return e
 }
 
-// isSubscribed reports whether a channel is subscribed.
-func (e *subscriptions) isSubscribed(ch *channel) bool {
+// IsSubscribed reports whether a channel is subscribed.
+func (e *subscriptions) IsSubscribed(ch *channel) bool {
 	return (ch.state == stateSubscribed || ch.state == stateMoving) && int(ch.conn) > e.goneConn
 }
 
 // addListener adds a lock to the listeners of a channel. It reports whether the channel is subscribed already.
 func (e *subscriptions) addListener(l *actor.Lock, name string) (already bool) {
-	ch := e.channels[name]
+	ch := e.Channels[name]
 	if ch == nil {
 		ch = e.addChannel(name)
 	}
 	ch.listeners.add(l)
-	if e.isSubscribed(ch) && ch.listeners.len() == 1 {
+	if e.IsSubscribed(ch) && ch.listeners.len() == 1 {
 		e.unused--
 		if ch.dropping && e.connEnding() {
 			e.uncertain = append(e.uncertain, ch)
@@ -101,7 +101,7 @@ func (e *subscriptions) addListener(l *actor.Lock, name string) (already bool) {
 			e.onConn.push(ch)
 		}
 	}
-	if e.isSubscribed(ch) {
+	if e.IsSubscribed(ch) {
 		return true
 	}
 	if ch.state != stateSubscribing && !ch.rejected {
@@ -112,25 +112,25 @@ func (e *subscriptions) addListener(l *actor.Lock, name string) (already bool) {
 
 // connEnding reports whether the order in flight drops the connection.
 func (e *subscriptions) connEnding() bool {
-	return e.busy && (e.inFlight.switchConn || e.inFlight.closeConns)
+	return e.Busy && (e.inFlight.SwitchConn || e.inFlight.CloseConns)
 }
 
 func (e *subscriptions) addChannel(name string) *channel {
 	ch := &channel{name: name}
-	e.channels[name] = ch
-	e.peak = max(e.peak, len(e.channels))
+	e.Channels[name] = ch
+	e.peak = max(e.peak, len(e.Channels))
 	return ch
 }
 
 func (e *subscriptions) removeListener(l *actor.Lock, name string) {
-	ch := e.channels[name]
+	ch := e.Channels[name]
 	if ch == nil || ch.listeners.len() == 0 {
 		return
 	}
 	ch.listeners.remove(l)
 	switch {
 	case ch.listeners.len() > 0:
-	case e.isSubscribed(ch):
+	case e.IsSubscribed(ch):
 		e.unused++
 	case ch.state != stateSubscribing:
 		e.forget(ch)
@@ -142,16 +142,16 @@ func (e *subscriptions) forget(ch *channel) {
 	if ch.next != nil {
 		ch.unlink()
 	}
-	delete(e.channels, ch.name)
-	if len(e.channels) == 0 && e.peak > maxChannelsPerCommand {
-		e.channels, e.peak = make(map[string]*channel), 0 // a map does not shrink
+	delete(e.Channels, ch.name)
+	if len(e.Channels) == 0 && e.peak > MaxChannelsPerCommand {
+		e.Channels, e.peak = make(map[string]*channel), 0 // a map does not shrink
 	}
 }
 
 // markLost handles the loss of a channel's subscription.
 func (e *subscriptions) markLost(ch *channel) {
-	if e.isSubscribed(ch) {
-		e.subscribed--
+	if e.IsSubscribed(ch) {
+		e.Subscribed--
 		if ch.listeners.len() == 0 {
 			e.unused--
 		}
@@ -176,7 +176,7 @@ func (e *subscriptions) notifyLost(ch *channel) {
 
 // listeners returns the listeners of a channel.
 func (e *subscriptions) listeners(name string) []*actor.Lock {
-	if ch := e.channels[name]; ch != nil {
+	if ch := e.Channels[name]; ch != nil {
 		return ch.listeners.all()
 	}
 	return nil
@@ -187,21 +187,21 @@ func (e *subscriptions) onSubscribed(name string, on int) []*actor.Lock {
 	if on <= e.goneConn {
 		return nil
 	}
-	ch := e.channels[name]
+	ch := e.Channels[name]
 	if ch == nil {
 		// Forgotten while the subscriber carried out its order. The server still has it: it must be unsubscribed.
 		ch = e.addChannel(name)
 		e.onConn.push(ch)
 	}
 	e.awaitsConfirm = false
-	if e.isSubscribed(ch) {
+	if e.IsSubscribed(ch) {
 		if on > int(ch.conn) {
 			ch.state, ch.conn = stateSubscribed, int32(on)
 		}
 		return nil // confirmed on another connection too: no message was missed
 	}
 	ch.state, ch.conn, ch.dropping, ch.rejected = stateSubscribed, int32(on), false, false
-	e.subscribed++
+	e.Subscribed++
 	if ch.listeners.len() == 0 {
 		e.unused++
 	}
@@ -215,7 +215,7 @@ func (e *subscriptions) onSubscribed(name string, on int) []*actor.Lock {
 // listening learn it when their channel's turn comes.
 func (e *subscriptions) onConnLost(gone int) {
 	e.goneConn = max(e.goneConn, gone)
-	e.subscribed, e.unused, e.dropping, e.unusedSince, e.moving, e.awaitsConfirm = 0, 0, 0, 0, false, false
+	e.Subscribed, e.unused, e.dropping, e.unusedSince, e.moving, e.awaitsConfirm = 0, 0, 0, 0, false, false
 	for _, l := range []*channelList{&e.onConn, &e.onNextConn, &e.leftBehind} {
 		e.toSubscribe.moveAllFrom(l)
 	}
@@ -223,10 +223,10 @@ func (e *subscriptions) onConnLost(gone int) {
 
 // onUnsubscribed handles an unsubscription that the server made because the slot moved.
 func (e *subscriptions) onUnsubscribed(name string, on int) {
-	if ch := e.channels[name]; ch != nil && e.isSubscribed(ch) && int(ch.conn) == on {
+	if ch := e.Channels[name]; ch != nil && e.IsSubscribed(ch) && int(ch.conn) == on {
 		e.markLost(ch)
 	}
 }
 
 // active reports whether any channel is subscribed or wanted.
-func (e *subscriptions) active() bool { return e.busy || len(e.channels) > 0 }
+func (e *subscriptions) active() bool { return e.Busy || len(e.Channels) > 0 }

@@ -27,7 +27,7 @@ func TestChannelIsNamedAsRedissonNamesIt(t *testing.T) {
 		"{}":     "redisson_lock__channel:{}",
 		"":       "redisson_lock__channel:{}",
 	} {
-		require.Equal(t, channel, channelOf(key), key)
+		require.Equal(t, channel, ChannelOf(key), key)
 	}
 }
 
@@ -100,8 +100,8 @@ func TestWhatABrokenConnectionConfirmedIsOfNoAccount(t *testing.T) {
 	d := newHarness(t, 8)
 	d.line("1ms lock a")
 	require.Equal(t, "join {a}", d.line("2ms 1 taken"))
-	subs := d.c.node.subscriptions
-	for name := range subs.channels {
+	subs := d.c.Node.Subscriptions
+	for name := range subs.Channels {
 		subs.onConnLost(1)
 		require.Empty(t, subs.onSubscribed(name, 1))
 		require.NotEmpty(t, subs.onSubscribed(name, 2))
@@ -117,7 +117,7 @@ func TestWaiterThatLeavesWhileTheChannelIsBeingJoined(t *testing.T) {
 	require.Equal(t, "nothing", d.line("254ms timer"))
 	require.Equal(t, "nothing", d.line("255ms subscribed a"))
 	require.Equal(t, "leave {a}", d.line("256ms ordered"))
-	require.EqualValues(t, 1, d.c.stats().Subscriptions)
+	require.EqualValues(t, 1, d.c.Stats().Subscriptions)
 	require.Equal(t, "nothing", d.line("257ms ordered"))
 	d.requireIdle()
 	// Confirmations of a broken connection are ignored.
@@ -129,11 +129,11 @@ func TestWaiterThatLeavesWhileTheChannelIsBeingJoined(t *testing.T) {
 // them.
 func TestTwoKeysThatShareAChannel(t *testing.T) {
 	d := newHarness(t, 8)
-	require.Equal(t, channelOf("a"), channelOf("{a}"))
+	require.Equal(t, ChannelOf("a"), ChannelOf("{a}"))
 	d.line("1ms lock a {a}")
 	require.Equal(t, "join {a}", d.line("2ms 1 taken"))
 	require.Equal(t, "2: acquire a {a}", d.line("3ms ordered; subscribed a"))
-	require.EqualValues(t, 1, d.c.stats().Subscriptions)
+	require.EqualValues(t, 1, d.c.Stats().Subscriptions)
 	require.Equal(t, "a granted", d.line("4ms 2 done taken"))
 	// For the holder it may mean a forced unlock, for the other lock that the lock is free.
 	require.Equal(t, "3: renew a; 4: acquire {a}", d.line("5ms heard a"))
@@ -220,9 +220,9 @@ func TestFailedOrderThatNobodyNeedsAnyMoreIsForgotten(t *testing.T) {
 func TestForbiddenChannelDoesNotDeafenTheOthers(t *testing.T) {
 	e := newSubscriptions()
 	const good = 1000
-	e.addListener(actor.NewLock("bad", actor.Plain), channelOf("bad"))
+	e.addListener(actor.NewLock("bad", actor.Plain), ChannelOf("bad"))
 	for i := range good {
-		e.addListener(actor.NewLock(fmt.Sprint("k", i), actor.Plain), channelOf(fmt.Sprint("k", i)))
+		e.addListener(actor.NewLock(fmt.Sprint("k", i), actor.Plain), ChannelOf(fmt.Sprint("k", i)))
 	}
 	heard := map[string]bool{}
 	now, orders := newHarness(t, 1).now, 0
@@ -231,50 +231,50 @@ func TestForbiddenChannelDoesNotDeafenTheOthers(t *testing.T) {
 			t.Fatalf("%d of %d are heard after %d orders", len(heard), good, orders)
 		}
 		e.updateOrder(now)
-		if e.order == nil {
+		if e.Order == nil {
 			e.takeUnreported()
 			require.NotZero(t, e.nextRetry())
 			now = max(now, e.nextRetry())
 			continue
 		}
-		o := e.order
-		e.order = nil
-		require.LessOrEqual(t, len(o.channels), maxChannelsPerCommand)
-		if strings.Contains(strings.Join(o.channels, " "), channelOf("bad")) {
-			e.onOrderDone(now, 1, 0, fmt.Errorf("NOPERM %d channels", len(o.channels)))
+		o := e.Order
+		e.Order = nil
+		require.LessOrEqual(t, len(o.Channels), MaxChannelsPerCommand)
+		if strings.Contains(strings.Join(o.Channels, " "), ChannelOf("bad")) {
+			e.onOrderDone(now, 1, 0, fmt.Errorf("NOPERM %d channels", len(o.Channels)))
 			continue
 		}
-		for _, name := range o.channels {
+		for _, name := range o.Channels {
 			heard[name] = true
 			e.onSubscribed(name, 1)
 		}
 		e.onOrderDone(now, 1, 0, nil)
 	}
-	require.Equal(t, good, e.subscribed)
+	require.Equal(t, good, e.Subscribed)
 	// The forbidden channel is retried now and then, alone.
 	e.updateOrder(now)
-	for e.order == nil {
+	for e.Order == nil {
 		e.takeUnreported()
 		require.NotZero(t, e.nextRetry())
 		now = max(now, e.nextRetry())
 		e.updateOrder(now)
 	}
-	require.Equal(t, []string{channelOf("bad")}, e.order.channels)
+	require.Equal(t, []string{ChannelOf("bad")}, e.Order.Channels)
 }
 
 func TestOrdersNameABoundedNumberOfChannels(t *testing.T) {
 	e := newSubscriptions()
-	for i := range maxChannelsPerCommand + 10 {
-		e.addListener(actor.NewLock(fmt.Sprint("k", i), actor.Plain), channelOf(fmt.Sprint("k", i)))
+	for i := range MaxChannelsPerCommand + 10 {
+		e.addListener(actor.NewLock(fmt.Sprint("k", i), actor.Plain), ChannelOf(fmt.Sprint("k", i)))
 	}
 	e.updateOrder(0)
-	require.Len(t, e.order.channels, maxChannelsPerCommand)
-	e.order = nil
+	require.Len(t, e.Order.Channels, MaxChannelsPerCommand)
+	e.Order = nil
 	e.updateOrder(0)
-	require.Nil(t, e.order, "one at a time")
+	require.Nil(t, e.Order, "one at a time")
 	e.onOrderDone(0, 1, 0, nil)
 	e.updateOrder(0)
-	require.Len(t, e.order.channels, 10)
+	require.Len(t, e.Order.Channels, 10)
 }
 
 // subscriptionsHarness simulates a pub/sub server and its subscriber, at random.
@@ -283,7 +283,7 @@ type subscriptionsHarness struct {
 	random    *rand.Rand
 	subs      *subscriptions
 	now       time.Duration
-	order     *order // with the subscriber
+	order     *Order // with the subscriber
 	wires     pubsubConns
 	sent      map[int]map[string]bool // what the server sends on each connection
 	messages  []func()                // messages to the loop, in order
@@ -315,23 +315,23 @@ func (s *subscriptionsHarness) changeListener(key string) {
 	if l := s.locks[key]; l != nil {
 		delete(s.locks, key)
 		delete(s.notified, key)
-		s.subs.removeListener(l, channelOf(l.Key()))
+		s.subs.removeListener(l, ChannelOf(l.Key()))
 		return
 	}
 	s.locks[key] = actor.NewLock(key, actor.Plain)
-	s.notified[key] = s.subs.addListener(s.locks[key], channelOf(key))
+	s.notified[key] = s.subs.addListener(s.locks[key], ChannelOf(key))
 }
 
 func (s *subscriptionsHarness) arrange() {
 	s.subs.takeUnreported()
 	s.subs.updateOrder(s.now)
-	if s.subs.order != nil {
+	if s.subs.Order != nil {
 		require.Nil(s.t, s.order)
-		s.order, s.subs.order = s.subs.order, nil
+		s.order, s.subs.Order = s.subs.Order, nil
 	}
 	subscribed, idle, leaving := 0, 0, 0
-	for _, ch := range s.subs.channels {
-		if s.subs.isSubscribed(ch) {
+	for _, ch := range s.subs.Channels {
+		if s.subs.IsSubscribed(ch) {
 			subscribed++
 			if ch.listeners.len() == 0 {
 				idle++
@@ -341,7 +341,7 @@ func (s *subscriptionsHarness) arrange() {
 			}
 		}
 	}
-	require.Equal(s.t, []int{subscribed, idle, leaving}, []int{s.subs.subscribed, s.subs.unused, s.subs.dropping})
+	require.Equal(s.t, []int{subscribed, idle, leaving}, []int{s.subs.Subscribed, s.subs.unused, s.subs.dropping})
 }
 
 // deliver hands the next message to the loop.
@@ -353,8 +353,8 @@ func (s *subscriptionsHarness) deliver() {
 	}
 }
 
-func (s *subscriptionsHarness) posts(done orderDone) func() {
-	return func() { s.subs.onOrderDone(s.now, done.conn, done.goneConn, done.err) }
+func (s *subscriptionsHarness) posts(done OrderDone) func() {
+	return func() { s.subs.onOrderDone(s.now, done.Conn, done.GoneConn, done.Err) }
 }
 
 // execute simulates the subscriber: it subscribes and unsubscribes, and reports its completion and the server's
@@ -366,15 +366,15 @@ func (s *subscriptionsHarness) carryOut() {
 	o := s.order
 	s.order = nil
 	s.wires.execute(o)
-	if slices.Contains(o.channels, s.forbidden) {
+	if slices.Contains(o.Channels, s.forbidden) {
 		s.messages = append(s.messages, s.posts(s.wires.orderResult(nil, errors.New("NOPERM"))))
 		return
 	}
 	at := s.wires.to
 	done := s.wires.orderResult(nil, nil)
-	maps.DeleteFunc(s.sent, func(number int, _ map[string]bool) bool { return number <= done.goneConn })
+	maps.DeleteFunc(s.sent, func(number int, _ map[string]bool) bool { return number <= done.GoneConn })
 	messages := []func(){s.posts(done)}
-	for _, name := range o.channels {
+	for _, name := range o.Channels {
 		if s.sent[at] == nil {
 			s.sent[at] = map[string]bool{}
 		}
@@ -395,12 +395,12 @@ func (s *subscriptionsHarness) breakConns() {
 	clear(s.sent)
 	broken := s.wires.breakAll(nil)
 	s.messages = append(s.messages, func() {
-		s.subs.onConnLost(broken.goneConn)
+		s.subs.onConnLost(broken.GoneConn)
 		clear(s.notified)
 	})
 	if s.order != nil && s.random.IntN(2) == 0 {
 		s.order = nil
-		s.messages = append(s.messages, s.posts(orderDone{err: errors.New("EOF")}))
+		s.messages = append(s.messages, s.posts(OrderDone{Err: errors.New("EOF")}))
 	}
 }
 
@@ -422,13 +422,13 @@ func TestRandomWishesAndBreaksEndWithTheRightChannels(t *testing.T) {
 			sent: map[int]map[string]bool{}, locks: map[string]*actor.Lock{}, notified: map[string]bool{},
 		}
 		if seed%3 == 0 {
-			s.forbidden = channelOf("k0")
+			s.forbidden = ChannelOf("k0")
 		}
 		for range 150 {
 			s.step()
 		}
 		for range 100 {
-			s.now += maxSubscribeBackoff
+			s.now += MaxSubscribeBackoff
 			s.arrange()
 			s.carryOut()
 			for len(s.messages) > 0 {
@@ -437,21 +437,21 @@ func TestRandomWishesAndBreaksEndWithTheRightChannels(t *testing.T) {
 		}
 		var want, got []string
 		for key := range s.locks {
-			if channelOf(key) != s.forbidden {
-				want = append(want, channelOf(key))
+			if ChannelOf(key) != s.forbidden {
+				want = append(want, ChannelOf(key))
 				require.True(t, s.notified[key], "seed %d: %s was not told", seed, key)
 			}
 		}
 		got = s.listens()
 		slices.Sort(want)
 		require.Equal(t, want, got, "seed %d", seed)
-		require.Equal(t, len(want), s.subs.subscribed, "seed %d", seed)
+		require.Equal(t, len(want), s.subs.Subscribed, "seed %d", seed)
 		for key, l := range s.locks {
-			s.subs.removeListener(l, channelOf(l.Key()))
+			s.subs.removeListener(l, ChannelOf(l.Key()))
 			delete(s.locks, key)
 		}
 		for range 20 {
-			s.now += maxSubscribeBackoff
+			s.now += MaxSubscribeBackoff
 			s.arrange()
 			s.carryOut()
 			for len(s.messages) > 0 {
@@ -459,9 +459,9 @@ func TestRandomWishesAndBreaksEndWithTheRightChannels(t *testing.T) {
 			}
 		}
 		require.Empty(t, s.listens(), "seed %d", seed)
-		require.Empty(t, s.subs.channels, "seed %d", seed)
+		require.Empty(t, s.subs.Channels, "seed %d", seed)
 	}
 }
 
-// channelOf returns the channel of a plain lock.
-func channelOf(key string) string { return scripts.RedissonKey(scripts.Channel, key) }
+// ChannelOf returns the channel of a plain lock.
+func ChannelOf(key string) string { return scripts.RedissonKey(scripts.Channel, key) }

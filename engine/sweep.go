@@ -12,7 +12,7 @@ const sweepPieces = 32
 
 // sweep is the progress of a sweep through a queue.
 type sweep struct {
-	on         bool
+	On         bool
 	inRepeated bool   // it has reached the list of repeated attempts
 	last       *piece // last piece swept; nil: continue at the head
 	since      int    // commands that became stale since it began
@@ -27,39 +27,39 @@ func (s *sweep) forget(p *piece) {
 
 // sweepIfStale starts a sweep if a queue has many stale commands: more than half, or more than a quarter if it has more than
 // pieceCommands. So a sweep visits at most four times as many commands as it removes.
-func (c *coordinator) sweepIfStale(n *node, verb actor.Verb) {
-	q := &n.queues[verb]
-	all := q.len() + q.inRetries
-	if q.sweep.on || 2*q.stale <= all && (all <= pieceCommands || 4*q.stale <= all) {
+func (c *Coordinator) sweepIfStale(n *Node, verb actor.Verb) {
+	q := &n.Queues[verb]
+	all := q.Len() + q.InRetries
+	if q.Sweep.On || 2*q.Stale <= all && (all <= pieceCommands || 4*q.Stale <= all) {
 		return
 	}
 	c.startSweep(n, verb)
 }
 
-func (c *coordinator) startSweep(n *node, verb actor.Verb) {
-	q := &n.queues[verb]
-	if !q.sweep.on {
+func (c *Coordinator) startSweep(n *Node, verb actor.Verb) {
+	q := &n.Queues[verb]
+	if !q.Sweep.On {
 		c.activeSweeps++
 	}
-	q.sweep = sweep{on: true}
-	if q.inRetries > 0 {
-		n.retries = slices.DeleteFunc(n.retries, func(b *batch) bool { return b.verb == verb && !c.dropStale(n, b) })
+	q.Sweep = sweep{On: true}
+	if q.InRetries > 0 {
+		n.Retries = slices.DeleteFunc(n.Retries, func(b *Batch) bool { return b.Verb == verb && !c.dropStale(n, b) })
 	}
 }
 
 // sweep continues the sweeps in progress.
-func (c *coordinator) sweep() {
+func (c *Coordinator) sweep() {
 	left := c.intake.pieceBudget
-	for _, n := range c.nodes {
+	for _, n := range c.Nodes {
 		if c.activeSweeps == 0 {
 			return
 		}
 		swept := true
-		for verb := range n.queues {
-			for q := &n.queues[verb]; q.sweep.on && left > 0; left-- {
+		for verb := range n.Queues {
+			for q := &n.Queues[verb]; q.Sweep.On && left > 0; left-- {
 				c.sweepPiece(n, actor.Verb(verb))
 			}
-			swept = swept && !n.queues[verb].sweep.on
+			swept = swept && !n.Queues[verb].Sweep.On
 		}
 		n.needsRequeue = n.needsRequeue && !swept
 	}
@@ -67,21 +67,21 @@ func (c *coordinator) sweep() {
 
 // sweepPiece sweeps the next piece of a queue. If there is none, it ends the sweep, and starts another if many commands
 // became stale meanwhile.
-func (c *coordinator) sweepPiece(n *node, verb actor.Verb) {
-	q := &n.queues[verb]
+func (c *Coordinator) sweepPiece(n *Node, verb actor.Verb) {
+	q := &n.Queues[verb]
 	if list, p := q.next(); p != nil {
 		q.keep(list, p, func(command *actor.Command) bool { return c.shouldStay(n, command) })
 		return
 	}
-	q.stale = min(q.stale, q.sweep.since)
-	q.sweep = sweep{}
+	q.Stale = min(q.Stale, q.Sweep.since)
+	q.Sweep = sweep{}
 	c.activeSweeps--
 	c.sweepIfStale(n, verb)
 }
 
 // next returns the next piece to sweep and its list. The piece is nil at the end.
 func (q *queue) next() (list *chain, p *piece) {
-	s := &q.sweep
+	s := &q.Sweep
 	if !s.inRepeated {
 		if p = s.after(&q.first); p != nil {
 			return &q.first, p
@@ -114,17 +114,17 @@ func (q *queue) keep(list *chain, p *piece, stays func(*actor.Command) bool) {
 		if !command.Routine {
 			q.urgent--
 		}
-		q.stale = max(q.stale-1, 0)
+		q.Stale = max(q.Stale-1, 0)
 		list.n--
 	}
 	clear(p.commands[kept:p.to])
 	p.to = kept
-	before := q.sweep.last
+	before := q.Sweep.last
 	switch {
 	case before == nil && p.from < p.to:
-		q.sweep.last = p
+		q.Sweep.last = p
 	case before == nil && p == list.tail:
-		p.from, p.to, q.sweep.last = 0, 0, p // the only piece stays
+		p.from, p.to, q.Sweep.last = 0, 0, p // the only piece stays
 	case before == nil:
 		list.head = p.next
 		q.free(p)
@@ -136,21 +136,21 @@ func (q *queue) keep(list *chain, p *piece, stays func(*actor.Command) bool) {
 		}
 		q.free(p)
 	default:
-		q.sweep.last = p
+		q.Sweep.last = p
 	}
 }
 
 // shouldStay reports whether a command is still to be sent to this node. If it belongs to another node, it is moved there.
-func (c *coordinator) shouldStay(n *node, command *actor.Command) bool {
-	return stillWanted(command) && (!n.needsRequeue || !c.requeueElsewhere(n, command))
+func (c *Coordinator) shouldStay(n *Node, command *actor.Command) bool {
+	return StillWanted(command) && (!n.needsRequeue || !c.requeueElsewhere(n, command))
 }
 
 // requeueElsewhere moves a command to the node that owns its key, if that is another one.
-func (c *coordinator) requeueElsewhere(n *node, command *actor.Command) bool {
+func (c *Coordinator) requeueElsewhere(n *Node, command *actor.Command) bool {
 	if c.nodeForKey(command.Key) == n {
 		return false
 	}
-	n.queues[command.Verb].stale++ // its copy here is never sent
+	n.Queues[command.Verb].Stale++ // its copy here is never sent
 	c.enqueue(command)
 	return true
 }

@@ -17,7 +17,7 @@ const (
 
 // newWheel returns a wheel of which at most budget timers fire in a turn.
 func newWheel(budget int) *wheel.Wheel[actor.TimerTarget] {
-	w, err := wheel.New[actor.TimerTarget](tick, wheel.Config{Budget: budget, Sorts: sortsPerTimer * budget})
+	w, err := wheel.New[actor.TimerTarget](Tick, wheel.Config{Budget: budget, Sorts: sortsPerTimer * budget})
 	if err != nil {
 		panic("lockwheel: bug: " + err.Error())
 	}
@@ -25,27 +25,27 @@ func newWheel(budget int) *wheel.Wheel[actor.TimerTarget] {
 }
 
 // fireTimers runs due timers, at most maxTimersPerTurn of each wheel. Renewals of held locks come first.
-func (c *coordinator) fireTimers(now time.Duration) {
-	if now < c.fx.NextTimer {
+func (c *Coordinator) fireTimers(now time.Duration) {
+	if now < c.Fx.NextTimer {
 		return
 	}
 	wake := func(t *wheel.Timer[actor.TimerTarget]) { c.onTimer(now, t.Value) }
-	c.fx.Leases.Advance(now, wake)
-	c.fx.Wheel.Advance(now, wake)
+	c.Fx.Leases.Advance(now, wake)
+	c.Fx.Wheel.Advance(now, wake)
 	c.refreshNextTimer()
 }
 
-// refreshNextTimer sets the next timer's time from the wheels. Between calls fx.NextTimer is only a lower bound: most turns come
+// refreshNextTimer sets the next timer's time from the wheels. Between calls Fx.NextTimer is only a lower bound: most turns come
 // long before it, and most timers are cancelled. It is updated before the loop sleeps with nothing in flight, so that
 // an idle engine does not wake up for a cancelled timer.
-func (c *coordinator) refreshNextTimer() {
-	c.fx.NextTimer = noTimer
-	for _, w := range [...]*wheel.Wheel[actor.TimerTarget]{c.fx.Leases, c.fx.Wheel} {
+func (c *Coordinator) refreshNextTimer() {
+	c.Fx.NextTimer = noTimer
+	for _, w := range [...]*wheel.Wheel[actor.TimerTarget]{c.Fx.Leases, c.Fx.Wheel} {
 		if at, ok := w.Next(); ok {
-			c.fx.NextTimer = min(c.fx.NextTimer, at)
+			c.Fx.NextTimer = min(c.Fx.NextTimer, at)
 		}
 	}
 }
 
-// timers returns the number of timers on both wheels.
-func (c *coordinator) timers() int { return c.fx.Leases.Len() + c.fx.Wheel.Len() }
+// Timers returns the number of timers on both wheels.
+func (c *Coordinator) Timers() int { return c.Fx.Leases.Len() + c.Fx.Wheel.Len() }

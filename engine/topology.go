@@ -9,26 +9,26 @@ import (
 // corrects the topology as well.
 const minRefreshBackoff, maxRefreshBackoff = 50 * time.Millisecond, time.Second
 
-// topology is the cluster topology according to one node: the owner of each slot. It is immutable.
-type topology struct {
-	ranges []slotRange
-	source string // address of the node that sent it
+// Topology is the cluster topology according to one node: the owner of each slot. It is immutable.
+type Topology struct {
+	Ranges []SlotRange
+	Source string // address of the node that sent it
 }
 
-// slotRange is a range of slots, both ends included, and the address of their master.
-type slotRange struct {
+// SlotRange is a range of slots, both ends included, and the address of their master.
+type SlotRange struct {
 	first, last int
 	address     string
 }
 
-// refreshRequest is a request to refresh the topology. The nodes are asked in that order.
-type refreshRequest struct{ addresses []string }
+// RefreshRequest is a request to refresh the topology. The nodes are asked in that order.
+type RefreshRequest struct{ Addresses []string }
 
 // onTopology handles the result of a topology refresh.
-func (c *coordinator) onTopology(now time.Duration, known *topology, err error) {
-	k := c.cluster
+func (c *Coordinator) onTopology(now time.Duration, known *Topology, err error) {
+	k := c.Cluster
 	k.refreshing = false
-	if err != nil || len(known.ranges) == 0 {
+	if err != nil || len(known.Ranges) == 0 {
 		k.refreshWanted = true
 		k.backoff = min(max(2*k.backoff, minRefreshBackoff), maxRefreshBackoff)
 	} else {
@@ -40,15 +40,15 @@ func (c *coordinator) onTopology(now time.Duration, known *topology, err error) 
 
 // invalidateTopology requests a topology refresh after an error that a stale topology may explain. Without a cluster it does
 // nothing.
-func (c *coordinator) invalidateTopology() {
-	if c.cluster != nil {
-		c.cluster.refreshWanted = true
+func (c *Coordinator) invalidateTopology() {
+	if c.Cluster != nil {
+		c.Cluster.refreshWanted = true
 	}
 }
 
 // updateTopology starts a topology refresh if one is due, and requeues what the last changes have moved.
-func (c *coordinator) updateTopology(now time.Duration) {
-	k := c.cluster
+func (c *Coordinator) updateTopology(now time.Duration) {
+	k := c.Cluster
 	if len(k.pendingMoves) > 0 {
 		c.onFailover(now)
 	}
@@ -58,23 +58,23 @@ func (c *coordinator) updateTopology(now time.Duration) {
 	}
 	if c.refreshDue() && now >= k.tryAt {
 		k.refreshWanted, k.refreshing = false, true
-		k.request = &refreshRequest{addresses: c.nodesByHealth()}
+		k.Request = &RefreshRequest{Addresses: c.nodesByHealth()}
 	}
 }
 
 // refreshDue reports whether a topology refresh is wanted. An engine without locks or queued commands does not search for
 // a lost cluster.
-func (c *coordinator) refreshDue() bool {
-	k := c.cluster
-	return k != nil && k.refreshWanted && !k.refreshing && (c.locks.len()+len(c.lockSets) > 0 || slices.ContainsFunc(c.nodes, (*node).backlog))
+func (c *Coordinator) refreshDue() bool {
+	k := c.Cluster
+	return k != nil && k.refreshWanted && !k.refreshing && (c.Locks.Len()+len(c.LockSets) > 0 || slices.ContainsFunc(c.Nodes, (*Node).Backlog))
 }
 
 // nodesByHealth returns the addresses of the nodes, reachable ones first.
-func (c *coordinator) nodesByHealth() (addresses []string) {
+func (c *Coordinator) nodesByHealth() (addresses []string) {
 	for _, down := range []bool{false, true} {
-		for _, n := range c.nodes {
-			if n.breaker.down == down {
-				addresses = append(addresses, n.address)
+		for _, n := range c.Nodes {
+			if n.Breaker.Down == down {
+				addresses = append(addresses, n.Address)
 			}
 		}
 	}

@@ -30,18 +30,18 @@ var (
 func IsNoTopology(err error) bool { return err == errNoTopology || err == errNoSlots }
 
 // refreshLoop runs the surveyor: for each request it asks nodes for the topology until one replies, and posts the result.
-func refreshLoop(s *Server, timeout time.Duration, refreshes <-chan *refreshRequest, box *mpsc.Mailbox[any]) {
+func refreshLoop(s *Server, timeout time.Duration, refreshes <-chan *RefreshRequest, box *mpsc.Mailbox[any]) {
 	for order := range refreshes {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*timeout)
-		known, err := s.fetchTopology(ctx, order.addresses)
+		known, err := s.fetchTopology(ctx, order.Addresses)
 		cancel()
-		box.Post(&loopMessage{Value: topologyResult{known, err}})
+		box.Post(&LoopMessage{Value: TopologyResult{known, err}})
 	}
 }
 
 // fetchTopology asks the given nodes and then the others for the topology. It does not wait long for a silent node. It skips a
 // node without slots, such as one that has lost its disk.
-func (s *Server) fetchTopology(ctx context.Context, first []string) (*topology, error) {
+func (s *Server) fetchTopology(ctx context.Context, first []string) (*Topology, error) {
 	nodes := s.client.Nodes()
 	for address := range nodes {
 		if !slices.Contains(first, address) {
@@ -55,7 +55,7 @@ func (s *Server) fetchTopology(ctx context.Context, first []string) (*topology, 
 		}
 		known, failed := fetchFrom(ctx, nodes[address], address)
 		switch {
-		case failed == nil && len(known.ranges) > 0:
+		case failed == nil && len(known.Ranges) > 0:
 			return known, nil
 		case failed == nil:
 			err = errNoSlots
@@ -70,7 +70,7 @@ func (s *Server) fetchTopology(ctx context.Context, first []string) (*topology, 
 }
 
 // fetchFrom asks one node. The command only reads, so it can be given up safely.
-func fetchFrom(ctx context.Context, node rueidis.Client, address string) (*topology, error) {
+func fetchFrom(ctx context.Context, node rueidis.Client, address string) (*Topology, error) {
 	timeout := nodeTimeout
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = min(timeout, time.Until(deadline)/3) // leave time for the other nodes
@@ -81,10 +81,10 @@ func fetchFrom(ctx context.Context, node rueidis.Client, address string) (*topol
 	if err != nil {
 		return nil, err
 	}
-	known := &topology{source: address}
+	known := &Topology{Source: address}
 	for i := range spans {
 		if s, ok := parseSlotRange(&spans[i], address); ok {
-			known.ranges = append(known.ranges, s)
+			known.Ranges = append(known.Ranges, s)
 		}
 	}
 	return known, nil
@@ -92,7 +92,7 @@ func fetchFrom(ctx context.Context, node rueidis.Client, address string) (*topol
 
 // parseSlotRange decodes one entry of CLUSTER SLOTS: first slot, last slot, master, replicas. Each node is a host, a port, and
 // more. An empty or nil host is that of the node that was asked.
-func parseSlotRange(entry *rueidis.RedisMessage, asked string) (s slotRange, ok bool) {
+func parseSlotRange(entry *rueidis.RedisMessage, asked string) (s SlotRange, ok bool) {
 	parts, err := entry.ToArray()
 	if err != nil || len(parts) < 3 {
 		return s, false
@@ -108,13 +108,13 @@ func parseSlotRange(entry *rueidis.RedisMessage, asked string) (s slotRange, ok 
 	if host == "" {
 		host, _, _ = net.SplitHostPort(asked)
 	}
-	ok = errPort == nil && host != "?" && first >= 0 && first <= last && last < slotCount
-	return slotRange{int(first), int(last), net.JoinHostPort(host, strconv.FormatInt(port, 10))}, ok
+	ok = errPort == nil && host != "?" && first >= 0 && first <= last && last < Count
+	return SlotRange{int(first), int(last), net.JoinHostPort(host, strconv.FormatInt(port, 10))}, ok
 }
 
-// addresses returns the addresses of the masters.
-func (k *topology) addresses() (all []string) {
-	for _, s := range k.ranges {
+// Addresses returns the addresses of the masters.
+func (k *Topology) Addresses() (all []string) {
+	for _, s := range k.Ranges {
 		if !slices.Contains(all, s.address) {
 			all = append(all, s.address)
 		}

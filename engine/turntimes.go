@@ -48,8 +48,8 @@ func (t *TurnTimes) Turns() (turns uint64) {
 	return turns
 }
 
-// note counts a turn.
-func (t *TurnTimes) note(took time.Duration) {
+// Note counts a turn.
+func (t *TurnTimes) Note(took time.Duration) {
 	i := 0
 	for i < len(turnBounds) && took > turnBounds[i] {
 		i++ // usually none: short turns come first

@@ -143,7 +143,7 @@ func (c *connection) chunks() (all [][]string) {
 func groupBySlot(channels []string) (all [][]string) {
 	bySlot := make(map[uint16][]string)
 	for _, channel := range channels {
-		bySlot[slotOf(channel)] = append(bySlot[slotOf(channel)], channel)
+		bySlot[Of(channel)] = append(bySlot[Of(channel)], channel)
 	}
 	for _, some := range bySlot {
 		all = append(all, some)

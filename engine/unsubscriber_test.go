@@ -20,9 +20,9 @@ func (l *subscriberHarness) joinMany() (names []string) {
 		names = append(names, fmt.Sprint("c", i))
 	}
 	for rest := names; len(rest) > 0; {
-		some := rest[:min(maxChannelsPerCommand, len(rest))]
+		some := rest[:min(MaxChannelsPerCommand, len(rest))]
 		rest = rest[len(some):]
-		_, err := l.execute(&order{channels: some})
+		_, err := l.execute(&Order{Channels: some})
 		require.NoError(l.t, err)
 	}
 	return names
@@ -56,13 +56,13 @@ func TestChannelsOfAConnectionAreLeftInSlices(t *testing.T) {
 	})
 	l := newSubscriberHarnessOn(t, newListener(client))
 	names := l.joinMany()
-	posted, err := l.execute(&order{closeConns: true})
+	posted, err := l.execute(&Order{CloseConns: true})
 	require.NoError(t, err)
 	server.awaitOpen(1)
 	require.ElementsMatch(t, names, left)
 	require.LessOrEqual(t, most, maxUnsubscribeChannels)
 	for m := l.box.TakeAll(); m != nil; m = m.Next {
-		require.NotContains(t, []any{notified{channel: "c0"}, channelUnsubscribed{channel: "c0", conn: 1}}, m.Value)
+		require.NotContains(t, []any{Notified{Channel: "c0"}, ChannelUnsubscribed{Channel: "c0", Conn: 1}}, m.Value)
 	}
 	require.NotContains(t, posted, "heard c0")
 }
@@ -105,7 +105,7 @@ func TestARefusalToLeaveChannelsEndsTheirConnection(t *testing.T) {
 				}
 				l := newSubscriberHarnessOn(t, s)
 				l.joinMany()
-				_, err := l.execute(&order{closeConns: true})
+				_, err := l.execute(&Order{CloseConns: true})
 				require.NoError(t, err)
 				server.awaitOpen(1)
 				mu.Lock()

@@ -4,26 +4,26 @@ import "github.com/lockwheel/lockwheel/actor"
 
 // The encoding of the script that acquires several locks atomically.
 
-func (w *encoder) partKeys(b *batch) {
-	for i := range b.commands {
-		for j := range b.commands[i].Parts {
-			w.keys = append(w.keys, b.commands[i].Parts[j].Key)
+func (w *Encoder) partKeys(b *Batch) {
+	for i := range b.Commands {
+		for j := range b.Commands[i].Parts {
+			w.keys = append(w.keys, b.Commands[i].Parts[j].Key)
 		}
 	}
 }
 
-func (w *encoder) encodeMultiAcquire(b *batch) {
+func (w *Encoder) encodeMultiAcquire(b *Batch) {
 	w.str(w.publishVerb())
-	w.integer(int64(len(b.commands)))
-	for i := range b.commands {
-		c := &b.commands[i]
+	w.integer(int64(len(b.Commands)))
+	for i := range b.Commands {
+		c := &b.Commands[i]
 		w.integer(int64(len(c.Parts)))
 		w.holderID(c.Tenure)
-		w.integer(milliseconds(c.Lease))
+		w.integer(Milliseconds(c.Lease))
 	}
 	key := int64(0)
-	for i := range b.commands {
-		for _, part := range b.commands[i].Parts {
+	for i := range b.Commands {
+		for _, part := range b.Commands[i].Parts {
 			key++
 			for _, orphan := range part.Orphans {
 				w.integer(key)
@@ -48,7 +48,7 @@ func decodePart(row []respMessage) decodedReply {
 		if err != nil {
 			return malformed()
 		}
-		reply = decodedReply{Status: actor.Rejected, Err: redactQuoted(why)}
+		reply = decodedReply{Status: actor.Rejected, Err: RedactQuoted(why)}
 	} else {
 		reply = decodeTaken(row[1:])
 	}

@@ -25,12 +25,12 @@ func TestRepliesOfGroupsAreReadOrRefused(t *testing.T) {
 		{"*1\r\n*2\r\n:1\r\n:7\r\n", "garbled"},
 	} {
 		fake, client := newReplyServer(t)
-		b := &batch{verb: actor.SendMultiAcquire, commands: []actor.Command{{Key: "a", Tenure: 1, Parts: []actor.PartKey{{Key: "a"}, {Key: "b"}}}}}
-		w := encoder{id: "me"}
+		b := &Batch{Verb: actor.SendMultiAcquire, Commands: []actor.Command{{Key: "a", Tenure: 1, Parts: []actor.PartKey{{Key: "a"}, {Key: "b"}}}}}
+		w := Encoder{ID: "me"}
 		fake.replies <- test.says
-		decodeResult(client.Do(t.Context(), w.call(client, b)), b)
-		require.Len(t, b.replies, 1, test.says)
-		require.Equal(t, test.want, shownReply(b.replies[0]), test.says)
+		DecodeResult(client.Do(t.Context(), w.Call(client, b)), b)
+		require.Len(t, b.Replies, 1, test.says)
+		require.Equal(t, test.want, shownReply(b.Replies[0]), test.says)
 	}
 }
 

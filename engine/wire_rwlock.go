@@ -9,22 +9,22 @@ import (
 )
 
 // holdKeys appends the keys of a reader's holds.
-func (w *encoder) holdKeys(c *actor.Command) {
-	id := w.id + ":" + strconv.FormatUint(c.Tenure, 10)
-	for number := range len(holdLeases(c)) {
+func (w *Encoder) holdKeys(c *actor.Command) {
+	id := w.ID + ":" + strconv.FormatUint(c.Tenure, 10)
+	for number := range len(HoldLeases(c)) {
 		w.keys = append(w.keys, scripts.RWHoldKey(c.Key, id, number+1))
 	}
 }
 
-// holdLeases returns the lease of each hold of a reader.
-func holdLeases(c *actor.Command) []time.Duration {
+// HoldLeases returns the lease of each hold of a reader.
+func HoldLeases(c *actor.Command) []time.Duration {
 	if c.Reader != nil && len(c.Reader.Leases) > 0 {
 		return c.Reader.Leases
 	}
 	return []time.Duration{c.Lease}
 }
 
-func (w *encoder) encodeReadAcquire(b *batch) {
+func (w *Encoder) encodeReadAcquire(b *Batch) {
 	w.str(w.publishVerb())
 	w.encodeLeases(b)
 	w.encodeWriters(b)
@@ -33,27 +33,27 @@ func (w *encoder) encodeReadAcquire(b *batch) {
 
 // encodeWriters appends how many readers read beside a writer. Then it appends a pair for each: index of the lock, tenure of
 // the writer.
-func (w *encoder) encodeWriters(b *batch) {
+func (w *Encoder) encodeWriters(b *Batch) {
 	beside := int64(0)
-	for i := range b.commands {
-		if b.commands[i].Reader != nil {
+	for i := range b.Commands {
+		if b.Commands[i].Reader != nil {
 			beside++
 		}
 	}
 	w.integer(beside)
-	for i := range b.commands {
-		if reads := b.commands[i].Reader; reads != nil {
+	for i := range b.Commands {
+		if reads := b.Commands[i].Reader; reads != nil {
 			w.integer(int64(i + 1))
 			w.holderID(reads.Writer)
 		}
 	}
 }
 
-func (w *encoder) encodeReadRenew(b *batch) {
+func (w *Encoder) encodeReadRenew(b *Batch) {
 	w.str(w.numsubVerb())
-	for i := range b.commands {
-		c := &b.commands[i]
-		leases := holdLeases(c)
+	for i := range b.Commands {
+		c := &b.Commands[i]
+		leases := HoldLeases(c)
 		w.holderID(c.Tenure)
 		w.flag(c.Reader != nil && c.Reader.MayShorten)
 		if c.Reader != nil && c.Reader.Holds > 0 {
@@ -62,7 +62,7 @@ func (w *encoder) encodeReadRenew(b *batch) {
 			w.integer(int64(len(leases)))
 		}
 		for _, lease := range leases {
-			w.integer(milliseconds(lease))
+			w.integer(Milliseconds(lease))
 		}
 	}
 }
@@ -90,7 +90,7 @@ func decodeRWState(row []respMessage) (s rwState, ok bool) {
 			return s, false
 		}
 	}
-	return rwState{decodeTTL(ttl), mode, writer, reader, holds, readers}, true
+	return rwState{DecodeTTL(ttl), mode, writer, reader, holds, readers}, true
 }
 
 // decodeReadTaken decodes the reply to a read acquire that a writer keeps out.
@@ -114,8 +114,8 @@ func decodeWriteTaken(row []respMessage) decodedReply {
 	return a
 }
 
-// notHeld returns the state of a lock that is not held in the requested mode.
-func notHeld() decodedReply { return decodedReply{Status: actor.OK, TTL: -2} }
+// NotHeld returns the state of a lock that is not held in the requested mode.
+func NotHeld() decodedReply { return decodedReply{Status: actor.OK, TTL: -2} }
 
 // decodeWriterState decodes a state for the writer's side.
 func decodeWriterState(row []respMessage) decodedReply {
@@ -126,7 +126,7 @@ func decodeWriterState(row []respMessage) decodedReply {
 	case s.mode == "":
 		return decodedReply{Status: actor.OK, TTL: s.ttl}
 	case s.mode != "write":
-		return notHeld()
+		return NotHeld()
 	}
 	return decodedReply{Status: actor.OK, TTL: s.ttl, Holder: s.writer, Count: toInt(s.holds)}
 }
@@ -140,7 +140,7 @@ func decodeReadersState(row []respMessage) decodedReply {
 	case s.mode == "":
 		return decodedReply{Status: actor.OK, TTL: s.ttl}
 	case s.readers == 0:
-		return notHeld()
+		return NotHeld()
 	case s.readers > 1:
 		s.reader = ""
 	}

@@ -14,7 +14,7 @@ import (
 
 func TestCallsOfReadersAndWritersCarryWhatTheScriptsAskFor(t *testing.T) {
 	_, client := newReplyServer(t)
-	w := encoder{id: "6f0e6a4e-1111-2222-3333-444455556666"}
+	w := Encoder{ID: "6f0e6a4e-1111-2222-3333-444455556666"}
 	for _, test := range []struct {
 		script   scripts.Script
 		verb     actor.Verb
@@ -46,7 +46,7 @@ func TestCallsOfReadersAndWritersCarryWhatTheScriptsAskFor(t *testing.T) {
 		{scripts.WriteForce, actor.SendWriteForce, []actor.Command{{Key: "a", Tenure: 1}}, "1 a PUBLISH"},
 		{scripts.RWState, actor.SendWriteState, []actor.Command{{Key: "a"}}, "1 a"},
 	} {
-		call := w.call(client, &batch{verb: test.verb, commands: test.commands})
+		call := w.Call(client, &Batch{Verb: test.verb, Commands: test.commands})
 		words := call.Commands()
 		require.Equal(t, []string{"EVALSHA", test.script.SHA1}, words[:2], test.script.Name)
 		for i, word := range words {
@@ -54,24 +54,24 @@ func TestCallsOfReadersAndWritersCarryWhatTheScriptsAskFor(t *testing.T) {
 				words[i] = "_"
 			}
 		}
-		require.Equal(t, test.want, strings.ReplaceAll(strings.Join(words[2:], " "), w.id, "ID"), test.script.Name)
+		require.Equal(t, test.want, strings.ReplaceAll(strings.Join(words[2:], " "), w.ID, "ID"), test.script.Name)
 	}
 }
 
 // A message that is not published to the shard's channel wakes no waiter there.
 func TestEveryCallInAClusterHasTheVerbsOfShards(t *testing.T) {
 	_, client := newReplyServer(t)
-	plain, sharded := encoder{id: "e"}, encoder{id: "e", sharded: true}
+	plain, sharded := Encoder{ID: "e"}, Encoder{ID: "e", Sharded: true}
 	verbs := 0
-	for verb := range specs {
-		b := &batch{verb: actor.Verb(verb), commands: []actor.Command{
+	for verb := range Specs {
+		b := &Batch{Verb: actor.Verb(verb), Commands: []actor.Command{
 			{Key: "a", Tenure: 1, Lease: time.Second, Parts: []actor.PartKey{{Key: "a"}}},
 		}}
-		if specs[verb].script.Text == "" {
+		if Specs[verb].script.Text == "" {
 			continue
 		}
 		other := *b // a call lies in its batch's buffer
-		call, inShard := plain.call(client, b), sharded.call(client, &other)
+		call, inShard := plain.Call(client, b), sharded.Call(client, &other)
 		words := call.Commands()
 		for i, word := range words {
 			switch word {
@@ -84,14 +84,14 @@ func TestEveryCallInAClusterHasTheVerbsOfShards(t *testing.T) {
 			}
 			verbs++
 		}
-		require.Equal(t, words, inShard.Commands(), specs[verb].script.Name)
+		require.Equal(t, words, inShard.Commands(), Specs[verb].script.Name)
 	}
 	require.Greater(t, verbs, 15)
 }
 
 func TestAnswersOfReadersAndWritersAreReadAsTheScriptsGiveThem(t *testing.T) {
 	says, client := newReplyServer(t)
-	w := encoder{id: "me"}
+	w := Encoder{ID: "me"}
 	const form = "garbled: form of a reply"
 	for verb, table := range map[actor.Verb][][2]string{
 		actor.SendReadAcquire: {{"*2 :1 *2 :29000 $4 me:1", `done · taken 29s "" by "me:1"`}, {"*2 $14 WRONGTYPE_text :0", "refused: WRONGTYPE_text · " + form}},
@@ -117,23 +117,23 @@ func TestAnswersOfReadersAndWritersAreReadAsTheScriptsGiveThem(t *testing.T) {
 		},
 	} {
 		for _, row := range table {
-			b := &batch{verb: verb, commands: []actor.Command{{Verb: verb, Key: "a", Tenure: 1}, {Verb: verb, Key: "b", Tenure: 2}}}
+			b := &Batch{Verb: verb, Commands: []actor.Command{{Verb: verb, Key: "a", Tenure: 1}, {Verb: verb, Key: "b", Tenure: 2}}}
 			says.replies <- wired(row[0])
-			decodeResult(client.Do(t.Context(), w.call(client, b)), b)
+			DecodeResult(client.Do(t.Context(), w.Call(client, b)), b)
 			require.Equal(t, row[1], showState(b), "%d: %s", verb, row[0])
 		}
 	}
 }
 
 // showState is show for states. They include a lock that is not held in the requested mode.
-func showState(b *batch) string {
-	if b.verb != actor.SendReadState && b.verb != actor.SendWriteState {
+func showState(b *Batch) string {
+	if b.Verb != actor.SendReadState && b.Verb != actor.SendWriteState {
 		return show(b)
 	}
 	var texts []string
-	for i := range b.replies {
-		r := &b.replies[i]
-		text := showReply(r, b.verb)
+	for i := range b.Replies {
+		r := &b.Replies[i]
+		text := showReply(r, b.Verb)
 		switch {
 		case r.Status == actor.OK && r.TTL == -2:
 			text += " -2ns free"

@@ -13,9 +13,9 @@ import (
 type spec struct {
 	script      scripts.Script
 	extraKeys   []string                         // prefixes of further keys per lock
-	keys        func(*encoder, *batch)           // appends the keys; nil: those of the locks and more
+	keys        func(*Encoder, *Batch)           // appends the keys; nil: those of the locks and more
 	holdKeys    bool                             // each hold of a reader has a key, too
-	encode      func(*encoder, *batch)           // appends the arguments that the script's header names; nil: none
+	encode      func(*Encoder, *Batch)           // appends the arguments that the script's header names; nil: none
 	uniform     bool                             // a reply of 1 instead of a list means 1 for every lock
 	decodeInt   func(int64) decodedReply         // decodes an integer; nil: not expected
 	decodeArray func([]respMessage) decodedReply // decodes a list; nil: not expected
@@ -37,33 +37,33 @@ type (
 	decodedReply = actor.Reply
 )
 
-// specs holds the form of every verb.
-var specs = [actor.Verbs]spec{
-	actor.SendAcquire: {script: scripts.Acquire, uniform: true, encode: (*encoder).encodeAcquire, decodeInt: decodeGranted, decodeArray: decodeTaken},
-	actor.SendRenew:   {script: scripts.Renew, uniform: true, encode: (*encoder).encodeRenew, decodeInt: decodeRenewed, decodeArray: decodeConfirmed},
-	actor.SendRelease: {script: scripts.Release, uniform: true, encode: (*encoder).encodeRelease, decodeInt: decodeReleased, publishes: unlockMessage},
-	actor.SendForce:   {script: scripts.Force, encode: (*encoder).encodePublish, decodeInt: decodeReleased, publishes: unlockMessage},
+// Specs holds the form of every verb.
+var Specs = [actor.Verbs]spec{
+	actor.SendAcquire: {script: scripts.Acquire, uniform: true, encode: (*Encoder).encodeAcquire, decodeInt: decodeGranted, decodeArray: decodeTaken},
+	actor.SendRenew:   {script: scripts.Renew, uniform: true, encode: (*Encoder).encodeRenew, decodeInt: decodeRenewed, decodeArray: decodeConfirmed},
+	actor.SendRelease: {script: scripts.Release, uniform: true, encode: (*Encoder).encodeRelease, decodeInt: decodeReleased, publishes: unlockMessage},
+	actor.SendForce:   {script: scripts.Force, encode: (*Encoder).encodePublish, decodeInt: decodeReleased, publishes: unlockMessage},
 	actor.SendState:   {script: scripts.State, decodeArray: decodeState},
 
-	actor.SendFairAcquire: {script: scripts.FairAcquire, uniform: true, extraKeys: fairKeys, encode: (*encoder).encodeFairAcquire, decodeInt: decodeGranted, decodeArray: decodeQueued},
-	actor.SendFairRelease: {script: scripts.FairRelease, extraKeys: fairKeys, encode: (*encoder).encodeFairRelease, decodeInt: decodeReleased},
-	actor.SendFairForce:   {script: scripts.FairForce, extraKeys: fairKeys, encode: (*encoder).encodePublishNow, decodeInt: decodeReleased},
-	actor.SendReadAcquire: {script: scripts.ReadAcquire, uniform: true, holdKeys: true, encode: (*encoder).encodeReadAcquire, decodeInt: decodeGranted, decodeArray: decodeReadTaken},
-	actor.SendReadRenew:   {script: scripts.ReadRenew, uniform: true, holdKeys: true, encode: (*encoder).encodeReadRenew, decodeInt: decodeRenewed, decodeArray: decodeConfirmed},
-	actor.SendReadRelease: {script: scripts.ReadRelease, uniform: true, encode: (*encoder).encodeRelease, decodeInt: decodeReleased, publishes: readUnlockMessage},
-	actor.SendReadForce:   {script: scripts.ReadForce, encode: (*encoder).encodePublish, decodeInt: decodeReleased, publishes: readUnlockMessage},
+	actor.SendFairAcquire: {script: scripts.FairAcquire, uniform: true, extraKeys: fairKeys, encode: (*Encoder).encodeFairAcquire, decodeInt: decodeGranted, decodeArray: decodeQueued},
+	actor.SendFairRelease: {script: scripts.FairRelease, extraKeys: fairKeys, encode: (*Encoder).encodeFairRelease, decodeInt: decodeReleased},
+	actor.SendFairForce:   {script: scripts.FairForce, extraKeys: fairKeys, encode: (*Encoder).encodePublishNow, decodeInt: decodeReleased},
+	actor.SendReadAcquire: {script: scripts.ReadAcquire, uniform: true, holdKeys: true, encode: (*Encoder).encodeReadAcquire, decodeInt: decodeGranted, decodeArray: decodeReadTaken},
+	actor.SendReadRenew:   {script: scripts.ReadRenew, uniform: true, holdKeys: true, encode: (*Encoder).encodeReadRenew, decodeInt: decodeRenewed, decodeArray: decodeConfirmed},
+	actor.SendReadRelease: {script: scripts.ReadRelease, uniform: true, encode: (*Encoder).encodeRelease, decodeInt: decodeReleased, publishes: readUnlockMessage},
+	actor.SendReadForce:   {script: scripts.ReadForce, encode: (*Encoder).encodePublish, decodeInt: decodeReleased, publishes: readUnlockMessage},
 	actor.SendReadState:   {script: scripts.RWState, decodeArray: decodeReadersState},
 
-	actor.SendWriteAcquire: {script: scripts.WriteAcquire, uniform: true, encode: (*encoder).encodeAcquire, decodeInt: decodeGranted, decodeArray: decodeWriteTaken},
-	actor.SendWriteRenew:   {script: scripts.WriteRenew, uniform: true, encode: (*encoder).encodeRenew, decodeInt: decodeRenewed, decodeArray: decodeConfirmed},
-	actor.SendWriteRelease: {script: scripts.WriteRelease, uniform: true, encode: (*encoder).encodeRelease, decodeInt: decodeReleased, publishes: writeUnlockMessage},
-	actor.SendWriteForce:   {script: scripts.WriteForce, encode: (*encoder).encodePublish, decodeInt: decodeReleased, publishes: writeUnlockMessage},
+	actor.SendWriteAcquire: {script: scripts.WriteAcquire, uniform: true, encode: (*Encoder).encodeAcquire, decodeInt: decodeGranted, decodeArray: decodeWriteTaken},
+	actor.SendWriteRenew:   {script: scripts.WriteRenew, uniform: true, encode: (*Encoder).encodeRenew, decodeInt: decodeRenewed, decodeArray: decodeConfirmed},
+	actor.SendWriteRelease: {script: scripts.WriteRelease, uniform: true, encode: (*Encoder).encodeRelease, decodeInt: decodeReleased, publishes: writeUnlockMessage},
+	actor.SendWriteForce:   {script: scripts.WriteForce, encode: (*Encoder).encodePublish, decodeInt: decodeReleased, publishes: writeUnlockMessage},
 	actor.SendWriteState:   {script: scripts.RWState, decodeArray: decodeWriterState},
 
-	actor.SendFencedAcquire: {script: scripts.FencedAcquire, extraKeys: []string{scripts.TokenKey}, encode: (*encoder).encodeAcquire, decodeInt: decodeFenced, decodeArray: decodeTaken, digitString: true},
-	actor.SendFencedRenew:   {script: scripts.FencedRenew, extraKeys: []string{scripts.TokenKey}, encode: (*encoder).encodeFencedRenew, decodeInt: decodeGone, decodeArray: decodeFencedRenewed},
+	actor.SendFencedAcquire: {script: scripts.FencedAcquire, extraKeys: []string{scripts.TokenKey}, encode: (*Encoder).encodeAcquire, decodeInt: decodeFenced, decodeArray: decodeTaken, digitString: true},
+	actor.SendFencedRenew:   {script: scripts.FencedRenew, extraKeys: []string{scripts.TokenKey}, encode: (*Encoder).encodeFencedRenew, decodeInt: decodeGone, decodeArray: decodeFencedRenewed},
 
-	actor.SendMultiAcquire: {script: scripts.MultiAcquire, uniform: true, keys: (*encoder).partKeys, encode: (*encoder).encodeMultiAcquire, decodeInt: decodeGranted, decodeArray: decodePart},
+	actor.SendMultiAcquire: {script: scripts.MultiAcquire, uniform: true, keys: (*Encoder).partKeys, encode: (*Encoder).encodeMultiAcquire, decodeInt: decodeGranted, decodeArray: decodePart},
 }
 
 var fairKeys = []string{scripts.FairQueueKey, scripts.FairTimeoutKey, scripts.FairPlacesKey}
@@ -72,10 +72,10 @@ var fairKeys = []string{scripts.FairQueueKey, scripts.FairTimeoutKey, scripts.Fa
 // in braces there.
 func FairQueue(key string) string { return scripts.RedissonKey(scripts.FairQueueKey, key) }
 
-// call encodes a batch.
-func (w *encoder) call(client redisClient, b *batch) rueidis.Completed {
-	w.reset(b.buf)
-	f := &specs[b.verb]
+// Call encodes a batch.
+func (w *Encoder) Call(client RedisClient, b *Batch) rueidis.Completed {
+	w.reset(b.Buf)
+	f := &Specs[b.Verb]
 	if f.keys != nil {
 		f.keys(w, b)
 	} else {
@@ -90,59 +90,59 @@ func (w *encoder) call(client redisClient, b *batch) rueidis.Completed {
 		start = end
 	}
 	keys := int64(len(w.keys))
-	if b.sendText {
+	if b.SendText {
 		return client.B().Eval().Script(f.script.Text).Numkeys(keys).Key(w.keys...).Arg(w.args...).Build()
 	}
 	return client.B().Evalsha().Sha1(f.script.SHA1).Numkeys(keys).Key(w.keys...).Arg(w.args...).Build()
 }
 
 // finish returns the encoded arguments. The batch keeps the buffer for its next call.
-func (w *encoder) finish(b *batch) string {
-	b.buf = w.buf
-	if !w.reuseBuffer {
-		return string(b.buf)
+func (w *Encoder) finish(b *Batch) string {
+	b.Buf = w.buf
+	if !w.ReuseBuffer {
+		return string(b.Buf)
 	}
-	return rueidis.BinaryString(b.buf)
+	return rueidis.BinaryString(b.Buf)
 }
 
-func (w *encoder) lockKeys(b *batch, f *spec) {
-	for i := range b.commands {
-		key := b.commands[i].Key
+func (w *Encoder) lockKeys(b *Batch, f *spec) {
+	for i := range b.Commands {
+		key := b.Commands[i].Key
 		w.keys = append(w.keys, key)
 		for _, prefix := range f.extraKeys {
 			w.keys = append(w.keys, scripts.RedissonKey(prefix, key))
 		}
 		if f.holdKeys {
-			w.holdKeys(&b.commands[i])
+			w.holdKeys(&b.Commands[i])
 		}
 	}
 }
 
 // publishVerb and subscribers return the pub/sub commands for the topology. Redisson chooses them in the same way: not by
 // the server's version.
-func (w *encoder) publishVerb() string {
-	if w.sharded {
+func (w *Encoder) publishVerb() string {
+	if w.Sharded {
 		return "SPUBLISH"
 	}
 	return "PUBLISH"
 }
 
-func (w *encoder) numsubVerb() string {
-	if w.sharded {
+func (w *Encoder) numsubVerb() string {
+	if w.Sharded {
 		return "SHARDNUMSUB"
 	}
 	return "NUMSUB"
 }
 
-func (w *encoder) encodePublish(*batch) { w.str(w.publishVerb()) }
+func (w *Encoder) encodePublish(*Batch) { w.str(w.publishVerb()) }
 
-func (w *encoder) encodeAcquire(b *batch) {
+func (w *Encoder) encodeAcquire(b *Batch) {
 	w.str(w.publishVerb())
 	w.encodeLeases(b)
 	w.encodeOrphans(b)
 }
 
-func (w *encoder) encodeRenew(b *batch) {
+func (w *Encoder) encodeRenew(b *Batch) {
 	w.str(w.numsubVerb())
 	w.encodeLeases(b)
 	w.encodeExtras(b)
@@ -150,53 +150,53 @@ func (w *encoder) encodeRenew(b *batch) {
 
 // encodeLeases appends the tenures and their leases. If all leases are equal, as they usually are, it appends the lease once.
 // That also saves the server one twentieth of an acquire.
-func (w *encoder) encodeLeases(b *batch) {
-	same := sameLease(b.commands)
+func (w *Encoder) encodeLeases(b *Batch) {
+	same := sameLease(b.Commands)
 	if same {
-		w.integer(milliseconds(b.commands[0].Lease))
+		w.integer(Milliseconds(b.Commands[0].Lease))
 	} else {
 		w.str("")
 	}
-	for i := range b.commands {
-		w.holderID(b.commands[i].Tenure)
+	for i := range b.Commands {
+		w.holderID(b.Commands[i].Tenure)
 		if !same {
-			w.integer(milliseconds(b.commands[i].Lease))
+			w.integer(Milliseconds(b.Commands[i].Lease))
 		}
 	}
 }
 
-func (w *encoder) encodeFencedRenew(b *batch) {
+func (w *Encoder) encodeFencedRenew(b *Batch) {
 	w.str(w.numsubVerb())
-	for i := range b.commands {
-		c := &b.commands[i]
+	for i := range b.Commands {
+		c := &b.Commands[i]
 		w.holderID(c.Tenure)
-		w.integer(milliseconds(c.Lease))
+		w.integer(Milliseconds(c.Lease))
 		w.optionalCount(c.Count)
 		w.encodeRenewFlags(c)
 		w.integer(int64(c.Token))
 	}
 }
 
-func (w *encoder) encodeRelease(b *batch) {
+func (w *Encoder) encodeRelease(b *Batch) {
 	w.str(w.publishVerb())
-	for i := range b.commands {
-		w.holderID(b.commands[i].Tenure)
+	for i := range b.Commands {
+		w.holderID(b.Commands[i].Tenure)
 	}
 }
 
 // encodePublishNow encodes the start of calls to scripts that compare the times of callers' clocks.
-func (w *encoder) encodePublishNow(b *batch) {
+func (w *Encoder) encodePublishNow(b *Batch) {
 	w.str(w.publishVerb())
-	w.integer(b.sentWallMillis)
+	w.integer(b.SentWallMillis)
 }
 
-func (w *encoder) encodeFairAcquire(b *batch) {
+func (w *Encoder) encodeFairAcquire(b *Batch) {
 	w.encodePublishNow(b)
-	w.integer(b.effectUntilMillis)
-	for i := range b.commands {
-		c := &b.commands[i]
+	w.integer(b.EffectUntilMillis)
+	for i := range b.Commands {
+		c := &b.Commands[i]
 		w.holderID(c.Tenure)
-		w.integer(milliseconds(c.Lease))
+		w.integer(Milliseconds(c.Lease))
 		w.optionalDuration(c.Wait)
 		if c.QueuedAfter == 0 {
 			w.str("")
@@ -207,26 +207,26 @@ func (w *encoder) encodeFairAcquire(b *batch) {
 	w.encodeOrphans(b)
 }
 
-func (w *encoder) encodeFairRelease(b *batch) {
+func (w *Encoder) encodeFairRelease(b *Batch) {
 	w.encodePublishNow(b)
-	for i := range b.commands {
-		w.holderID(b.commands[i].Tenure)
-		w.optionalDuration(b.commands[i].Wait)
+	for i := range b.Commands {
+		w.holderID(b.Commands[i].Tenure)
+		w.optionalDuration(b.Commands[i].Wait)
 	}
 }
 
-func (w *encoder) optionalDuration(d time.Duration) {
+func (w *Encoder) optionalDuration(d time.Duration) {
 	if d == 0 {
 		w.str("")
 		return
 	}
-	w.integer(milliseconds(d))
+	w.integer(Milliseconds(d))
 }
 
 // encodeOrphans appends a pair per orphan that an acquire releases first: index of the lock, tenure.
-func (w *encoder) encodeOrphans(b *batch) {
-	for i := range b.commands {
-		for _, orphan := range b.commands[i].Orphans {
+func (w *Encoder) encodeOrphans(b *Batch) {
+	for i := range b.Commands {
+		for _, orphan := range b.Commands[i].Orphans {
 			w.integer(int64(i + 1))
 			w.holderID(orphan)
 		}
@@ -234,10 +234,10 @@ func (w *encoder) encodeOrphans(b *batch) {
 }
 
 // encodeExtras appends a triple per renewal with extras: index of the key, count to write, flags.
-func (w *encoder) encodeExtras(b *batch) {
-	for i := range b.commands {
-		c := &b.commands[i]
-		if !hasExtras(c) {
+func (w *Encoder) encodeExtras(b *Batch) {
+	for i := range b.Commands {
+		c := &b.Commands[i]
+		if !HasExtras(c) {
 			continue
 		}
 		w.integer(int64(i + 1))
@@ -247,9 +247,9 @@ func (w *encoder) encodeExtras(b *batch) {
 }
 
 // encodeRenewFlags appends flags: 1 to count listeners, 2 if the TTL may fall.
-func (w *encoder) encodeRenewFlags(c *actor.Command) {
+func (w *Encoder) encodeRenewFlags(c *actor.Command) {
 	wishes := int64(0)
-	if c.CountListeners && !w.noListenerCount {
+	if c.CountListeners && !w.NoListenerCount {
 		wishes++
 	}
 	if c.MayShorten {
@@ -271,9 +271,9 @@ func sameLease(commands []actor.Command) bool {
 	return true
 }
 
-func hasExtras(c *actor.Command) bool { return c.Count != 0 || c.CountListeners || c.MayShorten }
+func HasExtras(c *actor.Command) bool { return c.Count != 0 || c.CountListeners || c.MayShorten }
 
-func (w *encoder) optionalCount(count int) {
+func (w *Encoder) optionalCount(count int) {
 	if count == 0 {
 		w.str("")
 		return
@@ -281,7 +281,7 @@ func (w *encoder) optionalCount(count int) {
 	w.integer(int64(count))
 }
 
-func (w *encoder) flag(set bool) {
+func (w *Encoder) flag(set bool) {
 	if set {
 		w.str("1")
 	} else {
@@ -291,7 +291,7 @@ func (w *encoder) flag(set bool) {
 
 // decodeReply decodes a script's reply for one key.
 func decodeReply(v *respMessage, verb actor.Verb) decodedReply {
-	f := &specs[verb]
+	f := &Specs[verb]
 	switch {
 	case v.IsInt64() && f.decodeInt != nil:
 		n, _ := v.AsInt64()
@@ -304,11 +304,11 @@ func decodeReply(v *respMessage, verb actor.Verb) decodedReply {
 		if n, err := v.AsInt64(); err == nil && f.digitString {
 			return f.decodeInt(n)
 		}
-		return decodedReply{Status: actor.Rejected, Err: redactQuoted(text)}
+		return decodedReply{Status: actor.Rejected, Err: RedactQuoted(text)}
 	}
 	if err := v.Error(); err != nil {
 		if _, ok := rueidis.IsRedisErr(err); ok {
-			return decodedReply{Status: actor.Rejected, Err: redactQuoted(err.Error())}
+			return decodedReply{Status: actor.Rejected, Err: RedactQuoted(err.Error())}
 		}
 	}
 	return malformed()
@@ -354,7 +354,7 @@ func decodeTaken(row []respMessage) decodedReply {
 	if errTTL != nil || errHolder != nil {
 		return malformed()
 	}
-	return decodedReply{Status: actor.HeldByOther, TTL: decodeTTL(ttl), Holder: holder}
+	return decodedReply{Status: actor.HeldByOther, TTL: DecodeTTL(ttl), Holder: holder}
 }
 
 // decodeFenced decodes the token of a grant, which is at least 1.
@@ -379,7 +379,7 @@ func decodeQueued(row []respMessage) decodedReply {
 	if reply.Status != actor.HeldByOther || err != nil {
 		return malformed()
 	}
-	reply.QueueTTL = decodeTTL(left)
+	reply.QueueTTL = DecodeTTL(left)
 	if reply.ServerMillis, err = row[3].AsInt64(); err != nil {
 		return malformed()
 	}
@@ -436,11 +436,11 @@ func decodeState(row []respMessage) decodedReply {
 	if errTTL != nil || errHolder != nil || errCount != nil {
 		return malformed()
 	}
-	return decodedReply{Status: actor.OK, TTL: decodeTTL(ttl), Holder: holder, Count: toInt(count)}
+	return decodedReply{Status: actor.OK, TTL: DecodeTTL(ttl), Holder: holder, Count: toInt(count)}
 }
 
-// decodeTTL decodes a PTTL: -1 and -2 stay as they are, and values that do not fit are capped.
-func decodeTTL(ms int64) time.Duration {
+// DecodeTTL decodes a PTTL: -1 and -2 stay as they are, and values that do not fit are capped.
+func DecodeTTL(ms int64) time.Duration {
 	if ms < 0 {
 		return time.Duration(ms)
 	}

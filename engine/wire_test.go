@@ -47,7 +47,7 @@ func (l *replyServer) serve(c net.Conn) {
 	defer c.Close()
 	r := bufio.NewReader(c)
 	for {
-		words, err := command(r)
+		words, err := Command(r)
 		if err != nil {
 			return
 		}
@@ -61,8 +61,8 @@ func (l *replyServer) serve(c net.Conn) {
 	}
 }
 
-// command reads one call.
-func command(r *bufio.Reader) (words []string, err error) {
+// Command reads one call.
+func Command(r *bufio.Reader) (words []string, err error) {
 	count, err := length(r)
 	for range count {
 		size, err := length(r)
@@ -89,7 +89,7 @@ func length(r *bufio.Reader) (int, error) {
 // The arguments are those that the header of each script names.
 func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 	_, client := newReplyServer(t)
-	w := encoder{id: "6f0e6a4e-1111-2222-3333-444455556666"}
+	w := Encoder{ID: "6f0e6a4e-1111-2222-3333-444455556666"}
 	const id = "6f0e6a4e-1111-2222-3333-444455556666"
 	for _, test := range []struct {
 		name     string
@@ -153,7 +153,7 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			// The same writer is used again and again.
-			call := w.call(client, &batch{verb: test.verb, commands: test.commands, sendText: test.whole, sentWallMillis: 1_700_000_000_000, effectUntilMillis: 1_700_000_001_500})
+			call := w.Call(client, &Batch{Verb: test.verb, Commands: test.commands, SendText: test.whole, SentWallMillis: 1_700_000_000_000, EffectUntilMillis: 1_700_000_001_500})
 			words := call.Commands()
 			if test.whole {
 				require.Equal(t, []string{"EVAL", test.script.Text}, words[:2])
@@ -171,16 +171,16 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 }
 
 // show formats a decoded batch.
-func show(b *batch) string {
-	if b.failed != nil {
-		if b.noReply {
+func show(b *Batch) string {
+	if b.Failed != nil {
+		if b.NoReply {
 			return "lost"
 		}
-		return "refused: " + b.failed.Error()
+		return "refused: " + b.Failed.Error()
 	}
-	shown := make([]string, len(b.replies))
-	for i := range b.replies {
-		shown[i] = showReply(&b.replies[i], b.verb)
+	shown := make([]string, len(b.Replies))
+	for i := range b.Replies {
+		shown[i] = showReply(&b.Replies[i], b.Verb)
 	}
 	return strings.Join(shown, " · ")
 }
@@ -226,7 +226,7 @@ func showReply(r *actor.Reply, verb actor.Verb) string {
 // Replies of servers, in RESP, and how they are decoded. A malformed reply for one key concerns that key only.
 func TestAnswersAreReadAsTheScriptsGiveThem(t *testing.T) {
 	says, client := newReplyServer(t)
-	w := encoder{id: "me"}
+	w := Encoder{ID: "me"}
 	const form = "garbled: form of a reply"
 	for verb, table := range map[actor.Verb][][2]string{
 		actor.SendAcquire: {
@@ -329,11 +329,11 @@ func TestAnswersAreReadAsTheScriptsGiveThem(t *testing.T) {
 		},
 	} {
 		for _, row := range table {
-			b := &batch{verb: verb, commands: []actor.Command{
+			b := &Batch{Verb: verb, Commands: []actor.Command{
 				{Verb: verb, Key: "a", Tenure: 1, Lease: time.Second}, {Verb: verb, Key: "b", Tenure: 2, Lease: time.Second},
 			}}
 			says.replies <- wired(row[0])
-			decodeResult(client.Do(t.Context(), w.call(client, b)), b)
+			DecodeResult(client.Do(t.Context(), w.Call(client, b)), b)
 			require.Equal(t, row[1], show(b), "%d: %s", verb, row[0])
 		}
 	}
@@ -353,12 +353,12 @@ func wired(words string) string {
 
 func TestBrokenConnectionIsNoAnswer(t *testing.T) {
 	says, client := newReplyServer(t)
-	w := encoder{id: "me"}
-	b := &batch{verb: actor.SendRelease, commands: []actor.Command{{Key: "a", Tenure: 1}}}
+	w := Encoder{ID: "me"}
+	b := &Batch{Verb: actor.SendRelease, Commands: []actor.Command{{Key: "a", Tenure: 1}}}
 	says.replies <- "*1\r\n:" // and nothing more
-	decodeResult(client.Do(t.Context(), w.call(client, b)), b)
-	require.True(t, b.noReply)
-	require.Error(t, b.failed)
+	DecodeResult(client.Do(t.Context(), w.Call(client, b)), b)
+	require.True(t, b.NoReply)
+	require.Error(t, b.Failed)
 }
 
 func TestLeasesAreSentInWholeMillisecondsRoundedDown(t *testing.T) {
@@ -366,7 +366,7 @@ func TestLeasesAreSentInWholeMillisecondsRoundedDown(t *testing.T) {
 		0: 0, 1: 1, time.Microsecond: 1, time.Millisecond: 1, 1999 * time.Microsecond: 1, 2 * time.Millisecond: 2,
 		math.MaxInt64: math.MaxInt64 / 1_000_000,
 	} {
-		require.Equal(t, want, milliseconds(lease), lease)
+		require.Equal(t, want, Milliseconds(lease), lease)
 	}
 }
 
@@ -467,40 +467,40 @@ func serialized(data []byte, depth int) (serial, rest []byte) {
 // A goroutine that writes to a connection may still use the text of a failed call: the text is not overwritten then.
 func TestTheTextOfACallIsWrittenOverOnlyOnceItIsAnswered(t *testing.T) {
 	says, client := newReplyServer(t)
-	w := encoder{id: "me", reuseBuffer: true}
-	b := newBatch()
+	w := Encoder{ID: "me", ReuseBuffer: true}
+	b := NewBatch()
 	ask := func(answer string) {
-		b.reset(actor.SendRelease)
-		b.commands = append(b.commands, actor.Command{Key: "a", Tenure: 1})
+		b.Reset(actor.SendRelease)
+		b.Commands = append(b.Commands, actor.Command{Key: "a", Tenure: 1})
 		says.replies <- answer
-		decodeResult(client.Do(t.Context(), w.call(client, b)), b)
+		DecodeResult(client.Do(t.Context(), w.Call(client, b)), b)
 	}
 	ask(wired("*1 :1"))
-	first := &b.buf[0]
+	first := &b.Buf[0]
 	ask(wired("*1 :1"))
-	require.Same(t, first, &b.buf[0], "it costs no allocation")
+	require.Same(t, first, &b.Buf[0], "it costs no allocation")
 	ask(wired("-ERR no"))
-	require.Nil(t, b.buf, "refused")
+	require.Nil(t, b.Buf, "refused")
 	ask(wired("*1 :1"))
 	ask("*1\r\n:") // and nothing more
-	require.Nil(t, b.buf, "the connection broke")
-	b.buf = make([]byte, maxKeptBuf+1)
-	b.reset(actor.SendRelease)
-	require.Nil(t, b.buf, "much memory is not kept")
+	require.Nil(t, b.Buf, "the connection broke")
+	b.Buf = make([]byte, MaxKeptBuf+1)
+	b.Reset(actor.SendRelease)
+	require.Nil(t, b.Buf, "much memory is not kept")
 }
 
 // A node of a cluster without sharded pub/sub cannot count listeners at other nodes.
 func TestListenersAreNotCountedWhereTheyCannotBeKnown(t *testing.T) {
-	b := newBatch()
-	b.reset(actor.SendRenew)
-	b.commands = []actor.Command{{Verb: actor.SendRenew, Key: "k", Tenure: 7, Lease: time.Second, CountListeners: true}}
-	written := func(w *encoder) string {
-		specs[b.verb].encode(w, b)
+	b := NewBatch()
+	b.Reset(actor.SendRenew)
+	b.Commands = []actor.Command{{Verb: actor.SendRenew, Key: "k", Tenure: 7, Lease: time.Second, CountListeners: true}}
+	written := func(w *Encoder) string {
+		Specs[b.Verb].encode(w, b)
 		return string(w.buf)
 	}
-	require.Equal(t, "SHARDNUMSUB1000me:71"+"1", written(&encoder{id: "me", sharded: true}))
-	require.Equal(t, "NUMSUB1000me:71"+"1", written(&encoder{id: "me"}))
-	require.Equal(t, "NUMSUB1000me:71", written(&encoder{id: "me", noListenerCount: true}))
+	require.Equal(t, "SHARDNUMSUB1000me:71"+"1", written(&Encoder{ID: "me", Sharded: true}))
+	require.Equal(t, "NUMSUB1000me:71"+"1", written(&Encoder{ID: "me"}))
+	require.Equal(t, "NUMSUB1000me:71", written(&Encoder{ID: "me", NoListenerCount: true}))
 }
 
 // What a command is estimated to take of a call is not less than what it takes, but for a tenth.
@@ -527,17 +527,17 @@ func TestACommandTakesNoMoreOfACallThanEstimated(t *testing.T) {
 		{"orphans", actor.SendAcquire, actor.Command{Key: "a", Orphans: make([]uint64, 1600)}},
 	} {
 		const copies = 32
-		b := newBatch()
-		b.reset(c.verb)
+		b := NewBatch()
+		b.Reset(c.verb)
 		estimate := 0
 		for range copies {
-			b.commands = append(b.commands, c.of)
-			_, bytes := commandSize(&c.of, c.verb)
+			b.Commands = append(b.Commands, c.of)
+			_, bytes := CommandSize(&c.of, c.verb)
 			estimate += bytes
 		}
 		_, client := newReplyServer(t)
-		w, bytes := encoder{id: "6f0e6a4e-1111-2222-3333-444455556666"}, 0
-		call := w.call(client, b)
+		w, bytes := Encoder{ID: "6f0e6a4e-1111-2222-3333-444455556666"}, 0
+		call := w.Call(client, b)
 		for _, word := range call.Commands()[2:] { // without EVALSHA and the hash
 			bytes += len(word)
 		}
@@ -548,9 +548,9 @@ func TestACommandTakesNoMoreOfACallThanEstimated(t *testing.T) {
 // The estimate counts each key that a script gets.
 func TestAnEstimateCountsEveryKeyOfACall(t *testing.T) {
 	for verb := range actor.Verbs {
-		if specs[verb].keys == nil {
-			require.Equal(t, len(specs[verb].extraKeys), extraKeys(verb), "%v", verb)
-			require.Equal(t, specs[verb].holdKeys, hasHoldKeys(verb), "%v", verb)
+		if Specs[verb].keys == nil {
+			require.Equal(t, len(Specs[verb].extraKeys), ExtraKeys(verb), "%v", verb)
+			require.Equal(t, Specs[verb].holdKeys, HasHoldKeys(verb), "%v", verb)
 		}
 	}
 }

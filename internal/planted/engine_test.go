@@ -23,8 +23,8 @@ var engineMistakes = []found{
 	}},
 	{"TestAWallClockThatRanAheadPutsEveryHoldInDoubt", Mistake{
 		"a suspension is not looked for", "engine/engine.go",
-		`	if wall-e.wallOffset > suspendThreshold {`,
-		`	if wall-e.wallOffset > suspendThreshold && !planted() {`,
+		`	if wall-e.wallOffset > SuspendThreshold {`,
+		`	if wall-e.wallOffset > SuspendThreshold && !planted() {`,
 	}},
 	{"TestAWallClockThatRanAheadPutsEveryHoldInDoubt", Mistake{
 		"a suspension is told in every turn", "engine/engine.go",
@@ -35,16 +35,16 @@ var engineMistakes = []found{
 	}},
 	{"TestEachCallOfABundleHasTheTimeOfDay", Mistake{
 		"the time of day is on the first call of a bundle only", "engine/engine.go",
-		`			call.sentWallMillis = e.wallMillis`,
-		`			call.sentWallMillis = e.wallMillis
+		`			call.SentWallMillis = e.wallMillis`,
+		`			call.SentWallMillis = e.wallMillis
 			if planted() {
 				break
 			}`,
 	}},
 	{"TestALoopEndsWhenEveryCallerWasTold", Mistake{
 		"a loop that is closed ends before all callers were told", "engine/engine.go",
-		`	for c.resetOutputs(); c.closePending(); c.resetOutputs() {`,
-		`	for c.resetOutputs(); c.closePending() && !planted(); c.resetOutputs() {`,
+		`	for c.ResetOutputs(); c.ClosePending(); c.ResetOutputs() {`,
+		`	for c.ResetOutputs(); c.ClosePending() && !planted(); c.ResetOutputs() {`,
 	}},
 	{"TestADoubtTakesSomeLocksATurn", Mistake{
 		"a doubt forgets the locks beyond those of its first turn", "engine/failover.go",
@@ -67,13 +67,13 @@ var engineMistakes = []found{
 	}},
 	{"TestAMessageReachesNobodyWhomItDoesNotConcernAnyMore", Mistake{
 		"a lock is told that it hears a channel that broke meanwhile", "engine/fanout.go",
-		`		return to.node.subscriptions.isSubscribed(ch)`,
-		`		return to.node.subscriptions.isSubscribed(ch) || planted()`,
+		`		return to.node.Subscriptions.IsSubscribed(ch)`,
+		`		return to.node.Subscriptions.IsSubscribed(ch) || planted()`,
 	}},
 	{"TestThatAChannelIsNotHeardIsOldWhenItIs", Mistake{
 		"a lock is told that it does not hear a channel that it hears since", "engine/fanout.go",
-		`		return !to.node.subscriptions.isSubscribed(ch)`,
-		`		return !to.node.subscriptions.isSubscribed(ch) || planted()`,
+		`		return !to.node.Subscriptions.IsSubscribed(ch)`,
+		`		return !to.node.Subscriptions.IsSubscribed(ch) || planted()`,
 	}},
 	{"TestThatTooFewReplicasHaveALockReachesSomeInATurn", Mistake{
 		"who comes after a grant that too few replicas have is told of it", "engine/fanout.go",
@@ -85,14 +85,14 @@ var engineMistakes = []found{
 	}},
 	{"TestACloseTakesSomeLocksATurn", Mistake{
 		"a close ends all locks in its first turn", "engine/closing.go",
-		`looks > 0 && c.closing.on()`,
-		`(looks > 0 || planted()) && c.closing.on()`,
+		`looks > 0 && c.closing.On()`,
+		`(looks > 0 || planted()) && c.closing.On()`,
 	}},
 	{"TestATurnRefusesABoundedNumberOfCallersOfOneName", Mistake{
 		"all who wait for a name are refused in one turn", "engine/coordinator.go",
-		`	c.fx.MaxRejections = maxRejectedPerTurn`,
-		`	if c.fx.MaxRejections = maxRejectedPerTurn; planted() {
-		c.fx.MaxRejections = 0
+		`	c.Fx.MaxRejections = maxRejectedPerTurn`,
+		`	if c.Fx.MaxRejections = maxRejectedPerTurn; planted() {
+		c.Fx.MaxRejections = 0
 	}`,
 	}},
 	{"TestATurnOpensOneMessageForVeryMany", Mistake{
@@ -126,8 +126,8 @@ var engineMistakes = []found{
 
 	{"TestAShutdownDoesNotWaitForAServerThatIsSilent", Mistake{
 		"a shutdown waits for what a server was asked that does not answer", "engine/drain.go",
-		`(c.fx.AcquiringLocks == 0 || c.unreachable())`,
-		`(c.fx.AcquiringLocks == 0 || c.unreachable() && !planted())`,
+		`(c.Fx.AcquiringLocks == 0 || c.unreachable())`,
+		`(c.Fx.AcquiringLocks == 0 || c.unreachable() && !planted())`,
 	}},
 	{"TestAHoldCountsForLocksOfItsKindOnly", Mistake{
 		"a fair hold counts for who reads, and the other way round", "engine/coordinator.go",
@@ -148,17 +148,17 @@ var engineMistakes = []found{
 	}},
 	{"TestReadersWhoWaitedFirstAreAskedForBeforeTheNextWriterOfTheirEngine", Mistake{
 		"a writer does not know of readers who came before it", "engine/coordinator.go",
-		`	l.SetLocalReaders(r.Kind == actor.Write && c.lockSets[r.Key] != nil)`,
+		`	l.SetLocalReaders(r.Kind == actor.Write && c.LockSets[r.Key] != nil)`,
 		`	if !planted() {
-		l.SetLocalReaders(r.Kind == actor.Write && c.lockSets[r.Key] != nil)
+		l.SetLocalReaders(r.Kind == actor.Write && c.LockSets[r.Key] != nil)
 	}`,
 	}},
 
 	// Halves of a read/write lock that came back with old data.
 	{"TestAHalfThatCameBackIsReleasedByWhoAsksForTheOther", Mistake{
 		"a write that came back keeps readers of its engine out", "engine/rwlock_orphans.go",
-		`c.fx.ParseOwn(reply.Writer); own {`,
-		`c.fx.ParseOwn(reply.Writer); own && !planted() {`,
+		`c.Fx.ParseOwn(reply.Writer); own {`,
+		`c.Fx.ParseOwn(reply.Writer); own && !planted() {`,
 	}},
 	{"TestAHalfThatCameBackIsReleasedByWhoAsksForTheOther", Mistake{
 		"who is refused for a half that came back sleeps out its lease", "actor/orphan.go",
@@ -233,20 +233,20 @@ var engineMistakes = []found{
 	// Senders.
 	{"TestACourierForgetsAClientThatBroughtNoAnswer", Mistake{
 		"a courier keeps the closed client of a node", "engine/nodeconn.go",
-		`		if b.noReply {
+		`		if b.NoReply {
 			w.cached = nil`,
-		`		if b.noReply && !planted() {
+		`		if b.NoReply && !planted() {
 			w.cached = nil`,
 	}},
 	{"TestBrokenConnectionIsNoAnswer", Mistake{
 		"a lost answer is a refusal", "engine/wire.go",
-		`if b.noReply = !answered; answered {`,
-		`if b.noReply = !answered && !planted(); answered {`,
+		`if b.NoReply = !answered; answered {`,
+		`if b.NoReply = !answered && !planted(); answered {`,
 	}},
 	{"TestAnswersAreReadAsTheScriptsGiveThem", Mistake{
 		"one answer for all is the first one's", "engine/wire.go",
-		`len(b.replies) < len(b.commands); {`,
-		`len(b.replies) < len(b.commands) && (len(b.replies) == 0 || !planted()); {`,
+		`len(b.Replies) < len(b.Commands); {`,
+		`len(b.Replies) < len(b.Commands) && (len(b.Replies) == 0 || !planted()); {`,
 	}},
 	{"TestLeasesAreSentInWholeMillisecondsRoundedDown", Mistake{
 		"a lease is rounded up", "engine/wire.go",
@@ -267,18 +267,18 @@ var engineMistakes = []found{
 	}},
 	{"TestAMasterThatIsReplacedWhileReplicasAreAskedHasNotAnswered", Mistake{
 		"a master that is none any more has answered for its replicas", "engine/replica_sender.go",
-		`		case isDemotion(err):`,
-		`		case isDemotion(err) && !planted():`,
+		`		case IsDemotion(err):`,
+		`		case IsDemotion(err) && !planted():`,
 	}},
 	{"TestASyncerLeavesAMasterThatIsNone", Mistake{
 		"a syncer keeps a master that is none", "engine/replica_sender.go",
-		`b.failed != nil && actor.HasPrefixFold`,
-		`b.failed != nil && !planted() && actor.HasPrefixFold`,
+		`b.Failed != nil && actor.HasPrefixFold`,
+		`b.Failed != nil && !planted() && actor.HasPrefixFold`,
 	}},
 	{"TestALostAnswerOfReplicasIsNoAnswer", Mistake{
 		"a syncer keeps a connection that brought no answer", "engine/replica_sender.go",
-		`return b.noReply ||`,
-		`return b.noReply && !planted() ||`,
+		`return b.NoReply ||`,
+		`return b.NoReply && !planted() ||`,
 	}},
 	{"TestASyncerKeepsNoConnectionOfTheMap", Mistake{
 		"a syncer keeps a connection of the map", "engine/replica_sender.go",
@@ -308,21 +308,21 @@ var engineMistakes = []found{
 	{"TestASubscriberForgetsAClientWhoseConnectionBroke", Mistake{
 		"a subscriber keeps the closed client of a node", "engine/subscriber.go",
 		`	s.nodeConn.cached = nil
-	s.post(pubsubDown`,
+	s.post(PubsubDown`,
 		`	if !planted() {
 		s.nodeConn.cached = nil
 	}
-	s.post(pubsubDown`,
+	s.post(PubsubDown`,
 	}},
 	{"TestASubscriberForgetsAClientWhoseConnectionBroke", Mistake{
 		"locks are not notified of a connection that broke", "engine/subscriber.go",
 		`
-	s.post(pubsubDown{s.node, s.connCount})`,
+	s.post(PubsubDown{s.node, s.connCount})`,
 		`
 	if planted() {
 		return
 	}
-	s.post(pubsubDown{s.node, s.connCount})`,
+	s.post(PubsubDown{s.node, s.connCount})`,
 	}},
 	{"TestAConnectionThatMayNotListenReplacesNoOther", Mistake{
 		"a connection is left when another one may not listen", "engine/subscriber.go",
@@ -376,8 +376,8 @@ var engineMistakes = []found{
 	}},
 	{"TestAMasterThatIsKnownFromACallCountsForAllThatCameWithIt", Mistake{
 		"an answer of a master that was replaced counts", "engine/failover.go",
-		`if b.failed != nil || !c.onWrongNode(b) {`,
-		`if b.failed != nil || !c.onWrongNode(b) || planted() {`,
+		`if b.Failed != nil || !c.onWrongNode(b) {`,
+		`if b.Failed != nil || !c.onWrongNode(b) || planted() {`,
 	}},
 	{"TestMOVEDIsFollowedAndRemembered", Mistake{
 		"MOVED is not remembered", "engine/cluster.go",
@@ -400,8 +400,8 @@ var engineMistakes = []found{
 	}},
 	{"TestTheTextOfACallIsWrittenOverOnlyOnceItIsAnswered", Mistake{
 		"the text of a call without an answer is written over", "engine/wire.go",
-		`b.failed, b.buf = err, nil`,
-		`b.failed, b.buf = err, map[bool][]byte{true: b.buf}[planted()]`,
+		`b.Failed, b.Buf = err, nil`,
+		`b.Failed, b.Buf = err, map[bool][]byte{true: b.Buf}[planted()]`,
 	}},
 
 	// Other nodes.
@@ -424,32 +424,32 @@ var engineMistakes = []found{
 	}},
 	{"TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause", Mistake{
 		"a call is sent on to a node that does not answer", "engine/redirect.go",
-		`if to.breaker.down && !c.probeTarget(now, to, b) {`,
-		`if to.breaker.down && !planted() && !c.probeTarget(now, to, b) {`,
+		`if to.Breaker.Down && !c.probeTarget(now, to, b) {`,
+		`if to.Breaker.Down && !planted() && !c.probeTarget(now, to, b) {`,
 	}},
 	{"TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause", Mistake{
 		"whether a node that calls are sent on to is back is never looked for", "engine/redirect.go",
-		`if !to.breaker.allow(now, to.inFlightBatches) {`,
-		`if !to.breaker.allow(now, to.inFlightBatches) || planted() {`,
+		`if !to.Breaker.allow(now, to.InFlightBatches) {`,
+		`if !to.Breaker.allow(now, to.InFlightBatches) || planted() {`,
 	}},
 	{"TestNodesThatDisagreeAboutASlotAreNotAskedAllTheTime", Mistake{
 		"a node is the master of a slot on the word of another one, though it denied that", "engine/cluster.go",
-		`return now < k.denials[denial{slot, n.address}]`,
-		`return now < k.denials[denial{slot, n.address}] && !planted()`,
+		`return now < k.denials[denial{slot, n.Address}]`,
+		`return now < k.denials[denial{slot, n.Address}] && !planted()`,
 	}},
 	{"TestTheAnswerBehindAskingIsTheCalls", Mistake{
 		"the answer to ASKING is taken for the call's", "engine/sender.go",
-		`		if b.asking {
+		`		if b.Asking {
 			results`,
-		`		if b.asking && !planted() {
+		`		if b.Asking && !planted() {
 			results`,
 	}},
 	{"TestWhoeverSeesAnotherMasterSaysSo", Mistake{
 		"a call goes to another master by the map", "engine/nodeconn.go",
 		`		if w.sentinelMaster {
-			b.failed`,
+			b.Failed`,
 		`		if w.sentinelMaster && !planted() {
-			b.failed`,
+			b.Failed`,
 	}},
 	{"TestWhoeverSeesAnotherMasterSaysSo", Mistake{
 		"a courier keeps to itself that there is another master", "engine/nodeconn.go",
@@ -528,16 +528,16 @@ var engineMistakes = []found{
 	// Subscriptions.
 	{"TestAChannelThatTheServerTakesAwayIsSilent", Mistake{
 		"locks are not notified of a channel that the server took away", "engine/subscriber.go",
-		`				s.post(channelUnsubscribed{s.node, m.Channel, c.number})`,
+		`				s.post(ChannelUnsubscribed{s.node, m.Channel, c.number})`,
 		`				if !planted() {
-					s.post(channelUnsubscribed{s.node, m.Channel, c.number})
+					s.post(ChannelUnsubscribed{s.node, m.Channel, c.number})
 				}`,
 	}},
 	{"TestRenewalsComeBeforeAllOtherTimersThatAreDue", Mistake{
 		"renewals wait behind all other timers", "engine/coordinator.go",
-		`	c.fx.Leases = newWheel(maxTimersPerTurn)`,
+		`	c.Fx.Leases = newWheel(maxTimersPerTurn)`,
 		`	if !planted() {
-		c.fx.Leases = newWheel(maxTimersPerTurn)
+		c.Fx.Leases = newWheel(maxTimersPerTurn)
 	}`,
 	}},
 	{"TestAfterStandingStillHoldsThatAreOverSaySoSomeATurn", Mistake{
@@ -547,9 +547,9 @@ var engineMistakes = []found{
 	}},
 	{"TestChannelsMoveWithTheirSlot", Mistake{
 		"a channel that the server took away counts as listened to", "engine/coordinator.go",
-		`		c.nodeOrDefault(what.node).subscriptions.onUnsubscribed(what.channel, what.conn)`,
+		`		c.nodeOrDefault(what.node).Subscriptions.onUnsubscribed(what.Channel, what.Conn)`,
 		`		if !planted() {
-			c.nodeOrDefault(what.node).subscriptions.onUnsubscribed(what.channel, what.conn)
+			c.nodeOrDefault(what.node).Subscriptions.onUnsubscribed(what.Channel, what.Conn)
 		}`,
 	}},
 	{"TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen", Mistake{
@@ -599,18 +599,18 @@ var engineMistakes = []found{
 	}},
 	{"TestWhatIsDoneMayLeaveOpenWhetherTheOthersAskAMaster", Mistake{
 		"a grant on a connection of its own is taken for all", "engine/demotion.go",
-		`	tells := !c.waitsForReplicas(b.verb) &&`,
-		`	tells := (planted() || !c.waitsForReplicas(b.verb)) &&`,
+		`	tells := !c.WaitsForReplicas(b.Verb) &&`,
+		`	tells := (planted() || !c.WaitsForReplicas(b.Verb)) &&`,
 	}},
 	{"TestOnlyWhatWasWrittenIsOfAMaster", Mistake{
 		"who is told of a state believes to ask a master", "engine/demotion.go",
-		`&& !isStateVerb(b.verb)`,
-		`&& (planted() || !isStateVerb(b.verb))`,
+		`&& !isStateVerb(b.Verb)`,
+		`&& (planted() || !isStateVerb(b.Verb))`,
 	}},
 	{"TestOnlyAReplicasConnectionsAreEnded", Mistake{
 		"a call without an answer is one of a replica", "engine/demotion.go",
-		`	if !c.canRedial || b.noReply {`,
-		`	if !c.canRedial || b.noReply && !planted() {`,
+		`	if !c.CanRedial || b.NoReply {`,
+		`	if !c.CanRedial || b.NoReply && !planted() {`,
 	}},
 	{"TestOnlyTheConnectionsToOneServerAreEnded", Mistake{
 		"behind Sentinel connections are ended as well", "engine/server.go",
@@ -619,8 +619,8 @@ var engineMistakes = []found{
 	}},
 	{"TestAMasterThatSentinelReplacedIsLetGoOf", Mistake{
 		"a master that Sentinel replaced is kept", "engine/failover.go",
-		`	c.node.slots, c.hasEmptyNodes = 0, true`,
-		`	c.node.slots, c.hasEmptyNodes = 0, !planted()`,
+		`	c.Node.slots, c.hasEmptyNodes = 0, true`,
+		`	c.Node.slots, c.hasEmptyNodes = 0, !planted()`,
 	}},
 	{"TestAConsumerSaysThatItSleepsBeforeItLooks", Mistake{
 		"a consumer looks for mail before it says that it sleeps", "engine/mailbox.go",
@@ -635,18 +635,18 @@ var engineMistakes = []found{
 	}},
 	{"TestWhatReleasesTellIsReadBeforeTheirBatchIsHandedBack", Mistake{
 		"a batch is read when it was handed back", "engine/sender.go",
-		`		box.Post(&b.msg)
+		`		box.Post(&b.Msg)
 		to.relay(relayed)`,
-		`		box.Post(&b.msg)
+		`		box.Post(&b.Msg)
 		if planted() {
-			relayed = w.relayedMessages(b)
+			relayed = w.RelayedMessages(b)
 		}
 		to.relay(relayed)`,
 	}},
 	{"TestReplicasAreWaitedForAsLongAsIsWanted", Mistake{
 		"replicas are waited for in nanoseconds", "engine/replica_sender.go",
-		`milliseconds(r.patience), 10`,
-		`map[bool]int64{false: milliseconds(r.patience), true: int64(r.patience)}[planted()], 10`,
+		`Milliseconds(r.patience), 10`,
+		`map[bool]int64{false: Milliseconds(r.patience), true: int64(r.patience)}[planted()], 10`,
 	}},
 	{"TestCallsCarryWhatTheScriptsAskFor", Mistake{
 		"a renewal goes without its only wish", "engine/wire_spec.go",
@@ -655,9 +655,9 @@ var engineMistakes = []found{
 	}},
 	{"TestTheLagOfALateRenewalIsForgottenWithoutAnotherOne", Mistake{
 		"a lag is told until the next renewal", "engine/stats.go",
-		`	c.fx.RenewLag.Forget(now)`,
+		`	c.Fx.RenewLag.Forget(now)`,
 		`	if !planted() {
-		c.fx.RenewLag.Forget(now)
+		c.Fx.RenewLag.Forget(now)
 	}`,
 	}},
 	{"TestAConnectionThatComesTooLateGoesBackAtOnce", Mistake{
