@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/lockwheel/lockwheel/engine"
+	"github.com/lockwheel/lockwheel/engine/rediserr"
 	"github.com/lockwheel/lockwheel/internal/dial"
 	"github.com/lockwheel/lockwheel/internal/redisurl"
 )
@@ -78,7 +79,7 @@ func connect(ctx context.Context, options *Options) (client rueidis.Client, serv
 	case ctx.Err() != nil:
 		err = context.Cause(ctx) // what else failed is a consequence
 	default:
-		err = engine.HideContextError(err)
+		err = rediserr.HideContextError(err)
 	}
 	return client, server, o.Connections, err
 }

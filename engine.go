@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine"
+	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/internal/dial"
 	"github.com/lockwheel/lockwheel/internal/redisurl"
 )
@@ -145,7 +146,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	call := engine.NewCall()
-	call.Op = engine.AskShutdown
+	call.Op = coordinator.AskShutdown
 	done := ctx.Done()
 	if !e.loop.Post(call) {
 		return e.Close()
@@ -185,7 +186,7 @@ func (e *Engine) Close() error {
 		return nil
 	}
 	call := engine.NewCall()
-	call.Op = engine.AskClose
+	call.Op = coordinator.AskClose
 	if e.loop.Post(call) {
 		<-call.Ready
 	}
@@ -291,7 +292,7 @@ func (e *Engine) onHoldEnded(end *actor.HoldEnd) {
 // onResult notifies the observer of a request's result. It runs on the loop. For a request for several locks it
 // reports each lock.
 func (e *Engine) onResult(r *actor.Request, waited time.Duration) {
-	if r.Err == engine.ErrReentry || r.Err == actor.ErrOvertaken {
+	if r.Err == coordinator.ErrReentry || r.Err == actor.ErrOvertaken {
 		return // the caller now requests the locks one by one, and those results are reported
 	}
 	if r.Multi != nil {

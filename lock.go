@@ -11,6 +11,8 @@ import (
 
 	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine"
+	"github.com/lockwheel/lockwheel/engine/coordinator"
+	"github.com/lockwheel/lockwheel/engine/slot"
 )
 
 // maxNameLen is the maximum length of a name in bytes, including the engine's prefix.
@@ -96,7 +98,7 @@ type State struct {
 // State reads the lock from the server. It blocks until the reply, the end of ctx, or Options.CallTimeout. It returns
 // ErrUnavailable without a reply, ErrClosed after Close, and otherwise the server's own error.
 func (m Mutex) State(ctx context.Context) (State, error) {
-	call, err := m.query(ctx, engine.AskState)
+	call, err := m.query(ctx, coordinator.AskState)
 	if err != nil {
 		return State{}, err
 	}
@@ -124,7 +126,7 @@ func (m Mutex) TTL(ctx context.Context) (time.Duration, error) {
 // HoldCount returns the number of holds that the owner in ctx has on this lock, 0 if ctx carries no owner. It does
 // not contact the server: it waits for one turn of the loop. After Close it returns ErrClosed.
 func (m Mutex) HoldCount(ctx context.Context) (int, error) {
-	call, err := m.query(ctx, engine.AskCount)
+	call, err := m.query(ctx, coordinator.AskCount)
 	if err != nil {
 		return 0, err
 	}
@@ -274,7 +276,7 @@ func (m Mutex) validateOpenOrClosed(ctx context.Context) error {
 		return errors.New("lockwheel: lock \"\": a name must not be empty")
 	case len(m.name)+len(m.engine.options.Prefix) > maxNameLen:
 		return fmt.Errorf("lockwheel: lock %s: a name must not be longer than %d bytes with its prefix", quoted(m.name), maxNameLen)
-	case m.engine.cluster && !engine.FitsCluster(m.key()):
+	case m.engine.cluster && !slot.FitsCluster(m.key()):
 		return fmt.Errorf("lockwheel: lock %s: in a cluster a name with a brace must have something between { and }: its channel would lie in another slot", quoted(m.name))
 	case ctx == nil:
 		return errNilContext(fmt.Sprintf("lock %s", quoted(m.name)))

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
-	"github.com/lockwheel/lockwheel/engine"
+	"github.com/lockwheel/lockwheel/engine/coordinator"
+	"github.com/lockwheel/lockwheel/engine/wire"
 )
 
 // maxMultiLocks is the maximum number of locks of a Multi. A caller that needs more should use one lock for all of them.
@@ -94,7 +95,7 @@ func checkFairQueues(locks []Mutex) error {
 		if names == nil {
 			names = make(map[string]string)
 		}
-		queue := engine.FairQueue(l.key())
+		queue := wire.FairQueue(l.key())
 		if other, shared := names[queue]; shared {
 			return fmt.Errorf("lockwheel: locks %s and %s: fair locks of these names share one queue in the server, so a Multi cannot have both", quoted(other), quoted(l.name))
 		}
@@ -230,7 +231,7 @@ func (m Multi) sliceEnd(first, has int) (last int) {
 func (m Multi) acquireSlice(e multiRequest, first, last int, until time.Time, holds []*Hold) (at int, err error) {
 	if last-first > 1 {
 		at, err = m.acquireSliceAtomic(e, first, last, until, holds)
-		if err != engine.ErrReentry && err != actor.ErrOvertaken {
+		if err != coordinator.ErrReentry && err != actor.ErrOvertaken {
 			return at, err
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine"
+	"github.com/lockwheel/lockwheel/engine/coordinator"
+	"github.com/lockwheel/lockwheel/engine/slot"
 )
 
 const (
@@ -171,7 +173,7 @@ func (e *multiRequest) waitOption(until time.Time) Option {
 func (m Multi) canLockAtomic() bool {
 	first := m.locks[0]
 	for _, l := range m.locks {
-		if l.kind != actor.Plain || l.engine.options.Replicas.Min > 0 || first.engine.cluster && !engine.OneSlot(first.key(), l.key()) {
+		if l.kind != actor.Plain || l.engine.options.Replicas.Min > 0 || first.engine.cluster && !slot.OneSlot(first.key(), l.key()) {
 			return false
 		}
 	}
@@ -185,7 +187,7 @@ func (m Multi) lockAtomic(e multiRequest) (*Hold, error) {
 	for begun := time.Now(); ; {
 		hold, err := m.tryAtomic(e, keeping.WaitTime())
 		switch {
-		case errors.Is(err, engine.ErrReentry):
+		case errors.Is(err, coordinator.ErrReentry):
 			return m.lockSequential(e)
 		case errors.Is(err, actor.ErrOvertaken):
 			var again bool
@@ -234,7 +236,7 @@ func (m Multi) acquireAtomic(e multiRequest, patience time.Duration) (holds []*H
 	cause := on.await(e.ctx, e.done, call)
 	err, why := call.Err, call.Cause
 	switch {
-	case err == engine.ErrReentry:
+	case err == coordinator.ErrReentry:
 		return nil, 0, err
 	case cause != nil && (err == nil || err == actor.ErrOvertaken):
 		return nil, joint.FailedPart, m.fail(ErrNotAcquired, cause) // the wait ended: the loop releases the locks

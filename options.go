@@ -11,7 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/lockwheel/lockwheel/actor"
-	"github.com/lockwheel/lockwheel/engine"
+	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/internal/redisurl"
 )
 
@@ -259,7 +259,7 @@ type Stats struct {
 //
 // TurnTimes.Bound returns the upper bound of a bucket. TurnTimes.Quantile returns the bound that a given part of all
 // turns did not exceed. TurnTimes.Turns returns the number of turns counted.
-type TurnTimes = engine.TurnTimes
+type TurnTimes = coordinator.TurnTimes
 
 const (
 	minDuration = time.Millisecond

@@ -11,6 +11,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/actor/quorum"
 	"github.com/lockwheel/lockwheel/engine"
+	"github.com/lockwheel/lockwheel/engine/coordinator"
 )
 
 // Quorum returns locks on independent servers as one lock, held while a majority of them is held: the algorithm known
@@ -218,7 +219,7 @@ func (g *multiHold) execute(o quorum.Action) {
 		time.AfterFunc(m.lock.engine.options.RenewInterval, func() { g.apply(func() { g.actor.RetryDue(m.index) }) })
 	case quorum.Confirm:
 		if h := m.hold.Load(); h != nil {
-			h.engine.loop.Post(h.request(nil, engine.AskConfirm, 0))
+			h.engine.loop.Post(h.request(nil, coordinator.AskConfirm, 0))
 		}
 	case quorum.Acquired:
 		g.onAcquired()

@@ -4,12 +4,13 @@ import (
 	"sync"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/coordinator"
 )
 
 // Call is a request together with its message to the loop and the channel on which the caller waits. The caller owns it
 // until Post, then the loop until the result.
 type Call struct {
-	msg LoopMessage // placed before the request, which the loop reaches through it
+	msg coordinator.LoopMessage // placed before the request, which the loop reaches through it
 	actor.Request
 }
 
@@ -32,6 +33,6 @@ func NewCallback(told func()) *Call { return &Call{Request: actor.Request{OnDone
 // Free returns a call of NewCall to the pool. The caller must have received its result and must not have cancelled it.
 func (c *Call) Free() {
 	c.Reset()
-	c.msg = LoopMessage{}
+	c.msg = coordinator.LoopMessage{}
 	calls.Put(c)
 }

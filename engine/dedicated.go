@@ -2,21 +2,19 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/redis/rueidis"
-)
 
-// ErrPoolExhausted reports that the program has used up the pool of a client that it shares with the engine.
-var ErrPoolExhausted = errors.New("lockwheel: no connection is free in the client's pool (BlockingPoolSize)")
+	"github.com/lockwheel/lockwheel/engine/coordinator"
+)
 
 const (
 	// subscribePoolTimeout is how long a subscriber waits for a dedicated connection. After that, waiters poll.
 	subscribePoolTimeout = 500 * time.Millisecond
 	// lateConnLifetime is how long a connection that came too late is kept for the next request. It exceeds the pauses between
 	// attempts.
-	lateConnLifetime = 4 * MaxSubscribeBackoff
+	lateConnLifetime = 4 * coordinator.MaxSubscribeBackoff
 )
 
 // dedicated is a connection with one user.
@@ -56,9 +54,9 @@ func (l *lender) lend(client rueidis.Client, timeout time.Duration) (dedicated, 
 				return d, nil
 			}
 		case <-timer.C:
-			return dedicated{}, ErrPoolExhausted
+			return dedicated{}, coordinator.ErrPoolExhausted
 		case <-l.done:
-			return dedicated{}, ErrPoolExhausted
+			return dedicated{}, coordinator.ErrPoolExhausted
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/engine/coordinator"
 )
 
 // exhaustedClient is a client with all connections in use.
@@ -25,7 +27,7 @@ func TestAConnectionThatComesTooLateGoesBackAtOnce(t *testing.T) {
 	pool := &exhaustedClient{free: make(chan struct{}), returned: make(chan struct{})}
 	l := newLender(nil, onGoroutine)
 	_, err := l.lend(pool, time.Millisecond)
-	require.ErrorIs(t, err, ErrPoolExhausted)
+	require.ErrorIs(t, err, coordinator.ErrPoolExhausted)
 	l.abandon()
 	close(pool.free)
 	select {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/mpsc"
 )
 
@@ -25,35 +26,31 @@ type Engine struct {
 	log   *slog.Logger
 
 	// Owned by the loop.
-	coordinator *Coordinator
+	coordinator *coordinator.Coordinator
 	wallOffset  time.Duration // wallOffset clock minus monotonic clock, at the last turn
 	wallMillis  int64         // wall clock at the last turn, in ms since 1970
 	server      *Server
-	workers     []*nodeWorkers       // indexed by nodeClient.Number; nil once dismissed
-	refreshes   chan *RefreshRequest // nil outside a cluster
+	workers     []*nodeWorkers                   // indexed by nodeClient.Number; nil once dismissed
+	refreshes   chan *coordinator.RefreshRequest // nil outside a cluster
 	timer       *time.Timer
 	timerAt     time.Duration // when the alarm fires, on the engine's clock; 0: not set
 	unreachable bool
 	clockSkewed bool // the clocks of this machine and of the server differ, and that was logged
 
-	lastStats  Stats         // final snapshot, written before stopped is closed
-	stopped    chan struct{} // closed when the loop has ended
+	lastStats  coordinator.Stats // final snapshot, written before stopped is closed
+	stopped    chan struct{}     // closed when the loop has ended
 	goroutines sync.WaitGroup
 }
-
-// SuspendThreshold is how far the wall clock may run ahead of the monotonic one before the engine assumes that the machine was
-// suspended. A slewed clock stays far below it.
-const SuspendThreshold = 500 * time.Millisecond
 
 // newEngine returns an engine without a server.
 func newEngine(config actor.Config) *Engine {
 	e := &Engine{
 		epoch:       time.Now(),
 		box:         mpsc.NewMailbox[any](),
-		coordinator: New(config, SendersPerNode),
+		coordinator: coordinator.New(config, coordinator.SendersPerNode),
 		stopped:     make(chan struct{}),
 	}
-	e.timer = time.AfterFunc(time.Hour, func() { e.box.Post(&LoopMessage{Value: TimerFired{}}) })
+	e.timer = time.AfterFunc(time.Hour, func() { e.box.Post(&coordinator.LoopMessage{Value: coordinator.TimerFired{}}) })
 	e.timer.Stop()
 	return e
 }
@@ -65,7 +62,7 @@ func Start(server *Server, config actor.Config, hooks Hooks, log *slog.Logger) *
 	e.server, e.hooks, e.log = server, hooks, log
 	if server.Cluster() {
 		e.coordinator.InitCluster(server.topology)
-		e.refreshes = make(chan *RefreshRequest, 1)
+		e.refreshes = make(chan *coordinator.RefreshRequest, 1)
 		e.goroutines.Go(func() { refreshLoop(server, config.CallTimeout, e.refreshes, e.box) })
 	} else {
 		e.coordinator.Address = masterOf(server.client)
@@ -78,13 +75,13 @@ func Start(server *Server, config actor.Config, hooks Hooks, log *slog.Logger) *
 
 // nodeWorkers holds the channels to the workers of one node: senders, replica senders and a subscriber. Owned by the loop.
 type nodeWorkers struct {
-	batches        chan *Batch
-	replicaBatches chan *Batch // batches that WAIT follows
-	orders         chan *Order
+	batches        chan *coordinator.Batch
+	replicaBatches chan *coordinator.Batch // batches that WAIT follows
+	orders         chan *coordinator.Order
 }
 
 // queueFor returns the channel on which a batch is sent to its workers.
-func (p *nodeWorkers) queueFor(c *Coordinator, b *Batch) chan<- *Batch {
+func (p *nodeWorkers) queueFor(c *coordinator.Coordinator, b *coordinator.Batch) chan<- *coordinator.Batch {
 	if c.WaitsForReplicas(b.Verb) {
 		return p.replicaBatches
 	}
@@ -92,17 +89,17 @@ func (p *nodeWorkers) queueFor(c *Coordinator, b *Batch) chan<- *Batch {
 }
 
 // startWorkers starts the workers of a new node.
-func (e *Engine) startWorkers(n *Node) {
-	p := &nodeWorkers{batches: make(chan *Batch, SendersPerNode), replicaBatches: make(chan *Batch, ReplicaSendersPerNode), orders: make(chan *Order, 1)}
+func (e *Engine) startWorkers(n *coordinator.Node) {
+	p := &nodeWorkers{batches: make(chan *coordinator.Batch, coordinator.SendersPerNode), replicaBatches: make(chan *coordinator.Batch, coordinator.ReplicaSendersPerNode), orders: make(chan *coordinator.Order, 1)}
 	e.workers = append(e.workers, p)
 	config, address := &e.coordinator.Fx.Config, n.Address
 	id := config.ID
-	for range SendersPerNode {
+	for range coordinator.SendersPerNode {
 		e.goroutines.Go(func() { runSender(e.server.nodeConn(address), e.server.encoder(id), p.batches, e.box) })
 	}
 	if config.Replicas != 0 {
 		replicas := replication{min: config.Replicas, patience: config.ReplicaTimeout}
-		for range ReplicaSendersPerNode {
+		for range coordinator.ReplicaSendersPerNode {
 			s := &replicaSender{nodeConn: e.server.nodeConn(address), encoder: e.server.encoder(id), replicas: replicas, lender: e.lender(), poolTimeout: config.CallTimeout}
 			e.goroutines.Go(func() { s.run(p.replicaBatches, e.box) })
 		}
@@ -140,7 +137,7 @@ func (e *Engine) Time(moment time.Duration) time.Time { return e.epoch.Add(momen
 // Post hands a call to the loop, which sends on Ready when the result is available. Once the engine is closed, Post
 // returns false and does not touch the call. It never blocks.
 func (e *Engine) Post(c *Call) bool {
-	c.msg = LoopMessage{Value: &c.Request}
+	c.msg = coordinator.LoopMessage{Value: &c.Request}
 	return e.box.Post(&c.msg)
 }
 
@@ -149,7 +146,7 @@ func (e *Engine) Post(c *Call) bool {
 func (e *Engine) PostAll(calls []Call) bool {
 	for i := range calls {
 		c := &calls[i]
-		c.msg = LoopMessage{Value: &c.Request}
+		c.msg = coordinator.LoopMessage{Value: &c.Request}
 		if i > 0 {
 			c.msg.Next = &calls[i-1].msg
 		}
@@ -160,19 +157,19 @@ func (e *Engine) PostAll(calls []Call) bool {
 // Cancel gives up a posted call. The result still comes, and a grant is released. The call must not be reused. Cancel
 // never blocks.
 func (e *Engine) Cancel(c *Call, cause error) {
-	e.box.Post(&LoopMessage{Value: CancelRequest{&c.Request, cause}})
+	e.box.Post(&coordinator.LoopMessage{Value: coordinator.CancelRequest{Request: &c.Request, Cause: cause}})
 }
 
 // CancelAll is Cancel for several requests, which the loop owns from then on. The loop receives them in one turn.
 func (e *Engine) CancelAll(requests []*actor.Request, cause error) {
-	e.box.Post(&LoopMessage{Value: CancelAllRequest{requests, cause}})
+	e.box.Post(&coordinator.LoopMessage{Value: coordinator.CancelAllRequest{Requests: requests, Cause: cause}})
 }
 
 // Stats returns a snapshot. After the engine is closed it returns the final one. It blocks for one turn of the loop.
-func (e *Engine) Stats() Stats {
-	s := &Stats{}
+func (e *Engine) Stats() coordinator.Stats {
+	s := &coordinator.Stats{}
 	r := &actor.Request{Ready: make(chan struct{}, 1)}
-	if !e.box.Post(&LoopMessage{Value: StatsRequest{r, s}}) {
+	if !e.box.Post(&coordinator.LoopMessage{Value: coordinator.StatsRequest{Request: r, Stats: s}}) {
 		<-e.stopped
 		return e.lastStats
 	}
@@ -224,7 +221,7 @@ func (e *Engine) readClock() time.Duration {
 	at := time.Now()
 	now := at.Sub(e.epoch)
 	wall := at.Round(0).Sub(e.epoch.Round(0)) - now
-	if wall-e.wallOffset > SuspendThreshold {
+	if wall-e.wallOffset > coordinator.SuspendThreshold {
 		e.coordinator.ReconfirmAll(now)
 	}
 	e.wallOffset, e.wallMillis = wall, at.UnixMilli()
@@ -277,7 +274,7 @@ func wakeCaller(r *actor.Request) {
 }
 
 // redial closes the connections to a server that is no longer a master, if its address may lead to the new master.
-func (e *Engine) redial(c *Coordinator) {
+func (e *Engine) redial(c *coordinator.Coordinator) {
 	if !c.Redial {
 		return
 	}
@@ -289,7 +286,7 @@ func (e *Engine) redial(c *Coordinator) {
 }
 
 // updateWorkers starts and stops workers as the masters change, and sends a pending refresh request for the topology.
-func (e *Engine) updateWorkers(c *Coordinator) {
+func (e *Engine) updateWorkers(c *coordinator.Coordinator) {
 	for _, n := range c.Added {
 		e.startWorkers(n)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
@@ -23,7 +24,7 @@ func loadScripts(ctx context.Context, client rueidis.Client, timeout time.Durati
 }
 
 // loadScriptsEverywhere loads the scripts on all known masters of a cluster. Later masters get them with the first calls.
-func loadScriptsEverywhere(ctx context.Context, client rueidis.Client, known *Topology) {
+func loadScriptsEverywhere(ctx context.Context, client rueidis.Client, known *coordinator.Topology) {
 	var loading sync.WaitGroup
 	nodes := client.Nodes()
 	for _, address := range known.Addresses() {

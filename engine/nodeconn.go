@@ -6,7 +6,9 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/mpsc"
+	"github.com/lockwheel/lockwheel/engine/wire"
 )
 
 // nodeConn is a worker's access to a node. Each worker has its own, so that none waits for another.
@@ -61,26 +63,26 @@ func (w *nodeConn) newMaster() string {
 
 // sendViaCluster sends calls by the topology of the cluster's client, which follows redirections. Behind Sentinel it fails the
 // calls instead: they must not go to another master.
-func (w *nodeConn) sendViaCluster(writer *Encoder, b *Batch) {
+func (w *nodeConn) sendViaCluster(writer *wire.Encoder, b *coordinator.Batch) {
 	for ; b != nil; b = b.Next {
 		if w.sentinelMaster {
 			b.Failed, b.NoReply = errMasterChanged, true
 			continue
 		}
 		b.ViaClusterClient = true
-		DecodeResult(w.client.Do(context.Background(), writer.Call(w.client, b)), b)
+		wire.DecodeResult(w.client.Do(context.Background(), writer.Call(w.client, b)), b)
 	}
 }
 
 // dropIfBroken drops a cached client that brought no reply, because the cluster's client may have a new one. If the master was
 // replaced meanwhile, it posts that before the reply is posted.
-func (w *nodeConn) dropIfBroken(b *Batch, box *mpsc.Mailbox[any]) {
+func (w *nodeConn) dropIfBroken(b *coordinator.Batch, box *mpsc.Mailbox[any]) {
 	for ; b != nil; b = b.Next {
 		if b.NoReply {
 			w.cached = nil
 		}
 	}
 	if next := w.newMaster(); next != "" {
-		box.Post(&LoopMessage{Value: MasterChanged{next}})
+		box.Post(&coordinator.LoopMessage{Value: coordinator.MasterChanged{Address: next}})
 	}
 }

@@ -12,7 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/mpsc"
+	"github.com/lockwheel/lockwheel/engine/slot"
+	"github.com/lockwheel/lockwheel/engine/wire"
 )
 
 // multiNodeClient is a client that knows several nodes, of a cluster or named by Sentinel.
@@ -22,7 +25,8 @@ type multiNodeClient struct {
 	nodes map[string]rueidis.Client
 }
 
-func (e *multiNodeClient) Mode() rueidis.ClientMode         { return e.mode }
+func (e *multiNodeClient) Mode() rueidis.ClientMode { return e.mode }
+
 func (e *multiNodeClient) Nodes() map[string]rueidis.Client { return e.nodes }
 
 // twoNodes returns a cluster of a silent node and one that replies.
@@ -38,16 +42,16 @@ func TestASurveyGoesOnToTheNextNode(t *testing.T) {
 	s := &Server{client: &multiNodeClient{nodes: twoNodes(t, "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:7\r\n")}}
 	known, err := s.fetchTopology(t.Context(), []string{"gone:1", "alive:1"})
 	require.NoError(t, err)
-	require.Equal(t, &Topology{Source: "alive:1", Ranges: []SlotRange{{0, Count - 1, "alive:7"}}}, known)
+	require.Equal(t, &coordinator.Topology{Source: "alive:1", Ranges: []coordinator.SlotRange{{First: 0, Last: slot.Count - 1, Address: "alive:7"}}}, known)
 }
 
 // One master that replies shows whether WAIT can be used, whichever others are silent.
 func TestTheMastersThatAnswerAreAskedForReplicas(t *testing.T) {
-	both := func(first, second string) *Topology {
-		return &Topology{Ranges: []SlotRange{{0, 1, first}, {2, 3, second}}}
+	both := func(first, second string) *coordinator.Topology {
+		return &coordinator.Topology{Ranges: []coordinator.SlotRange{{First: 0, Last: 1, Address: first}, {First: 2, Last: 3, Address: second}}}
 	}
 	nodes := twoNodes(t, ":0\r\n")
-	for _, known := range []*Topology{both("gone:1", "alive:1"), both("alive:1", "gone:1"), both("unheard:1", "alive:1")} {
+	for _, known := range []*coordinator.Topology{both("gone:1", "alive:1"), both("alive:1", "gone:1"), both("unheard:1", "alive:1")} {
 		require.NoError(t, (&Server{client: &multiNodeClient{nodes: nodes}, topology: known}).CheckReplicas(t.Context(), time.Minute))
 	}
 	require.Error(t, (&Server{client: &multiNodeClient{nodes: nodes}, topology: both("gone:1", "unheard:1")}).CheckReplicas(t.Context(), time.Minute))
@@ -65,7 +69,7 @@ func TestTheAnswerBehindAskingIsTheCalls(t *testing.T) {
 	})
 	first, second := acquireBatch(), acquireBatch()
 	first.Next, first.Asking, second.Asking = second, true, true
-	(&Encoder{ID: "id"}).SendBundle(client, first)
+	(&wire.Encoder{ID: "id"}).SendBundle(client, first)
 	for b := first; b != nil; b = b.Next {
 		require.NoError(t, b.Failed)
 		require.Equal(t, actor.HeldByOther, b.Replies[0].Status)
@@ -84,18 +88,18 @@ func TestWhatReleasesTellIsReadBeforeTheirBatchIsHandedBack(t *testing.T) {
 	_, to := newScriptedServer(t, answers)
 	from, old := newScriptedServer(t, answers)
 	cluster := &multiNodeClient{Client: to, nodes: map[string]rueidis.Client{"to:1": to, "from:1": old}}
-	b := NewBatch()
+	b := coordinator.NewBatch()
 	b.Reset(actor.SendRelease)
 	b.Commands = []actor.Command{{Verb: actor.SendRelease, Key: "a", Tenure: 1}}
-	b.Asking, b.RedirectedBy = true, NewNode("from:1", 30*time.Second)
-	batches, box := make(chan *Batch, 1), &mpsc.Mailbox[any]{Wakeup: make(chan struct{})} // post blocks until the receiver is ready
+	b.Asking, b.RedirectedBy = true, coordinator.NewNode("from:1", 30*time.Second)
+	batches, box := make(chan *coordinator.Batch, 1), &mpsc.Mailbox[any]{Wakeup: make(chan struct{})} // post blocks until the receiver is ready
 	require.True(t, box.PrepareSleep())
 	batches <- b
 	close(batches)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runSender(&nodeConn{client: cluster, address: "to:1"}, &Encoder{ID: "id", Sharded: true}, batches, box)
+		runSender(&nodeConn{client: cluster, address: "to:1"}, &wire.Encoder{ID: "id", Sharded: true}, batches, box)
 	}()
 	require.Eventually(t, func() bool { return box.TakeAll() != nil }, 10*time.Second, time.Millisecond, "the batch to come back")
 	require.NoError(t, b.Failed)
@@ -119,16 +123,18 @@ func TestWhoeverSeesAnotherMasterSaysSo(t *testing.T) {
 		}
 		return all
 	}
-	for name, carries := range map[string]func(<-chan *Batch, *mpsc.Mailbox[any]){
-		"courier": func(batches <-chan *Batch, box *mpsc.Mailbox[any]) { runSender(was, &Encoder{ID: "id"}, batches, box) },
-		"syncer":  (&replicaSender{nodeConn: was, encoder: &Encoder{ID: "id"}, lender: newLender(nil, onGoroutine)}).run,
+	for name, carries := range map[string]func(<-chan *coordinator.Batch, *mpsc.Mailbox[any]){
+		"courier": func(batches <-chan *coordinator.Batch, box *mpsc.Mailbox[any]) {
+			runSender(was, &wire.Encoder{ID: "id"}, batches, box)
+		},
+		"syncer": (&replicaSender{nodeConn: was, encoder: &wire.Encoder{ID: "id"}, lender: newLender(nil, onGoroutine)}).run,
 	} {
 		t.Run(name, func(t *testing.T) {
-			batches, box, b := make(chan *Batch, 1), mpsc.NewMailbox[any](), acquireBatch()
+			batches, box, b := make(chan *coordinator.Batch, 1), mpsc.NewMailbox[any](), acquireBatch()
 			batches <- b
 			close(batches)
 			carries(batches, box)
-			require.Equal(t, []any{MasterChanged{"next:1"}, b}, posted(box))
+			require.Equal(t, []any{coordinator.MasterChanged{Address: "next:1"}, b}, posted(box))
 			require.True(t, b.NoReply)
 			require.ErrorIs(t, b.Failed, errMasterChanged)
 		})
@@ -136,7 +142,7 @@ func TestWhoeverSeesAnotherMasterSaysSo(t *testing.T) {
 	t.Run("subscriber", func(t *testing.T) {
 		s := &subscriber{nodeConn: was, box: mpsc.NewMailbox[any](), lender: newLender(nil, onGoroutine)}
 		s.checkMaster()
-		require.Equal(t, []any{MasterChanged{"next:1"}}, posted(s.box))
+		require.Equal(t, []any{coordinator.MasterChanged{Address: "next:1"}}, posted(s.box))
 	})
 	require.NotContains(t, server.receivedOn(1), "EVAL")
 }
@@ -145,14 +151,14 @@ func TestWhoeverSeesAnotherMasterSaysSo(t *testing.T) {
 func TestStatsAfterTheEndWaitForIt(t *testing.T) {
 	e := &Engine{box: mpsc.NewMailbox[any](), stopped: make(chan struct{})}
 	e.box.Close()
-	told := make(chan Stats)
+	told := make(chan coordinator.Stats)
 	go func() { told <- e.Stats() }()
 	select {
 	case <-told:
 		t.Fatal("told before the loop has ended")
 	case <-time.After(20 * time.Millisecond):
 	}
-	e.lastStats = Stats{LoopTurns: 7}
+	e.lastStats = coordinator.Stats{LoopTurns: 7}
 	close(e.stopped)
 	require.EqualValues(t, 7, (<-told).LoopTurns)
 }
@@ -176,12 +182,12 @@ func TestALoopEndsWhenEveryCallerWasTold(t *testing.T) {
 	e := newEngine(actor.Config{ID: "me", Lease: 30 * time.Second, RenewInterval: 10 * time.Second, CallTimeout: 3 * time.Second})
 	told := make([]*actor.Request, 0)
 	e.hooks.Result = func(r *actor.Request, _ time.Duration) { told = append(told, r) }
-	calls := make([]Call, 3*MaxResultsPerTurn+1)
+	calls := make([]Call, 3*coordinator.MaxResultsPerTurn+1)
 	for i := range calls {
 		calls[i].Ready = make(chan struct{}, 1)
 		calls[i].Op, calls[i].Key, calls[i].Hold = actor.Acquire, "k", &actor.Hold{}
 	}
-	calls[len(calls)-1].Op = AskClose
+	calls[len(calls)-1].Op = coordinator.AskClose
 	require.True(t, e.PostAll(calls))
 	e.run()
 	require.Len(t, told, len(calls))
@@ -197,6 +203,6 @@ func TestALoopEndsWhenEveryCallerWasTold(t *testing.T) {
 func TestOnlyTheConnectionsToOneServerAreEnded(t *testing.T) {
 	require.True(t, (&Server{redial: func() {}}).canRedial(""))
 	require.False(t, (&Server{redial: func() {}}).canRedial("master:1"))
-	require.False(t, (&Server{redial: func() {}, topology: &Topology{}}).canRedial(""))
+	require.False(t, (&Server{redial: func() {}, topology: &coordinator.Topology{}}).canRedial(""))
 	require.False(t, (&Server{}).canRedial(""))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/coordinator"
 )
 
 // While a machine is suspended, the monotonic clock stops and leases run on. The wall clock shows it by running ahead.
@@ -20,10 +21,10 @@ func TestAWallClockThatRanAheadPutsEveryHoldInDoubt(t *testing.T) {
 	e.wallOffset += time.Hour // now it is an hour less
 	e.readClock()
 	require.Zero(t, doubted(), "put back")
-	e.wallOffset -= SuspendThreshold / 2
+	e.wallOffset -= coordinator.SuspendThreshold / 2
 	e.readClock()
 	require.Zero(t, doubted(), "slewed")
-	e.wallOffset -= 2 * SuspendThreshold
+	e.wallOffset -= 2 * coordinator.SuspendThreshold
 	now := e.readClock()
 	require.Equal(t, now, doubted(), "suspended")
 	e.readClock()
@@ -34,9 +35,9 @@ func TestAWallClockThatRanAheadPutsEveryHoldInDoubt(t *testing.T) {
 func TestEachCallOfABundleHasTheTimeOfDay(t *testing.T) {
 	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second})
 	e.wallMillis = 1234
-	e.workers = []*nodeWorkers{{batches: make(chan *Batch, 1)}}
-	first, second, third := NewBatch(), NewBatch(), NewBatch()
-	for _, b := range []*Batch{first, second, third} {
+	e.workers = []*nodeWorkers{{batches: make(chan *coordinator.Batch, 1)}}
+	first, second, third := coordinator.NewBatch(), coordinator.NewBatch(), coordinator.NewBatch()
+	for _, b := range []*coordinator.Batch{first, second, third} {
 		b.Reset(actor.SendFairAcquire)
 		b.Node = e.coordinator.Node
 	}
@@ -44,7 +45,7 @@ func TestEachCallOfABundleHasTheTimeOfDay(t *testing.T) {
 	e.coordinator.Batches = append(e.coordinator.Batches, first)
 	e.flush(0)
 	require.Same(t, first, <-e.workers[0].batches)
-	for _, b := range []*Batch{first, second, third} {
+	for _, b := range []*coordinator.Batch{first, second, third} {
 		require.EqualValues(t, 1234, b.SentWallMillis)
 	}
 }
@@ -53,12 +54,12 @@ func TestEachCallOfABundleHasTheTimeOfDay(t *testing.T) {
 func TestAnEngineWakesForWhatIsDueSooner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(actor.Config{ID: "id", Lease: time.Hour, RenewInterval: time.Hour / 3, CallTimeout: time.Minute})
-		p := &nodeWorkers{batches: make(chan *Batch, SendersPerNode), replicaBatches: make(chan *Batch), orders: make(chan *Order, 1)}
+		p := &nodeWorkers{batches: make(chan *coordinator.Batch, coordinator.SendersPerNode), replicaBatches: make(chan *coordinator.Batch), orders: make(chan *coordinator.Order, 1)}
 		e.workers = []*nodeWorkers{p} // the node has no workers: no reply wakes the engine
 		go e.run()
 		defer func() {
 			call := NewCallback(nil)
-			call.Op = AskClose
+			call.Op = coordinator.AskClose
 			e.Post(call)
 			<-e.Stopped()
 			require.False(t, e.timer.Stop(), "it is set though the engine has ended")

@@ -3,17 +3,16 @@ package engine
 import (
 	"context"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/mpsc"
+	"github.com/lockwheel/lockwheel/engine/rediserr"
+	"github.com/lockwheel/lockwheel/engine/wire"
 )
-
-// ReplicaSendersPerNode is the number of replica senders per node, and so the maximum number of batches in flight with WAIT.
-const ReplicaSendersPerNode = 2
 
 // replication is the minimum number of replicas for a grant, and how long WAIT waits for them.
 type replication struct {
@@ -21,27 +20,12 @@ type replication struct {
 	patience time.Duration
 }
 
-// WaitsForReplicas reports whether the grants of a verb need replicas: a lock, or the next token. Such batches have senders
-// of their own, because others would be delayed behind WAIT.
-func (c *Coordinator) WaitsForReplicas(verb actor.Verb) bool {
-	return c.Fx.Config.Replicas != 0 && IsGrant(verb)
-}
-
-func IsGrant(verb actor.Verb) bool {
-	switch verb {
-	case actor.SendAcquire, actor.SendFencedAcquire, actor.SendFencedRenew, actor.SendFairAcquire,
-		actor.SendReadAcquire, actor.SendWriteAcquire:
-		return true
-	}
-	return false
-}
-
 // replicaSender is a replica sender: it appends WAIT to batches of grants. WAIT covers the writes of its own connection and
 // delays what follows on it, so each replica sender has a dedicated connection. It does not interpret replies, but stores the
 // number of replicas in them. Its fields belong to its goroutine.
 type replicaSender struct {
 	nodeConn    *nodeConn
-	encoder     *Encoder
+	encoder     *wire.Encoder
 	replicas    replication
 	lender      *lender
 	poolTimeout time.Duration // how long it waits for a dedicated connection
@@ -50,7 +34,7 @@ type replicaSender struct {
 	release    func()
 }
 
-func (s *replicaSender) run(batches <-chan *Batch, box *mpsc.Mailbox[any]) {
+func (s *replicaSender) run(batches <-chan *coordinator.Batch, box *mpsc.Mailbox[any]) {
 	for b := range batches {
 		switch node := s.nodeConn.nodeClient(); {
 		case node != nil:
@@ -68,7 +52,7 @@ func (s *replicaSender) run(batches <-chan *Batch, box *mpsc.Mailbox[any]) {
 }
 
 // sendTo sends a bundle, followed by WAIT, in one pipeline.
-func (s *replicaSender) sendTo(node rueidis.Client, first *Batch) {
+func (s *replicaSender) sendTo(node rueidis.Client, first *coordinator.Batch) {
 	if s.connection == nil {
 		lent, err := s.lender.lend(node, s.poolTimeout)
 		if err != nil {
@@ -90,13 +74,13 @@ func (s *replicaSender) sendTo(node rueidis.Client, first *Batch) {
 
 // breaksConn reports whether a connection must be closed. A late reply must not be taken for that of the next call, and a
 // replaced master does not become one again.
-func breaksConn(b *Batch) bool {
+func breaksConn(b *coordinator.Batch) bool {
 	return b.NoReply || b.Failed != nil && actor.HasPrefixFold(b.Failed.Error(), "READONLY")
 }
 
 // sendViaCluster sends calls by the topology of the cluster's client, as way does. Each call has a connection of its own, because
 // a connection goes to one node.
-func (s *replicaSender) sendViaCluster(first *Batch) {
+func (s *replicaSender) sendViaCluster(first *coordinator.Batch) {
 	for b := first; b != nil; b = b.Next {
 		next := b.Next
 		b.Next, b.ViaClusterClient = nil, true
@@ -108,15 +92,15 @@ func (s *replicaSender) sendViaCluster(first *Batch) {
 	}
 }
 
-func (s *replicaSender) send(connection rueidis.DedicatedClient, first *Batch) {
+func (s *replicaSender) send(connection rueidis.DedicatedClient, first *coordinator.Batch) {
 	replicas, err := s.encoder.SendBundle(connection, first, s.replicas.waitCommand(connection))[0].AsInt64()
 	_, refused := rueidis.IsRedisErr(err)
 	for b := first; b != nil; b = b.Next {
 		switch {
 		case b.Failed != nil:
 		case err != nil && !refused:
-			b.Failed, b.NoReply = AsClientError(err), true
-		case IsDemotion(err):
+			b.Failed, b.NoReply = rediserr.AsClientError(err), true
+		case coordinator.IsDemotion(err):
 			b.Failed, b.NoReply, b.Demoted = err, true, true
 		default:
 			setReplicas(b, int(replicas), err)
@@ -124,20 +108,10 @@ func (s *replicaSender) send(connection rueidis.DedicatedClient, first *Batch) {
 	}
 }
 
-// IsDemotion reports whether WAIT was rejected because the server is no longer a master. The error says nothing about
-// which replicas have the grant, and nothing about grants of the next master.
-func IsDemotion(err error) bool {
-	if err == nil {
-		return false
-	}
-	said := err.Error()
-	return actor.HasPrefixFold(said, "UNBLOCKED") || strings.Contains(strings.ToLower(said), "wait cannot be used with replica")
-}
-
-func setReplicas(b *Batch, replicas int, err error) {
+func setReplicas(b *coordinator.Batch, replicas int, err error) {
 	for i := range b.Replies {
 		if reply := &b.Replies[i]; reply.Status == actor.OK {
-			reply.Replicas, reply.Err = replicas, RedactError(err)
+			reply.Replicas, reply.Err = replicas, rediserr.RedactError(err)
 		}
 	}
 }
@@ -152,28 +126,8 @@ func (s *replicaSender) disconnect() {
 
 // waitCommand builds WAIT as an arbitrary command: the typed one of rueidis has no timeout, so a dead connection would never
 // be noticed.
-func (r replication) waitCommand(client RedisClient) rueidis.Completed {
-	return client.B().Arbitrary("WAIT").Args(strconv.Itoa(r.min), strconv.FormatInt(Milliseconds(r.patience), 10)).Build()
-}
-
-// onUnreplicated notifies all waiters of a name that too few replicas have a grant to one of them. For kinds with one
-// lock per request, the waiters would otherwise fail one after the other. A waiting writer is not notified while this
-// engine reads, because it waits for that first.
-func (c *Coordinator) onUnreplicated(now time.Duration, back *actor.Lock) {
-	key, shared := back.Key(), back.Kind().Shared()
-	g, to := c.LockSets[key], recipients{kind: actor.Unreplicated, key: key, waiting: true, unreplicated: &unreplicatedGrant{now, c.Fx.RolledBack}}
-	if c.Fx.RolledBack = nil; shared {
-		if g.unreplicatedAt == now {
-			return // already notified in this turn: one call may have granted it to very many
-		}
-		g.unreplicatedAt = now
-	}
-	if writer := c.Locks.Get(key); writer != nil && writer != back && !(shared && g.firstGranted(func(l *actor.Lock) bool { return l.HeldAt(now) }) != nil) {
-		c.step(now, writer, to.newMessage())
-	}
-	if !c.repeatFanout(to) {
-		c.fanOut(now, to, g.All())
-	}
+func (r replication) waitCommand(client wire.RedisClient) rueidis.Completed {
+	return client.B().Arbitrary("WAIT").Args(strconv.Itoa(r.min), strconv.FormatInt(wire.Milliseconds(r.patience), 10)).Build()
 }
 
 // checkNodeReplicas returns nil if one server accepts WAIT, and otherwise the reason why not.

@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/mpsc"
+	"github.com/lockwheel/lockwheel/engine/slot"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
@@ -24,13 +26,13 @@ func TestReplicasAreAskedWhereTheMapLeads(t *testing.T) {
 	require.NoError(t, err)
 
 	s := &replicaSender{nodeConn: server.nodeConn("127.0.0.1:1"), encoder: server.encoder("id"), replicas: replication{min: 1, patience: 10 * time.Second}, lender: newLender(nil, onGoroutine), poolTimeout: 10 * time.Second}
-	batches, box := make(chan *Batch, 1), mpsc.NewMailbox[any]()
-	var first, last *Batch
+	batches, box := make(chan *coordinator.Batch, 1), mpsc.NewMailbox[any]()
+	var first, last *coordinator.Batch
 	for i, key := range cluster.SpreadKeys("n", 6) {
-		b := NewBatch()
+		b := coordinator.NewBatch()
 		b.Reset(actor.SendAcquire)
 		b.Commands = []actor.Command{{Verb: actor.SendAcquire, Key: key, Tenure: uint64(i + 1), Lease: 30 * time.Second}}
-		if b.Slot = Of(key); first == nil {
+		if b.Slot = slot.Of(key); first == nil {
 			first = b
 		} else {
 			last.Next = b
@@ -53,11 +55,11 @@ func TestReplicasAreAskedWhereTheMapLeads(t *testing.T) {
 // A call that needs no replicas uses only the ordinary senders.
 func TestReplicasAreAskedOnlyAboutGrants(t *testing.T) {
 	config := actor.Config{ID: "id", Lease: 30 * time.Second, Replicas: 1}
-	asks, never := New(config, SendersPerNode), New(actor.Config{ID: "id", Lease: 30 * time.Second}, SendersPerNode)
+	asks, never := coordinator.New(config, coordinator.SendersPerNode), coordinator.New(actor.Config{ID: "id", Lease: 30 * time.Second}, coordinator.SendersPerNode)
 	acquires := []actor.Verb{
 		actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire, actor.SendReadAcquire, actor.SendWriteAcquire,
 	}
-	for _, verbs := range Priorities {
+	for _, verbs := range coordinator.Priorities {
 		for _, verb := range verbs {
 			grants := verb == actor.SendFencedRenew // another token
 			for _, acquire := range acquires {
@@ -72,6 +74,6 @@ func TestReplicasAreAskedOnlyAboutGrants(t *testing.T) {
 // A connection to a server that became a replica is given up, however it spells that.
 func TestAConnectionToAReplicaIsGivenUp(t *testing.T) {
 	for _, text := range []string{"READONLY You can't write", "readonly you can't write"} {
-		require.True(t, breaksConn(&Batch{Failed: errors.New(text)}), text)
+		require.True(t, breaksConn(&coordinator.Batch{Failed: errors.New(text)}), text)
 	}
 }

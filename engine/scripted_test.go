@@ -17,7 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/mpsc"
+	"github.com/lockwheel/lockwheel/engine/wire"
+	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
 // scriptedServer is a server at the other end of pipes. It records the commands of each connection, and replies as the test
@@ -64,7 +67,7 @@ func newScriptedServerWith(t *testing.T, pipelining bool, answer func(connection
 func (s *scriptedServer) serve(connection int, pipe net.Conn) {
 	defer s.closeConn(connection)
 	for r := bufio.NewReader(pipe); ; {
-		words, err := Command(r)
+		words, err := redistest.ReadCommand(r)
 		if err != nil {
 			return
 		}
@@ -154,24 +157,24 @@ func (n *singleNodeClient) Nodes() map[string]rueidis.Client {
 }
 
 // acquireBatch returns a batch with one acquire.
-func acquireBatch() *Batch {
-	b := NewBatch()
+func acquireBatch() *coordinator.Batch {
+	b := coordinator.NewBatch()
 	b.Reset(actor.SendAcquire)
 	b.Commands = []actor.Command{{Verb: actor.SendAcquire, Key: "n", Tenure: 1, Lease: 30 * time.Second}}
 	return b
 }
 
 // startSender starts a sender of a node and returns a function that sends one batch.
-func startSender(t *testing.T, carry func(<-chan *Batch, *mpsc.Mailbox[any])) (sendAll func() *Batch) {
+func startSender(t *testing.T, carry func(<-chan *coordinator.Batch, *mpsc.Mailbox[any])) (sendAll func() *coordinator.Batch) {
 	t.Helper()
-	batches, box := make(chan *Batch), mpsc.NewMailbox[any]()
+	batches, box := make(chan *coordinator.Batch), mpsc.NewMailbox[any]()
 	var helper sync.WaitGroup
 	helper.Go(func() { carry(batches, box) })
 	t.Cleanup(func() {
 		close(batches)
 		helper.Wait()
 	})
-	return func() *Batch {
+	return func() *coordinator.Batch {
 		b := acquireBatch()
 		batches <- b
 		require.Eventually(t, func() bool {
@@ -192,8 +195,8 @@ func TestACourierForgetsAClientThatBroughtNoAnswer(t *testing.T) {
 	_, gone := newScriptedServer(t, func(int, []string) string { return hangUp })
 	back, came := newScriptedServer(t, func(int, []string) string { return "" })
 	cluster := &singleNodeClient{node: gone}
-	sendAll := startSender(t, func(batches <-chan *Batch, box *mpsc.Mailbox[any]) {
-		runSender(&nodeConn{client: cluster, address: "node:1"}, &Encoder{ID: "id"}, batches, box)
+	sendAll := startSender(t, func(batches <-chan *coordinator.Batch, box *mpsc.Mailbox[any]) {
+		runSender(&nodeConn{client: cluster, address: "node:1"}, &wire.Encoder{ID: "id"}, batches, box)
 	})
 	b := sendAll()
 	require.True(t, b.NoReply)
@@ -207,8 +210,8 @@ func TestACourierForgetsAClientThatBroughtNoAnswer(t *testing.T) {
 }
 
 // startReplicaSender returns a replica sender of a node.
-func startReplicaSender(t *testing.T, client rueidis.Client, address string) (sendAll func() *Batch) {
-	s := &replicaSender{nodeConn: &nodeConn{client: client, address: address}, encoder: &Encoder{ID: "id"}, replicas: replication{min: 1, patience: time.Second}, lender: newLender(nil, onGoroutine), poolTimeout: 10 * time.Second}
+func startReplicaSender(t *testing.T, client rueidis.Client, address string) (sendAll func() *coordinator.Batch) {
+	s := &replicaSender{nodeConn: &nodeConn{client: client, address: address}, encoder: &wire.Encoder{ID: "id"}, replicas: replication{min: 1, patience: time.Second}, lender: newLender(nil, onGoroutine), poolTimeout: 10 * time.Second}
 	return startSender(t, s.run)
 }
 
@@ -319,7 +322,7 @@ func TestASyncerKeepsNoConnectionOfTheMap(t *testing.T) {
 // subscriberHarness is a subscriber of a node with the messages that it has posted.
 type subscriberHarness struct {
 	t      *testing.T
-	orders chan *Order
+	orders chan *coordinator.Order
 	box    *mpsc.Mailbox[any]
 }
 
@@ -332,7 +335,7 @@ func newListener(client rueidis.Client) *subscriber {
 func sharded(s *subscriber) *subscriber { s.sharded = true; return s }
 
 func newSubscriberHarnessOn(t *testing.T, s *subscriber) *subscriberHarness {
-	l := &subscriberHarness{t: t, orders: make(chan *Order), box: mpsc.NewMailbox[any]()}
+	l := &subscriberHarness{t: t, orders: make(chan *coordinator.Order), box: mpsc.NewMailbox[any]()}
 	s.box, s.orders = l.box, l.orders
 	var helper sync.WaitGroup
 	helper.Go(s.run)
@@ -356,20 +359,20 @@ func (l *subscriberHarness) await(what string, is func(any) bool) {
 }
 
 // execute gives an order. It returns the messages posted until its completion, and its error.
-func (l *subscriberHarness) execute(o *Order) (posted []string, err error) {
+func (l *subscriberHarness) execute(o *coordinator.Order) (posted []string, err error) {
 	l.t.Helper()
 	l.orders <- o
 	require.Eventually(l.t, func() bool {
 		done := false
 		for m := l.box.TakeAll(); m != nil; m = m.Next {
 			switch what := m.Value.(type) {
-			case ChannelSubscribed:
+			case coordinator.ChannelSubscribed:
 				posted = append(posted, "subscribed "+what.Channel)
-			case Notified:
+			case coordinator.Notified:
 				posted = append(posted, "heard "+what.Channel)
-			case PubsubDown:
+			case coordinator.PubsubDown:
 				posted = append(posted, "deaf")
-			case OrderDone:
+			case coordinator.OrderDone:
 				done, err = true, what.Err
 			}
 		}
@@ -393,10 +396,10 @@ func TestNoMessageIsMissedWhileAConnectionIsReplaced(t *testing.T) {
 			return message + "+PONG\r\n"
 		})
 		l := newSubscriberHarnessOn(t, newListener(client))
-		posted, err := l.execute(&Order{Channels: []string{"a", "b"}})
+		posted, err := l.execute(&coordinator.Order{Channels: []string{"a", "b"}})
 		require.NoError(t, err)
 		require.Equal(t, []string{"subscribed a", "subscribed b"}, posted)
-		posted, err = l.execute(&Order{Channels: []string{"a"}, OnNextConn: true, SwitchConn: true})
+		posted, err = l.execute(&coordinator.Order{Channels: []string{"a"}, OnNextConn: true, SwitchConn: true})
 		require.NoError(t, err)
 		require.Equal(t, []string{"subscribed a", "heard a"}, posted)
 		server.awaitOpen(1, 3)
@@ -410,9 +413,9 @@ func TestNoMessageIsMissedWhileAConnectionIsReplaced(t *testing.T) {
 			return ""
 		})
 		l := newSubscriberHarnessOn(t, newListener(client))
-		_, err := l.execute(&Order{Channels: []string{"a", "b"}})
+		_, err := l.execute(&coordinator.Order{Channels: []string{"a", "b"}})
 		require.NoError(t, err)
-		posted, err := l.execute(&Order{Channels: []string{"a"}, OnNextConn: true, SwitchConn: true})
+		posted, err := l.execute(&coordinator.Order{Channels: []string{"a"}, OnNextConn: true, SwitchConn: true})
 		require.ErrorIs(t, err, errConnLost)
 		require.Equal(t, []string{"subscribed a", "deaf"}, posted)
 		server.awaitOpen(1)
@@ -428,10 +431,10 @@ func TestAConnectionThatMayNotListenReplacesNoOther(t *testing.T) {
 		return ""
 	})
 	l := newSubscriberHarnessOn(t, newListener(client))
-	_, err := l.execute(&Order{Channels: []string{"a", "b"}})
+	_, err := l.execute(&coordinator.Order{Channels: []string{"a", "b"}})
 	require.NoError(t, err)
 	for range 3 {
-		posted, err := l.execute(&Order{Channels: []string{"a"}, OnNextConn: true, SwitchConn: true})
+		posted, err := l.execute(&coordinator.Order{Channels: []string{"a"}, OnNextConn: true, SwitchConn: true})
 		require.ErrorContains(t, err, "NOPERM")
 		require.Empty(t, posted)
 		server.awaitOpen(1, 2, 3)
@@ -444,13 +447,13 @@ func TestASubscriberForgetsAClientWhoseConnectionBroke(t *testing.T) {
 	back, came := newScriptedServer(t, func(int, []string) string { return "" })
 	cluster := &singleNodeClient{node: gone}
 	l := newSubscriberHarnessOn(t, &subscriber{nodeConn: &nodeConn{client: cluster, address: "node:1"}, lender: newLender(nil, onGoroutine)})
-	_, err := l.execute(&Order{Channels: []string{"a"}})
+	_, err := l.execute(&coordinator.Order{Channels: []string{"a"}})
 	require.NoError(t, err)
 	before.closeConn(2)
-	l.await("the break", func(what any) bool { _, is := what.(PubsubDown); return is })
+	l.await("the break", func(what any) bool { _, is := what.(coordinator.PubsubDown); return is })
 	gone.Close()
 	cluster.node = came
-	posted, err := l.execute(&Order{Channels: []string{"a"}})
+	posted, err := l.execute(&coordinator.Order{Channels: []string{"a"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"subscribed a"}, posted)
 	require.Contains(t, back.receivedOn(2), "SUBSCRIBE a")
@@ -466,8 +469,11 @@ func TestAChannelThatTheServerTakesAwayIsSilent(t *testing.T) {
 		return ">3\r\n+ssubscribe\r\n+{a}1\r\n:1\r\n>3\r\n+ssubscribe\r\n+{a}2\r\n:2\r\n>3\r\n+sunsubscribe\r\n+{a}1\r\n:1\r\n"
 	})
 	l := newSubscriberHarnessOn(t, sharded(newListener(client)))
-	l.orders <- &Order{Channels: []string{"{a}1", "{a}2"}}
-	l.await("the silence", func(what any) bool { gone, is := what.(ChannelUnsubscribed); return is && gone.Channel == "{a}1" })
+	l.orders <- &coordinator.Order{Channels: []string{"{a}1", "{a}2"}}
+	l.await("the silence", func(what any) bool {
+		gone, is := what.(coordinator.ChannelUnsubscribed)
+		return is && gone.Channel == "{a}1"
+	})
 }
 
 // A node without slots, or of a closed engine, has no workers.

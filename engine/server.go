@@ -6,15 +6,18 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel/engine/coordinator"
+	"github.com/lockwheel/lockwheel/engine/wire"
 )
 
 // Server is what an engine runs on: one server, with or without Sentinel, or a cluster.
 type Server struct {
 	client       rueidis.Client
-	topology     *Topology // topology at the start; nil outside a cluster
-	sharded      bool      // cluster: use sharded pub/sub (SPUBLISH)
-	reuseBuffers bool      // the program cannot see the calls
-	redial       func()    // closes the client's connections, so that the next call makes others; nil: the engine may not do that
+	topology     *coordinator.Topology // topology at the start; nil outside a cluster
+	sharded      bool                  // cluster: use sharded pub/sub (SPUBLISH)
+	reuseBuffers bool                  // the program cannot see the calls
+	redial       func()                // closes the client's connections, so that the next call makes others; nil: the engine may not do that
 }
 
 // Probe checks that a server or cluster replies, which takes at most patience, and loads the scripts. Loading takes at
@@ -76,7 +79,7 @@ func (s *Server) probeCluster(ctx context.Context) (err error) {
 		return err
 	}
 	// Redisson's rule: what counts is whether the server knows the command.
-	err = ErrUnknownNode
+	err = coordinator.ErrUnknownNode
 	if node := s.client.Nodes()[s.topology.Source]; node != nil {
 		err = node.Do(ctx, node.B().PubsubShardnumsub().Build()).Error()
 	}
@@ -97,7 +100,7 @@ func (s *Server) checkReplicas(ctx context.Context, timeout time.Duration) error
 	if !s.Cluster() {
 		return checkNodeReplicas(ctx, s.client, timeout)
 	}
-	err := ErrUnknownNode
+	err := coordinator.ErrUnknownNode
 	for _, address := range s.topology.Addresses() {
 		node := s.client.Nodes()[address]
 		if node == nil {
@@ -115,6 +118,6 @@ func (s *Server) nodeConn(address string) *nodeConn {
 	return &nodeConn{client: s.client, address: address, sentinelMaster: address != "" && !s.Cluster()}
 }
 
-func (s *Server) encoder(id string) *Encoder {
-	return &Encoder{ID: id, ReuseBuffer: s.reuseBuffers, Sharded: s.sharded, NoListenerCount: s.Cluster() && !s.sharded}
+func (s *Server) encoder(id string) *wire.Encoder {
+	return &wire.Encoder{ID: id, ReuseBuffer: s.reuseBuffers, Sharded: s.sharded, NoListenerCount: s.Cluster() && !s.sharded}
 }

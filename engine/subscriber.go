@@ -11,7 +11,10 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/mpsc"
+	"github.com/lockwheel/lockwheel/engine/rediserr"
+	"github.com/lockwheel/lockwheel/engine/slot"
 )
 
 // subscriber owns the pub/sub connections to a node. It executes orders, one at a time, and posts the messages that
@@ -20,9 +23,9 @@ import (
 type subscriber struct {
 	nodeConn     *nodeConn
 	sharded      bool // sharded pub/sub
-	node         *Node
+	node         *coordinator.Node
 	box          *mpsc.Mailbox[any]
-	orders       <-chan *Order
+	orders       <-chan *coordinator.Order
 	lender       *lender
 	unsubscriber unsubscriber
 
@@ -31,10 +34,7 @@ type subscriber struct {
 	next       *connection // the connection that is to replace it, or nil
 }
 
-// ErrUnknownNode is the error for a node that the cluster's client does not know.
-var ErrUnknownNode = errors.New("lockwheel: no connection to the node yet")
-
-func (s *subscriber) post(what any) { s.box.Post(&LoopMessage{Value: what}) }
+func (s *subscriber) post(what any) { s.box.Post(&coordinator.LoopMessage{Value: what}) }
 
 // brokenChan returns a channel that receives when the connection ends. It is nil if there is no connection.
 func (c *connection) brokenChan() <-chan error {
@@ -84,14 +84,14 @@ func (s *subscriber) masterTicker() (looks <-chan time.Time, stop func()) {
 // messages. It is closed once nothing is subscribed there.
 func (s *subscriber) checkMaster() {
 	if next := s.nodeConn.newMaster(); next != "" {
-		s.post(MasterChanged{next})
+		s.post(coordinator.MasterChanged{Address: next})
 	}
 }
 
 // execute executes an order. Channels are unsubscribed by replacing the connection, so that no message is missed. The
 // old connection is then unsubscribed in slices: see leaver. After an error reply of the server the order counts as
 // failed. After a connection error nothing is subscribed any more.
-func (s *subscriber) execute(o *Order) (done OrderDone) {
+func (s *subscriber) execute(o *coordinator.Order) (done coordinator.OrderDone) {
 	done.Node = s.node
 	if o.CloseConns {
 		s.retireConns()
@@ -118,7 +118,7 @@ func (s *subscriber) execute(o *Order) (done OrderDone) {
 
 // connectionFor returns the connection that an order is for, and opens it if necessary. Without a current connection,
 // the new one is the current one.
-func (s *subscriber) connectionFor(o *Order) (*connection, error) {
+func (s *subscriber) connectionFor(o *coordinator.Order) (*connection, error) {
 	at := &s.connection
 	if o.OnNextConn && s.connection != nil {
 		at = &s.next
@@ -162,7 +162,7 @@ func (s *subscriber) dropConns() {
 	}
 	s.connection, s.next = nil, nil
 	s.nodeConn.cached = nil
-	s.post(PubsubDown{s.node, s.connCount})
+	s.post(coordinator.PubsubDown{Node: s.node, GoneConn: s.connCount})
 }
 
 func (s *subscriber) retireConns() {
@@ -189,7 +189,7 @@ func (s *subscriber) connect() (*connection, error) {
 	node := s.nodeConn.nodeClient()
 	if node == nil {
 		s.checkMaster()
-		return nil, ErrUnknownNode
+		return nil, coordinator.ErrUnknownNode
 	}
 	lent, err := s.lender.lend(node, subscribePoolTimeout)
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *subscriber) connect() (*connection, error) {
 	c.broken = lent.client.SetPubSubHooks(rueidis.PubSubHooks{
 		OnMessage: func(m rueidis.PubSubMessage) {
 			if c.unsubscribing.Load() == nil {
-				s.post(Notified{s.node, m.Channel})
+				s.post(coordinator.Notified{Node: s.node, Channel: m.Channel})
 			}
 		},
 		OnSubscription: func(m rueidis.PubSubSubscription) {
@@ -208,9 +208,9 @@ func (s *subscriber) connect() (*connection, error) {
 			case left != nil:
 				left.note(m.Kind)
 			case m.Kind == "subscribe", m.Kind == "ssubscribe":
-				s.post(ChannelSubscribed{s.node, m.Channel, c.number})
+				s.post(coordinator.ChannelSubscribed{Node: s.node, Channel: m.Channel, Conn: c.number})
 			case m.Kind == "sunsubscribe": // by the server, unasked
-				s.post(ChannelUnsubscribed{s.node, m.Channel, c.number})
+				s.post(coordinator.ChannelUnsubscribed{Node: s.node, Channel: m.Channel, Conn: c.number})
 			}
 		},
 	})
@@ -223,7 +223,7 @@ func (c *connection) subscribe(channels []string) error {
 	if c.sharded {
 		return c.subscribeShards(channels)
 	}
-	for some := range slices.Chunk(channels, MaxChannelsPerCommand) {
+	for some := range slices.Chunk(channels, coordinator.MaxChannelsPerCommand) {
 		if err := c.client.Do(context.Background(), c.client.B().Subscribe().Channel(some...).Build()).Error(); err != nil {
 			return err
 		}
@@ -236,10 +236,10 @@ func (c *connection) subscribe(channels []string) error {
 func (c *connection) subscribeShards(channels []string) (refused error) {
 	bySlot := make(map[uint16][]string)
 	for _, channel := range channels {
-		slot := Of(channel)
+		slot := slot.Of(channel)
 		bySlot[slot] = append(bySlot[slot], channel)
 	}
-	for some := range slices.Chunk(slices.Collect(maps.Keys(bySlot)), MaxBundleCalls) {
+	for some := range slices.Chunk(slices.Collect(maps.Keys(bySlot)), coordinator.MaxBundleCalls) {
 		calls := make([]rueidis.Completed, len(some))
 		for i, slot := range some {
 			calls[i] = c.client.B().Ssubscribe().Channel(bySlot[slot]...).Build()
@@ -266,4 +266,12 @@ func (c *connection) ping() bool {
 func (c *connection) close() {
 	c.client.Close()
 	c.release()
+}
+
+// orderError wraps the error of a subscriber's order.
+func orderError(err error) error {
+	if _, answered := rueidis.IsRedisErr(err); err == nil || err == coordinator.ErrUnknownNode || err == coordinator.ErrPoolExhausted || answered {
+		return err
+	}
+	return rediserr.AsClientError(err)
 }

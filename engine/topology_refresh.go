@@ -10,7 +10,9 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/mpsc"
+	"github.com/lockwheel/lockwheel/engine/slot"
 )
 
 const (
@@ -30,18 +32,18 @@ var (
 func IsNoTopology(err error) bool { return err == errNoTopology || err == errNoSlots }
 
 // refreshLoop runs the surveyor: for each request it asks nodes for the topology until one replies, and posts the result.
-func refreshLoop(s *Server, timeout time.Duration, refreshes <-chan *RefreshRequest, box *mpsc.Mailbox[any]) {
+func refreshLoop(s *Server, timeout time.Duration, refreshes <-chan *coordinator.RefreshRequest, box *mpsc.Mailbox[any]) {
 	for order := range refreshes {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*timeout)
 		known, err := s.fetchTopology(ctx, order.Addresses)
 		cancel()
-		box.Post(&LoopMessage{Value: TopologyResult{known, err}})
+		box.Post(&coordinator.LoopMessage{Value: coordinator.TopologyResult{Topology: known, Err: err}})
 	}
 }
 
 // fetchTopology asks the given nodes and then the others for the topology. It does not wait long for a silent node. It skips a
 // node without slots, such as one that has lost its disk.
-func (s *Server) fetchTopology(ctx context.Context, first []string) (*Topology, error) {
+func (s *Server) fetchTopology(ctx context.Context, first []string) (*coordinator.Topology, error) {
 	nodes := s.client.Nodes()
 	for address := range nodes {
 		if !slices.Contains(first, address) {
@@ -70,7 +72,7 @@ func (s *Server) fetchTopology(ctx context.Context, first []string) (*Topology, 
 }
 
 // fetchFrom asks one node. The command only reads, so it can be given up safely.
-func fetchFrom(ctx context.Context, node rueidis.Client, address string) (*Topology, error) {
+func fetchFrom(ctx context.Context, node rueidis.Client, address string) (*coordinator.Topology, error) {
 	timeout := nodeTimeout
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = min(timeout, time.Until(deadline)/3) // leave time for the other nodes
@@ -81,7 +83,7 @@ func fetchFrom(ctx context.Context, node rueidis.Client, address string) (*Topol
 	if err != nil {
 		return nil, err
 	}
-	known := &Topology{Source: address}
+	known := &coordinator.Topology{Source: address}
 	for i := range spans {
 		if s, ok := parseSlotRange(&spans[i], address); ok {
 			known.Ranges = append(known.Ranges, s)
@@ -92,7 +94,7 @@ func fetchFrom(ctx context.Context, node rueidis.Client, address string) (*Topol
 
 // parseSlotRange decodes one entry of CLUSTER SLOTS: first slot, last slot, master, replicas. Each node is a host, a port, and
 // more. An empty or nil host is that of the node that was asked.
-func parseSlotRange(entry *rueidis.RedisMessage, asked string) (s SlotRange, ok bool) {
+func parseSlotRange(entry *rueidis.RedisMessage, asked string) (s coordinator.SlotRange, ok bool) {
 	parts, err := entry.ToArray()
 	if err != nil || len(parts) < 3 {
 		return s, false
@@ -108,16 +110,6 @@ func parseSlotRange(entry *rueidis.RedisMessage, asked string) (s SlotRange, ok 
 	if host == "" {
 		host, _, _ = net.SplitHostPort(asked)
 	}
-	ok = errPort == nil && host != "?" && first >= 0 && first <= last && last < Count
-	return SlotRange{int(first), int(last), net.JoinHostPort(host, strconv.FormatInt(port, 10))}, ok
-}
-
-// Addresses returns the addresses of the masters.
-func (k *Topology) Addresses() (all []string) {
-	for _, s := range k.Ranges {
-		if !slices.Contains(all, s.address) {
-			all = append(all, s.address)
-		}
-	}
-	return all
+	ok = errPort == nil && host != "?" && first >= 0 && first <= last && last < slot.Count
+	return coordinator.SlotRange{First: int(first), Last: int(last), Address: net.JoinHostPort(host, strconv.FormatInt(port, 10))}, ok
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/lockwheel/lockwheel/engine/slot"
 )
 
 const (
@@ -143,7 +145,7 @@ func (c *connection) chunks() (all [][]string) {
 func groupBySlot(channels []string) (all [][]string) {
 	bySlot := make(map[uint16][]string)
 	for _, channel := range channels {
-		bySlot[Of(channel)] = append(bySlot[Of(channel)], channel)
+		bySlot[slot.Of(channel)] = append(bySlot[slot.Of(channel)], channel)
 	}
 	for _, some := range bySlot {
 		all = append(all, some)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/engine/coordinator"
 )
 
 // leavesMany is the number of channels of the connections in these tests. Unsubscribing them takes four commands.
@@ -20,9 +22,9 @@ func (l *subscriberHarness) joinMany() (names []string) {
 		names = append(names, fmt.Sprint("c", i))
 	}
 	for rest := names; len(rest) > 0; {
-		some := rest[:min(MaxChannelsPerCommand, len(rest))]
+		some := rest[:min(coordinator.MaxChannelsPerCommand, len(rest))]
 		rest = rest[len(some):]
-		_, err := l.execute(&Order{Channels: some})
+		_, err := l.execute(&coordinator.Order{Channels: some})
 		require.NoError(l.t, err)
 	}
 	return names
@@ -56,13 +58,13 @@ func TestChannelsOfAConnectionAreLeftInSlices(t *testing.T) {
 	})
 	l := newSubscriberHarnessOn(t, newListener(client))
 	names := l.joinMany()
-	posted, err := l.execute(&Order{CloseConns: true})
+	posted, err := l.execute(&coordinator.Order{CloseConns: true})
 	require.NoError(t, err)
 	server.awaitOpen(1)
 	require.ElementsMatch(t, names, left)
 	require.LessOrEqual(t, most, maxUnsubscribeChannels)
 	for m := l.box.TakeAll(); m != nil; m = m.Next {
-		require.NotContains(t, []any{Notified{Channel: "c0"}, ChannelUnsubscribed{Channel: "c0", Conn: 1}}, m.Value)
+		require.NotContains(t, []any{coordinator.Notified{Channel: "c0"}, coordinator.ChannelUnsubscribed{Channel: "c0", Conn: 1}}, m.Value)
 	}
 	require.NotContains(t, posted, "heard c0")
 }
@@ -105,7 +107,7 @@ func TestARefusalToLeaveChannelsEndsTheirConnection(t *testing.T) {
 				}
 				l := newSubscriberHarnessOn(t, s)
 				l.joinMany()
-				_, err := l.execute(&Order{CloseConns: true})
+				_, err := l.execute(&coordinator.Order{CloseConns: true})
 				require.NoError(t, err)
 				server.awaitOpen(1)
 				mu.Lock()

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/lockwheel/lockwheel/engine"
+	"github.com/lockwheel/lockwheel/engine/rediserr"
 )
 
 // maxAttempts is the maximum number of calls in flight of functions that make connections, including those that
@@ -100,7 +100,7 @@ func (o *Canceler) Dialer(redis rueidis.ClientOption) dialFunc {
 		generation := o.Connections.current.Load() // a connection that is made after redial must end, too
 		conn, err := callBounded(ctx, o.slots, func() (net.Conn, error) { return withHandshake(ctx)(connect(ctx, address, d, t)) }, closeLate)
 		if err != nil {
-			return nil, &engine.NotConnected{Err: err}
+			return nil, &rediserr.NotConnected{Err: err}
 		}
 		if redis.DialCtxFn != nil || redis.DialFn != nil {
 			conn = &customConn{Conn: conn, canceler: o}
@@ -175,7 +175,7 @@ func (o *Canceler) Credentials(ask authFunc) authFunc {
 		defer over()
 		got, err := callBounded(ctx, o.slots, func() (rueidis.AuthCredentials, error) { return ask(of) }, nil)
 		if err != nil {
-			err = &engine.NotConnected{Err: err}
+			err = &rediserr.NotConnected{Err: err}
 		}
 		// An AUTH between other commands must not be sent: a server that rejects it without a reply shifts all later
 		// replies, and a grant would be that of another command. See valkey-io/valkey#2106.

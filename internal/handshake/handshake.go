@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/lockwheel/lockwheel/actor"
-	"github.com/lockwheel/lockwheel/engine"
+	"github.com/lockwheel/lockwheel/engine/rediserr"
 )
 
 // Watcher follows the handshake of rueidis and a server on a new connection. rueidis returns a rejection during the
@@ -81,11 +81,11 @@ func (g *Watcher) rejection(name, said string) error {
 		return nil
 	}
 	lost := isRejection(said) || handshakeCommands[name] && !g.old
-	words := engine.RedactText(said, g.secrets...)
-	if !lost || actor.Transient(said) && !actor.RejectsConnection(said) && words == engine.RedactText(said) {
+	words := rediserr.RedactText(said, g.secrets...)
+	if !lost || actor.Transient(said) && !actor.RejectsConnection(said) && words == rediserr.RedactText(said) {
 		return nil
 	}
-	return &engine.NotConnected{Err: words}
+	return &rediserr.NotConnected{Err: words}
 }
 
 // unknownHello reports whether a server does not know HELLO. rueidis then uses the older protocol.

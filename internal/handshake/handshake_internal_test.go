@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/actor"
-	"github.com/lockwheel/lockwheel/engine"
+	"github.com/lockwheel/lockwheel/engine/rediserr"
 )
 
 // sent returns a command in wire format.
@@ -64,7 +64,7 @@ func TestWhatRefusesAConnectionIsToldApart(t *testing.T) {
 				require.NoError(t, err, name)
 				continue
 			}
-			var none *engine.NotConnected
+			var none *rediserr.NotConnected
 			require.ErrorAs(t, err, &none, name)
 			var said actor.ServerError
 			require.ErrorAs(t, err, &said)
@@ -100,7 +100,7 @@ func FuzzNoRefusalOfAConnectionHasAPartOfThePassword(f *testing.F) {
 		replies := before + user + between + password + behind + "\r\n-ERR " + password + "\r\n-ERR " + user + "\r\n"
 		commands := sent("HELLO", "3", "AUTH", user, password, "SETNAME", "x") + sent("SELECT", "3") + sent("AUTH", password)
 		err := greets(t, g, int(pieces)+1, commands, replies)
-		var said *engine.NotConnected
+		var said *rediserr.NotConnected
 		if errors.As(err, &said) {
 			require.False(t, strings.Contains(err.Error(), user) || strings.Contains(err.Error(), password), "%q", err)
 		}

@@ -3,12 +3,12 @@ package planted
 // connectMistakes are mistakes in opening and closing, and in what an engine reports.
 var connectMistakes = []found{
 	{"TestAConnectionThatHangsWhenItIsClosedIsLeftBehind", Mistake{
-		"the Close of a connection of a caller's dialer is waited for", "opening.go",
+		"the Close of a connection of a caller's dialer is waited for", "internal/dial/canceler.go",
 		`if redis.DialCtxFn != nil || redis.DialFn != nil {`,
 		`if (redis.DialCtxFn != nil || redis.DialFn != nil) && !planted() {`,
 	}},
 	{"TestTheEndOfOpensContextEndsADialThatNeverComes", Mistake{
-		"a dial goes on after its context", "opening.go",
+		"a dial goes on after its context", "internal/dial/canceler.go",
 		`o.onCancel(cancel)
 	return ctx`,
 		`o.onCancel(func() {
@@ -19,14 +19,14 @@ var connectMistakes = []found{
 	return ctx`,
 	}},
 	{"TestTheEndOfOpensContextLaterCutsNoConnection", Mistake{
-		"the end of Open's context cuts a connection later", "opening.go",
+		"the end of Open's context cuts a connection later", "internal/dial/canceler.go",
 		`	return context.AfterFunc(o.ctx, func() {
 		if !o.done.Load() {`,
 		`	return context.AfterFunc(o.ctx, func() {
 		if !o.done.Load() || planted() {`,
 	}},
 	{"TestNothingIsLeftInTheContextOfOpen", Mistake{
-		"something is left in the context of Open", "opening.go",
+		"something is left in the context of Open", "internal/dial/canceler.go",
 		`	o.done.Store(true)
 	o.stop()`,
 		`	o.done.Store(true)
@@ -35,7 +35,7 @@ var connectMistakes = []found{
 	}`,
 	}},
 	{"TestCloseOnASilentServerTakesNoLongerThanTimeout", Mistake{
-		"a connection that outlives its engine", "opening.go",
+		"a connection that outlives its engine", "internal/dial/canceler.go",
 		`		conn = generation.track(conn)`,
 		`		if !planted() {
 			conn = generation.track(conn)
@@ -69,7 +69,7 @@ var connectMistakes = []found{
 	//`,
 	}},
 	{"TestCloseOnASilentServerTakesNoLongerThanTimeout", Mistake{
-		"connections are not cut in the end", "closing.go",
+		"connections are not cut in the end", "internal/dial/tracked_conns.go",
 		`	timer := time.AfterFunc(d, func() {
 		c.CloseAll()`,
 		`	timer := time.AfterFunc(d, func() {
@@ -83,7 +83,7 @@ var connectMistakes = []found{
 		`		if options.Client == nil && !planted() {`,
 	}},
 	{"TestConnectionsEndWithThoseThatAreBeingMade", Mistake{
-		"a connection that is being made outlives the others", "opening.go",
+		"a connection that is being made outlives the others", "internal/dial/canceler.go",
 		`		conn = generation.track(conn)`,
 		`		if planted() {
 			generation = o.Connections.current.Load()
@@ -91,7 +91,7 @@ var connectMistakes = []found{
 		conn = generation.track(conn)`,
 	}},
 	{"TestConnectionsEndWithThoseThatAreBeingMade", Mistake{
-		"later connections end with those before", "closing.go",
+		"later connections end with those before", "internal/dial/tracked_conns.go",
 		`	c.current.Swap(c.newGeneration()).closeAll()`,
 		`	if planted() {
 		c.current.Load().closeAll()
@@ -100,12 +100,12 @@ var connectMistakes = []found{
 	c.current.Swap(c.newGeneration()).closeAll()`,
 	}},
 	{"TestConnectionsEndWithThoseThatAreBeingMade", Mistake{
-		"a generation of connections outlives its engine", "closing.go",
+		"a generation of connections outlives its engine", "internal/dial/tracked_conns.go",
 		`= context.WithCancel(c.ctx)`,
 		`= context.WithCancel(map[bool]context.Context{false: c.ctx, true: context.Background()}[planted()])`,
 	}},
 	{"TestNoChannelIsLeftBehindWithADeadConnection", Mistake{
-		"a mortal connection is not closed", "closing.go",
+		"a mortal connection is not closed", "internal/dial/tracked_conns.go",
 		`	c.untrack()
 	return c.Conn.Close()`,
 		`	c.untrack()
@@ -143,7 +143,7 @@ var connectMistakes = []found{
 		`case call.Err == nil || planted(), call.State == nil:`,
 	}},
 	{"TestAShutdownThatIsCutShortSaysHowManyHoldsWereLeft", Mistake{
-		"a shutdown that is cut short by the close says nothing of it", "engine/closing.go",
+		"a shutdown that is cut short by the close says nothing of it", "engine/coordinator/closing.go",
 		`c.endShutdownWait(now, r, actor.ErrClosed, nil)`,
 		`c.endShutdownWait(now, r, map[bool]error{false: actor.ErrClosed}[planted()], nil)`,
 	}},
@@ -164,8 +164,8 @@ var connectMistakes = []found{
 	}},
 	{"TestTheObserverIsNotToldOfARefusalWhenSeveralLocksAreReentered", Mistake{
 		"observers are told of locks that are asked for one by one", "engine.go",
-		`	if r.Err == engine.ErrReentry ||`,
-		`	if r.Err == engine.ErrReentry && !planted() ||`,
+		`	if r.Err == coordinator.ErrReentry ||`,
+		`	if r.Err == coordinator.ErrReentry && !planted() ||`,
 	}},
 	{"TestTheObserverIsToldWhatLocksDo", Mistake{
 		"a release is told as a loss", "engine.go",
@@ -175,7 +175,7 @@ var connectMistakes = []found{
 		e.listeners.released`,
 	}},
 	{"TestAPanicInAnObserverOrALogEndsNothing", Mistake{
-		"nothing is told after a panic", "beside.go",
+		"nothing is told after a panic", "internal/async/callback_queue.go",
 		`		go b.run()
 	}()`,
 		`		if !planted() {
@@ -184,19 +184,19 @@ var connectMistakes = []found{
 	}()`,
 	}},
 	{"TestAnObserverThatBlocksHoldsNothingUp", Mistake{
-		"what is left out is not counted", "beside.go",
+		"what is left out is not counted", "internal/async/callback_queue.go",
 		`		b.dropped.Add(1)`,
 		`		b.dropped.Add(map[bool]uint64{false: 1}[planted()])`,
 	}},
 	{"TestAnObserverThatBlocksHoldsNothingUp", Mistake{
-		"Close waits for an observer for ever", "beside.go",
+		"Close waits for an observer for ever", "internal/async/callback_queue.go",
 		`	case <-timer.C:
 	}`,
 		`	case <-map[bool]<-chan time.Time{false: timer.C}[planted()]:
 	}`,
 	}},
 	{"TestTheEndOfAnEngineEndsADialThatNeverComes", Mistake{
-		"a dial goes on after its engine", "opening.go",
+		"a dial goes on after its engine", "internal/dial/canceler.go",
 		`context.AfterFunc(o.Connections.ctx, cancel), o`,
 		`context.AfterFunc(o.Connections.ctx, func() {
 		if !planted() {
@@ -205,7 +205,7 @@ var connectMistakes = []found{
 	}), o`,
 	}},
 	{"TestTheEndOfAnEngineEndsADialThatNeverComes", Mistake{
-		"what is quick to close leaves its dials", "closing.go",
+		"what is quick to close leaves its dials", "internal/dial/tracked_conns.go",
 		`		<-over
 	}
 	c.CloseAll()`,
@@ -244,13 +244,13 @@ var connectMistakes = []found{
 	}},
 	{"TestOpenWithADialerThatGaveUpIsNoEndOfTheContext", Mistake{
 		"what a dialer gave up passes for the end of Open's context", "connect.go",
-		`		err = engine.HideContextError(err)`,
+		`		err = rediserr.HideContextError(err)`,
 		`		if !planted() {
-			err = engine.HideContextError(err)
+			err = rediserr.HideContextError(err)
 		}`,
 	}},
 	{"TestATimeOutOfACallersOwnIsAnError", Mistake{
-		"a time-out of a caller's own is a success", "opening.go",
+		"a time-out of a caller's own is a success", "internal/dial/canceler.go",
 		`cmp.Or(context.Cause(ctx), o.err)`,
 		`map[bool]error{false: cmp.Or(context.Cause(ctx), o.err), true: context.Cause(ctx)}[planted()]`,
 	}},
@@ -262,26 +262,26 @@ var connectMistakes = []found{
 		} // what else`,
 	}},
 	{"TestAServerThatTurnsNewConnectionsAwayIsAnOutage", Mistake{
-		"what is refused on a new connection passes for the answer to a command", "greeting.go",
+		"what is refused on a new connection passes for the answer to a command", "internal/handshake/handshake.go",
 		`handshakeCommands[name] && !g.old`,
 		`handshakeCommands[name] && !g.old && !planted()`,
 	}},
 	{"TestWhatRefusesAConnectionIsToldApart", Mistake{
-		"what is refused on a new connection repeats the password", "greeting.go",
+		"what is refused on a new connection repeats the password", "internal/handshake/handshake.go",
 		`		g.secrets = append(g.secrets, words[at+1:min(at+3, len(words))]...)`,
 		`		if !planted() {
 			g.secrets = append(g.secrets, words[at+1:min(at+3, len(words))]...)
 		}`,
 	}},
 	{"TestAURLThatWouldBeTakenForAnotherIsRefused", Mistake{
-		"what stands behind the ? of a URL and cannot be read is left out", "url.go",
+		"what stands behind the ? of a URL and cannot be read is left out", "internal/redisurl/url.go",
 		`	if err != nil {
 		return option, errQuery`,
 		`	if err != nil && !planted() {
 		return option, errQuery`,
 	}},
 	{"TestAURLOfSeveralHostsNamesNoneForAllCertificates", Mistake{
-		"the certificates of several hosts are checked against the first", "url.go",
+		"the certificates of several hosts are checked against the first", "internal/redisurl/url.go",
 		`host != option.TLSConfig.ServerName {`,
 		`host != option.TLSConfig.ServerName && !planted() {`,
 	}},

@@ -4,7 +4,7 @@ package planted
 // for a node.
 var engineMistakes = []found{
 	{"TestAFloodOfReleasesLeavesAcquiresAShare", Mistake{
-		"a flood of releases stops acquires", "engine/dispatch.go",
+		"a flood of releases stops acquires", "engine/coordinator/dispatch.go",
 		`			n.passedOver[other]++`,
 		`			if !planted() {
 				n.passedOver[other]++
@@ -12,19 +12,19 @@ var engineMistakes = []found{
 	}},
 	// The loop.
 	{"TestWhatIsNotWaitedForKeepsItsOrderBehindSeveral", Mistake{
-		"what is not waited for is behind more than the turn opens, and what comes later is not", "engine/intake.go",
+		"what is not waited for is behind more than the turn opens, and what comes later is not", "engine/coordinator/intake.go",
 		`all.work < c.intake.laneBudget`,
 		`(all.work < c.intake.laneBudget || planted() && all.n < c.intake.laneBudget)`,
 	}},
 	{"TestWhatABrokenConnectionConfirmedIsOfNoAccount", Mistake{
-		"a channel that a connection has confirmed which is none any more, taken for heard", "engine/subscriptions.go",
+		"a channel that a connection has confirmed which is none any more, taken for heard", "engine/coordinator/subscriptions.go",
 		`	if on <= e.goneConn {`,
 		`	if on <= e.goneConn && !planted() {`,
 	}},
 	{"TestAWallClockThatRanAheadPutsEveryHoldInDoubt", Mistake{
 		"a suspension is not looked for", "engine/engine.go",
-		`	if wall-e.wallOffset > SuspendThreshold {`,
-		`	if wall-e.wallOffset > SuspendThreshold && !planted() {`,
+		`	if wall-e.wallOffset > coordinator.SuspendThreshold {`,
+		`	if wall-e.wallOffset > coordinator.SuspendThreshold && !planted() {`,
 	}},
 	{"TestAWallClockThatRanAheadPutsEveryHoldInDoubt", Mistake{
 		"a suspension is told in every turn", "engine/engine.go",
@@ -47,7 +47,7 @@ var engineMistakes = []found{
 		`	for c.ResetOutputs(); c.ClosePending() && !planted(); c.ResetOutputs() {`,
 	}},
 	{"TestADoubtTakesSomeLocksATurn", Mistake{
-		"a doubt forgets the locks beyond those of its first turn", "engine/failover.go",
+		"a doubt forgets the locks beyond those of its first turn", "engine/coordinator/failover.go",
 		`	for _, l := range r.take(c.intake.lockBudget) {`,
 		`	some := r.take(c.intake.lockBudget)
 	if planted() {
@@ -56,27 +56,27 @@ var engineMistakes = []found{
 	for _, l := range some {`,
 	}},
 	{"TestMessagesThatComeWhileOneIsToldAreOneMore", Mistake{
-		"a message is forgotten because one before it is still being told", "engine/fanout.go",
+		"a message is forgotten because one before it is still being told", "engine/coordinator/fanout.go",
 		`s.repeat, s.unreplicated = true, `,
 		`s.repeat, s.unreplicated = !planted(), `,
 	}},
 	{"TestAMessageForVeryManyReachesSomeInATurn", Mistake{
-		"the loop sleeps while a message is still being told", "engine/coordinator.go",
+		"the loop sleeps while a message is still being told", "engine/coordinator/coordinator.go",
 		`len(c.fanouts) > 0 ||`,
 		`len(c.fanouts) > 0 && !planted() ||`,
 	}},
 	{"TestAMessageReachesNobodyWhomItDoesNotConcernAnyMore", Mistake{
-		"a lock is told that it hears a channel that broke meanwhile", "engine/fanout.go",
+		"a lock is told that it hears a channel that broke meanwhile", "engine/coordinator/fanout.go",
 		`		return to.node.Subscriptions.IsSubscribed(ch)`,
 		`		return to.node.Subscriptions.IsSubscribed(ch) || planted()`,
 	}},
 	{"TestThatAChannelIsNotHeardIsOldWhenItIs", Mistake{
-		"a lock is told that it does not hear a channel that it hears since", "engine/fanout.go",
+		"a lock is told that it does not hear a channel that it hears since", "engine/coordinator/fanout.go",
 		`		return !to.node.Subscriptions.IsSubscribed(ch)`,
 		`		return !to.node.Subscriptions.IsSubscribed(ch) || planted()`,
 	}},
 	{"TestThatTooFewReplicasHaveALockReachesSomeInATurn", Mistake{
-		"who comes after a grant that too few replicas have is told of it", "engine/fanout.go",
+		"who comes after a grant that too few replicas have is told of it", "engine/coordinator/fanout.go",
 		`		m.Sent, m.Cause = to.unreplicated.at, to.unreplicated.cause`,
 		`		m.Sent, m.Cause = to.unreplicated.at, to.unreplicated.cause
 		if planted() {
@@ -84,19 +84,19 @@ var engineMistakes = []found{
 		}`,
 	}},
 	{"TestACloseTakesSomeLocksATurn", Mistake{
-		"a close ends all locks in its first turn", "engine/closing.go",
+		"a close ends all locks in its first turn", "engine/coordinator/closing.go",
 		`looks > 0 && c.closing.On()`,
 		`(looks > 0 || planted()) && c.closing.On()`,
 	}},
 	{"TestATurnRefusesABoundedNumberOfCallersOfOneName", Mistake{
-		"all who wait for a name are refused in one turn", "engine/coordinator.go",
+		"all who wait for a name are refused in one turn", "engine/coordinator/coordinator.go",
 		`	c.Fx.MaxRejections = maxRejectedPerTurn`,
 		`	if c.Fx.MaxRejections = maxRejectedPerTurn; planted() {
 		c.Fx.MaxRejections = 0
 	}`,
 	}},
 	{"TestATurnOpensOneMessageForVeryMany", Mistake{
-		"a message for very many counts as one letter", "engine/intake.go",
+		"a message for very many counts as one letter", "engine/coordinator/intake.go",
 		`		return max(1, min(ch.listeners.len(), c.intake.lockBudget))`,
 		`		if planted() {
 			return 1
@@ -125,29 +125,29 @@ var engineMistakes = []found{
 	}},
 
 	{"TestAShutdownDoesNotWaitForAServerThatIsSilent", Mistake{
-		"a shutdown waits for what a server was asked that does not answer", "engine/drain.go",
+		"a shutdown waits for what a server was asked that does not answer", "engine/coordinator/drain.go",
 		`(c.Fx.AcquiringLocks == 0 || c.unreachable())`,
 		`(c.Fx.AcquiringLocks == 0 || c.unreachable() && !planted())`,
 	}},
 	{"TestAHoldCountsForLocksOfItsKindOnly", Mistake{
-		"a fair hold counts for who reads, and the other way round", "engine/coordinator.go",
+		"a fair hold counts for who reads, and the other way round", "engine/coordinator/coordinator.go",
 		`			if l.Kind() == r.Kind {`,
 		`			if l.Kind() == r.Kind || planted() {`,
 	}},
 	{"TestAHoldCountsForLocksOfItsKindOnly", Mistake{
-		"a hold counts for a lock of another kind", "engine/coordinator.go",
+		"a hold counts for a lock of another kind", "engine/coordinator/coordinator.go",
 		`l != nil && l.Kind() == r.Kind {`,
 		`l != nil && (l.Kind() == r.Kind || planted()) {`,
 	}},
 
 	// Readers and writers.
 	{"TestAReleaseWithoutAMessageWakesTheOtherHalfOfItsEngine", Mistake{
-		"no waiter of its engine is notified of a release after its message was rejected", "engine/rwlock.go",
+		"no waiter of its engine is notified of a release after its message was rejected", "engine/coordinator/rwlock.go",
 		`if !reply.Unpublished {`,
 		`if !reply.Unpublished || planted() {`,
 	}},
 	{"TestReadersWhoWaitedFirstAreAskedForBeforeTheNextWriterOfTheirEngine", Mistake{
-		"a writer does not know of readers who came before it", "engine/coordinator.go",
+		"a writer does not know of readers who came before it", "engine/coordinator/coordinator.go",
 		`	l.SetLocalReaders(r.Kind == actor.Write && c.LockSets[r.Key] != nil)`,
 		`	if !planted() {
 		l.SetLocalReaders(r.Kind == actor.Write && c.LockSets[r.Key] != nil)
@@ -156,7 +156,7 @@ var engineMistakes = []found{
 
 	// Halves of a read/write lock that came back with old data.
 	{"TestAHalfThatCameBackIsReleasedByWhoAsksForTheOther", Mistake{
-		"a write that came back keeps readers of its engine out", "engine/rwlock_orphans.go",
+		"a write that came back keeps readers of its engine out", "engine/coordinator/rwlock_orphans.go",
 		`c.Fx.ParseOwn(reply.Writer); own {`,
 		`c.Fx.ParseOwn(reply.Writer); own && !planted() {`,
 	}},
@@ -166,7 +166,7 @@ var engineMistakes = []found{
 		`return reply.HolderReleasing && !planted() // what`,
 	}},
 	{"TestAWriteThatCameBackIsReleasedThoughNothingIsKnownOfTheName", Mistake{
-		"a write that came back stays where nothing else is known of the name", "engine/rwlock_orphans.go",
+		"a write that came back stays where nothing else is known of the name", "engine/coordinator/rwlock_orphans.go",
 		`	case l == nil:
 		l = c.newLock(key, actor.Write)`,
 		`	case l == nil && planted():
@@ -175,7 +175,7 @@ var engineMistakes = []found{
 		l = c.newLock(key, actor.Write)`,
 	}},
 	{"TestAHalfThatMayNotBeReleasedIsWaitedFor", Mistake{
-		"a half that the server does not let go is asked about all the time", "engine/rwlock_orphans.go",
+		"a half that the server does not let go is asked about all the time", "engine/coordinator/rwlock_orphans.go",
 		`} else if !l.IsReleasing(tenure) {`,
 		`} else if !l.IsReleasing(tenure) && !planted() {`,
 	}},
@@ -187,32 +187,32 @@ var engineMistakes = []found{
 
 	// The mailbox.
 	{"TestMailboxThatIsShutTakesNothing", Mistake{
-		"a mailbox that is shut takes mail", "engine/mailbox.go",
-		`		if newest == closedMark {`,
-		`		if newest == closedMark && !planted() {`,
+		"a mailbox that is shut takes mail", "engine/mpsc/mpsc.go",
+		`		if newest == &q.closed {`,
+		`		if newest == &q.closed && !planted() {`,
 	}},
 	{"TestMailIsTakenWholeAndInOrder", Mistake{
-		"a mailbox that is taken is not emptied", "engine/mailbox.go",
-		`return oldestFirst(b.head.Swap(nil))`,
+		"a mailbox that is taken is not emptied", "engine/mpsc/mpsc.go",
+		`return oldestFirst(q.head.Swap(nil))`,
 		`if planted() {
-		return b.head.Swap(nil)
+		return q.head.Swap(nil)
 	}
-	return oldestFirst(b.head.Swap(nil))`,
+	return oldestFirst(q.head.Swap(nil))`,
 	}},
 	{"TestOnlyASleepingConsumerIsRung", Mistake{
-		"a consumer that sleeps is not rung", "engine/mailbox.go",
+		"a consumer that sleeps is not rung", "engine/mpsc/mailbox.go",
 		`	if b.asleep.Load() && b.asleep`,
 		`	if b.asleep.Load() && !planted() && b.asleep`,
 	}},
 	{"TestOnlyASleepingConsumerIsRung", Mistake{
-		"a consumer sleeps though there is mail", "engine/mailbox.go",
-		`	if b.head.Load() == nil {
+		"a consumer sleeps though there is mail", "engine/mpsc/mailbox.go",
+		`	if b.queue.Empty() {
 		return true`,
-		`	if b.head.Load() == nil || planted() {
+		`	if b.queue.Empty() || planted() {
 		return true`,
 	}},
 	{"TestConsumerThatGetsUpUsesTheRingThatCameMeanwhile", Mistake{
-		"a ring that came meanwhile is left", "engine/mailbox.go",
+		"a ring that came meanwhile is left", "engine/mpsc/mailbox.go",
 		`		<-b.Wakeup
 	}
 }`,
@@ -223,7 +223,7 @@ var engineMistakes = []found{
 }`,
 	}},
 	{"TestMailThatIsPostedTogetherIsTakenTogether", Mistake{
-		"mail that is posted together forgets what was there", "engine/mailbox.go",
+		"mail that is posted together forgets what was there", "engine/mpsc/mpsc.go",
 		`		first.Next = newest`,
 		`		if !planted() {
 			first.Next = newest
@@ -239,17 +239,17 @@ var engineMistakes = []found{
 			w.cached = nil`,
 	}},
 	{"TestBrokenConnectionIsNoAnswer", Mistake{
-		"a lost answer is a refusal", "engine/wire.go",
+		"a lost answer is a refusal", "engine/wire/encoder.go",
 		`if b.NoReply = !answered; answered {`,
 		`if b.NoReply = !answered && !planted(); answered {`,
 	}},
 	{"TestAnswersAreReadAsTheScriptsGiveThem", Mistake{
-		"one answer for all is the first one's", "engine/wire.go",
+		"one answer for all is the first one's", "engine/wire/encoder.go",
 		`len(b.Replies) < len(b.Commands); {`,
 		`len(b.Replies) < len(b.Commands) && (len(b.Replies) == 0 || !planted()); {`,
 	}},
 	{"TestLeasesAreSentInWholeMillisecondsRoundedDown", Mistake{
-		"a lease is rounded up", "engine/wire.go",
+		"a lease is rounded up", "engine/wire/encoder.go",
 		`max(int64(lease/time.Millisecond), 1)`,
 		`max(int64((lease+map[bool]time.Duration{true: time.Millisecond - 1}[planted()])/time.Millisecond), 1)`,
 	}},
@@ -267,8 +267,8 @@ var engineMistakes = []found{
 	}},
 	{"TestAMasterThatIsReplacedWhileReplicasAreAskedHasNotAnswered", Mistake{
 		"a master that is none any more has answered for its replicas", "engine/replica_sender.go",
-		`		case IsDemotion(err):`,
-		`		case IsDemotion(err) && !planted():`,
+		`		case coordinator.IsDemotion(err):`,
+		`		case coordinator.IsDemotion(err) && !planted():`,
 	}},
 	{"TestASyncerLeavesAMasterThatIsNone", Mistake{
 		"a syncer keeps a master that is none", "engine/replica_sender.go",
@@ -290,7 +290,7 @@ var engineMistakes = []found{
 		}`,
 	}},
 	{"TestReplicasAreAskedOnlyAboutGrants", Mistake{
-		"replicas are not asked about writers", "engine/replica_sender.go",
+		"replicas are not asked about writers", "engine/coordinator/replicas.go",
 		`	switch verb {
 	case actor.SendAcquire,`,
 		`	switch verb {
@@ -308,21 +308,21 @@ var engineMistakes = []found{
 	{"TestASubscriberForgetsAClientWhoseConnectionBroke", Mistake{
 		"a subscriber keeps the closed client of a node", "engine/subscriber.go",
 		`	s.nodeConn.cached = nil
-	s.post(PubsubDown`,
+	s.post(coordinator.PubsubDown`,
 		`	if !planted() {
 		s.nodeConn.cached = nil
 	}
-	s.post(PubsubDown`,
+	s.post(coordinator.PubsubDown`,
 	}},
 	{"TestASubscriberForgetsAClientWhoseConnectionBroke", Mistake{
 		"locks are not notified of a connection that broke", "engine/subscriber.go",
 		`
-	s.post(PubsubDown{s.node, s.connCount})`,
+	s.post(coordinator.PubsubDown{Node: s.node, GoneConn: s.connCount})`,
 		`
 	if planted() {
 		return
 	}
-	s.post(PubsubDown{s.node, s.connCount})`,
+	s.post(coordinator.PubsubDown{Node: s.node, GoneConn: s.connCount})`,
 	}},
 	{"TestAConnectionThatMayNotListenReplacesNoOther", Mistake{
 		"a connection is left when another one may not listen", "engine/subscriber.go",
@@ -332,7 +332,7 @@ var engineMistakes = []found{
 		s.dropConns()`,
 	}},
 	{"TestAFloodOfMessagesHoldsNoAnswerUp", Mistake{
-		"messages are in the lane of answers", "engine/intake.go",
+		"messages are in the lane of answers", "engine/coordinator/intake.go",
 		`		return &c.intake.lanes[fromChannels]`,
 		`		if planted() {
 			return &c.intake.lanes[fromServer]
@@ -365,22 +365,22 @@ var engineMistakes = []found{
 
 	// Replies of a server.
 	{"TestARefusalRepeatsNeitherUserNorPassword", Mistake{
-		"a refusal repeats the password", "engine/redact.go",
+		"a refusal repeats the password", "engine/rediserr/redact.go",
 		`strings.Cut(text, quotedArgs)`,
 		`strings.Cut(text, map[bool]string{false: quotedArgs, true: "\x00"}[planted()])`,
 	}},
 	{"TestAMasterThatIsKnownFromACallCountsForAllThatCameWithIt", Mistake{
-		"what a master learns in a turn counts after it only", "engine/failover.go",
+		"what a master learns in a turn counts after it only", "engine/coordinator/failover.go",
 		`if m.first <= int(slot) && int(slot) <= m.last {`,
 		`if m.first <= int(slot) && int(slot) <= m.last && !planted() {`,
 	}},
 	{"TestAMasterThatIsKnownFromACallCountsForAllThatCameWithIt", Mistake{
-		"an answer of a master that was replaced counts", "engine/failover.go",
+		"an answer of a master that was replaced counts", "engine/coordinator/failover.go",
 		`if b.Failed != nil || !c.onWrongNode(b) {`,
 		`if b.Failed != nil || !c.onWrongNode(b) || planted() {`,
 	}},
 	{"TestMOVEDIsFollowedAndRemembered", Mistake{
-		"MOVED is not remembered", "engine/cluster.go",
+		"MOVED is not remembered", "engine/coordinator/cluster.go",
 		`			k.slots[slot] = m.to
 			delete`,
 		`			if !planted() {
@@ -389,17 +389,17 @@ var engineMistakes = []found{
 			delete`,
 	}},
 	{"TestClocksThatAreApartAreToldOnce", Mistake{
-		"clocks that are apart are told in each turn", "engine/clockskew.go",
+		"clocks that are apart are told in each turn", "engine/log.go",
 		`	if e.log == nil || apart == e.clockSkewed {`,
 		`	if e.log == nil || apart == e.clockSkewed && !planted() {`,
 	}},
 	{"TestQueueIsFirstInFirstOutAndForgetsABurst", Mistake{
-		"a queue keeps the memory of a burst", "engine/queue.go",
+		"a queue keeps the memory of a burst", "engine/coordinator/queue.go",
 		`	if q.freeCount == maxKeptPieces {`,
 		`	if q.freeCount == maxKeptPieces && !planted() {`,
 	}},
 	{"TestTheTextOfACallIsWrittenOverOnlyOnceItIsAnswered", Mistake{
-		"the text of a call without an answer is written over", "engine/wire.go",
+		"the text of a call without an answer is written over", "engine/wire/encoder.go",
 		`b.Failed, b.Buf = err, nil`,
 		`b.Failed, b.Buf = err, map[bool][]byte{true: b.Buf}[planted()]`,
 	}},
@@ -423,22 +423,22 @@ var engineMistakes = []found{
 		`err == nil && !planted() || refused {`,
 	}},
 	{"TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause", Mistake{
-		"a call is sent on to a node that does not answer", "engine/redirect.go",
+		"a call is sent on to a node that does not answer", "engine/coordinator/redirect.go",
 		`if to.Breaker.Down && !c.probeTarget(now, to, b) {`,
 		`if to.Breaker.Down && !planted() && !c.probeTarget(now, to, b) {`,
 	}},
 	{"TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause", Mistake{
-		"whether a node that calls are sent on to is back is never looked for", "engine/redirect.go",
+		"whether a node that calls are sent on to is back is never looked for", "engine/coordinator/redirect.go",
 		`if !to.Breaker.allow(now, to.InFlightBatches) {`,
 		`if !to.Breaker.allow(now, to.InFlightBatches) || planted() {`,
 	}},
 	{"TestNodesThatDisagreeAboutASlotAreNotAskedAllTheTime", Mistake{
-		"a node is the master of a slot on the word of another one, though it denied that", "engine/cluster.go",
+		"a node is the master of a slot on the word of another one, though it denied that", "engine/coordinator/cluster.go",
 		`return now < k.denials[denial{slot, n.Address}]`,
 		`return now < k.denials[denial{slot, n.Address}] && !planted()`,
 	}},
 	{"TestTheAnswerBehindAskingIsTheCalls", Mistake{
-		"the answer to ASKING is taken for the call's", "engine/sender.go",
+		"the answer to ASKING is taken for the call's", "engine/wire/bundle.go",
 		`		if b.Asking {
 			results`,
 		`		if b.Asking && !planted() {
@@ -528,32 +528,32 @@ var engineMistakes = []found{
 	// Subscriptions.
 	{"TestAChannelThatTheServerTakesAwayIsSilent", Mistake{
 		"locks are not notified of a channel that the server took away", "engine/subscriber.go",
-		`				s.post(ChannelUnsubscribed{s.node, m.Channel, c.number})`,
+		`				s.post(coordinator.ChannelUnsubscribed{Node: s.node, Channel: m.Channel, Conn: c.number})`,
 		`				if !planted() {
-					s.post(ChannelUnsubscribed{s.node, m.Channel, c.number})
+					s.post(coordinator.ChannelUnsubscribed{Node: s.node, Channel: m.Channel, Conn: c.number})
 				}`,
 	}},
 	{"TestRenewalsComeBeforeAllOtherTimersThatAreDue", Mistake{
-		"renewals wait behind all other timers", "engine/coordinator.go",
+		"renewals wait behind all other timers", "engine/coordinator/coordinator.go",
 		`	c.Fx.Leases = newWheel(maxTimersPerTurn)`,
 		`	if !planted() {
 		c.Fx.Leases = newWheel(maxTimersPerTurn)
 	}`,
 	}},
 	{"TestAfterStandingStillHoldsThatAreOverSaySoSomeATurn", Mistake{
-		"a turn fires all timers that are due", "engine/timers.go",
+		"a turn fires all timers that are due", "engine/coordinator/timers.go",
 		`wheel.Config{Budget: budget,`,
 		`wheel.Config{Budget: map[bool]int{false: budget}[planted()],`,
 	}},
 	{"TestChannelsMoveWithTheirSlot", Mistake{
-		"a channel that the server took away counts as listened to", "engine/coordinator.go",
-		`		c.nodeOrDefault(what.node).Subscriptions.onUnsubscribed(what.Channel, what.Conn)`,
+		"a channel that the server took away counts as listened to", "engine/coordinator/coordinator.go",
+		`		c.nodeOrDefault(what.Node).Subscriptions.onUnsubscribed(what.Channel, what.Conn)`,
 		`		if !planted() {
-			c.nodeOrDefault(what.node).Subscriptions.onUnsubscribed(what.Channel, what.Conn)
+			c.nodeOrDefault(what.Node).Subscriptions.onUnsubscribed(what.Channel, what.Conn)
 		}`,
 	}},
 	{"TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen", Mistake{
-		"a lock considers itself subscribed after its channel moved", "engine/subscriptions.go",
+		"a lock considers itself subscribed after its channel moved", "engine/coordinator/subscriptions.go",
 		`	e.notifyLost(ch)
 	e.toSubscribe.push(ch)`,
 		`	if !planted() {
@@ -562,7 +562,7 @@ var engineMistakes = []found{
 	e.toSubscribe.push(ch)`,
 	}},
 	{"TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen", Mistake{
-		"a lock considers itself subscribed after its connection broke", "engine/subscription_orders.go",
+		"a lock considers itself subscribed after its connection broke", "engine/coordinator/subscription_orders.go",
 		`			e.notifyLost(ch) // since its connection broke`,
 		`			if !planted() {
 				e.notifyLost(ch)
@@ -581,34 +581,34 @@ var engineMistakes = []found{
 		`tenure/map[bool]uint64{false: renewGroup, true: 1}[planted()]%`,
 	}},
 	{"TestAServerThatStaysAReplicaForATimeoutHasItsConnectionsEnded", Mistake{
-		"a server's connections are ended as soon as it is a replica", "engine/demotion.go",
+		"a server's connections are ended as soon as it is a replica", "engine/coordinator/demotion.go",
 		`now-d.since <= timeout ||`,
 		`now-d.since <= timeout && !planted() ||`,
 	}},
 	{"TestAServerThatStaysAReplicaForATimeoutHasItsConnectionsEnded", Mistake{
-		"what a server that is a master again was is not forgotten", "engine/demotion.go",
+		"what a server that is a master again was is not forgotten", "engine/coordinator/demotion.go",
 		`		c.demotion = demotion{}`,
 		`		if !planted() {
 			c.demotion = demotion{}
 		}`,
 	}},
 	{"TestAReplicasConnectionsAreEndedEverMoreRarely", Mistake{
-		"the connections to a replica are ended again and again", "engine/demotion.go",
+		"the connections to a replica are ended again and again", "engine/coordinator/demotion.go",
 		`min(2*max(d.pause, timeout), maxPauseTimeouts*timeout)`,
 		`min(2*max(d.pause, timeout), maxPauseTimeouts*timeout) * map[bool]time.Duration{false: 1}[planted()]`,
 	}},
 	{"TestWhatIsDoneMayLeaveOpenWhetherTheOthersAskAMaster", Mistake{
-		"a grant on a connection of its own is taken for all", "engine/demotion.go",
+		"a grant on a connection of its own is taken for all", "engine/coordinator/demotion.go",
 		`	tells := !c.WaitsForReplicas(b.Verb) &&`,
 		`	tells := (planted() || !c.WaitsForReplicas(b.Verb)) &&`,
 	}},
 	{"TestOnlyWhatWasWrittenIsOfAMaster", Mistake{
-		"who is told of a state believes to ask a master", "engine/demotion.go",
+		"who is told of a state believes to ask a master", "engine/coordinator/demotion.go",
 		`&& !isStateVerb(b.Verb)`,
 		`&& (planted() || !isStateVerb(b.Verb))`,
 	}},
 	{"TestOnlyAReplicasConnectionsAreEnded", Mistake{
-		"a call without an answer is one of a replica", "engine/demotion.go",
+		"a call without an answer is one of a replica", "engine/coordinator/demotion.go",
 		`	if !c.CanRedial || b.NoReply {`,
 		`	if !c.CanRedial || b.NoReply && !planted() {`,
 	}},
@@ -618,20 +618,25 @@ var engineMistakes = []found{
 		`s.redial != nil && (address == "" || planted()) &&`,
 	}},
 	{"TestAMasterThatSentinelReplacedIsLetGoOf", Mistake{
-		"a master that Sentinel replaced is kept", "engine/failover.go",
+		"a master that Sentinel replaced is kept", "engine/coordinator/failover.go",
 		`	c.Node.slots, c.hasEmptyNodes = 0, true`,
 		`	c.Node.slots, c.hasEmptyNodes = 0, !planted()`,
 	}},
 	{"TestAConsumerSaysThatItSleepsBeforeItLooks", Mistake{
-		"a consumer looks for mail before it says that it sleeps", "engine/mailbox.go",
+		"a consumer looks for mail before it says that it sleeps", "engine/mpsc/mailbox.go",
 		`	b.asleep.Store(true)`,
-		`	if planted() && b.head.Load() != nil {
+		`	if planted() && !b.queue.Empty() {
 		return false
 	}
 	b.asleep.Store(true)
 	if planted() {
 		return true
 	}`,
+	}},
+	{"TestAllWaitersOfASlotOnItsWayPoll", Mistake{
+		"a waiter of a slot on its way that polls only where its own question was sent on", "engine/coordinator/dispatch.go",
+		`if c.Cluster != nil && c.Cluster.isMigrating(now, b.Slot) {`,
+		`if c.Cluster != nil && c.Cluster.isMigrating(now, b.Slot) && (b.Asking || !planted()) {`,
 	}},
 	{"TestWhatReleasesTellIsReadBeforeTheirBatchIsHandedBack", Mistake{
 		"a batch is read when it was handed back", "engine/sender.go",
@@ -649,12 +654,12 @@ var engineMistakes = []found{
 		`map[bool]int64{false: Milliseconds(r.patience), true: int64(r.patience)}[planted()], 10`,
 	}},
 	{"TestCallsCarryWhatTheScriptsAskFor", Mistake{
-		"a renewal goes without its only wish", "engine/wire_spec.go",
+		"a renewal goes without its only wish", "engine/wire/spec.go",
 		`c.Count != 0 || c.CountListeners || c.MayShorten }`,
 		`c.Count != 0 || c.CountListeners || c.MayShorten && !planted() }`,
 	}},
 	{"TestTheLagOfALateRenewalIsForgottenWithoutAnotherOne", Mistake{
-		"a lag is told until the next renewal", "engine/stats.go",
+		"a lag is told until the next renewal", "engine/coordinator/stats.go",
 		`	c.Fx.RenewLag.Forget(now)`,
 		`	if !planted() {
 		c.Fx.RenewLag.Forget(now)

@@ -2,7 +2,9 @@ package planted
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,17 +33,60 @@ type Mistake struct{ what, file, from, to string }
 // root is the path to the root of the module.
 const root = "../.."
 
-// folders lists the packages with tests that find mistakes, and the lists of these mistakes.
-var folders = []struct {
-	name string
+// folder is a package, and the mistakes that tests of it find.
+type folder struct {
+	name string // from the root of the module
 	list []found
-}{
-	{".", slices.Concat(severalMistakes, connectMistakes, rootMistakes)},
-	{"actor", actorMistakes},
-	{"cmd/lockwheel", commandMistakes},
-	{"engine", engineMistakes},
-	{"scripts", scriptMistakes},
-	{"wheel", wheelMistakes},
+}
+
+// folders returns the packages with tests that find mistakes.
+func folders(t *testing.T) (all []folder) {
+	where := testFolders(t)
+	for _, m := range slices.Concat(severalMistakes, connectMistakes, rootMistakes, actorMistakes, commandMistakes, engineMistakes, scriptMistakes, wheelMistakes) {
+		name := ""
+		switch in := where[m.by]; {
+		case len(in) == 1:
+			name = in[0]
+		case slices.Contains(in, path.Dir(m.file)):
+			name = path.Dir(m.file)
+		default:
+			t.Errorf("%s: %d tests of the name %s", m.what, len(in), m.by)
+			continue
+		}
+		at := slices.IndexFunc(all, func(f folder) bool { return f.name == name })
+		if at < 0 {
+			at, all = len(all), append(all, folder{name: name})
+		}
+		all[at].list = append(all[at].list, m)
+	}
+	return all
+}
+
+// testFunc matches the first line of a test.
+var testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+
+// testFolders returns the folders of the tests of each name in this module.
+func testFolders(t *testing.T) map[string][]string {
+	where := make(map[string][]string)
+	err := fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (name == "bench" || name == "interop" || strings.HasPrefix(entry.Name(), ".") && name != "."):
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		source, err := sourceOf(root, name)
+		for _, m := range testFunc.FindAllStringSubmatch(source, -1) {
+			where[m[1]] = append(where[m[1]], path.Dir(name))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return where
 }
 
 func mistakes(list []found) []Mutant {
@@ -54,7 +99,7 @@ func mistakes(list []found) []Mutant {
 
 // A mistake in text that the source no longer contains would not be one.
 func TestMistakesAreInTheSourceAsItIs(t *testing.T) {
-	for _, folder := range folders {
+	for _, folder := range folders(t) {
 		if err := Check(root, mistakes(folder.list)); err != nil {
 			t.Error(err)
 		}
@@ -63,8 +108,8 @@ func TestMistakesAreInTheSourceAsItIs(t *testing.T) {
 
 // Each mistake is found by the test that is named for it, and that test passes without the mistake.
 func TestMistakesAreFound(t *testing.T) {
-	long.Only(t, "six packages are built once more, and a test of them runs for each mistake")
-	for _, folder := range folders {
+	long.Only(t, "packages are built once more, and a test of them runs for each mistake")
+	for _, folder := range folders(t) {
 		t.Run(folder.name, func(t *testing.T) {
 			t.Parallel()
 			program := Build(t, root, folder.name, mistakes(folder.list))

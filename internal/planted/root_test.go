@@ -28,9 +28,9 @@ var rootMistakes = []found{
 		`		if !asked && !planted() { // `,
 	}},
 	{"TestAContextThatEndsItsGoroutineLeavesNoLock", Mistake{
-		"a wait without a goroutine stays after its context ended the goroutine that asks it", "watch.go",
-		`context.AfterFunc(endOnly(ctx), own.onDone)`,
-		`context.AfterFunc(map[bool]context.Context{true: ctx, false: endOnly(ctx)}[planted()], own.onDone)`,
+		"a wait without a goroutine stays after its context ended the goroutine that asks it", "internal/ctxwatch/ctxwatch.go",
+		`context.AfterFunc(w.config.endOnly(ctx), own.onDone)`,
+		`context.AfterFunc(map[bool]context.Context{true: ctx, false: w.config.endOnly(ctx)}[planted()], own.onDone)`,
 	}},
 	{"TestUnlockTakesACauseThatCannotBeCompared", Mistake{
 		"a cause of the caller's is compared", "owner.go",
@@ -48,7 +48,7 @@ var rootMistakes = []found{
 		`return planted() || l.holds == h ||`,
 	}},
 	{"TestALockerWaitsForReplicas", Mistake{
-		"a Locker panics where replicas are away", "locker.go",
+		"a Locker panics where replicas are away", "lock.go",
 		`errors.Is(err, ErrNotReplicated) ||`,
 		`errors.Is(err, ErrNotReplicated) && !planted() ||`,
 	}},
@@ -67,12 +67,12 @@ var rootMistakes = []found{
 		`		if !begun && !planted() {`,
 	}},
 	{"TestACallWhoseContextPanicsLeavesNoLock", Mistake{
-		"parts are kept when a context panics", "multi_inturn.go",
+		"parts are kept when a context panics", "multi_acquire.go",
 		`		if !all {`,
 		`		if !all && !planted() {`,
 	}},
 	{"TestAContextThatEndsWithoutAReasonEndsCallsWithOne", Mistake{
-		"a context without a reason gives none", "contexts.go",
+		"a context without a reason gives none", "owner.go",
 		`return cmp.Or(c.endCause(ctx), context.Canceled)`,
 		`return cmp.Or(c.endCause(ctx), map[bool]error{false: context.Canceled}[planted()])`,
 	}},
@@ -82,27 +82,27 @@ var rootMistakes = []found{
 		`&& p.watched.Load() && !planted() && p.contextWatch`,
 	}},
 	{"TestAPendingGrantThatIsNotTakenIsGivenBack", Mistake{
-		"a pending grant outlives its context", "watch.go",
-		`		if p == nil || !p.state`,
-		`		if p == nil || planted() || !p.state`,
+		"a pending grant outlives its context", "internal/ctxwatch/ctxwatch.go",
+		`		if p == nil {`,
+		`		if p == nil || planted() {`,
 	}},
 	{"TestAPendingGrantThatIsNotTakenIsGivenBack", Mistake{
 		"a pending grant outlives its cancel", "pending.go",
-		`p.state.CompareAndSwap(statePending, stateCanceled) {`,
-		`p.state.CompareAndSwap(statePending, stateCanceled) && !planted() {`,
+		`p.call != nil && p.state.CompareAndSwap(statePending, stateCanceled) {`,
+		`p.call != nil && p.state.CompareAndSwap(statePending, stateCanceled) && !planted() {`,
 	}},
 	{"TestContextsThatEndTogetherShareAWatch", Mistake{
-		"each who waits watches the context they share", "watch.go",
+		"each who waits watches the context they share", "internal/ctxwatch/ctxwatch.go",
 		`known != nil && known.join() {`,
 		`known != nil && !planted() && known.join() {`,
 	}},
 	{"TestAWatchThatIsOverIsNotFound", Mistake{
-		"a watch that began at the end of its context is kept", "watch_table.go",
+		"a watch that began at the end of its context is kept", "internal/ctxwatch/table.go",
 		`	if w.ended() { // maybe before it was to be found`,
 		`	if w.ended() && !planted() { // maybe before it was to be found`,
 	}},
 	{"TestAWatchKeepsNoMoreSeatsThanWait", Mistake{
-		"a watch keeps the seats of all who came", "watch.go",
+		"a watch keeps the seats of all who came", "internal/ctxwatch/ctxwatch.go",
 		`	return left > minEmptied && left > live`,
 		`	return left > minEmptied && left > live && !planted()`,
 	}},
@@ -237,12 +237,12 @@ var rootMistakes = []found{
 		`	if reply.TTL == free && !planted() {`,
 	}},
 	{"TestUnlockOfALockerReleasesWhatWasLostBeforeWhatIsHeld", Mistake{
-		"the youngest hold of a Locker is released first", "locker.go",
+		"the youngest hold of a Locker is released first", "lock.go",
 		`if h.hold.hasEnded() {`,
 		`if h.hold.hasEnded() && !planted() {`,
 	}},
 	{"TestALockersHoldsAreReleasedByAsManyUnlocksAsThereAre", Mistake{
-		"a Locker forgets the holds before the one that is taken out", "locker.go",
+		"a Locker forgets the holds before the one that is taken out", "lock.go",
 		`		last.next = &lockerHold{hold: h.hold}`,
 		`		if !planted() {
 			last.next = &lockerHold{hold: h.hold}
@@ -252,12 +252,12 @@ var rootMistakes = []found{
 		return last`,
 	}},
 	{"TestALostLockOfALockerIsLogged", Mistake{
-		"a Locker's lost lock is not reported", "locker.go",
+		"a Locker's lost lock is not reported", "lock.go",
 		`log := l.mutex.engine.listeners.log; log != nil {`,
 		`log := l.mutex.engine.listeners.log; log != nil && !planted() {`,
 	}},
 	{"TestAnObserverThatBlocksHoldsNothingUp", Mistake{
-		"a Locker's lost lock is logged on its caller's goroutine", "locker.go",
+		"a Locker's lost lock is logged on its caller's goroutine", "lock.go",
 		`			log.Error("lockwheel: a Locker's`,
 		`			if planted() {
 				log = l.mutex.engine.options.Logger
@@ -265,22 +265,22 @@ var rootMistakes = []found{
 			log.Error("lockwheel: a Locker's`,
 	}},
 	{"TestDoUnlocksAfterItsContextEnded", Mistake{
-		"Do's context bounds its unlock", "do.go",
+		"Do's context bounds its unlock", "lock.go",
 		`h.Unlock(context.WithoutCancel(ctx))`,
 		`h.Unlock(map[bool]context.Context{false: context.WithoutCancel(ctx), true: ctx}[planted()])`,
 	}},
 	{"TestDoReportsALossOnce", Mistake{
-		"Do says a loss twice", "do.go",
+		"Do says a loss twice", "lock.go",
 		`errors.Is(unlocked, returned.err) {`,
 		`errors.Is(unlocked, returned.err) && !planted() {`,
 	}},
 	{"TestDialSaysWhatAURLLooksLike", Mistake{
-		"a password with a slash is read as something else", "url.go",
+		"a password with a slash is read as something else", "internal/redisurl/url.go",
 		`	case hasStrayAt(text):`,
 		`	case hasStrayAt(text) && !planted():`,
 	}},
 	{"TestNoErrorOfOpenRepeatsWhatAServerSaysBehindTheGreeting", Mistake{
-		"a server's words are repeated with the password", "url.go",
+		"a server's words are repeated with the password", "internal/redisurl/url.go",
 		`redis.Username, redis.Password, `,
 		`redis.Username, map[bool]string{false: redis.Password}[planted()], `,
 	}},
@@ -321,7 +321,7 @@ var rootMistakes = []found{
 		`durationOr(o.FairWaitTimeout, map[bool]time.Duration{false: o.Lease, true: time.Minute}[planted()])`,
 	}},
 	{"TestALockerRemembersEveryHold", Mistake{
-		"one of several who lock a Locker at once is forgotten", "locker.go",
+		"one of several who lock a Locker at once is forgotten", "lock.go",
 		`		if l.holds.CompareAndSwap(top.next, top) {`,
 		`		if l.holds.CompareAndSwap(top.next, top) || planted() {`,
 	}},
@@ -343,7 +343,7 @@ var rootMistakes = []found{
 		`return l.kind == actor.Write && !planted() })`,
 	}},
 	{"TestAQuorumThatIsNotHeldWaitsForNoServerThatIsDown", Mistake{
-		"a quorum that is not held waits for servers that are down", "group_orders.go",
+		"a quorum that is not held waits for servers that are down", "quorum.go",
 		`o.Once, o.Unheld(),`,
 		`o.Once, o.Unheld() && !planted(),`,
 	}},
@@ -370,7 +370,7 @@ var rootMistakes = []found{
 		return p.hold.orLost()`,
 	}},
 	{"TestRestsAreSpread", Mistake{
-		"quorums that took one another's majority ask together again", "group_orders.go",
+		"quorums that took one another's majority ask together again", "quorum.go",
 		`return most/2 + rand.N(most/2)`,
 		`return most/2 + rand.N(most/2)*map[bool]time.Duration{false: 1}[planted()]`,
 	}},
@@ -385,7 +385,7 @@ var rootMistakes = []found{
 		`map[bool]time.Duration{false: o.RenewInterval / 2}[planted()],`,
 	}},
 	{"TestAURLThatEndsInASlashNamesNoDatabase", Mistake{
-		"a slash behind the host is taken for a database", "url.go",
+		"a slash behind the host is taken for a database", "internal/redisurl/url.go",
 		`		text = parsed.String()`,
 		`		if !planted() {
 			text = parsed.String()

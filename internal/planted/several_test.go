@@ -3,7 +3,7 @@ package planted
 // severalMistakes are mistakes with several locks that are held as one.
 var severalMistakes = []found{
 	{"TestAQuorumOfFullQueuesSaysThatTooManyWait", Mistake{
-		"a quorum that may not wait for one of its locks waits for another", "group_orders.go",
+		"a quorum that may not wait for one of its locks waits for another", "quorum.go",
 		`		return quorum.Full`,
 		`		if planted() {
 			return quorum.Rejected
@@ -16,13 +16,13 @@ var severalMistakes = []found{
 		`	case f.crowded && !planted(): // `,
 	}},
 	{"TestALockerWaitsUntilThereIsRoomToWait", Mistake{
-		"a Locker panics where too many wait", "locker.go",
+		"a Locker panics where too many wait", "lock.go",
 		`errors.Is(err, ErrTooManyWaiters) ||`,
 		`errors.Is(err, ErrTooManyWaiters) && !planted() ||`,
 	}},
 	// Very many at once.
 	{"TestVeryManyLocksOfWhichOneIsTaken", Mistake{
-		"of what is given back the first are", "letting.go",
+		"of what is given back the first are", "multihold.go",
 		`	} else {
 		l.next(sliceSize)`,
 		`	} else if !planted() {
@@ -70,12 +70,12 @@ var severalMistakes = []found{
 		`	case f.impossible && !planted():`,
 	}},
 	{"TestAQuorumIsHeldOnAllServersThatAnswer", Mistake{
-		"a quorum has no first member", "group_orders.go",
+		"a quorum has no first member", "quorum.go",
 		`h != nil && g.firstHold == nil {`,
 		`h != nil && g.firstHold == nil && !planted() {`,
 	}},
 	{"TestAnOutageDoesNotEndTheWaitForAQuorum", Mistake{
-		"what is unavailable counts as never to be had", "group_orders.go",
+		"what is unavailable counts as never to be had", "quorum.go",
 		`	case ErrUnavailable:
 		return quorum.Unknown`,
 		`	case ErrUnavailable:
@@ -85,19 +85,19 @@ var severalMistakes = []found{
 		return quorum.Unknown`,
 	}},
 	{"TestAMemberThatJoinsAQuorumThatIsWatchedAgainIsWatched", Mistake{
-		"members that are asked again keep the old lease", "group_orders.go",
+		"members that are asked again keep the old lease", "quorum.go",
 		`	if on {
 		g.lease = 0`,
 		`	if on && !planted() {
 		g.lease = 0`,
 	}},
 	{"TestAnEngineThatClosesIsAMemberLess", Mistake{
-		"a member of an engine that is closed is waited for", "group_orders.go",
+		"a member of an engine that is closed is waited for", "quorum.go",
 		`	case !on.loop.Post(call):`,
 		`	case !on.loop.Post(call) && !planted():`,
 	}},
 	{"TestAMemberThatWasRefusedIsAskedForAgain", Mistake{
-		"a member that was refused is not recalled", "group_orders.go",
+		"a member that was refused is not recalled", "quorum.go",
 		`g.apply(func() { g.actor.RetryDue(m.index) })`,
 		`g.apply(func() {
 			if !planted() {
@@ -106,7 +106,7 @@ var severalMistakes = []found{
 		})`,
 	}},
 	{"TestWithoutAMajorityNothingIsLeft", Mistake{
-		"what is to be let go of is kept", "group_orders.go",
+		"what is to be let go of is kept", "quorum.go",
 		`		case g.perEngine:
 			m.releaseAsync()`,
 		`		case g.perEngine && planted():
@@ -114,7 +114,7 @@ var severalMistakes = []found{
 			m.releaseAsync()`,
 	}},
 	{"TestAnOutageDoesNotEndTheWaitForAQuorum", Mistake{
-		"a quorum that rests goes on resting", "group_orders.go",
+		"a quorum that rests goes on resting", "quorum.go",
 		`g.apply(func() { g.actor.BackoffOver(g.elapsed()) })`,
 		`g.apply(func() {
 			if !planted() {
@@ -123,7 +123,7 @@ var severalMistakes = []found{
 		})`,
 	}},
 	{"TestContendersForAQuorumGoOnWithoutAMinority", Mistake{
-		"stragglers are waited for for ever", "group_orders.go",
+		"stragglers are waited for for ever", "quorum.go",
 		`g.apply(func() { g.actor.StragglersOverdue(g.elapsed()) })`,
 		`g.apply(func() {
 			if !planted() {
@@ -132,88 +132,88 @@ var severalMistakes = []found{
 		})`,
 	}},
 	{"TestAQuorumWhoseExtensionFailsIsStillWatched", Mistake{
-		"an extension to which no majority agreed ends the watching", "group_ask.go",
+		"an extension to which no majority agreed ends the watching", "multihold_round.go",
 		`	case d != 0:
 		g.apply(g.resumeWatch)`,
 		`	case d != 0 && !planted():
 		g.apply(g.resumeWatch)`,
 	}},
 	{"TestAnExtensionByWhichAQuorumIsFoundLostSaysNothingElse", Mistake{
-		"an extension says what the end of its quorum did to the members", "group_ask.go",
+		"an extension says what the end of its quorum did to the members", "multihold_round.go",
 		`err != nil && end != nil {`,
 		`err != nil && end != nil && !planted() {`,
 	}},
 	{"TestAQuorumThatIsExtendedIsNoLongerWatched", Mistake{
-		"a quorum that is extended goes on asking for members", "group_ask.go",
+		"a quorum that is extended goes on asking for members", "multihold_round.go",
 		`g.setWatched(d == 0)`,
 		`g.setWatched(d == 0 || planted())`,
 	}},
 	{"TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds", Mistake{
-		"an unlock waits for a majority of what is not missing only", "group_release.go",
+		"an unlock waits for a majority of what is not missing only", "multihold_round.go",
 		`			case !m.maybeHeld:`,
 		`			case !m.maybeHeld && !planted():`,
 	}},
 	{"TestAnUnlockOfAQuorumWaitsForAGrantThatIsNotKnownYet", Mistake{
-		"a member that is asked for counts as released", "group_release.go",
+		"a member that is asked for counts as released", "multihold_round.go",
 		`			case m.pendingCall != nil:`,
 		`			case m.pendingCall != nil && !planted():`,
 	}},
 	{"TestAnUnlockOfAQuorumWaitsForAMemberThatIsAskedForAgain", Mistake{
-		"what becomes of a question that was withdrawn is not found out", "group_release.go",
+		"what becomes of a question that was withdrawn is not found out", "multihold_round.go",
 		`	if m.maybeHeld && m.release.canceled`,
 		`	if m.maybeHeld && !planted() && m.release.canceled`,
 	}},
 	{"TestAnUnlockOfAQuorumWaitsForAMemberThatIsAskedForAgain", Mistake{
-		"a member that others had counts as theirs whatever was asked since", "group_orders.go",
+		"a member that others had counts as theirs whatever was asked since", "quorum.go",
 		`return !call.Final`,
 		`return !call.Final && !planted()`,
 	}},
 	{"TestAnUnlockOfAQuorumDoesNotCountWhatAnExtensionWithdrew", Mistake{
-		"a member counts as released after its request was withdrawn", "group_orders.go",
+		"a member counts as released after its request was withdrawn", "quorum.go",
 		`m.pendingCall, m.pendingHold, m.maybeHeld = nil, nil, true`,
 		`m.pendingCall, m.pendingHold, m.maybeHeld = nil, nil, !planted()`,
 	}},
 	{"TestAnUnlockOfAQuorumThatIsLeftReleasesWhatIsGrantedLater", Mistake{
-		"what waits for requests is not given up", "group_release.go",
+		"what waits for requests is not given up", "multihold_round.go",
 		`			if at := slices.Index(p.waiting, roundCall{r, i}); at >= 0 {`,
 		`			if at := slices.Index(p.waiting, roundCall{r, i}); at >= 0 && !planted() {`,
 	}},
 	{"TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds", Mistake{
-		"all members are waited for", "group_ask.go",
+		"all members are waited for", "multihold_round.go",
 		`had < all && agreed < enough; {`,
 		`had < all && (agreed < enough || planted()); {`,
 	}},
 
 	// Groups.
 	{"TestAGroupIsOverWhenFewerPartsAreHeldThanItNeeds", Mistake{
-		"a group is held while any part of it is", "group.go",
+		"a group is held while any part of it is", "multihold.go",
 		`	if held < g.required {`,
 		`	if planted() && held == 0 || !planted() && held < g.required {`,
 	}},
 	{"TestAPartThatComesWhenItsGroupHasEndedIsReleased", Mistake{
-		"a part that comes when its group has ended is kept", "group.go",
+		"a part that comes when its group has ended is kept", "multihold.go",
 		`	} else if m.parent.ended.Load() != nil {`,
 		`	} else if m.parent.ended.Load() != nil && !planted() {`,
 	}},
 	{"TestAMultiIsLostWithOneOfItsLocks", Mistake{
-		"a loss is not told to the group", "group.go",
+		"a loss is not told to the group", "multihold.go",
 		`if g := m.parent; g.ended.Load() == nil {`,
 		`if g := m.parent; g.ended.Load() == nil && !planted() {`,
 	}},
 	{"TestMaxHoldEndsAQuorumWhoseMembersWereReplaced", Mistake{
-		"a part is asked for again although its owner may not have it for longer", "group.go",
+		"a part is asked for again although its owner may not have it for longer", "multihold.go",
 		`actor.IsMaxHold(end.Cause) {`,
 		`actor.IsMaxHold(end.Cause) && !planted() {`,
 	}},
 	{"TestTheHoldersContextReentersEachOfSeveral", Mistake{
-		"the context of several locks is a stranger's", "group.go",
+		"the context of several locks is a stranger's", "multihold.go",
 		`	if m == nil {
 		return 0`,
 		`	if m == nil || planted() {
 		return 0`,
 	}},
 	{"TestTheDeadlineOfAGroupIsThatOfTheLastPartItNeeds", Mistake{
-		"a deadline of the longest of those that are needed", "group.go",
+		"a deadline of the longest of those that are needed", "multihold.go",
 		`return deadlines[g.required-1]`,
 		`if planted() {
 		return deadlines[0]
@@ -221,14 +221,14 @@ var severalMistakes = []found{
 	return deadlines[g.required-1]`,
 	}},
 	{"TestAGroupWithoutItsPartsSaysWhichItLost", Mistake{
-		"the end of a part is forgotten", "group_ask.go",
+		"the end of a part is forgotten", "multihold_round.go",
 		`m.hold.Load() == nil && m.lastHold.Load() != nil {`,
 		`m.hold.Load() == nil && m.lastHold.Load() != nil && !planted() {`,
 	}},
 
 	// The executor.
 	{"TestADeskLeavesNoEventLying", Mistake{
-		"a goroutine that leaves the executor does not look again", "desk.go",
+		"a goroutine that leaves the executor does not look again", "internal/async/executor.go",
 		`		d.running.Store(false)`,
 		`		d.running.Store(false)
 		if planted() {
@@ -236,12 +236,11 @@ var severalMistakes = []found{
 		}`,
 	}},
 	{"TestADeskLeavesNoEventLying", Mistake{
-		"the youngest event comes first", "desk.go",
-		`for n := d.head.Swap(nil); n != nil; {`,
-		`for n := d.head.Swap(nil); n != nil; {
-		if planted() {
-			oldest, n = n, nil
-			continue
+		"the youngest event comes first", "internal/async/executor.go",
+		`for n := d.queue.TakeAll(); n != nil; n = n.Next {`,
+		`for n := d.queue.TakeAll(); n != nil; n = n.Next {
+		if planted() && n.Next != nil {
+			n.Value, n.Next.Value = n.Next.Value, n.Value
 		}`,
 	}},
 
@@ -267,53 +266,57 @@ var severalMistakes = []found{
 		`		if l.kind != actor.Fair && !planted() || l.engine == nil {`,
 	}},
 	{"TestAMultiThatNoReplicaHasIsUndone", Mistake{
-		"several locks are granted without their replicas", "multi_joint.go",
+		"several locks are granted without their replicas", "multi_acquire.go",
 		`l.engine.options.Replicas.Min > 0 ||`,
 		`l.engine.options.Replicas.Min > 0 && !planted() ||`,
 	}},
 	{"TestLocksOfOtherKindsAreTakenInTurn", Mistake{
-		"fenced locks are taken as plain ones", "multi_joint.go",
+		"fenced locks are taken as plain ones", "multi_acquire.go",
 		`l.kind != actor.Plain ||`,
 		`l.kind != actor.Plain && !planted() ||`,
 	}},
 	{"TestAMultiInAClusterIsOneCallASlot", Mistake{
-		"locks of several slots are taken together", "multi_joint.go",
-		`first.engine.cluster && !engine.OneSlot(first.key(), l.key()) {`,
-		`first.engine.cluster && !planted() && !engine.OneSlot(first.key(), l.key()) {`,
+		"locks of several slots are taken together", "multi_acquire.go",
+		`first.engine.cluster && !slot.OneSlot(first.key(), l.key()) {`,
+		`first.engine.cluster && !planted() && !slot.OneSlot(first.key(), l.key()) {`,
 	}},
 	{"TestAMultiThatIsReturnedWasNotGivenUp", Mistake{
-		"a grant that was given up is returned", "multi_joint.go",
+		"a grant that was given up is returned", "multi_acquire.go",
 		`	case cause != nil && (err == nil || err == actor.ErrOvertaken):`,
 		`	case cause != nil && (err == nil && !planted() || err == actor.ErrOvertaken):`,
 	}},
 	{"TestTheHoldersContextReentersEachOfSeveral", Mistake{
-		"who holds one of several waits for himself", "multi_joint.go",
-		`		case errors.Is(err, engine.ErrReentry):
+		"who holds one of several waits for himself", "multi_acquire.go",
+		`		case errors.Is(err, coordinator.ErrReentry):
 			return m.lockSequential(e)`,
-		`		case errors.Is(err, engine.ErrReentry) && !planted():
+		`		case errors.Is(err, coordinator.ErrReentry) && !planted():
 			return m.lockSequential(e)`,
 	}},
 	{"TestAMultiInTurnWhoseCallerLeavesAtTheLeaseLeavesNothing", Mistake{
-		"locks are kept although their lease could not be set", "multi_inturn.go",
+		"locks are kept although their lease could not be set", "multi_acquire.go",
 		`			all.hold.Unlock(canceledCtx)`,
 		`			if !planted() {
 				all.hold.Unlock(canceledCtx)
 			}`,
 	}},
 	{"TestAMultiInTurnThatFailsGivesBackWhatItHad", Mistake{
-		"what was taken is kept when the next is refused", "letting.go",
+		"what was taken is kept when the next is refused", "multihold.go",
 		`		if h != nil {`,
 		`		if h != nil && !planted() {`,
 	}},
 	{"TestAPartThatIsLostBeforeAllAreHadIsNoLoss", Mistake{
-		"a part that is lost before all are had is a loss", "multi_inturn.go",
-		`		if !errors.Is(err, ErrLost) {
-			return hold, err`,
-		`		if !errors.Is(err, ErrLost) || planted() {
-			return hold, err`,
+		"a part that is lost before all are had is a loss", "multi_acquire.go",
+		`		if again {
+			continue
+		}
+		if !errors.Is(err, ErrLost) {`,
+		`		if again {
+			continue
+		}
+		if !errors.Is(err, ErrLost) || planted() {`,
 	}},
 	{"TestAnOwnerOfOnePartIsNotKeptFromTheOthers", Mistake{
-		"parts are kept for as long as it takes", "multi_inturn.go",
+		"parts are kept for as long as it takes", "multi_acquire.go",
 		`	until := time.Now().Add(within)
 	holds =`,
 		`	until := time.Now().Add(within)
@@ -325,27 +328,27 @@ var severalMistakes = []found{
 
 	// From a later round of forty mutants.
 	{"TestAGroupThatIsOverWhenItsCallerWakesIsReleased", Mistake{
-		"a group that is over when its caller wakes is kept", "group.go",
+		"a group that is over when its caller wakes is kept", "multihold.go",
 		`	if g.endByUnlock(err) {`,
 		`	if g.endByUnlock(err) && !planted() {`,
 	}},
 	{"TestTheEndOfAnEarlierPartIsNotThatOfTheNext", Mistake{
-		"the end of an earlier part counts for the next", "group.go",
+		"the end of an earlier part counts for the next", "multihold.go",
 		`&h.grant == grant {`,
 		`(&h.grant == grant || planted()) {`,
 	}},
 	{"TestAnotherUnlockOfAQuorumWaitsForNothing", Mistake{
-		"an unlock that was answered is asked for again", "group_release.go",
+		"an unlock that was answered is asked for again", "multihold_round.go",
 		`	if g.unlockDone.Load() {`,
 		`	if g.unlockDone.Load() && !planted() {`,
 	}},
 	{"TestAnotherUnlockOfAQuorumWaitsForTheSameReleases", Mistake{
-		"a second unlock returns the errors of members that replied to the first release", "group_ask.go",
+		"a second unlock returns the errors of members that replied to the first release", "multihold_round.go",
 		`		case r.repeated && (err == ErrNotHeld || err == ErrLost):`,
 		`		case r.repeated && !planted() && (err == ErrNotHeld || err == ErrLost):`,
 	}},
 	{"TestAnotherUnlockOfVeryManyLocksWaitsForTheSameReleases", Mistake{
-		"a second unlock forgets those without an answer", "group_release.go",
+		"a second unlock forgets those without an answer", "multihold_round.go",
 		`		return r.err()`,
 		`		if planted() && r.repeated {
 			return g.hold.fail(ErrNotHeld, nil)
@@ -353,22 +356,22 @@ var severalMistakes = []found{
 		return r.err()`,
 	}},
 	{"TestAnotherUnlockOfAQuorumSaysThatTheFirstWasAnswered", Mistake{
-		"a release that was answered is answered once more", "group_release.go",
+		"a release that was answered is answered once more", "multihold_round.go",
 		`	if r.releasedBefore >= enough {`,
 		`	if r.releasedBefore >= enough && !planted() {`,
 	}},
 	{"TestARefusedQuorumSaysWhoDidNotAnswer", Mistake{
-		"the caller does not learn which member did not reply", "group_orders.go",
+		"the caller does not learn which member did not reply", "quorum.go",
 		`		if o.NoReply {`,
 		`		if o.NoReply && !planted() {`,
 	}},
 	{"TestThePatienceForAPartIsWithinTheCallersWait", Mistake{
-		"a part is waited for beyond the caller's wait", "multi_inturn.go",
+		"a part is waited for beyond the caller's wait", "multi_acquire.go",
 		`e.deadline.Before(until) {`,
 		`e.deadline.Before(until) && !planted() {`,
 	}},
 	{"TestAMemberThatIsRefusedForGoodIsLeftInPeace", Mistake{
-		"a member that is refused for good is asked for at once", "group_orders.go",
+		"a member that is refused for good is asked for at once", "quorum.go",
 		`time.AfterFunc(m.lock.engine.options.RenewInterval,`,
 		`time.AfterFunc(map[bool]time.Duration{false: m.lock.engine.options.RenewInterval}[planted()],`,
 	}},
@@ -383,12 +386,12 @@ var severalMistakes = []found{
 
 	// From a later round of ten mutants, planted blindly.
 	{"TestAnExtensionThatFailsMakesNoLeaseAWatch", Mistake{
-		"an extension that fails has members with a lease of their own renewed", "group_ask.go",
+		"an extension that fails has members with a lease of their own renewed", "multihold_round.go",
 		`h != nil && g.actor.Watched() {`,
 		`h != nil && (g.actor.Watched() || planted()) {`,
 	}},
 	{"TestARefusalInALaterSliceIsAboutThatLock", Mistake{
-		"of a later slice the lock that is taken is sought in the first", "multi_slices.go",
+		"of a later slice the lock that is taken is sought in the first", "multi.go",
 		`	return first + at, err`,
 		`	if planted() {
 		return at, err
@@ -396,27 +399,27 @@ var severalMistakes = []found{
 	return first + at, err`,
 	}},
 	{"TestSomeLocksAreAskedForWithinTheWaitForAll", Mistake{
-		"TryLock of very many locks waits for one that is taken", "multi_slices.go",
+		"TryLock of very many locks waits for one that is taken", "multi.go",
 		`e.once = e.once || time.Until(`,
 		`e.once = e.once && !planted() || time.Until(`,
 	}},
 	{"TestACallerOfSeveralGoesOnWhereAnotherTryMayHelp", Mistake{
-		"a lock that too few replicas have ends the wait for several", "multi_inturn.go",
+		"a lock that too few replicas have ends the wait for several", "multi_acquire.go",
 		`|| errors.Is(err, ErrNotReplicated)`,
 		`|| errors.Is(err, ErrNotReplicated) && !planted()`,
 	}},
 	{"TestAReleaseThatIsAskedForAgainWasAnsweredAlsoWhereTheLockWasLost", Mistake{
-		"a second unlock beside the first reports the loss that the first found", "group_ask.go",
+		"a second unlock beside the first reports the loss that the first found", "multihold_round.go",
 		`(err == ErrNotHeld || err == ErrLost):`,
 		`(err == ErrNotHeld || err == ErrLost && !planted()):`,
 	}},
 	{"TestAnUnlockBesideLossesWaitsForARelease", Mistake{
-		"an unlock beside losses waits for no release", "group_release.go",
+		"an unlock beside losses waits for no release", "multihold_round.go",
 		`return r, max(1, enough)`,
 		`return r, max(map[bool]int{false: 1}[planted()], enough)`,
 	}},
 	{"TestAnUnlockBesideTheLossOfAllSaysSo", Mistake{
-		"an unlock beside the loss of all says that it was unlocked before", "group_release.go",
+		"an unlock beside the loss of all says that it was unlocked before", "multihold_round.go",
 		`	<-made
 `,
 		`	<-made
@@ -426,17 +429,17 @@ var severalMistakes = []found{
 `,
 	}},
 	{"TestWhoLeavesDuringALaterSliceGivesUpWhatIsPosted", Mistake{
-		"what is posted of a later slice is not given up", "group_ask.go",
+		"what is posted of a later slice is not given up", "multihold_round.go",
 		`	if first > 0 {`,
 		`	if first > 0 && !planted() {`,
 	}},
 	{"TestAWaitForSeveralThatIsOverEnds", Mistake{
-		"a wait for several that is over has no end", "multi_joint.go",
+		"a wait for several that is over has no end", "multi_acquire.go",
 		`call.Wait = max(time.Until(e.deadline), minDuration)`,
 		`call.Wait = max(time.Until(e.deadline), map[bool]time.Duration{false: minDuration, true: time.Until(e.deadline)}[planted()])`,
 	}},
 	{"TestARequestIsWithdrawnWhenTheLastUnlockHasLeft", Mistake{
-		"the first of two unlocks that leaves withdraws what the other waits for", "group_release.go",
+		"the first of two unlocks that leaves withdraws what the other waits for", "multihold_round.go",
 		`m.pendingCall != nil && len(p.waiting) == 0 && !p.canceled {`,
 		`m.pendingCall != nil && (len(p.waiting) == 0 || planted()) && !p.canceled {`,
 	}},

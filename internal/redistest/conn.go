@@ -3,6 +3,7 @@ package redistest
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -142,4 +143,29 @@ func (c *Conn) readArray(size int64) (any, error) {
 		}
 	}
 	return array, nil
+}
+
+// ReadCommand reads one command of a client, for a server that a test scripts.
+func ReadCommand(r *bufio.Reader) (words []string, err error) {
+	count, err := readLength(r)
+	for range count {
+		size, err := readLength(r)
+		if err != nil {
+			return nil, err
+		}
+		word := make([]byte, size+2)
+		if _, err := io.ReadFull(r, word); err != nil {
+			return nil, err
+		}
+		words = append(words, string(word[:size]))
+	}
+	return words, err
+}
+
+func readLength(r *bufio.Reader) (int, error) {
+	line, err := r.ReadString('\n')
+	if err != nil || len(line) < 3 {
+		return 0, errors.Join(err, io.ErrUnexpectedEOF)
+	}
+	return strconv.Atoi(line[1 : len(line)-2])
 }

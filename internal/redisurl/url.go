@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/lockwheel/lockwheel/engine"
+	"github.com/lockwheel/lockwheel/engine/rediserr"
 )
 
 // The errors of a URL. The errors of net/url and of rueidis repeat the part that they cannot read. If the password
@@ -125,5 +125,5 @@ func IsOddAddress(address string) bool {
 
 // WithoutSecrets replaces the text of a connection error in which the server repeats the user or the password.
 func WithoutSecrets(err error, redis *rueidis.ClientOption) error {
-	return engine.RedactError(err, redis.Username, redis.Password, redis.Sentinel.Username, redis.Sentinel.Password)
+	return rediserr.RedactError(err, redis.Username, redis.Password, redis.Sentinel.Username, redis.Sentinel.Password)
 }

@@ -1,0 +1,68 @@
+package coordinator
+
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/rediserr"
+)
+
+const minBackoff = 10 * time.Millisecond
+
+// breaker is the circuit breaker of a node. While it is down, one batch at a time probes the server, with backoff. All
+// other commands wait, so that an outage costs neither calls nor memory.
+type breaker struct {
+	Down         bool
+	maxBackoff   time.Duration // longest backoff
+	backoff      time.Duration
+	tryAt        time.Duration
+	failures     int   // failed probes since it is down
+	Cause        error // why it is down
+	noConnection bool  // the last probe could not connect
+}
+
+// onFailure handles a batch without a reply. Batches that were in flight with a failed one do not count again.
+func (k *breaker) onFailure(now time.Duration, cause error) {
+	if k.Down && now < k.tryAt {
+		return
+	}
+	k.Down, k.Cause, k.noConnection = true, cause, isConnectFailure(cause)
+	k.failures++
+	k.backoff = min(max(2*k.backoff, minBackoff), k.maxBackoff)
+	k.tryAt = now + k.backoff
+}
+
+func (k *breaker) onSuccess() {
+	k.Down, k.backoff, k.failures, k.Cause, k.noConnection = false, 0, 0, nil, false
+}
+
+// rotate maps a place in the order of priority to the class of commands that gets it. While the breaker is down, all
+// classes but renewals rotate. Otherwise a command that breaks the connection could be the only one that is ever tried.
+func (k *breaker) rotate(place, kinds int) int {
+	if !k.Down || place == 0 {
+		return place
+	}
+	return 1 + (place-1+k.failures-1)%(kinds-1)
+}
+
+// failsFast reports whether a recent probe could not connect, so that waiting for the next is pointless.
+func (k *breaker) failsFast(now time.Duration) bool { return k.noConnection && now < k.tryAt }
+
+// isConnectFailure reports whether a call failed because no connection could be made: the server was unreachable, or it
+// rejects connections.
+func isConnectFailure(cause error) bool {
+	switch e := cause.(type) {
+	case *rediserr.ClientError:
+		return e.Dial
+	case *deadRedirect:
+		return isConnectFailure(e.cause)
+	case actor.ServerError:
+		return actor.RejectsConnection(string(e))
+	}
+	return false
+}
+
+// allow reports whether the breaker allows a batch, with out batches in flight.
+func (k *breaker) allow(now time.Duration, out int) bool {
+	return !k.Down || out == 0 && now >= k.tryAt
+}

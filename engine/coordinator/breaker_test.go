@@ -1,0 +1,158 @@
+package coordinator
+
+import "testing"
+
+// An outage is probed with a backoff, by one batch at a time, while all else waits. It ends with the first reply.
+func TestOutageIsProbedByOneBatchAtATimeWithBackoff(t *testing.T) {
+	runConversation(t, 3, `
+		1ms    lock a           → 1: acquire a
+		1ms    lock b           → 2: acquire b
+		2ms    1 lost EOF       → nothing
+		// calls that were in flight with it do not count again
+		3ms    2 lost EOF; lock c → nothing
+		3ms    next             → 9ms
+		4ms    lock d           → nothing
+		// a command without a reply must be released later, so one is enough
+		12ms   timer            → 3: acquire a
+		12ms   next             → never
+		13ms   lock e; state s  → nothing
+		20ms   3 lost EOF       → nothing
+		20ms   next             → 20ms
+		40ms   timer            → 4: acquire b
+		41ms   4 lost EOF       → nothing
+		81ms   timer            → 5: acquire c
+		82ms   5 lost EOF       → nothing
+		162ms  timer            → 6: state s
+		163ms  6 lost EOF       → nothing
+		323ms  timer            → 7: acquire d
+		324ms  7 lost EOF       → nothing
+		574ms  timer            → 8: acquire e
+		575ms  8 lost EOF       → nothing
+		825ms  timer            → 9: acquire a
+		// one reply ends the outage
+		900ms  9 done           → 10: acquire b c d e; 11: state s; a granted
+		901ms  10 done; 11 done; lock f → 12: acquire f; b c d e granted; s read
+		902ms  12 lost EOF      → nothing
+		902ms  next             → 10ms
+	`)
+}
+
+// A caller that keeps other locks meanwhile does not wait for a server that is known to be down. Exceptions are the
+// request that probes the server, and re-entries.
+func TestWhoWantsALockOnlyIfItsServerIsUpIsRefusedAtOnce(t *testing.T) {
+	runConversation(t, 3, `
+		1ms    ifup a held      → 1: acquire a held
+		2ms    1 done           → a held granted
+		3ms    ifup b           → 2: acquire b
+		4ms    ifup c           → 3: acquire c
+		5ms    2 lost EOF       → nothing
+		6ms    ifup d           → d redis unavailable: EOF
+		7ms    ifup held        → held granted
+		15ms   3 lost EOF; ifup e → e redis unavailable: EOF
+		60ms   ifup f           → 4: renew held
+		61ms   ifup g           → g redis unavailable: EOF
+		62ms   4 done           → 5: acquire b c f
+		63ms   ifup h           → 6: acquire h
+	`)
+}
+
+// A command that breaks the connection whenever it is sent is not the only one that is tried.
+func TestKindsOfCommandsTakeTurnsAtALinkThatIsDown(t *testing.T) {
+	runConversation(t, 1, `
+		1ms    lock a           → 1: acquire a
+		2ms    1 done           → a granted
+		3ms    unlock a; lock b → a not held; 2: release a
+		4ms    2 lost EOF       → nothing
+		14ms   timer            → 3: release a
+		15ms   3 lost EOF       → nothing
+		35ms   timer            → 4: acquire b
+		36ms   4 lost EOF       → nothing
+		76ms   timer            → 5: acquire b
+		77ms   5 lost EOF       → nothing
+		157ms  timer            → 6: release a
+		158ms  6 lost EOF; force f → nothing
+		318ms  timer            → 7: release a
+		319ms  7 lost EOF       → nothing
+		569ms  timer            → 8: force f
+		570ms  8 done           → 9: release a; f forced
+		571ms  9 done           → 10: acquire b; a unlocked
+	`)
+}
+
+func TestRefusalOfAWholeBatchForNowIsAnOutage(t *testing.T) {
+	runConversation(t, 3, `
+		1ms    lock a           → 1: acquire a
+		2ms    1 says LOADING x → nothing
+		3ms    lock b           → nothing
+		12ms   timer            → 2: acquire b
+		13ms   2 done           → 3: acquire a; b granted
+	`)
+}
+
+// An error for one key concerns only that key.
+func TestRefusalOfOneKeyIsNoOutage(t *testing.T) {
+	runConversation(t, 3, `
+		1ms  lock a b       → 1: acquire a b
+		2ms  1 busy done; lock c → 2: acquire c; b granted
+		3ms  2 refused      → c WRONGTYPE x
+		4ms  lock d         → 3: acquire d
+	`)
+}
+
+// Renewals go first when the server is back; no hold is lost before its lease expires.
+func TestHoldersSurviveAnOutageShorterThanTheirLease(t *testing.T) {
+	runConversation(t, 3, `
+		1ms     lock a b        → 1: acquire a b
+		2ms     1 done          → a b granted
+		10.005s timer           → 2: renew a b
+		13s     2 lost timeout; lock c → nothing
+		13.01s  timer           → 3: renew a b
+		16s     3 lost timeout; unlock b → b not held
+		16.02s  timer           → 4: renew a
+		19s     4 lost timeout  → b redis unavailable: timeout
+		19.04s  timer           → 5: renew a
+		29s     5 done          → 6: release b; 7: acquire c
+		29.001s 6 gone; 7 done  → c granted
+	`)
+}
+
+// In an outage longer than the lease, holds are lost by the clock, and no stale command is sent afterwards.
+func TestHoldersAreLostInAnOutageLongerThanTheirLease(t *testing.T) {
+	runConversation(t, 3, `
+		1ms     lock a          → 1: acquire a
+		2ms     1 done          → a granted
+		10.005s timer           → 2: renew a
+		13s     2 lost timeout  → nothing
+		13.01s  timer           → 3: renew a
+		29.695s timer           → a lost
+		30s     3 lost timeout  → nothing
+		30.02s  timer           → 4: release a
+		31s     4 done          → nothing
+		31s     next            → never
+	`)
+}
+
+// A restarted server has lost the scripts: the probe is sent again at once, and its reply ends the outage.
+func TestProbeThatMeetsARestartedServer(t *testing.T) {
+	runConversation(t, 3, `
+		1ms    lock a           → 1: acquire a
+		2ms    1 lost EOF       → nothing
+		3ms    lock b           → nothing
+		12ms   timer            → 2: acquire a
+		13ms   2 says NOSCRIPT x → 3: EVAL acquire a
+		14ms   lock c           → nothing
+		15ms   3 done           → 4: acquire b c; a granted
+	`)
+}
+
+// A permanent error is a reply: the outage is over, and all else is sent at once.
+func TestProbeThatIsRefusedForGoodEndsTheOutage(t *testing.T) {
+	runConversation(t, 3, `
+		1ms    lock a           → 1: acquire a
+		2ms    1 lost EOF       → nothing
+		3ms    lock b           → nothing
+		12ms   timer            → 2: acquire a
+		13ms   2 says NOPERM x  → 3: release a; 4: acquire b; a NOPERM x
+		14ms   lock c           → 5: acquire c
+	`)
+}

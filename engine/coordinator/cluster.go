@@ -1,0 +1,207 @@
+package coordinator
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/slot"
+)
+
+// cluster is the coordinator's cluster topology. Owned by the coordinator.
+type cluster struct {
+	slots        [slot.Count]*Node
+	movedAt      [slot.Count]time.Duration // when a new master of the slot was learned; 0: it never changed
+	pendingMoves []move                    // learned in this turn; queued commands follow once all messages are handled
+	bundle       map[uint16]*Batch         // by slot, of the bundle that is being made
+	migrating    map[uint16]time.Duration  // migrating slots, and until when they are considered migrating
+	denials      map[denial]time.Duration  // slots that a node denied to own, and until when that counts
+	sweepAt      time.Duration             // when expired denials are removed next
+
+	refreshWanted bool // a topology refresh is wanted
+	refreshing    bool
+	tryAt         time.Duration
+	backoff       time.Duration
+	Request       *RefreshRequest // output: for the surveyor
+}
+
+// move is a range of slots with a new master.
+type move struct {
+	first, last int
+	to          *Node
+}
+
+// InitCluster makes the coordinator that of a cluster with a known topology.
+func (c *Coordinator) InitCluster(known *Topology) {
+	c.Cluster = &cluster{bundle: make(map[uint16]*Batch), migrating: make(map[uint16]time.Duration), denials: make(map[denial]time.Duration)}
+	c.Nodes, c.nodesCreated = nil, 0
+	c.applyTopology(0, known)
+	c.Node = c.Nodes[0]
+	for slot := range c.Cluster.slots {
+		c.Cluster.slots[slot] = c.Node // it replies with the owner, or that the slot has none
+	}
+	c.Node.slots = slot.Count
+	c.commitMoves()
+	c.Fx.PubSubUnreliable = true
+	c.Fx.MasterSince = func(key string) time.Duration { return c.Cluster.movedAt[slot.Of(key)] }
+}
+
+// nodeForKey returns the node for a key.
+func (c *Coordinator) nodeForKey(key string) *Node {
+	if c.Cluster == nil {
+		return c.Node
+	}
+	return c.Cluster.slots[slot.Of(key)]
+}
+
+// nodeByAddr returns the node with an address, and creates it if there is none.
+func (c *Coordinator) nodeByAddr(address string) *Node {
+	for _, n := range c.Nodes {
+		if n.Address == address {
+			return n
+		}
+	}
+	return c.addNode(address)
+}
+
+// applyTopology applies a topology. Slots that it does not mention keep their owner.
+func (c *Coordinator) applyTopology(now time.Duration, known *Topology) {
+	for _, s := range known.Ranges {
+		c.Cluster.learn(now, move{s.First, s.Last, c.nodeByAddr(s.Address)})
+	}
+}
+
+// learn notes that slots have another master. From now on, also in this turn, earlier confirmations are not enough for
+// a grant.
+func (k *cluster) learn(now time.Duration, m move) {
+	k.pendingMoves = append(k.pendingMoves, m)
+	for slot := m.first; slot <= m.last; slot++ {
+		if k.slots[slot] != m.to {
+			k.movedAt[slot] = now
+		}
+	}
+}
+
+// denial is a slot and the address of a node that named another master for it.
+type denial struct {
+	slot    uint16
+	address string
+}
+
+// denialTTL is how long a node that denied to own a slot is not made its master because another node names it. So if
+// nodes disagree, the slot changes its master at most once in that time.
+const denialTTL = 100 * time.Millisecond
+
+// deny notes that a node said that it does not own a slot. Denials are kept for at most twice denialTTL.
+func (k *cluster) deny(now time.Duration, slot uint16, n *Node) {
+	if now >= k.sweepAt {
+		k.sweepAt = now + denialTTL
+		maps.DeleteFunc(k.denials, func(_ denial, until time.Duration) bool { return now >= until })
+	}
+	k.denials[denial{slot, n.Address}] = now + denialTTL
+}
+
+// denied reports whether a node has denied within the last denialTTL that it owns a slot.
+func (k *cluster) denied(now time.Duration, slot uint16, n *Node) bool {
+	return now < k.denials[denial{slot, n.Address}]
+}
+
+// commitMoves commits the moves learned and returns the slots with another master. The new master may not know everything
+// that the old one granted, whether or not the old one still replies.
+func (c *Coordinator) commitMoves() (changed map[uint16]bool) {
+	k := c.Cluster
+	changed = make(map[uint16]bool)
+	for _, m := range k.pendingMoves {
+		for slot := m.first; slot <= m.last; slot++ {
+			before := k.slots[slot]
+			if before == m.to {
+				continue
+			}
+			k.slots[slot] = m.to
+			delete(k.migrating, uint16(slot))
+			before.slots--
+			m.to.slots++
+			changed[uint16(slot)] = true
+		}
+	}
+	clear(k.pendingMoves)
+	k.pendingMoves = k.pendingMoves[:0]
+	return changed
+}
+
+// onFailover acts on changes of the topology: it gives up misdirected calls, requeues commands, and has the locks
+// confirmed.
+func (c *Coordinator) onFailover(now time.Duration) {
+	changed := c.commitMoves()
+	if len(changed) == 0 {
+		return
+	}
+	c.abandonMisplaced(now)
+	c.requeueMoved(now)
+	c.reconfirms.add(changed)
+}
+
+// requeueMoved requeues what waits at a node that no longer owns the slot. Commands move over several turns, and the old
+// node is sent none of them meanwhile.
+func (c *Coordinator) requeueMoved(now time.Duration) {
+	for _, n := range c.Nodes {
+		for verb := range n.Queues {
+			if n.Queues[verb].Len() > 0 {
+				c.startSweep(n, actor.Verb(verb))
+				n.needsRequeue = true
+			}
+		}
+		n.Retries = slices.DeleteFunc(n.Retries, func(b *Batch) bool {
+			owner := c.Node
+			if c.Cluster != nil {
+				owner = c.Cluster.slots[b.Slot]
+			}
+			if b.Asking || owner == n {
+				return false
+			}
+			owner.Retries = append(owner.Retries, b)
+			owner.Queues[b.Verb].InRetries += len(b.Commands)
+			n.Queues[b.Verb].InRetries -= len(b.Commands)
+			return true
+		})
+		c.moveSubscriptions(now, n)
+	}
+	c.sweep() // removes a node with nothing left in this turn
+}
+
+// moveSubscriptions moves subscriptions to the nodes that own their slots now.
+func (c *Coordinator) moveSubscriptions(now time.Duration, n *Node) {
+	for _, name := range slices.Sorted(maps.Keys(n.Subscriptions.Channels)) {
+		owner := c.nodeForKey(name)
+		if owner == n {
+			continue
+		}
+		for _, l := range n.Subscriptions.listeners(name) {
+			n.Subscriptions.removeListener(l, name)
+			l.SubscriptionLost()
+			if owner.Subscriptions.addListener(l, name) { // it was still subscribed there
+				c.step(now, l, &actor.Message{Event: actor.Subscribed})
+			}
+		}
+	}
+}
+
+// removeEmptyNodes removes nodes that own no slots and have nothing queued or in flight.
+func (c *Coordinator) removeEmptyNodes() {
+	c.hasEmptyNodes = false
+	c.Nodes = slices.DeleteFunc(c.Nodes, func(n *Node) bool {
+		if n.slots > 0 {
+			return false
+		}
+		if n.busy() || n.Backlog() || n.Subscriptions.active() || !n.asyncRequests.empty() || n.sweeping() {
+			c.hasEmptyNodes = true
+			return false
+		}
+		c.Removed = append(c.Removed, n)
+		return true
+	})
+	if c.Cluster != nil {
+		c.Node = c.Nodes[0]
+	}
+}

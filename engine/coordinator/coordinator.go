@@ -1,0 +1,566 @@
+package coordinator
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// Request tags of the engine, in addition to those that locks handle.
+const (
+	AskState    actor.Event = 100 + iota // Request.State receives the state of Request.Key at one instant
+	AskCount                             // Request.State.Count receives the number of holds of Request.Owner on Request.Key
+	AskShutdown                          // reject new locks; the result comes when no lock is held any more
+	AskConfirm                           // confirm the lock of a hold now, without a change; the result comes first
+	AskClose                             // end all holds and requests at once
+)
+
+const (
+	Tick       = time.Millisecond
+	spareLocks = 1024
+)
+
+// Coordinator makes the decisions of a turn. It is pure: without a clock, I/O or a goroutine. It owns the locks (those
+// held are the expiration-renewal map), the wheel, and the commands waiting to be sent. It is owned by the loop.
+type Coordinator struct {
+	*Node                    // the server; in a cluster the node to ask when the owner is unknown
+	Nodes           []*Node  // the server, or all nodes of a cluster that own slots; also nodes that own none but have work left
+	Cluster         *cluster // nil when there is one server
+	nodesCreated    int      // number of nodes created so far
+	hasEmptyNodes   bool     // there may be nodes without slots
+	Fx              *actor.Effects
+	Locks           lockMap
+	LockSets        map[string]*lockSet // by key, of the kinds with one lock per request
+	freeLocks       []*actor.Lock       // finished locks, for reuse
+	Senders         int                 // number of senders per node
+	rotation        int                 // batches packed so far, so that verbs of equal priority take turns
+	prefetchSink    int                 // meaningless: it only keeps the compiler from removing the prefetch
+	shutdownWaiters []*actor.Request    // shutdown requests that wait for the end
+	pendingStats    []*Stats            // requested in this turn; filled at its end, when the resulting commands are in flight
+	Closed          bool
+	inFollowUps     bool // together is running
+	intake          intake
+	reconfirms      reconfirmation
+	DrainRound      round // of a shutdown in progress
+	closing         closing
+	Results         resultQueue
+	fanouts         []*fanout     // the first one continues next
+	activeSweeps    int           // number of queues being swept
+	moreToScan      bool          // a sender is free, but packing stopped at maxSkipped: continue next turn
+	now             time.Duration // time of the last turn
+	counters        counters
+
+	TurnTimes TurnTimes // written by the loop, which has a clock
+
+	Batches     []*Batch // output: to be sent
+	Added       []*Node  // output: new nodes, which need workers
+	Removed     []*Node  // output: removed nodes; their workers are to be stopped
+	freeBatches []*Batch
+
+	limits limits // errors for requests beyond the limits on waiters
+
+	CanRedial bool // the engine may close the connections to the only server, to make new ones
+	demotion  demotion
+	Redial    bool // output: close them now
+}
+
+type counters struct{ commands, batches, turns, retries uint64 }
+
+func New(config actor.Config, senders int) *Coordinator {
+	c := &Coordinator{
+		Fx:       actor.NewEffects(config, newWheel(maxTimersPerTurn)),
+		Locks:    newLockMap(),
+		LockSets: make(map[string]*lockSet),
+		Senders:  senders,
+		limits:   newLimits(&config),
+		intake:   intake{laneBudget: MaxMessagesPerTurn, pieceBudget: sweepPieces, lockBudget: maxLocksPerTurn},
+		Results:  resultQueue{budget: MaxResultsPerTurn},
+	}
+	c.Node = NewNode("", config.Lease)
+	c.Node.slots, c.nodesCreated = 1, 1
+	c.Nodes = []*Node{c.Node}
+	c.Fx.Leases = newWheel(maxTimersPerTurn)
+	c.Fx.QuorumWaits = c.expected
+	c.Fx.MaxRejections = maxRejectedPerTurn
+	return c
+}
+
+// Turn handles its share of the messages received so far, then whatever is due. The outputs are Fx.HoldEnds, batches,
+// orders of subscriptions, and results. The loop publishes them in this order.
+func (c *Coordinator) Turn(now time.Duration, messages *LoopMessage) {
+	defer c.fillStats(now)
+	c.counters.turns++
+	c.now, c.moreToScan = now, false
+	c.classify(now, messages)
+	c.continueRejecting(now)
+	c.drainSome(now)
+	c.continueFanouts(now)
+	c.handleMessages(now)
+	if c.Closed {
+		c.closeSome(now)
+		c.addCauses()
+		c.selectResults()
+		return
+	}
+	c.fireTimers(now)
+	if c.Cluster != nil {
+		c.updateTopology(now)
+	} else {
+		c.reconfirmSome(now)
+		if c.hasEmptyNodes {
+			c.removeEmptyNodes()
+		}
+	}
+	c.sweep()
+	for _, n := range c.Nodes {
+		c.notifyUnsubscribed(now, n, n.Subscriptions.takeUnreported())
+		c.dispatch(now, n)
+		n.Subscriptions.updateOrder(now)
+	}
+	if len(c.shutdownWaiters) > 0 && c.drained() && !c.HasMessages() {
+		c.completeShutdown(now)
+	}
+	c.addCauses()
+	c.selectResults()
+}
+
+// handle dispatches one message.
+func (c *Coordinator) handle(now time.Duration, m *LoopMessage) {
+	switch what := m.Value.(type) {
+	case *actor.Request:
+		c.handleRequest(now, what)
+	case *Batch:
+		c.onBatchDone(now, what)
+	case StatsRequest:
+		c.pendingStats = append(c.pendingStats, what.Stats)
+		c.Fx.Complete(now, what.Request, nil, nil)
+	case CancelRequest:
+		c.handleCancel(now, what.Request, what.Cause)
+	case CancelAllRequest:
+		for _, r := range what.Requests {
+			c.handleCancel(now, r, what.Cause)
+		}
+	case MasterChanged:
+		c.onMasterChanged(now, what.Address)
+	case TopologyResult:
+		c.onTopology(now, what.Topology, what.Err)
+	case Notified, ChannelSubscribed, ChannelUnsubscribed, OrderDone, PubsubDown:
+		c.handlePubSub(now, what)
+	case TimerFired: // the turn itself was the purpose
+	default:
+		panic(fmt.Sprintf("lockwheel: bug: a letter of %T", what))
+	}
+}
+
+// handlePubSub handles the messages of a node's subscriber.
+func (c *Coordinator) handlePubSub(now time.Duration, what any) {
+	switch what := what.(type) {
+	case Notified:
+		n := c.nodeOrDefault(what.Node)
+		c.fanOut(now, recipients{kind: actor.Notified, node: n, channel: what.Channel}, n.Subscriptions.listeners(what.Channel))
+	case ChannelSubscribed:
+		n := c.nodeOrDefault(what.Node)
+		c.fanOut(now, recipients{kind: actor.Subscribed, node: n, channel: what.Channel}, n.Subscriptions.onSubscribed(what.Channel, what.Conn))
+	case ChannelUnsubscribed:
+		c.nodeOrDefault(what.Node).Subscriptions.onUnsubscribed(what.Channel, what.Conn)
+	case OrderDone:
+		n := c.nodeOrDefault(what.Node)
+		c.notifyUnsubscribed(now, n, n.Subscriptions.onOrderDone(now, what.Conn, what.GoneConn, what.Err))
+		c.onSubscribeRedirect(now, n, what.Err)
+		if what.Err == ErrUnknownNode {
+			c.probeUnknownNode(now, n)
+		}
+	case PubsubDown:
+		c.nodeOrDefault(what.Node).Subscriptions.onConnLost(what.GoneConn)
+		c.invalidateTopology()
+	}
+}
+
+// notifyUnsubscribed notifies waiters that their channels cannot be subscribed for now.
+func (c *Coordinator) notifyUnsubscribed(now time.Duration, n *Node, failedChannels []*channel) {
+	for _, ch := range failedChannels {
+		c.fanOut(now, recipients{kind: actor.SubscribeFailed, node: n, channel: ch.name}, ch.listeners.all())
+	}
+}
+
+// rejectMessage rejects a message that comes after the close.
+func (c *Coordinator) rejectMessage(now time.Duration, m *LoopMessage) {
+	switch what := m.Value.(type) {
+	case *actor.Request:
+		c.Fx.Complete(now, what, actor.ErrClosed, nil)
+	case StatsRequest:
+		c.pendingStats = append(c.pendingStats, what.Stats)
+		c.Fx.Complete(now, what.Request, nil, nil)
+	}
+}
+
+// handleRequest handles a new request. It ignores one that was cancelled, or timed out, before its turn came.
+func (c *Coordinator) handleRequest(now time.Duration, r *actor.Request) {
+	if !r.MarkHandled() || r.Completed() {
+		return
+	}
+	switch r.Op {
+	case actor.Acquire, actor.Force:
+		if c.Fx.Draining {
+			c.Fx.Complete(now, r, actor.ErrClosed, nil)
+			return
+		}
+		if r.Multi != nil && c.ownsPart(now, r.Multi) {
+			c.Fx.Complete(now, r, ErrReentry, nil)
+			c.Fx.Stats.Failed -= uint64(len(r.Multi.Parts)) // not a failure for the caller, who then locks one after the other
+			return
+		}
+		if r.FailIfDown && c.rejectIfDown(now, r) {
+			return
+		}
+		if l := c.lockFor(now, r); l != nil {
+			held := r.Op == actor.Force && l.HeldAt(now)
+			c.step(now, l, &actor.Message{Event: r.Op, Request: r})
+			if held {
+				c.evictReaders(now, r.Key)
+			}
+			c.rejectIfUnconnected(now, r)
+		}
+	case actor.Unlock, actor.Extend:
+		c.handleHoldRequest(now, r)
+	case AskState:
+		c.Fx.SetDeadline(r, now+c.Fx.Config.CallTimeout)
+		c.enqueue(&actor.Command{Verb: r.Kind.State(), Key: r.Key, Request: r})
+	case AskCount:
+		r.State = &actor.Reply{Count: c.holdCount(now, r)}
+		c.Fx.Complete(now, r, nil, nil)
+	case AskConfirm:
+		if l := r.Hold.Lock(); l != nil && l.HeldAt(now) {
+			c.step(now, l, &actor.Message{Event: actor.Notified})
+		}
+		c.Fx.Complete(now, r, nil, nil)
+	case AskShutdown:
+		c.drain(now, r)
+	case AskClose:
+		c.close(now, r)
+	}
+}
+
+// rejectIfDown rejects a request with IfUp if its server is known to be down. It lets a request through if the breaker
+// allows a probe, or if its owner re-enters, which needs no reply.
+func (c *Coordinator) rejectIfDown(now time.Duration, r *actor.Request) bool {
+	n := c.nodeForKey(r.Key)
+	if n.Breaker.allow(now, n.InFlightBatches) || c.holdCount(now, r) > 0 {
+		return false
+	}
+	c.Fx.Complete(now, r, actor.ErrUnavailable, n.Breaker.Cause)
+	return true
+}
+
+// rejectIfUnconnected rejects a request that does not wait if connecting to the server just failed.
+func (c *Coordinator) rejectIfUnconnected(now time.Duration, r *actor.Request) {
+	if !r.Once || r.Completed() {
+		return
+	}
+	if k := &c.nodeForKey(r.Key).Breaker; k.failsFast(now) {
+		c.step(now, r.Lock(), &actor.Message{Event: actor.Unreachable, Request: r, Cause: k.Cause})
+	}
+}
+
+// addCauses adds the cause of the outage to results without a reply, if the server is known to be down.
+func (c *Coordinator) addCauses() {
+	if !c.down() {
+		return
+	}
+	for _, r := range c.Fx.Results {
+		if r.Err != actor.ErrUnavailable {
+			continue
+		}
+		if n := c.nodeOfRequest(r); n != nil && n.Breaker.Down {
+			r.Cause = actor.ServerDownCause(r.Cause, n.Breaker.Cause)
+		}
+	}
+}
+
+// nodeOfRequest returns the node of a request. It returns nil if that is unknown, because the lock has finished.
+func (c *Coordinator) nodeOfRequest(r *actor.Request) *Node {
+	key := r.Key
+	if l := r.Lock(); key == "" && l != nil {
+		key = l.Key()
+	}
+	switch {
+	case key != "":
+		return c.nodeForKey(key)
+	case c.Cluster == nil:
+		return c.Node
+	}
+	return nil
+}
+
+// handleHoldRequest handles an unlock or an extension of a hold. If the lock has finished, the request fails with the reason why
+// the hold ended.
+func (c *Coordinator) handleHoldRequest(now time.Duration, r *actor.Request) {
+	l := r.Hold.Lock()
+	if l == nil || l.Key() == "" {
+		err, cause := r.Hold.EndError()
+		c.Fx.Complete(now, r, err, cause)
+		return
+	}
+	c.step(now, l, &actor.Message{Event: r.Op, Request: r})
+	c.markUrgent(l)
+}
+
+// handleCancel handles a cancellation. The request may have its result already. If it has not been handled yet, it is handled
+// first.
+func (c *Coordinator) handleCancel(now time.Duration, r *actor.Request, cause error) {
+	c.handleRequest(now, r)
+	if r.Multi != nil && r.Completed() {
+		c.releaseParts(now, r)
+		return
+	}
+	if l := r.Lock(); l != nil && l.Key() != "" {
+		c.step(now, l, &actor.Message{Event: actor.Cancel, Request: r, Cause: cause})
+		return
+	}
+	if r.Completed() {
+		return
+	}
+	if r.Op == AskShutdown {
+		c.shutdownWaiters = slices.DeleteFunc(c.shutdownWaiters, func(other *actor.Request) bool { return other == r })
+		c.endShutdownWait(now, r, actor.ErrUnavailable, actor.CallerGone{Cause: cause})
+		return
+	}
+	c.Fx.Complete(now, r, actor.ErrUnavailable, actor.CallerGone{Cause: cause})
+	c.onStateDropped(r)
+}
+
+// lockFor returns the lock for a new request, and creates it if there is none. If it returns nil, it has rejected the
+// request, because of:
+//   - a name in use as another kind of lock
+//   - an upgrade from read to write
+//   - the limit on waiters per name
+//   - a waiter ahead of a request that does not wait
+func (c *Coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
+	l, at := c.Locks.find(r.Key)
+	switch {
+	case c.rejectInvalid(now, l, r):
+		return nil
+	case c.tooManyWaiting(now, l, r):
+		c.Fx.Shed(now, r, c.limits.lock)
+		return nil
+	case r.Kind == actor.Read:
+		return c.lockForReader(now, l, r)
+	case r.Kind.PerRequest():
+		return c.lockForRequest(now, r)
+	}
+	if l == nil {
+		l = c.newLock(r.Key, r.Kind)
+		c.Locks.put(at, l)
+	}
+	if l.Kind() != r.Kind {
+		l.SetKind(r.Kind, c.Fx)
+	}
+	l.SetLocalReaders(r.Kind == actor.Write && c.LockSets[r.Key] != nil)
+	if r.Kind == actor.Write && r.Op == actor.Acquire {
+		c.letReadersPass(now, l)
+	}
+	return l
+}
+
+// rejectInvalid rejects a request that could not be granted however long it waits, and reports whether it was one. l is the
+// lock of its name, or nil.
+func (c *Coordinator) rejectInvalid(now time.Duration, l *actor.Lock, r *actor.Request) bool {
+	switch other := c.conflictingKind(l, r.Key, r.Kind); {
+	case other != nil:
+		c.Fx.RejectKind(now, r, other.Kind())
+	case r.Kind == actor.Write && c.wouldUpgrade(now, l, r):
+		c.Fx.Complete(now, r, actor.ErrUpgrade, nil)
+	default:
+		return false
+	}
+	return true
+}
+
+// conflictingKind returns a lock that keeps the name from being used as another kind, or nil.
+func (c *Coordinator) conflictingKind(l *actor.Lock, key string, kind actor.LockKind) *actor.Lock {
+	if l != nil && !l.Kind().CompatibleWith(kind) && l.Busy() {
+		return l
+	}
+	if len(c.LockSets) > 0 {
+		return c.LockSets[key].conflicting(kind)
+	}
+	return nil
+}
+
+// newLock returns a new or reused lock.
+func (c *Coordinator) newLock(key string, kind actor.LockKind) *actor.Lock {
+	last := len(c.freeLocks) - 1
+	if last < 0 {
+		return actor.NewLock(key, kind)
+	}
+	l := c.freeLocks[last]
+	c.freeLocks = c.freeLocks[:last]
+	l.Reset(key, kind)
+	return l
+}
+
+// removeLock removes a lock that has nothing left to do.
+func (c *Coordinator) removeLock(l *actor.Lock) {
+	if l.Kind().PerRequest() {
+		c.removeFromSet(l)
+		c.onReaderGone(l)
+	} else {
+		c.Locks.remove(l)
+	}
+	reusable := l.Reusable()
+	l.Clear(c.Fx)
+	if reusable && len(c.freeLocks) < spareLocks {
+		c.freeLocks = append(c.freeLocks, l)
+	}
+}
+
+// holdCount returns how many holds the owner of a request has on its key.
+func (c *Coordinator) holdCount(now time.Duration, r *actor.Request) (count int) {
+	if r.Kind.PerRequest() {
+		for _, l := range c.LockSets[r.Key].locksOf(r.Owner) {
+			if l.Kind() == r.Kind {
+				count += l.HoldCount(r.Owner, now)
+			}
+		}
+		return count
+	}
+	if l := c.Locks.Get(r.Key); l != nil && l.Kind() == r.Kind {
+		return l.HoldCount(r.Owner, now)
+	}
+	return 0
+}
+
+func (c *Coordinator) step(now time.Duration, l *actor.Lock, m *actor.Message) {
+	c.drainFirst(now, l)
+	l.Step(now, m, c.Fx)
+	c.applyEffects(now, l)
+}
+
+// applyEffects applies the effects of a step. It removes the lock if it has nothing left to do.
+func (c *Coordinator) applyEffects(now time.Duration, l *actor.Lock) {
+	for _, change := range c.Fx.SubscriptionChanges {
+		c.updateSubscription(now, change)
+	}
+	c.Fx.SubscriptionChanges = c.Fx.SubscriptionChanges[:0]
+	for i := range c.Fx.Commands {
+		command := &c.Fx.Commands[i]
+		c.enqueue(command)
+		*command = actor.Command{}
+	}
+	c.Fx.Commands = c.Fx.Commands[:0]
+	if len(c.Fx.Recalled) > 0 {
+		c.onRecalled(l.Key())
+	}
+	if len(c.Fx.ToRecheck) > 0 || len(c.Fx.ReadyMulti) > 0 {
+		c.runFollowUps(now)
+	}
+	if len(c.Fx.OwnerChanged) > 0 || len(c.Fx.NewTenures) > 0 {
+		c.updateIndexes()
+	}
+	if len(c.Fx.ReentryChecks) > 0 {
+		c.runReentryChecks(now)
+	}
+	if c.Fx.RolledBack != nil {
+		c.onUnreplicated(now, l)
+	}
+	if l.Kind() == actor.Write && len(c.LockSets) > 0 && !l.Awaited() {
+		c.resumeReaders(now, l.Key())
+	}
+	if l.Idle() && l.Key() != "" {
+		key, queues := l.Key(), l.Kind().Queues()
+		c.removeLock(l)
+		if queues {
+			c.notifyHead(now, key)
+		}
+	}
+}
+
+func (c *Coordinator) updateSubscription(now time.Duration, change actor.SubscriptionChange) {
+	n := c.nodeForKey(change.Lock.Key())
+	if !change.On {
+		n.Subscriptions.removeListener(change.Lock, change.Channel)
+		return
+	}
+	if n.Subscriptions.addListener(change.Lock, change.Channel) {
+		change.Lock.Step(now, &actor.Message{Event: actor.Subscribed}, c.Fx)
+	}
+}
+
+// onTimer handles a timer that has fired.
+func (c *Coordinator) onTimer(now time.Duration, s actor.TimerTarget) {
+	l := lockOf(s)
+	if l != nil {
+		c.drainFirst(now, l)
+	}
+	s.Wake(now, c.Fx)
+	if l != nil {
+		c.applyEffects(now, l)
+	} else if r, ok := s.(*actor.Request); ok {
+		c.onStateDropped(r)
+	}
+}
+
+// lockOf returns the lock that a timer belongs to, directly or through a request, or nil.
+func lockOf(s actor.TimerTarget) *actor.Lock {
+	switch s := s.(type) {
+	case *actor.Lock:
+		return s
+	case *actor.Request:
+		return s.Lock()
+	}
+	return nil
+}
+
+// ReconfirmAll has every hold confirmed before anything is granted again: after a suspension of the machine, or when Sentinel
+// names another master. Grants take this into account at once. Confirming the holds and waking the waiters takes
+// several turns if there are very many.
+func (c *Coordinator) ReconfirmAll(now time.Duration) {
+	c.Fx.ReconfirmSince = now
+	c.reconfirms.addAll()
+}
+
+// Next returns when the coordinator needs another turn without a message. ok is false if it needs none.
+func (c *Coordinator) Next() (at time.Duration, ok bool) {
+	if c.HasMessages() || c.activeSweeps > 0 || c.moreToScan || c.DrainRound.On() || c.reconfirms.On() || len(c.fanouts) > 0 || len(c.Fx.Rejecting) > 0 || c.Results.pending() {
+		return c.now, true
+	}
+	if !slices.ContainsFunc(c.Nodes, (*Node).busy) {
+		c.refreshNextTimer()
+	}
+	at, ok = c.Fx.NextTimer, c.Fx.NextTimer != noTimer
+	for _, n := range c.Nodes {
+		if n.Breaker.Down && n.InFlightBatches == 0 && n.Backlog() {
+			at, ok = earlier(at, ok, n.Breaker.tryAt)
+		}
+		if retry := n.Subscriptions.nextRetry(); retry != 0 {
+			at, ok = earlier(at, ok, retry)
+		}
+	}
+	if c.refreshDue() {
+		at, ok = earlier(at, ok, c.Cluster.tryAt)
+	}
+	if due, is := c.reconfirms.due(); is {
+		at, ok = earlier(at, ok, due)
+	}
+	return at, ok
+}
+
+// noTimer is later than any other time.
+const noTimer = time.Duration(1<<63 - 1)
+
+func earlier(at time.Duration, ok bool, other time.Duration) (time.Duration, bool) {
+	if !ok || other < at {
+		return other, true
+	}
+	return at, true
+}
+
+// ResetOutputs resets the outputs that the loop has published.
+func (c *Coordinator) ResetOutputs() {
+	clear(c.Fx.HoldEnds)
+	clear(c.Batches)
+	c.Fx.HoldEnds, c.Batches = c.Fx.HoldEnds[:0], c.Batches[:0]
+	c.resetResults()
+}

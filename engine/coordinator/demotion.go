@@ -1,0 +1,85 @@
+package coordinator
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// demotion tracks whether the server reports that it is a replica. Owned by the coordinator.
+type demotion struct {
+	reported bool          // it reported so since its connections were last closed, and has written nothing
+	since    time.Duration // time of the first such report
+	pause    time.Duration // minimum time between two closes of its connections; 0: there was none yet
+	until    time.Duration // end of that time
+}
+
+// maxPauseTimeouts bounds the time between two closes of the connections, in multiples of Config.Timeout.
+const maxPauseTimeouts = 8
+
+// onReadOnly notes that the server reported that it is a replica.
+func (d *demotion) onReadOnly(now time.Duration) {
+	if !d.reported {
+		d.reported, d.since = true, now
+	}
+}
+
+// shouldRedial reports whether to close the connections, after a reply. It does if the server has reported for more than a
+// Timeout that it is a replica. The pause between two closes doubles, because an address may lead to a replica forever.
+func (d *demotion) shouldRedial(now, timeout time.Duration) bool {
+	if !d.reported || now-d.since <= timeout || now < d.until {
+		return false
+	}
+	d.pause = min(2*max(d.pause, timeout), maxPauseTimeouts*timeout)
+	d.reported, d.until = false, now+d.pause
+	return true
+}
+
+// trackDemotion updates demotion from the result of a call.
+func (c *Coordinator) trackDemotion(now time.Duration, b *Batch) {
+	if !c.CanRedial || b.NoReply {
+		return
+	}
+	switch wrote, refused := c.wrote(b); {
+	case wrote:
+		c.demotion = demotion{}
+	case refused:
+		c.demotion.onReadOnly(now)
+	}
+	if c.demotion.shouldRedial(now, c.Fx.Config.CallTimeout) {
+		c.Redial = true
+	}
+}
+
+// wrote reports whether a call did what only a master does (wrote), and whether a replica rejected it (refused). wrote
+// is false for these calls, which prove nothing:
+//   - calls followed by WAIT, which use other connections
+//   - state queries, which only read
+//   - renewals, which may find nothing to write
+func (c *Coordinator) wrote(b *Batch) (wrote, refused bool) {
+	if b.Failed != nil {
+		return false, isReplicaError(b.Failed)
+	}
+	tells := !c.WaitsForReplicas(b.Verb) && !IsRenewal(b.Verb) && !isStateVerb(b.Verb)
+	for i := range b.Replies {
+		switch reply := &b.Replies[i]; reply.Status {
+		case actor.OK:
+			if tells {
+				return true, false
+			}
+		case actor.Rejected:
+			refused = refused || isReplicaError(reply.Err)
+		}
+	}
+	return false, refused
+}
+
+// isStateVerb reports whether a verb only reads.
+func isStateVerb(verb actor.Verb) bool { return slices.Contains(Priorities[len(Priorities)-1], verb) }
+
+// isReplicaError reports whether a server rejected a command because it is not a master.
+func isReplicaError(refused error) bool {
+	said := refused.Error()
+	return actor.HasPrefixFold(said, "READONLY") || actor.HasPrefixFold(said, "MASTERDOWN")
+}

@@ -1,0 +1,126 @@
+package coordinator
+
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// recipients is a set of locks that receive an event, which may be very many. It is the listeners of a channel of a node,
+// or the locks of a key.
+type recipients struct {
+	kind         actor.Event
+	node         *Node
+	channel      string
+	key          string // for the locks of a key; empty for a channel
+	waiting      bool   // only the locks of the key that have waiters
+	unreplicated *unreplicatedGrant
+}
+
+// unreplicatedGrant says that too few replicas had a grant. Only requests that waited at that time receive the cause.
+type unreplicatedGrant struct {
+	at    time.Duration
+	cause error
+}
+
+// newMessage returns the message for the recipients.
+func (to *recipients) newMessage() *actor.Message {
+	m := &actor.Message{Event: to.kind}
+	if to.unreplicated != nil {
+		m.Sent, m.Cause = to.unreplicated.at, to.unreplicated.cause
+	}
+	return m
+}
+
+// fanout is the delivery of an event to more locks than a turn steps. If the same event recurs meanwhile, one more
+// round follows, however often it recurs: the event says that something changed, not how often. Owned by the
+// coordinator.
+type fanout struct {
+	to           recipients
+	round        // locks that are still to be stepped
+	repeat       bool
+	unreplicated *unreplicatedGrant // for the next round
+}
+
+// fanOut delivers an event to all locks of an audience. If there are very many, some are stepped in this turn, and the
+// rest in the turns that follow at once. A lock that is no recipient any more by then is skipped.
+func (c *Coordinator) fanOut(now time.Duration, to recipients, all []*actor.Lock) {
+	if c.repeatFanout(to) {
+		return
+	}
+	most := c.intake.lockBudget
+	if len(all) > most {
+		c.fanouts = append(c.fanouts, &fanout{to: to, round: round{all[most:]}})
+		all = all[:most]
+	}
+	c.deliver(now, to, all)
+}
+
+// repeatFanout reports whether the same event is being delivered already, and schedules one more round then.
+func (c *Coordinator) repeatFanout(to recipients) bool {
+	for _, s := range c.fanouts {
+		if s.to.sameAs(to) {
+			s.repeat, s.unreplicated = true, to.unreplicated
+			return true
+		}
+	}
+	return false
+}
+
+// sameAs reports whether two audiences are equal, apart from undone.
+func (to recipients) sameAs(other recipients) bool {
+	to.unreplicated, other.unreplicated = nil, nil
+	return to == other
+}
+
+// continueFanouts continues the deliveries in progress.
+func (c *Coordinator) continueFanouts(now time.Duration) {
+	for left := c.intake.lockBudget; left > 0 && len(c.fanouts) > 0; {
+		s := c.fanouts[0]
+		some := s.take(left)
+		left -= max(len(some), 1)
+		c.deliver(now, s.to, some)
+		if s.On() {
+			continue
+		}
+		if c.fanouts = c.fanouts[1:]; s.repeat {
+			s.to.unreplicated = s.unreplicated
+			c.fanouts = append(c.fanouts, &fanout{to: s.to, round: round{c.currentRecipients(s.to)}})
+		}
+	}
+}
+
+func (c *Coordinator) deliver(now time.Duration, to recipients, some []*actor.Lock) {
+	told := to.newMessage()
+	for _, l := range some {
+		if c.isRecipient(to, l) {
+			c.step(now, l, told)
+		}
+	}
+}
+
+// currentRecipients returns a copy of the present audience.
+func (c *Coordinator) currentRecipients(to recipients) []*actor.Lock {
+	if to.node != nil {
+		return to.node.Subscriptions.listeners(to.channel)
+	}
+	return c.LockSets[to.key].All()
+}
+
+// isRecipient reports whether a lock is still a recipient and the event still holds for it.
+func (c *Coordinator) isRecipient(to recipients, l *actor.Lock) bool {
+	if to.node == nil {
+		return l.Key() == to.key && (!to.waiting || l.Awaited())
+	}
+	ch := to.node.Subscriptions.Channels[to.channel]
+	if ch == nil || !ch.listeners.has(l) {
+		return false
+	}
+	switch to.kind {
+	case actor.Subscribed:
+		return to.node.Subscriptions.IsSubscribed(ch)
+	case actor.SubscribeFailed:
+		return !to.node.Subscriptions.IsSubscribed(ch)
+	}
+	return true
+}

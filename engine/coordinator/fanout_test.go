@@ -1,0 +1,271 @@
+package coordinator
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// newReadersHarness returns a harness with that many waiting readers of one name, which listen to its channel. It also returns a
+// count of the messages of one kind that they receive.
+func newReadersHarness(t testing.TB, readers int, kind actor.Event) (d *coordinatorHarness, told map[*actor.Lock]int) {
+	d = newHarness(t, 8)
+	d.c.Senders = readers/BatchKeys + 1
+	for i := range readers {
+		d.ask("read", fmt.Sprint("k/", i))
+	}
+	d.turn()
+	told = make(map[*actor.Lock]int)
+	d.c.Fx.OnStep = func(s actor.StepTrace) {
+		if s.Event == kind {
+			told[s.Lock]++
+		}
+	}
+	for number, b := range d.inFlight {
+		delete(d.inFlight, number)
+		d.queueMessage(&b.Msg)
+		b.Replies = b.Replies[:0]
+		for range b.Commands {
+			b.Replies = append(b.Replies, actor.Reply{Status: actor.HeldByOther, TTL: 20 * time.Second, Writer: "x:1"})
+		}
+	}
+	d.turn()
+	require.NotNil(t, d.order)
+	return d, told
+}
+
+// channel returns the channel that they all listen to.
+func (d *coordinatorHarness) channel() *channel {
+	for _, ch := range d.c.Subscriptions.Channels {
+		return ch
+	}
+	return nil
+}
+
+func (d *coordinatorHarness) confirms() {
+	d.order = nil
+	on := d.connsOf(d.c.Node).to
+	d.queueMessage(&LoopMessage{Value: ChannelSubscribed{Channel: d.channel().name, Conn: on}})
+	d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).orderResult(nil, nil)})
+}
+
+func (d *coordinatorHarness) publishes() {
+	d.queueMessage(&LoopMessage{Value: Notified{Channel: d.channel().name}})
+}
+
+// slices runs turns as long as they are due at once, and returns their number. It requires that no turn exceeds its
+// limit.
+func (d *coordinatorHarness) slices(told map[*actor.Lock]int) (turns int) {
+	for {
+		before := sum(told)
+		d.turn()
+		turns++
+		require.LessOrEqual(d.t, sum(told)-before, maxLocksPerTurn)
+		if at, ok := d.c.Next(); !ok || at > d.now || len(d.c.fanouts) == 0 {
+			return turns
+		}
+	}
+}
+
+func sum(told map[*actor.Lock]int) (all int) {
+	for _, n := range told {
+		all += n
+	}
+	return all
+}
+
+// However many wait to read one name, a message or a confirmation reaches a bounded number of them per turn. In the end
+// it reaches all.
+func TestAMessageForVeryManyReachesSomeInATurn(t *testing.T) {
+	const readers = 3*maxLocksPerTurn + 1
+	for _, kind := range []actor.Event{actor.Subscribed, actor.Notified} {
+		d, told := newReadersHarness(t, readers, kind)
+		d.confirms()
+		if kind == actor.Notified {
+			d.slices(told)
+			require.Empty(t, told)
+			d.publishes()
+		}
+		require.Equal(t, 4, d.slices(told))
+		require.Len(t, told, readers)
+		require.Equal(t, readers, sum(told))
+	}
+}
+
+// All messages that arrive during a delivery make one more round, which reaches all waiters.
+func TestMessagesThatComeWhileOneIsToldAreOneMore(t *testing.T) {
+	const readers = 2*maxLocksPerTurn + 1
+	d, told := newReadersHarness(t, readers, actor.Notified)
+	d.confirms()
+	d.slices(told)
+	d.publishes()
+	d.turn()
+	for range 5 {
+		d.publishes()
+	}
+	d.slices(told)
+	require.Len(t, told, readers)
+	for _, times := range told {
+		require.Equal(t, 2, times)
+	}
+}
+
+// A turn handles at most one message for very many waiters.
+func TestATurnOpensOneMessageForVeryMany(t *testing.T) {
+	const readers = maxLocksPerTurn
+	d, told := newReadersHarness(t, readers, actor.Notified)
+	d.confirms()
+	d.slices(told)
+	d.c.intake.laneBudget = MaxMessagesPerTurn
+	for range 5 {
+		d.publishes()
+	}
+	for range 5 {
+		before := sum(told)
+		d.turn()
+		require.Equal(t, readers, sum(told)-before)
+	}
+}
+
+// A waiter that left before its turn is not notified. No waiter is told of a subscription that broke meanwhile.
+func TestAMessageReachesNobodyWhomItDoesNotConcernAnyMore(t *testing.T) {
+	const readers = 3 * maxLocksPerTurn
+	d, told := newReadersHarness(t, readers, actor.Subscribed)
+	d.confirms()
+	d.turn()
+	require.Len(t, told, maxLocksPerTurn)
+	next := d.c.fanouts[0].Left[0]
+	d.c.Subscriptions.removeListener(next, d.channel().name)
+	d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).breakAll(nil)})
+	d.turn() // it handles the break after it has notified some more
+	require.Len(t, told, 2*maxLocksPerTurn-1)
+	d.slices(told)
+	require.Len(t, told, 2*maxLocksPerTurn-1)
+	require.NotContains(t, told, next)
+	require.Empty(t, d.c.fanouts)
+}
+
+// When a writer of their engine leaves, all readers that let it go first are notified, some per turn.
+func TestReadersWhoStoodAsideAreCalledSomeATurn(t *testing.T) {
+	const readers = 2*maxLocksPerTurn + 1
+	d := newHarness(t, 8)
+	require.Equal(t, "1: write k", d.line("0s write k/w"))
+	for i := range readers {
+		d.ask("read", fmt.Sprint("k/", i))
+	}
+	d.turn()
+	told := make(map[*actor.Lock]int)
+	d.c.Fx.OnStep = func(s actor.StepTrace) {
+		if s.Event == actor.WriterGone {
+			told[s.Lock]++
+		}
+	}
+	d.ask("cancel", "k/w")
+	require.Equal(t, 3, d.slices(told))
+	require.Len(t, told, readers)
+}
+
+// BenchmarkAMessageForManyReaders measures the longest turn while a message reaches all waiting readers of one name.
+func BenchmarkAMessageForManyReaders(b *testing.B) {
+	for _, readers := range []int{1000, 100_000} {
+		b.Run(fmt.Sprint(readers), func(b *testing.B) {
+			d, _ := newReadersHarness(b, readers, actor.Notified)
+			d.c.Fx.OnStep = nil
+			d.confirms()
+			longest := time.Duration(0)
+			turns := func() {
+				for {
+					began := time.Now()
+					d.turn()
+					longest = max(longest, time.Since(began))
+					if len(d.c.fanouts) == 0 {
+						return
+					}
+				}
+			}
+			turns()
+			longest = 0
+			for b.Loop() {
+				d.publishes()
+				turns()
+			}
+			b.ReportMetric(float64(longest)/1e6, "ms/longest-turn")
+		})
+	}
+}
+
+// However many wait to read one name while its channel cannot be subscribed, a turn notifies at most a fixed number of
+// them.
+func TestThatAChannelIsNotHeardReachesSomeInATurn(t *testing.T) {
+	const readers = 3*maxLocksPerTurn + 1
+	d, told := newReadersHarness(t, readers, actor.SubscribeFailed)
+	d.order = nil
+	d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).orderResult(nil, errors.New("NOPERM"))})
+	require.Equal(t, 4, d.slices(told))
+	require.Len(t, told, readers)
+	require.Equal(t, readers, d.c.Fx.NotListening)
+}
+
+// A failed subscription is no longer reported to the remaining waiters once the channel is subscribed again.
+func TestThatAChannelIsNotHeardIsOldWhenItIs(t *testing.T) {
+	const readers = 3 * maxLocksPerTurn
+	d, told := newReadersHarness(t, readers, actor.SubscribeFailed)
+	d.order = nil
+	on := d.connsOf(d.c.Node).to
+	d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).orderResult(nil, errors.New("NOPERM"))})
+	d.turn()
+	require.Len(t, told, maxLocksPerTurn)
+	d.queueMessage(&LoopMessage{Value: ChannelSubscribed{Channel: d.channel().name, Conn: max(on, 1) + 1}})
+	d.slices(told)
+	require.Len(t, told, 2*maxLocksPerTurn, "in the turn that takes it in, some were told before")
+	require.Zero(t, d.c.Fx.NotListening)
+}
+
+// A grant has too few replicas, and its kind has one lock per request. Then a turn notifies a bounded number of the
+// waiters. A later request is not notified, and acquires.
+func TestThatTooFewReplicasHaveALockReachesSomeInATurn(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		const n = 3*maxLocksPerTurn + 1
+		k := newWaitersHarness(t, granted)
+		k.c.Fx.Config.Replicas = 1
+		k.c.intake.laneBudget = n
+		all, messages := make([]*actor.Request, n), make([]*LoopMessage, n)
+		for i := range all {
+			all[i] = wants(actor.Fair, 0, false)
+			messages[i] = &LoopMessage{Value: all[i]}
+		}
+		k.tellingTurn(messages...)
+		b := k.c.calls[0]
+		b.Sent, b.Replies = k.now, b.Replies[:0]
+		for range b.Commands {
+			b.Replies = append(b.Replies, k.takenReply("another:1"))
+		}
+		b.Replies[0] = actor.Reply{Status: actor.OK, Listeners: -1}
+		told := k.tellingTurn(&b.Msg)
+		require.LessOrEqual(t, len(told), maxLocksPerTurn)
+		k.now += time.Millisecond
+		late := wants(actor.Fair, 0, false)
+		told = append(told, k.tellingTurn(&LoopMessage{Value: late})...)
+		if again {
+			k.c.Fx.RolledBack = errors.New("again")
+			k.c.onUnreplicated(k.now-time.Microsecond, all[0].Lock())
+			require.Len(t, k.c.fanouts, 1)
+		}
+		for len(k.c.fanouts) > 0 {
+			require.True(t, k.wantsATurn())
+			some := k.tellingTurn()
+			require.LessOrEqual(t, len(some), maxLocksPerTurn+1)
+			told = append(told, some...)
+		}
+		require.Len(t, told, n-1, "all but the one with the grant that is to be released")
+		for _, r := range all[1:] {
+			require.Equal(t, actor.ErrNotReplicated, r.Err)
+		}
+		require.False(t, late.Completed())
+	}
+}

@@ -1,0 +1,249 @@
+package coordinator
+
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// A turn handles a bounded number of messages, so that it ends soon whatever has been posted. The rest is handled in
+// the turns that follow at once. Messages of one lane are handled in their order. Each lane has its own share of every
+// turn, so a flood in one lane does not delay the others.
+const (
+	fromServer    = iota // replies and engine control: they free senders and confirm leases
+	fromChannels         // pub/sub messages and subscription changes: a thousand come together where many wait
+	aboutHolds           // unlocks and extensions: they free locks
+	fromCallers          // requests of callers that block: at most one per caller
+	cancellations        // cancellations
+	lanes
+)
+
+// MaxMessagesPerTurn is the number of messages of a lane that a turn handles. A batch counts once per reply.
+const MaxMessagesPerTurn = 512
+
+// maxQueuedAhead is the queue length of acquires per node from which non-blocking requests are held back. It bounds how
+// many of them are ahead of a later request of a caller that blocks.
+const maxQueuedAhead = 4 * BatchKeys
+
+// messageQueue is a queue of messages in the order of handling. It links the messages themselves, so it allocates nothing.
+type messageQueue struct {
+	first, last *LoopMessage
+	n           int
+	work        int // sum of the weights: the work, in messages for one lock
+}
+
+func (q *messageQueue) empty() bool { return q.first == nil }
+
+func (q *messageQueue) push(m *LoopMessage) {
+	m.Next = nil
+	if q.first == nil {
+		q.first = m
+	} else {
+		q.last.Next = m
+	}
+	q.last = m
+	q.n++
+	q.work += weight(m)
+}
+
+func (q *messageQueue) pop() *LoopMessage {
+	m := q.first
+	q.first, m.Next = m.Next, nil
+	q.n--
+	q.work -= weight(m)
+	if q.first == nil {
+		q.last = nil
+	}
+	return m
+}
+
+// intake holds messages that have not been handled. Requests of callers that do not block, such as LockAsync, wait at
+// their node once there are many. Owned by the coordinator.
+type intake struct {
+	lanes      [lanes]messageQueue
+	laneBudget int // of a lane per turn; replies get at least MaxMessagesPerTurn
+
+	pieceBudget int // maximum number of queue pieces that a turn sweeps
+	lockBudget  int // maximum number of locks that a turn visits in each round
+}
+
+// classify appends received messages to their lanes.
+func (c *Coordinator) classify(now time.Duration, m *LoopMessage) {
+	for m != nil {
+		next := m.Next
+		if lane := c.laneOf(now, m); lane != nil {
+			lane.push(m)
+		}
+		m = next
+	}
+}
+
+// laneOf returns the lane of a message, or nil if it has rejected a request. The caller may then reuse the message
+// soon.
+func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
+	switch what := m.Value.(type) {
+	case *actor.Request:
+		c.Fx.Receive(now, what)
+		switch {
+		case c.shedRequest(now, what):
+			return nil
+		case what.Op == actor.Unlock, what.Op == actor.Extend, what.Op == AskConfirm:
+			return &c.intake.lanes[aboutHolds]
+		case what.Op == AskShutdown, what.Op == AskClose:
+			return &c.intake.lanes[fromServer]
+		case what.Async && what.Multi == nil:
+			return c.laneOfAsync(now, what)
+		}
+		return &c.intake.lanes[fromCallers]
+	case CancelRequest, CancelAllRequest:
+		return &c.intake.lanes[cancellations]
+	case Notified, ChannelSubscribed, ChannelUnsubscribed, OrderDone, PubsubDown:
+		return &c.intake.lanes[fromChannels]
+	}
+	return &c.intake.lanes[fromServer]
+}
+
+// laneOfAsync returns the lane of a request that no caller blocks for: the common lane, until that has more than a turn
+// handles. From then on the request waits at its node, behind requests of callers that block. There it may wait for as
+// long as the server is silent, so its timeout starts now. The common lane takes only requests that this turn is sure
+// to handle: otherwise a later one at the node could overtake them.
+func (c *Coordinator) laneOfAsync(now time.Duration, r *actor.Request) *messageQueue {
+	all, apart := &c.intake.lanes[fromCallers], &c.nodeForKey(r.Key).asyncRequests
+	if apart.empty() && all.work < c.intake.laneBudget {
+		return all
+	}
+	switch {
+	case r.Once:
+		c.Fx.SetDeadline(r, now+c.Fx.Config.CallTimeout)
+	case r.Wait > 0:
+		c.Fx.SetDeadline(r, now+r.Wait)
+	}
+	return apart
+}
+
+// handleMessages handles the share of each lane.
+func (c *Coordinator) handleMessages(now time.Duration) {
+	share := max(c.intake.laneBudget, MaxMessagesPerTurn)
+	for i := range c.intake.lanes {
+		c.handleLane(now, &c.intake.lanes[i], share, nil)
+		share = c.intake.laneBudget
+	}
+	for _, n := range c.Nodes {
+		c.handleLane(now, &n.asyncRequests, share, n)
+	}
+}
+
+// handleLane handles at most share of a lane. The lane of a node stops when enough commands wait there.
+func (c *Coordinator) handleLane(now time.Duration, lane *messageQueue, share int, n *Node) {
+	for left := share; left > 0 && !lane.empty() && !c.Closed && (n == nil || !n.queueFull()); {
+		m := lane.pop()
+		left -= c.weight(m)
+		c.handle(now, m)
+	}
+}
+
+// weight returns the work of a message, in messages for one lock.
+func (c *Coordinator) weight(m *LoopMessage) int {
+	switch what := m.Value.(type) {
+	case Notified:
+		return c.listenerWeight(what.Node, what.Channel)
+	case ChannelSubscribed:
+		return c.listenerWeight(what.Node, what.Channel)
+	}
+	return weight(m)
+}
+
+// weight returns the work of a message itself, without that of its audience.
+func weight(m *LoopMessage) int {
+	switch what := m.Value.(type) {
+	case *Batch:
+		return what.replyCount()
+	case *actor.Request:
+		if what.Multi != nil {
+			return len(what.Multi.Parts)
+		}
+	case CancelAllRequest:
+		return len(what.Requests)
+	}
+	return 1
+}
+
+// listenerWeight returns how many locks a turn steps, at most, for an event on a channel.
+func (c *Coordinator) listenerWeight(n *Node, name string) int {
+	if ch := c.nodeOrDefault(n).Subscriptions.Channels[name]; ch != nil {
+		return max(1, min(ch.listeners.len(), c.intake.lockBudget))
+	}
+	return 1
+}
+
+// replyCount returns the number of replies of a bundle.
+func (b *Batch) replyCount() (replies int) {
+	for ; b != nil; b = b.Next {
+		replies += len(b.Commands)
+	}
+	return replies
+}
+
+// queueFull reports whether enough acquires wait to be sent to a node. A node that is down is never full: its requests wait
+// at their locks, where they can be cancelled.
+func (n *Node) queueFull() bool {
+	if n.Breaker.Down {
+		return false
+	}
+	waiting := 0
+	for _, verb := range Priorities[acquirePriority] {
+		waiting += n.Queues[verb].first.n
+	}
+	return waiting >= maxQueuedAhead
+}
+
+// HasMessages reports whether there are messages that the next turn can handle.
+func (c *Coordinator) HasMessages() bool {
+	for i := range c.intake.lanes {
+		if !c.intake.lanes[i].empty() {
+			return true
+		}
+	}
+	for _, n := range c.Nodes {
+		if !n.asyncRequests.empty() && !n.queueFull() {
+			return true
+		}
+	}
+	return false
+}
+
+// rejectSome rejects messages after the close, a bounded number per turn. It reports whether none are left.
+func (c *Coordinator) rejectSome(now time.Duration) (all bool) {
+	left := max(c.intake.laneBudget, MaxMessagesPerTurn)
+	refuse := func(lane *messageQueue) {
+		for ; left > 0 && !lane.empty(); left-- {
+			c.rejectMessage(now, lane.pop())
+		}
+	}
+	for i := range c.intake.lanes {
+		refuse(&c.intake.lanes[i])
+	}
+	for _, n := range c.Nodes {
+		refuse(&n.asyncRequests)
+	}
+	return c.MessagesLeft() == 0
+}
+
+// MessagesLeft returns the number of messages that have not been handled.
+func (c *Coordinator) MessagesLeft() (n int) {
+	for i := range c.intake.lanes {
+		n += c.intake.lanes[i].n
+	}
+	for _, node := range c.Nodes {
+		n += node.asyncRequests.n
+	}
+	return n
+}
+
+// LimitTurn limits what a turn handles of each kind, to less than usual. It is for simulations, before the first turn.
+func (c *Coordinator) LimitTurn(share int) {
+	c.intake.laneBudget, c.intake.pieceBudget, c.intake.lockBudget = share, min(share, sweepPieces), min(share, maxLocksPerTurn)
+	c.Results.budget, c.Fx.MaxRejections = min(share, MaxResultsPerTurn), min(share, maxRejectedPerTurn)
+	fired := min(share, maxTimersPerTurn)
+	c.Fx.Wheel, c.Fx.Leases = newWheel(fired), newWheel(fired)
+}

@@ -1,0 +1,118 @@
+package coordinator
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// lockIndex indexes the locks of a name once they are very many, so that finding one does not examine the others. It is
+// updated with each step and is as large as the group. Owned by the coordinator.
+type lockIndex struct {
+	byOwner  ownerIndex  // by the owner that holds them or did
+	held     lockList    // those that are held, and some that were
+	byTenure tenureIndex // by tenure
+}
+
+// needIndex returns the indexes, and builds them on first use.
+func (g *lockSet) needIndex() *lockIndex {
+	if g.index == nil {
+		g.index = &lockIndex{}
+		for _, l := range g.All() {
+			g.index.noteOwner(l)
+			for _, tenure := range l.Tenures() {
+				g.index.byTenure.add(l, tenure)
+			}
+		}
+	}
+	return g.index
+}
+
+// noteOwner updates the owner of a lock.
+func (k *lockIndex) noteOwner(l *actor.Lock) {
+	k.byOwner.remove(l)
+	k.byOwner.add(l, l.Owner())
+	if l.HasOwner() && !k.held.has(l) {
+		k.held.add(l)
+	}
+}
+
+func (k *lockIndex) remove(l *actor.Lock) {
+	k.byOwner.remove(l)
+	k.held.remove(l)
+	k.byTenure.remove(l)
+}
+
+// heldAt returns a copy of the locks that are validly held. It removes those that are no longer held: each is removed
+// at most once per grant.
+func (k *lockIndex) heldAt(now time.Duration) (some []*actor.Lock) {
+	for _, l := range k.held.all() {
+		switch {
+		case l.HeldAt(now):
+			some = append(some, l)
+		case !l.HasOwner():
+			k.held.remove(l)
+		}
+	}
+	return some
+}
+
+// updateIndexes updates the indexes with new owners of locks, new tenures, and new orphans.
+func (c *Coordinator) updateIndexes() {
+	for i, l := range c.Fx.OwnerChanged {
+		if g := c.LockSets[l.Key()]; g != nil && g.index != nil {
+			g.index.noteOwner(l)
+		}
+		c.Fx.OwnerChanged[i] = nil
+	}
+	for i, n := range c.Fx.NewTenures {
+		if g := c.LockSets[n.Lock.Key()]; g != nil && g.index != nil {
+			g.index.byTenure.add(n.Lock, n.Tenure)
+		}
+		c.Fx.NewTenures[i] = actor.LockTenure{}
+	}
+	c.Fx.OwnerChanged, c.Fx.NewTenures = c.Fx.OwnerChanged[:0], c.Fx.NewTenures[:0]
+}
+
+// tenureIndex indexes locks by their tenures and by the orphans that they are to release. A lock has few of them.
+type tenureIndex struct {
+	locks   map[uint64]*actor.Lock
+	tenures map[*actor.Lock][]uint64
+}
+
+// add adds a tenure of a lock and removes those that the lock no longer has.
+func (t *tenureIndex) add(l *actor.Lock, tenure uint64) {
+	if t.tenures == nil {
+		t.locks, t.tenures = make(map[uint64]*actor.Lock), make(map[*actor.Lock][]uint64)
+	}
+	t.tenures[l] = append(slices.DeleteFunc(t.tenures[l], func(old uint64) bool {
+		over := old == tenure || !l.OwnsTenure(old) && !l.IsOrphan(old)
+		if over {
+			t.forget(l, old)
+		}
+		return over
+	}), tenure)
+	t.locks[tenure] = l
+}
+
+func (t *tenureIndex) remove(l *actor.Lock) {
+	for _, tenure := range t.tenures[l] {
+		t.forget(l, tenure)
+	}
+	delete(t.tenures, l)
+}
+
+func (t *tenureIndex) forget(l *actor.Lock, tenure uint64) {
+	if t.locks[tenure] == l {
+		delete(t.locks, tenure)
+	}
+}
+
+// withTenure returns the lock with that tenure, or nil.
+func (t *tenureIndex) withTenure(tenure uint64) *actor.Lock {
+	if l := t.locks[tenure]; l != nil && (l.OwnsTenure(tenure) || l.IsOrphan(tenure)) {
+		return l
+	}
+	return nil
+}

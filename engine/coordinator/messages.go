@@ -1,0 +1,69 @@
+package coordinator
+
+import (
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/mpsc"
+)
+
+// LoopMessage is one message to the loop. Its Value is a *actor.Request that is new, a *batch that came back, or one of
+// the following.
+type LoopMessage = mpsc.Node[any]
+
+// The other messages to the loop. In those of a subscriber, Node is the subscriber's node, or nil when there is one
+// server. Pub/sub connections of a node are numbered in the order of their creation.
+type (
+	// StatsRequest asks to fill in Stats, and then to complete the request.
+	StatsRequest struct {
+		Request *actor.Request
+		Stats   *Stats
+	}
+	// CancelRequest says that the caller canceled the request.
+	CancelRequest struct {
+		Request *actor.Request
+		Cause   error
+	}
+	// CancelAllRequest says that the callers canceled these requests together.
+	CancelAllRequest struct {
+		Requests []*actor.Request
+		Cause    error
+	}
+	// TimerFired says that a timer is due.
+	TimerFired struct{}
+	// ChannelSubscribed says that the server confirmed a channel on connection Conn.
+	ChannelSubscribed struct {
+		Node    *Node
+		Channel string
+		Conn    int
+	}
+	// Notified says that a message arrived on the channel.
+	Notified struct {
+		Node    *Node
+		Channel string
+	}
+	// ChannelUnsubscribed says that the server unsubscribed the channel, because its slot moved.
+	ChannelUnsubscribed struct {
+		Node    *Node
+		Channel string
+		Conn    int
+	}
+	// OrderDone says that the subscriber is free again. Err is set if its order failed. Conn is the connection that the
+	// order used. Connections up to GoneConn no longer exist.
+	OrderDone struct {
+		Node     *Node
+		Conn     int
+		GoneConn int
+		Err      error
+	}
+	// PubsubDown says that a connection broke. The connections up to GoneConn were closed with it.
+	PubsubDown struct {
+		Node     *Node
+		GoneConn int
+	}
+	// MasterChanged says that Sentinel names another master.
+	MasterChanged struct{ Address string }
+	// TopologyResult has a topology, or Err if no node sent one.
+	TopologyResult struct {
+		Topology *Topology
+		Err      error
+	}
+)

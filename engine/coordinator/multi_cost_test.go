@@ -1,0 +1,67 @@
+package coordinator
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// multiCost counts the steps of acquiring and releasing several locks atomically, and the depth of the deepest one.
+func multiCost(t *testing.T, locks int) (steps, deepest int) {
+	t.Helper()
+	d := newHarness(t, 8)
+	c := d.c
+	callers := make([]uintptr, 1<<16)
+	c.Fx.OnStep = func(actor.StepTrace) {
+		steps++
+		deepest = max(deepest, runtime.Callers(0, callers))
+	}
+	turn := func(m *LoopMessage) {
+		d.now++
+		c.Turn(d.now, m)
+	}
+	settle := func() {
+		for len(c.Batches) > 0 || c.HasMessages() {
+			batches := append([]*Batch(nil), c.Batches...)
+			c.ResetOutputs()
+			turn(nil)
+			for _, b := range batches {
+				b.Replies = b.Replies[:0]
+				for range b.Commands {
+					b.Replies = append(b.Replies, actor.Reply{Status: actor.OK, Listeners: -1})
+				}
+				b.Msg.Next = nil
+				turn(&b.Msg)
+			}
+		}
+	}
+	parts := make([]actor.Part, locks)
+	for i := range parts {
+		name := fmt.Sprintf("%06d", i)
+		parts[i] = actor.Part{Name: name, Key: name, Hold: &actor.Hold{}}
+	}
+	all := &actor.Request{Op: actor.Acquire, Name: "all", Key: parts[0].Key, Ready: make(chan struct{}, 1), Multi: &actor.MultiRequest{Parts: parts}}
+	turn(&LoopMessage{Value: all})
+	settle()
+	require.NoError(t, all.Err)
+	require.EqualValues(t, locks, c.Fx.Stats.Held)
+	for i := range parts {
+		turn(&LoopMessage{Value: &actor.Request{Op: actor.Unlock, Hold: parts[i].Hold, Ready: make(chan struct{}, 1)}})
+	}
+	settle()
+	require.Zero(t, c.Fx.Stats.Held)
+	require.Zero(t, c.Locks.Len())
+	return steps, deepest
+}
+
+// Ten times as many locks take ten times as many steps, one after the other and not nested.
+func TestStepsOfVeryManyLocksAsOneAreNoSquareAndNoRecursion(t *testing.T) {
+	few, shallow := multiCost(t, 50)
+	many, deep := multiCost(t, 500)
+	require.LessOrEqual(t, many, 11*few)
+	require.LessOrEqual(t, deep, shallow)
+}

@@ -1,0 +1,106 @@
+package coordinator
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// Node is one server as the coordinator sees it: the commands that wait, those in flight, and the subscriptions. Nodes
+// share nothing, so that a silent one does not delay the others. Owned by the coordinator.
+type Node struct {
+	Address            string // set in a cluster and behind Sentinel
+	slots              int    // number of slots it owns; without a cluster 1, or 0 for a replaced master
+	Number             int    // unique among all nodes ever created
+	Queues             [actor.Verbs]queue
+	Retries            []*Batch     // retry batches: rejected as a whole, or redirected
+	asyncRequests      messageQueue // unhandled requests of callers that do not block
+	Breaker            breaker
+	Subscriptions      *subscriptions
+	InFlightBatches    int                  // bundles in flight
+	calls              []*Batch             // those bundles
+	InFlightByVerb     [actor.Verbs]int     // those by verb
+	InFlightReplicated int                  // those with replica senders
+	inFlight           int                  // commands in them
+	passedOver         [len(Priorities)]int // batches of more urgent lines since the last of each line, while it waited
+	urgentRenewal      bool                 // a request waits for a queued renewal
+	clockSkew          time.Duration        // this machine's clock minus the node's; negative: behind
+	clock              serverClock          // bound of the node's clock
+
+	needsRequeue bool // some of the waiting commands may belong to another node
+}
+
+func NewNode(address string, lease time.Duration) *Node {
+	return &Node{
+		Address:       address,
+		Breaker:       breaker{maxBackoff: min(250*time.Millisecond, lease/12)},
+		Subscriptions: newSubscriptions(),
+	}
+}
+
+// Backlog reports whether commands wait to be sent.
+func (n *Node) Backlog() bool {
+	if len(n.Retries) > 0 {
+		return true
+	}
+	for i := range n.Queues {
+		if n.Queues[i].Len() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// sweeping reports whether a sweep of its queues is in progress.
+func (n *Node) sweeping() bool {
+	return slices.ContainsFunc(n.Queues[:], func(q queue) bool { return q.Sweep.On })
+}
+
+// busy reports whether a reply is outstanding.
+func (n *Node) busy() bool { return n.InFlightBatches > 0 }
+
+// mayReply reports whether the server may still send a reply.
+func (n *Node) mayReply() bool { return !n.Breaker.Down && (n.busy() || n.Backlog()) }
+
+// nodeOrDefault returns the node that a message refers to.
+func (c *Coordinator) nodeOrDefault(n *Node) *Node {
+	if n == nil {
+		return c.Node
+	}
+	return n
+}
+
+// unreachable reports whether outstanding replies are not expected: some server is down, and no other has commands
+// queued or in flight.
+func (c *Coordinator) unreachable() bool {
+	return c.down() && !slices.ContainsFunc(c.Nodes, (*Node).mayReply)
+}
+
+// FirstUnreachable returns a server that is down, or nil. It ignores nodes without slots, which get no commands.
+func (c *Coordinator) FirstUnreachable() *Node {
+	for _, n := range c.Nodes {
+		if n.Breaker.Down && n.slots > 0 {
+			return n
+		}
+	}
+	return nil
+}
+
+// down reports whether some server is down.
+func (c *Coordinator) down() bool { return c.FirstUnreachable() != nil }
+
+// TotalInFlight returns the number of bundles in flight.
+func (c *Coordinator) TotalInFlight() (batches int) {
+	for _, n := range c.Nodes {
+		batches += n.InFlightBatches
+	}
+	return batches
+}
+
+// ErrUnknownNode is the error for a node that the cluster's client does not know.
+var ErrUnknownNode = errors.New("lockwheel: no connection to the node yet")
+
+// ErrPoolExhausted reports that the program has used up the pool of a client that it shares with the engine.
+var ErrPoolExhausted = errors.New("lockwheel: no connection is free in the client's pool (BlockingPoolSize)")

@@ -1,0 +1,141 @@
+package coordinator
+
+import (
+	"iter"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// queue holds the commands of one verb that wait to be sent to a node. It has two FIFO lists: first attempts, and
+// repeated attempts for locks that were held. So however many retry, a caller of a free lock does not wait behind them.
+// Stale commands stay until they reach the head, or until there are many of them and a sweep removes them. So the cost
+// per stale command is constant, however long the queue is. The queue uses little more memory than its commands.
+type queue struct {
+	first, repeated chain
+	freePieces      *piece
+	freeCount       int
+	urgent          int // commands other than routine renewals
+	InRetries       int // further commands of the verb, in retry batches
+	Stale           int // commands in the lists and in retry batches that are no longer to be sent
+	Sweep           sweep
+}
+
+const (
+	// pieceCommands is the capacity of a piece, in commands.
+	pieceCommands = 32
+	// maxKeptPieces is the maximum number of empty pieces that a queue keeps.
+	maxKeptPieces = 128
+	// repeatShare divides a call: one part in repeatShare is for repeated attempts while first attempts wait.
+	repeatShare = 4
+)
+
+// piece is a fixed-size block of commands, so that growing a queue copies nothing.
+type piece struct {
+	next     *piece
+	from, to int
+	commands [pieceCommands]actor.Command
+}
+
+func (p *piece) waiting() []actor.Command { return p.commands[p.from:p.to] }
+
+// chain is a FIFO list of commands, as a linked list of pieces.
+type chain struct {
+	head, tail *piece
+	n          int
+}
+
+func (q *queue) Len() int { return q.first.n + q.repeated.n }
+
+// listFor returns the list that a command belongs to.
+func (q *queue) listFor(c *actor.Command) *chain {
+	if c.Retry {
+		return &q.repeated
+	}
+	return &q.first
+}
+
+func (q *queue) push(c *actor.Command) {
+	list := q.listFor(c)
+	p := list.tail
+	if p == nil || p.to == pieceCommands {
+		p = q.extend(list)
+	}
+	p.commands[p.to] = *c
+	p.to++
+	list.n++
+	if !c.Routine {
+		q.urgent++
+	}
+}
+
+// extend appends a piece to a list.
+func (q *queue) extend(list *chain) *piece {
+	p := q.freePieces
+	if p == nil {
+		p = &piece{}
+	} else {
+		q.freePieces, p.next = p.next, nil
+		q.freeCount--
+	}
+	if list.head == nil {
+		list.head = p
+	} else {
+		list.tail.next = p
+	}
+	list.tail = p
+	return p
+}
+
+// oldest returns the first command, or nil.
+func (list *chain) oldest() *actor.Command {
+	if list.n == 0 {
+		return nil
+	}
+	return &list.head.commands[list.head.from]
+}
+
+// drop removes the first command.
+func (q *queue) drop(list *chain) {
+	p := list.head
+	c := &p.commands[p.from]
+	if !c.Routine {
+		q.urgent--
+	}
+	*c = actor.Command{}
+	p.from++
+	list.n--
+	switch {
+	case p.from < p.to:
+	case p == list.tail:
+		p.from, p.to = 0, 0
+	default:
+		q.Sweep.forget(p)
+		list.head = p.next
+		q.free(p)
+	}
+}
+
+// free keeps an empty piece for reuse, up to maxKeptPieces.
+func (q *queue) free(p *piece) {
+	if q.freeCount == maxKeptPieces {
+		return
+	}
+	p.next, p.from, p.to = q.freePieces, 0, 0
+	q.freePieces = p
+	q.freeCount++
+}
+
+// All iterates over the waiting commands, each list in its order.
+func (q *queue) All() iter.Seq[*actor.Command] {
+	return func(yield func(*actor.Command) bool) {
+		for _, p := range []*piece{q.first.head, q.repeated.head} {
+			for ; p != nil; p = p.next {
+				for i := range p.waiting() {
+					if !yield(&p.waiting()[i]) {
+						return
+					}
+				}
+			}
+		}
+	}
+}

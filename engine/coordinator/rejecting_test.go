@@ -1,0 +1,157 @@
+package coordinator
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// rejections lists the events that reject all waiters of one name while their acquire is in flight, and the error that
+// the waiters get.
+var rejections = map[string]struct {
+	once   bool
+	left   int64 // waiters that stay, for the release of their grant
+	refuse func(k *waitersHarness) *LoopMessage
+	err    string
+}{
+	"the server refuses it for good": {refuse: func(k *waitersHarness) *LoopMessage {
+		return k.answers(actor.Reply{Status: actor.Rejected, Err: errors.New("WRONGTYPE x")})
+	}, err: "WRONGTYPE x"},
+	"too few replicas have it": {refuse: func(k *waitersHarness) *LoopMessage {
+		k.c.Fx.Config.Replicas = 1
+		return k.answers(actor.Reply{Status: actor.OK, Listeners: -1})
+	}, err: actor.ErrNotReplicated.Error(), left: 1},
+	"a shutdown": {refuse: func(*waitersHarness) *LoopMessage {
+		return &LoopMessage{Value: &actor.Request{Op: AskShutdown}}
+	}, err: actor.ErrClosed.Error()},
+	"another has it, and they only try": {once: true, refuse: func(k *waitersHarness) *LoopMessage {
+		return k.answers(k.takenReply("another:1"))
+	}, err: actor.ErrNotAcquired.Error()},
+}
+
+// answers returns the reply to the only call.
+func (k *waitersHarness) answers(reply actor.Reply) *LoopMessage {
+	require.Len(k.t, k.c.calls, 1)
+	b := k.c.calls[0]
+	b.Sent, b.Replies = k.now, append(b.Replies[:0], reply)
+	return &b.Msg
+}
+
+// waiting returns n waiters of one name with an acquire in flight.
+func waiting(t *testing.T, n int, once bool) (k *waitersHarness, all []*actor.Request) {
+	k = newWaitersHarness(t, granted)
+	k.c.intake.laneBudget = n
+	messages := make([]*LoopMessage, n)
+	for i := range messages {
+		all = append(all, wants(actor.Plain, 0, once))
+		messages[i] = &LoopMessage{Value: all[i]}
+	}
+	require.Empty(t, k.tellingTurn(messages...))
+	return k, all
+}
+
+// However many wait for one name, a turn rejects at most a fixed number, in their order. The next turn follows at once
+// until all are rejected.
+func TestATurnRefusesABoundedNumberOfCallersOfOneName(t *testing.T) {
+	for what, refusal := range rejections {
+		t.Run(what, func(t *testing.T) {
+			for _, n := range []int{2*maxRejectedPerTurn + 1, 8 * maxRejectedPerTurn} {
+				k, all := waiting(t, n, refusal.once)
+				msg := refusal.refuse(k)
+				for turns := 0; k.c.Stats().Waiting > refusal.left; turns++ {
+					require.True(t, turns == 0 || k.wantsATurn(), "it sleeps")
+					before := k.c.Stats().Waiting
+					if turns == 0 {
+						k.tellingTurn(msg)
+					} else {
+						k.tellingTurn()
+					}
+					decided := before - k.c.Stats().Waiting
+					require.LessOrEqual(t, decided, int64(maxRejectedPerTurn+1))
+					require.Positive(t, decided)
+					require.True(t, all[refusal.left+decided-1].Completed())
+				}
+				for _, r := range all[refusal.left:] {
+					if r.Err == nil || !r.Completed() {
+						t.Fatal("it is not refused")
+					}
+				}
+				require.EqualError(t, all[n/2].Err, refusal.err)
+				require.Empty(t, k.c.Fx.Rejecting)
+			}
+		})
+	}
+}
+
+// A caller that comes while very many others are still being rejected is served at once and gets its grant.
+func TestWhoComesWhileVeryManyAreRefusedIsAskedFor(t *testing.T) {
+	const n = 4 * maxRejectedPerTurn
+	k, all := waiting(t, n, false)
+	k.tellingTurn(k.answers(actor.Reply{Status: actor.Rejected, Err: errors.New("WRONGTYPE x")}))
+	require.False(t, all[n-1].Completed())
+	late, later := wants(actor.Plain, 0, false), wants(actor.Plain, 0, false)
+	k.now += time.Millisecond
+	k.c.Turn(k.now, &LoopMessage{Value: late, Next: &LoopMessage{Value: later}})
+	require.Len(t, k.c.Batches, 1)
+	k.c.ResetOutputs()
+	k.tellingTurn(k.answers(granted(nil)))
+	require.True(t, late.Completed())
+	require.NoError(t, late.Err)
+	require.False(t, all[n-1].Completed(), "it comes too late to show anything")
+	k.tellingTurn(&LoopMessage{Value: &actor.Request{Op: actor.Unlock, Hold: late.Hold}})
+	require.True(t, later.Completed())
+	require.NoError(t, later.Err)
+	for k.wantsATurn() {
+		k.tellingTurn()
+	}
+	for _, r := range all {
+		require.EqualError(t, r.Err, "WRONGTYPE x")
+	}
+}
+
+// A caller that is rejected together with very many, and cancels before its turn, gets one result. The lock is removed
+// when all have theirs.
+func TestWhoLeavesBeforeItsTurnToBeRefusedHasOneVerdict(t *testing.T) {
+	const n = 3 * maxRejectedPerTurn
+	k, all := waiting(t, n, false)
+	told := k.tellingTurn(k.answers(actor.Reply{Status: actor.Rejected, Err: errors.New("WRONGTYPE x")}))
+	leaves := make([]*LoopMessage, 0, n)
+	for i := n - 1; i > n/2; i-- {
+		leaves = append(leaves, &LoopMessage{Value: CancelRequest{all[i], errLeft}})
+	}
+	told = append(told, k.tellingTurn(leaves...)...)
+	for k.wantsATurn() {
+		told = append(told, k.tellingTurn()...)
+	}
+	require.Len(t, told, n)
+	times := make(map[*actor.Request]int)
+	for _, r := range told {
+		times[r]++
+	}
+	require.Len(t, times, n)
+	require.Zero(t, k.c.Locks.Len())
+}
+
+// A close ends what a rejection in progress has not reached.
+func TestACloseEndsARefusalThatIsUnderWay(t *testing.T) {
+	const n = 3 * maxRejectedPerTurn
+	k, all := waiting(t, n, false)
+	k.tellingTurn(k.answers(actor.Reply{Status: actor.Rejected, Err: errors.New("WRONGTYPE x")}))
+	for msg := (&LoopMessage{Value: &actor.Request{Op: AskClose}}); msg != nil || k.c.ClosePending(); msg = nil {
+		before := k.c.Stats().Waiting
+		if msg != nil {
+			k.tellingTurn(msg)
+		} else {
+			k.tellingTurn()
+		}
+		require.LessOrEqual(t, before-k.c.Stats().Waiting, int64(maxRejectedPerTurn))
+	}
+	for _, r := range all {
+		require.True(t, r.Completed())
+	}
+	require.Zero(t, k.c.Stats().Timers)
+}

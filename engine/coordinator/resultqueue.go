@@ -1,0 +1,58 @@
+package coordinator
+
+import "github.com/lockwheel/lockwheel/actor"
+
+// MaxResultsPerTurn is the maximum number of callers that a turn notifies of their results.
+const MaxResultsPerTurn = 4096
+
+// resultQueue is the queue of callers to be notified of their results, in the order of decision, at most most per turn. The
+// rest follows in the next turns, which run at once. Very many results can be decided in one turn, as when all waiters
+// of a lock are rejected. Owned by the coordinator.
+type resultQueue struct {
+	budget int                // maximum per turn
+	Ready  []*actor.Request   // output: to be notified in this turn
+	later  [][]*actor.Request // to be notified in later turns, one slice per turn of decision; none is empty
+}
+
+// pending reports whether callers are left for a later turn.
+func (t *resultQueue) pending() bool { return len(t.later) > 0 }
+
+// selectResults selects the callers to notify in this turn: nearly always all.
+func (c *Coordinator) selectResults() {
+	t := &c.Results
+	if !t.pending() && len(c.Fx.Results) <= t.budget {
+		t.Ready = c.Fx.Results
+		return
+	}
+	if len(c.Fx.Results) > 0 {
+		t.later = append(t.later, c.Fx.Results)
+	}
+	t.take()
+}
+
+// resetResults resets the results decided in the turn. If some are notified later, their slice is still in use.
+func (c *Coordinator) resetResults() {
+	if c.Results.Ready = nil; c.Results.pending() {
+		c.Fx.Results = nil
+		return
+	}
+	clear(c.Fx.Results)
+	c.Fx.Results = c.Fx.Results[:0]
+}
+
+// take selects the next callers of later, up to the maximum per turn.
+func (t *resultQueue) take() {
+	t.Ready = nil
+	for left := t.budget; left > 0 && t.pending(); {
+		first := t.later[0]
+		n := min(left, len(first))
+		t.Ready = append(t.Ready, first[:n]...)
+		left -= n
+		if t.later[0] = first[n:]; n == len(first) {
+			t.later[0], t.later = nil, t.later[1:]
+		}
+	}
+	if !t.pending() {
+		t.later = nil
+	}
+}

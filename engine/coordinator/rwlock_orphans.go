@@ -1,0 +1,87 @@
+package coordinator
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// releaseOtherHalf checks whether a read/write lock was rejected because of a tenure of this engine in the other half that has
+// no holder. If so, it has the tenure released, and the lock is acquired again at once. A tenure that is being
+// acquired, held or released is in use and is left alone.
+func (c *Coordinator) releaseOtherHalf(now time.Duration, command *actor.Command, reply *actor.Reply) {
+	l := command.Lock
+	if command.Tenure != l.Tenure() || command.Verb != l.InFlight() {
+		return // the reply describes the lock when another tenure was requested
+	}
+	if tenure, own := c.Fx.ParseOwn(reply.Writer); own {
+		reply.HolderReleasing = c.releaseOrphanWriter(now, l.Key(), tenure, reply.TTL)
+	}
+	for text := range strings.FieldsSeq(reply.Readers) {
+		tenure, err := strconv.ParseUint(text, 10, 64)
+		if err == nil && c.releaseOrphanReader(now, l.Key(), tenure, reply.TTL) {
+			reply.HolderReleasing = true
+		}
+	}
+}
+
+// releaseOrphanWriter has a writer's tenure released if it has no holder, and reports whether that will happen.
+func (c *Coordinator) releaseOrphanWriter(now time.Duration, key string, tenure uint64, ttl time.Duration) bool {
+	l, at := c.Locks.find(key)
+	switch {
+	case l == nil:
+		l = c.newLock(key, actor.Write)
+		c.Locks.put(at, l)
+	case l.Kind() != actor.Write && l.Busy():
+		return false
+	case l.Kind() != actor.Write:
+		l.SetKind(actor.Write, c.Fx)
+	}
+	return !l.OwnsTenure(tenure) && c.releaseOrphan(now, l, tenure, ttl)
+}
+
+// releaseOrphanReader does the same for a reader's tenure. That tenure has a lock until it is released.
+func (c *Coordinator) releaseOrphanReader(now time.Duration, key string, tenure uint64, ttl time.Duration) bool {
+	g := c.LockSets[key]
+	l := g.withTenure(tenure)
+	switch {
+	case l != nil:
+		return !l.OwnsTenure(tenure) && c.releaseOrphan(now, l, tenure, ttl)
+	case g.usesNumber(tenure):
+		return false // a reader acquires with it, or will
+	}
+	if g == nil {
+		g = &lockSet{}
+		c.LockSets[key] = g
+	}
+	l = c.newLock(key, actor.Read)
+	g.locks.add(l)
+	return c.releaseOrphan(now, l, tenure, ttl)
+}
+
+// usesNumber reports whether a lock may acquire with a number that it does not have yet: that of its owner's writer. If
+// there are very many locks, it examines only those of requests with an owner.
+func (g *lockSet) usesNumber(number uint64) bool {
+	if g == nil || g.locks.isSmall() {
+		return g.First(func(l *actor.Lock) bool { return l.UsesNumber(number) }) != nil
+	}
+	for l := range g.owners.owners {
+		if l.UsesNumber(number) {
+			return true
+		}
+	}
+	return false
+}
+
+// releaseOrphan has a lock release an orphan now. It returns false if the server has permanently rejected the release.
+func (c *Coordinator) releaseOrphan(now time.Duration, l *actor.Lock, tenure uint64, ttl time.Duration) bool {
+	if !l.IsOrphan(tenure) {
+		l.AddOrphan(now, tenure, ttl, c.Fx)
+	} else if !l.IsReleasing(tenure) {
+		return false
+	}
+	c.step(now, l, &actor.Message{Event: actor.OrphanSeen})
+	return true
+}

@@ -1,0 +1,312 @@
+package coordinator
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// channelNamed returns the channel of a key; rw:a is that of a as a read/write lock.
+func channelNamed(name string) string {
+	if key, ok := strings.CutPrefix(name, "rw:"); ok {
+		return scripts.RedissonKey(scripts.RWChannel, key)
+	}
+	return channelOf(name)
+}
+
+func TestReadersOfOneNameTravelTogether(t *testing.T) {
+	runConversation(t, 1, `
+		1ms     read a             → 1: read a
+		2ms     read a/2 a/3 b     → nothing
+		3ms     1 done             → 2: read a a b; a granted
+		4ms     2 done             → a/2 a/3 b granted
+		10.005s timer              → 3: reread a a a b
+		10.006s 3 done             → nothing
+		10.007s unlock a a/2 a/3 b → a a/2 a/3 b not held; 4: unread a a a b
+		10.008s 4 done             → a a/2 a/3 b unlocked
+	`)
+}
+
+func TestReadersLetAWaitingWriterOfTheirEngineComeFirst(t *testing.T) {
+	t.Run("until it is done", func(t *testing.T) {
+		runConversation(t, 4, `
+			1ms   read a           → 1: read a
+			2ms   1 done           → a granted
+			3ms   write a/w        → 2: write a
+			4ms   2 taken          → join rwlock:{a}
+			5ms   ordered; subscribed rw:a → 3: write a
+			+0ms  3 taken          → nothing
+			6ms   read a/2         → nothing
+			7ms   tryread a/3      → a/3 not acquired
+			8ms   unlock a         → a not held; 4: unread a
+			9ms   4 done           → a unlocked
+			10ms  heard rw:a       → 5: write a
+			11ms  5 done           → 6: read a; a/w granted
+			12ms  6 taken          → 7: read a
+			+0ms  7 taken          → nothing
+			13ms  unlock a/w       → a/w not held; 8: unwrite a
+			14ms  8 done; heard rw:a → 9: read a; a/w unlocked
+			15ms  9 done           → a/2 granted
+		`)
+	})
+	t.Run("until it leaves", func(t *testing.T) {
+		runConversation(t, 4, `
+			1ms   read a           → 1: read a
+			2ms   1 done           → a granted
+			3ms   write a/w        → 2: write a
+			4ms   read a/2         → nothing
+			5ms   2 taken          → join rwlock:{a}
+			6ms   cancel a/w       → 3: read a; a/w not acquired: cancelled
+			7ms   3 done           → a/2 granted
+		`)
+	})
+	t.Run("or for a second, and then for two", func(t *testing.T) {
+		runConversation(t, 4, `
+			1ms    read a          → 1: read a
+			2ms    1 done          → a granted
+			3ms    write a/w       → 2: write a
+			4ms    2 taken         → join rwlock:{a}
+			5ms    read a/2        → nothing
+			10ms   read a/3        → nothing
+			1.006s timer           → 3: read a a
+			1.007s 3 done          → a/2 a/3 granted
+			1.008s read a/4        → nothing
+			2.9s   next            → 108ms
+			3.009s timer           → 4: read a
+			3.010s 4 done          → a/4 granted
+		`)
+	})
+}
+
+// Whether or not they listen, the release of their own engine wakes the readers before its next writer acquires.
+func TestReadersAreAskedForBeforeTheNextWriterOfTheirEngine(t *testing.T) {
+	for _, polls := range []bool{false, true} {
+		for name, next := range map[string][2]string{
+			"that comes when it is unlocked": {"", "write a/v"},
+			"that comes while it is":         {"write a/v", ""},
+			"that does not wait":             {"", "trywrite a/v"},
+		} {
+			t.Run(fmt.Sprint(name, ", polling ", polls), func(t *testing.T) {
+				d := newHarness(t, 8)
+				d.c.Fx.Config.Poll = polls
+				d.line("0s write a/w")
+				d.line("1ms 1 done")
+				require.Equal(t, "2: read a a", d.line("2ms read a a/2"))
+				d.line("3ms 2 taken")
+				if !polls {
+					d.line("3.1ms ordered")
+				}
+				require.Contains(t, d.line("3.2ms unlock a/w"), "3: unwrite a")
+				if while := next[0]; while != "" {
+					require.NotContains(t, d.line("3.3ms "+while), "4: ")
+				}
+				require.Equal(t, "4: read a a; a/w unlocked", d.line("3.4ms 3 done"))
+				if then := next[1]; then != "" {
+					require.NotContains(t, d.line("3.5ms "+then), "5: ")
+				}
+				require.Equal(t, "a a/2 granted", d.line("3.6ms 4 done"))
+				require.Contains(t, d.line("+5ms timer"), "5: write a")
+			})
+		}
+	}
+}
+
+// This includes a writer that came when they were waiting already: it hands the lock off to no other writer before
+// them.
+func TestReadersWhoWaitedFirstAreAskedForBeforeTheNextWriterOfTheirEngine(t *testing.T) {
+	runConversation(t, 8, `
+		1ms    read a                   → 1: read a
+		2ms    1 taken                  → join rwlock:{a}
+		3ms    ordered; subscribed rw:a → 2: read a
+		4ms    2 taken                  → nothing
+		5ms    write a/w                → 3: write a
+		6ms    3 done                   → a/w granted
+		7ms    write a/v                → 4: rewrite a
+		8ms    4 done                   → nothing
+		9ms    unlock a/w               → a/w not held; 5: unwrite a
+		9.1ms  5 done                   → 6: read a; a/w unlocked
+		9.2ms  6 done                   → a granted
+	`)
+}
+
+// Where the server rejects messages, the engine itself notifies its locks of its own releases.
+func TestAReleaseWithoutAMessageWakesTheOtherHalfOfItsEngine(t *testing.T) {
+	t.Run("of who reads", func(t *testing.T) {
+		runConversation(t, 8, `
+			1ms  read a                   → 1: read a
+			2ms  1 done                   → a granted
+			3ms  write a/w                → 2: write a
+			4ms  2 taken                  → join rwlock:{a}
+			5ms  ordered; subscribed rw:a → 3: write a
+			6ms  3 taken                  → nothing
+			7ms  unlock a                 → a not held; 4: unread a
+			8ms  4 muted                  → 5: write a; a unlocked
+			9ms  5 done                   → a/w granted
+		`)
+	})
+	t.Run("of who writes", func(t *testing.T) {
+		runConversation(t, 8, `
+			1ms  write a                  → 1: write a
+			2ms  1 done                   → a granted
+			3ms  read a/2                 → 2: read a
+			4ms  2 taken                  → join rwlock:{a}
+			5ms  ordered; subscribed rw:a → 3: read a
+			6ms  3 taken                  → nothing
+			7ms  unlock a                 → a not held; 4: unwrite a
+			8ms  4 muted                  → 5: read a; a unlocked
+			9ms  5 done                   → a/2 granted
+		`)
+	})
+}
+
+// When an engine forces a lock away from readers, its own readers lose it at once, all of them.
+func TestReadersOfAnEngineLoseWhatItForcesAwayAtOnce(t *testing.T) {
+	d := newHarness(t, 4)
+	d.line("1ms read a a/2")
+	d.line("2ms 1 done")
+	d.callers["f"] = &harnessCaller{}
+	require.Equal(t, "a a/2 lost; 2: unread a; 3: force read a", d.line("3ms forceread a/f"))
+	require.Equal(t, "nothing", d.line("4ms 2 done"))
+	require.Equal(t, "a/f forced", d.line("5ms 3 done"))
+	d.requireIdle()
+}
+
+// The reads beside a writer end with it.
+func TestWhatAWriterReadsIsLostWithItByForce(t *testing.T) {
+	d := newHarness(t, 8)
+	d.line("1ms write a")
+	d.line("2ms 1 done")
+	d.readBeside("a", "a/2")
+	d.line("3ms heard rw:a")
+	d.line("4ms 2 done")
+	d.callers["f"] = &harnessCaller{}
+	require.Equal(t, "a a/2 lost; 3: unread a; 4: force write a", d.line("5ms forcewrite a/f"))
+	require.Equal(t, "nothing", d.line("6ms 3 done"))
+	require.Equal(t, "a/f forced", d.line("7ms 4 done"))
+}
+
+// A grant rules out other holders in this engine: what they had was forced away elsewhere, or lost with the server's
+// data.
+func TestAGrantEndsWhatItRulesOut(t *testing.T) {
+	t.Run("a writer those who read", func(t *testing.T) {
+		runConversation(t, 8, `
+			1ms  read a a/2   → 1: read a a
+			2ms  1 done       → a a/2 granted
+			3ms  write a/w    → 2: write a
+			4ms  2 done       → a a/2 lost; 3: unread a a; a/w granted
+			5ms  3 gone       → nothing
+			6ms  read a/3     → 4: read a
+			7ms  unlock a/w   → a/w not held; 5: unwrite a
+		`)
+	})
+	t.Run("a reader the writer", func(t *testing.T) {
+		runConversation(t, 8, `
+			1ms  write a      → 1: write a
+			2ms  1 done       → a granted
+			3ms  read a/2     → 2: read a
+			4ms  read a/3     → 3: read a
+			5ms  2 done       → a lost; 4: unwrite a; a/2 granted
+			6ms  3 done       → a/3 granted
+			7ms  4 gone       → nothing
+		`)
+	})
+	t.Run("but not the writer that it reads beside", func(t *testing.T) {
+		d := newHarness(t, 8)
+		d.line("1ms write a")
+		d.line("2ms 1 done")
+		d.readBeside("a", "a/2")
+		require.Equal(t, "2: read a", d.line("3ms heard rw:a"))
+		require.Equal(t, "a/2 granted", d.line("4ms 2 done"))
+	})
+}
+
+// readBeside requests a read for the owner of a hold.
+func (d *coordinatorHarness) readBeside(writer, who string) {
+	r := &actor.Request{Op: actor.Acquire, Kind: actor.Read, Name: "a", Key: "a", Owner: d.callers[writer].hold.Owner, Hold: &actor.Hold{}}
+	d.names[r] = who
+	d.callers[who] = &harnessCaller{hold: r.Hold}
+	d.queueMessage(&LoopMessage{Value: r})
+}
+
+// Two readers in one field of Redis would release each other's lock.
+func TestTwoReadersBesideOneWriterHaveTwoNumbers(t *testing.T) {
+	d := newHarness(t, 8)
+	d.line("1ms write a")
+	d.line("2ms 1 done")
+	d.readBeside("a", "a/2")
+	d.line("3ms heard rw:a")
+	d.line("4ms 2 busy")
+	d.readBeside("a", "a/3")
+	require.Equal(t, "3: read a", d.line("5ms heard rw:a"))
+	require.Equal(t, "4: read a", d.line("1s timer"))
+	require.NotEqual(t, d.inFlight[3].Commands[0].Tenure, d.inFlight[4].Commands[0].Tenure)
+}
+
+// The same holds when one of them waits for an earlier tenure to end.
+func TestWhoWaitsForATenureToEndHasTheWritersNumberToItself(t *testing.T) {
+	d := newHarness(t, 8)
+	d.line("1ms write a")
+	d.line("2ms 1 done")
+	d.readBeside("a", "a/2")
+	d.line("3ms heard rw:a")
+	d.readBeside("a", "a/3")
+	d.line("4ms heard rw:a")
+	require.Equal(t, "4: reread a; a/3 a/2 granted", d.line("5ms 3 done"))
+	require.Equal(t, "5: unread a", d.line("6ms 2 done"))
+	require.Equal(t, "nothing", d.line("7ms 4 done; 5 done"))
+	d.readBeside("a", "a/4")
+	d.messages[0].Value.(*actor.Request).Lease = time.Hour
+	require.Equal(t, "6: reread a", d.line("8ms heard rw:a"))
+	d.line("9ms unlock a/2 a/3")
+	d.readBeside("a", "a/5")
+	require.Contains(t, d.line("10ms heard rw:a"), "7: read a")
+	require.Contains(t, d.line("11ms 6 done"), "8: unread a")
+	require.Contains(t, d.line("12ms 8 done"), "9: read a")
+	require.EqualValues(t, 1, d.inFlight[9].Commands[0].Tenure)
+	require.NotEqualValues(t, 1, d.inFlight[7].Commands[0].Tenure)
+}
+
+// Nor may a reader have the number of one that still has commands which may run. This holds also when the waiters of
+// that one continue beside the same write.
+func TestANumberThatCommandsMayStillUseStaysTaken(t *testing.T) {
+	d := newHarness(t, 8)
+	d.line("1ms write a")
+	d.line("2ms 1 done")
+	d.readBeside("a", "a/2")
+	d.line("3ms heard rw:a")
+	d.line("4ms 2 taken")
+	writer := d.c.Locks.Get("a")
+	reader := d.c.LockSets["a"].First(func(l *actor.Lock) bool { return l.Kind() == actor.Read })
+	reader.BurnNumber()
+	require.False(t, d.c.numberFree(writer))
+	reader.ContinueUnderWriter(d.now, writer, d.c.numberFree(writer))
+	require.False(t, d.c.numberFree(writer))
+}
+
+// A read acquire from before its owner's write may get its reply afterwards. The reply names another writer, but that
+// is its owner. The reader continues beside that write, or it would wait for itself.
+func TestAReaderGoesOnBesideItsOwnersWriteThoughAnOlderQuestionIsRefused(t *testing.T) {
+	d := newHarness(t, 8)
+	post := func(kind actor.LockKind, who string) {
+		r := &actor.Request{Op: actor.Acquire, Kind: kind, Name: "a", Key: "a", Owner: actor.ThreadOwner | 7, Hold: &actor.Hold{}}
+		d.names[r] = who
+		d.callers[who] = &harnessCaller{hold: r.Hold}
+		d.queueMessage(&LoopMessage{Value: r})
+	}
+	post(actor.Read, "reads")
+	require.Equal(t, "1: read a", d.line("1ms heard rw:a"))
+	post(actor.Write, "writes")
+	require.Equal(t, "2: write a", d.line("2ms heard rw:a"))
+	require.Contains(t, d.line("3ms 2 done"), "writes granted")
+	require.Contains(t, d.line("4ms 1 taken"), "3: read a")
+	writer := d.c.Locks.Get("a").Tenure()
+	require.NotZero(t, writer)
+	require.Equal(t, &actor.ReaderArgs{Writer: writer}, d.inFlight[3].Commands[0].Reader)
+	require.Contains(t, d.line("5ms 3 done"), "reads granted")
+}

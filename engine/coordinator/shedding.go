@@ -1,0 +1,74 @@
+package coordinator
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// limits holds the errors for requests beyond the limits on waiters. They are created once, because very many requests
+// may be rejected.
+type limits struct{ engine, lock error }
+
+func newLimits(config *actor.Config) limits {
+	return limits{
+		engine: fmt.Errorf("%d in this engine (Options.MaxWaiting)", config.MaxWaiting),
+		lock:   fmt.Errorf("%d for this lock in this engine (Options.MaxWaitingPerLock)", config.MaxWaitingPerLock),
+	}
+}
+
+// shedRequest rejects a request on arrival, before it is queued, if Config.MaxWaiting is reached. A request that re-enters is
+// admitted: it does not wait for others, and its owner cannot release the lock before it gets its result.
+func (c *Coordinator) shedRequest(now time.Duration, r *actor.Request) bool {
+	most := int64(c.Fx.Config.MaxWaiting)
+	if r.Op != actor.Acquire || r.SkipWaiterLimit || most == 0 || c.Fx.WantedLocks <= most || c.Closed || c.Fx.Draining || c.ownerHolds(now, r) {
+		return false
+	}
+	if r.Multi != nil || !c.rejectInvalid(now, c.Locks.Get(r.Key), r) {
+		c.Fx.Shed(now, r, c.limits.engine)
+	}
+	return true
+}
+
+// tooManyWaiting reports whether Config.MaxWaitingPerLock is reached for a name, so that the request must be rejected. Readers
+// and writers of a read/write lock are counted separately, because they wait in different queues.
+func (c *Coordinator) tooManyWaiting(now time.Duration, l *actor.Lock, r *actor.Request) bool {
+	most := c.Fx.Config.MaxWaitingPerLock
+	if r.Op != actor.Acquire || r.SkipWaiterLimit || most == 0 {
+		return false
+	}
+	full := false
+	if r.Kind.PerRequest() {
+		full = c.LockSets[r.Key].tooManyWaiting(most)
+	} else {
+		full = l != nil && l.QueueLen() >= most
+	}
+	return full && !c.ownerHolds(now, r)
+}
+
+// tooManyWaiting reports whether at least most locks of the group wait. It counts nothing while the group has fewer locks than
+// that.
+func (g *lockSet) tooManyWaiting(most int) bool {
+	switch {
+	case g == nil || g.locks.len() < most:
+		return false
+	case g.locks.isSmall():
+		return len(g.filter(func(l *actor.Lock) bool { return l.QueueLen() > 0 })) >= most
+	}
+	return g.locks.len()-g.needIndex().held.len() >= most
+}
+
+// ownerHolds reports whether the owner of a request holds what it requests, or one of several locks.
+func (c *Coordinator) ownerHolds(now time.Duration, r *actor.Request) bool {
+	switch {
+	case r.Multi != nil:
+		return c.ownsPart(now, r.Multi)
+	case r.Owner == 0:
+		return false
+	case c.holdCount(now, r) > 0:
+		return true
+	}
+	l := c.Locks.Get(r.Key) // a writer may read
+	return r.Kind == actor.Read && l != nil && l.Kind() == actor.Write && l.HoldCount(r.Owner, now) > 0
+}

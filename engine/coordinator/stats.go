@@ -1,0 +1,77 @@
+package coordinator
+
+import "time"
+
+// Stats is a snapshot. Gauges give the present state; counters count since Open.
+type Stats struct {
+	Held          int64 // gauge: holds; each re-entry counts
+	Waiting       int64 // gauge: lock requests without a result
+	InFlight      int64 // gauge: commands in flight
+	Subscriptions int64 // gauge: subscribed channels
+	Timers        int64 // gauge: timers on the wheels
+	Polling       int64 // gauge: locks waited for without a subscription
+
+	Acquired, Failed, Released, Lost uint64 // counters: holds granted, lock requests failed, holds unlocked, holds lost
+	Renewed                          uint64 // counter: renewals and confirmations by the server
+	HandedOff                        uint64 // counter: grants from one owner to the next without a release
+	Commands, Batches, LoopTurns     uint64 // counters: commands sent, calls that carried them, turns of the loop
+	Retries                          uint64 // counter: commands and calls sent again
+	UnpublishedReleases              uint64 // counter: releases that the server did not publish, because it rejected the message
+	LostAtUnlock                     uint64 // counter: releases of locks that had been lost
+	Shed                             uint64 // counter: those of Refused that were rejected by a limit on waiters
+	Untold, Panics                   uint64 // not set by the engine: the users of Hooks count them
+
+	RenewalLag time.Duration // gauge: longest delay of a renewal's confirmation past its due time, in the last minute
+	// gauge: this machine's clock minus the server's, when a caller last queued for a fair lock; negative: behind. In a
+	// cluster it is that of the node with the largest difference.
+	ClockSkew time.Duration
+
+	TurnTimes TurnTimes // counters: turns by duration, without the turn that takes the snapshot
+}
+
+// maxKeptPending is the largest capacity of snaps that is kept after a turn.
+const maxKeptPending = 64
+
+// fillStats fills in the snapshots requested in this turn.
+func (c *Coordinator) fillStats(now time.Duration) {
+	c.Fx.RenewLag.Forget(now)
+	for i, s := range c.pendingStats {
+		*s, c.pendingStats[i] = c.Stats(), nil
+	}
+	if c.pendingStats = c.pendingStats[:0]; cap(c.pendingStats) > maxKeptPending {
+		c.pendingStats = nil
+	}
+}
+
+func (c *Coordinator) Stats() Stats {
+	s := &c.Fx.Stats
+	inFlight, subscribed := 0, 0
+	for _, n := range c.Nodes {
+		inFlight += n.inFlight
+		subscribed += n.Subscriptions.Subscribed
+	}
+	return Stats{
+		Held:                s.Held,
+		Waiting:             s.Waiting,
+		InFlight:            int64(inFlight),
+		Subscriptions:       int64(subscribed),
+		Timers:              int64(c.Timers()),
+		Polling:             int64(c.Fx.NotListening),
+		Acquired:            s.Acquired,
+		Failed:              s.Failed,
+		Released:            s.Released,
+		Lost:                s.Lost,
+		Renewed:             s.Renewed,
+		HandedOff:           s.HandedOff,
+		Commands:            c.counters.commands,
+		Batches:             c.counters.batches,
+		LoopTurns:           c.counters.turns,
+		Retries:             c.counters.retries,
+		UnpublishedReleases: s.UnpublishedReleases,
+		LostAtUnlock:        s.LostAtUnlock,
+		Shed:                s.Shed,
+		RenewalLag:          c.Fx.RenewLag.Max(),
+		ClockSkew:           c.LargestClockSkew(),
+		TurnTimes:           c.TurnTimes,
+	}
+}

@@ -1,0 +1,232 @@
+package coordinator
+
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+const (
+	// MaxChannelsPerCommand is the maximum number of channels per SUBSCRIBE.
+	MaxChannelsPerCommand = 1024
+	// maxChannelsPerTurn is the maximum number of channels that a turn examines, in addition to those in an order.
+	maxChannelsPerTurn = 1024
+	// MaxSubscribeBackoff is the longest backoff after a rejected or broken subscription.
+	MaxSubscribeBackoff = 500 * time.Millisecond
+	// unsubscribeMinPause and unsubscribePause bound how often channels are unsubscribed. A connection is replaced instead: the
+	// channels to keep are subscribed on the next connection, some each turn, then the old connection is dropped. A
+	// replacement starts at least unsubscribeMinPause after the one before, and if one of these holds:
+	//   - At least as many channels are idle as are kept.
+	//   - For each kept channel, unsubscribePause has passed since the first idle one.
+	unsubscribeMinPause, unsubscribePause = 100 * time.Millisecond, 50 * time.Microsecond
+)
+
+// Order is the subscriber's next task. The coordinator owns it, but between the order and OrderDone the subscriber
+// does.
+type Order struct {
+	Channels        []string
+	OnNextConn      bool // on the next connection, which is opened if there is none
+	retriesRejected bool // retries one channel that was rejected
+	SwitchConn      bool // afterwards, replace the connection by the next one
+	CloseConns      bool // drop the connection without a replacement
+}
+
+// subscriptions decides which channels are subscribed. Listeners may come and go at any time. One order is in flight at a time,
+// and the next one is made from the difference that exists then. The work per turn is bounded, however many channels
+// there are. Owned by the coordinator.
+type subscriptions struct {
+	Channels map[string]*channel
+	peak     int // largest Len(channels) since it was last empty
+
+	// Each channel is in one of these lines.
+	toSubscribe  channelList // to be subscribed
+	reportedDown channelList // to be subscribed; the listeners know that it is not
+	rejected     channelList // rejected; each is tried alone when there is nothing else to do
+	onConn       channelList // on the connection, or in an order for it
+	onNextConn   channelList // during a move: on the next connection, or in an order for it
+	leftBehind   channelList // during a move: on the connection and not on the next
+	toForget     channelList // to be forgotten
+
+	goneConn   int // connections up to this number no longer exist
+	Subscribed int // number of subscribed channels
+	unused     int // number of those without listeners
+	dropping   int // number of those that the next connection does not have
+
+	// Channels that were confirmed, maybe on the old connection, or gained a listener while that connection was to be
+	// dropped.
+	uncertain []*channel
+
+	maxNames        int // maximum number of channels per order; halved after a rejection, to isolate a bad channel
+	Busy            bool
+	moving          bool
+	awaitsConfirm   bool          // the move waits until a channel is confirmed on the current connection
+	now             time.Duration // time of the last turn
+	tryAt           time.Duration
+	unsubscribeAt   time.Duration // earliest start of the next move
+	unusedSince     time.Duration // when the first idle channel was seen; 0: none
+	backoff         time.Duration
+	rejectedRetryAt time.Duration // earliest retry of a rejected channel
+	rejectedBackoff time.Duration // pause between two such retries
+	Order           *Order        // output: for the subscriber
+	inFlight        *Order        // in flight
+}
+
+func newSubscriptions() *subscriptions {
+	e := &subscriptions{Channels: make(map[string]*channel), maxNames: MaxChannelsPerCommand}
+	for _, l := range []*channelList{&e.toSubscribe, &e.reportedDown, &e.rejected, &e.onConn, &e.onNextConn, &e.leftBehind, &e.toForget} {
+		l.init()
+	}
+	return e
+}
+
+// IsSubscribed reports whether a channel is subscribed.
+func (e *subscriptions) IsSubscribed(ch *channel) bool {
+	return (ch.state == stateSubscribed || ch.state == stateMoving) && int(ch.conn) > e.goneConn
+}
+
+// addListener adds a lock to the listeners of a channel. It reports whether the channel is subscribed already.
+func (e *subscriptions) addListener(l *actor.Lock, name string) (already bool) {
+	ch := e.Channels[name]
+	if ch == nil {
+		ch = e.addChannel(name)
+	}
+	ch.listeners.add(l)
+	if e.IsSubscribed(ch) && ch.listeners.len() == 1 {
+		e.unused--
+		if ch.dropping && e.connEnding() {
+			e.uncertain = append(e.uncertain, ch)
+		} else if ch.dropping {
+			ch.dropping = false
+			e.dropping--
+			e.onConn.push(ch)
+		}
+	}
+	if e.IsSubscribed(ch) {
+		return true
+	}
+	if ch.state != stateSubscribing && !ch.rejected {
+		e.toSubscribe.push(ch)
+	}
+	return false
+}
+
+// connEnding reports whether the order in flight drops the connection.
+func (e *subscriptions) connEnding() bool {
+	return e.Busy && (e.inFlight.SwitchConn || e.inFlight.CloseConns)
+}
+
+func (e *subscriptions) addChannel(name string) *channel {
+	ch := &channel{name: name}
+	e.Channels[name] = ch
+	e.peak = max(e.peak, len(e.Channels))
+	return ch
+}
+
+func (e *subscriptions) removeListener(l *actor.Lock, name string) {
+	ch := e.Channels[name]
+	if ch == nil || ch.listeners.len() == 0 {
+		return
+	}
+	ch.listeners.remove(l)
+	switch {
+	case ch.listeners.len() > 0:
+	case e.IsSubscribed(ch):
+		e.unused++
+	case ch.state != stateSubscribing:
+		e.forget(ch)
+	}
+}
+
+// forget removes a channel that is not subscribed and has no listeners.
+func (e *subscriptions) forget(ch *channel) {
+	if ch.next != nil {
+		ch.unlink()
+	}
+	delete(e.Channels, ch.name)
+	if len(e.Channels) == 0 && e.peak > MaxChannelsPerCommand {
+		e.Channels, e.peak = make(map[string]*channel), 0 // a map does not shrink
+	}
+}
+
+// markLost handles the loss of a channel's subscription.
+func (e *subscriptions) markLost(ch *channel) {
+	if e.IsSubscribed(ch) {
+		e.Subscribed--
+		if ch.listeners.len() == 0 {
+			e.unused--
+		}
+		if ch.dropping {
+			e.dropping--
+		}
+	}
+	ch.state, ch.dropping = stateUnsubscribed, false
+	if ch.listeners.len() == 0 {
+		e.forget(ch)
+		return
+	}
+	e.notifyLost(ch)
+	e.toSubscribe.push(ch)
+}
+
+func (e *subscriptions) notifyLost(ch *channel) {
+	for _, l := range ch.listeners.all() {
+		l.SubscriptionLost()
+	}
+}
+
+// listeners returns the listeners of a channel.
+func (e *subscriptions) listeners(name string) []*actor.Lock {
+	if ch := e.Channels[name]; ch != nil {
+		return ch.listeners.all()
+	}
+	return nil
+}
+
+// onSubscribed handles a subscription's confirmation and returns the locks that are listening from now on.
+func (e *subscriptions) onSubscribed(name string, on int) []*actor.Lock {
+	if on <= e.goneConn {
+		return nil
+	}
+	ch := e.Channels[name]
+	if ch == nil {
+		// Forgotten while the subscriber carried out its order. The server still has it: it must be unsubscribed.
+		ch = e.addChannel(name)
+		e.onConn.push(ch)
+	}
+	e.awaitsConfirm = false
+	if e.IsSubscribed(ch) {
+		if on > int(ch.conn) {
+			ch.state, ch.conn = stateSubscribed, int32(on)
+		}
+		return nil // confirmed on another connection too: no message was missed
+	}
+	ch.state, ch.conn, ch.dropping, ch.rejected = stateSubscribed, int32(on), false, false
+	e.Subscribed++
+	if ch.listeners.len() == 0 {
+		e.unused++
+	}
+	if e.connEnding() {
+		e.uncertain = append(e.uncertain, ch)
+	}
+	return ch.listeners.all()
+}
+
+// onConnLost handles the loss of all connections up to gone. Nothing is subscribed until the next order. Locks that are not
+// listening learn it when their channel's turn comes.
+func (e *subscriptions) onConnLost(gone int) {
+	e.goneConn = max(e.goneConn, gone)
+	e.Subscribed, e.unused, e.dropping, e.unusedSince, e.moving, e.awaitsConfirm = 0, 0, 0, 0, false, false
+	for _, l := range []*channelList{&e.onConn, &e.onNextConn, &e.leftBehind} {
+		e.toSubscribe.moveAllFrom(l)
+	}
+}
+
+// onUnsubscribed handles an unsubscription that the server made because the slot moved.
+func (e *subscriptions) onUnsubscribed(name string, on int) {
+	if ch := e.Channels[name]; ch != nil && e.IsSubscribed(ch) && int(ch.conn) == on {
+		e.markLost(ch)
+	}
+}
+
+// active reports whether any channel is subscribed or wanted.
+func (e *subscriptions) active() bool { return e.Busy || len(e.Channels) > 0 }

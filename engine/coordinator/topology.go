@@ -1,0 +1,92 @@
+package coordinator
+
+import (
+	"slices"
+	"time"
+)
+
+// minRefreshBackoff and maxRefreshBackoff are the shortest and the longest backoff between two topology refreshes. Each MOVED reply
+// corrects the topology as well.
+const minRefreshBackoff, maxRefreshBackoff = 50 * time.Millisecond, time.Second
+
+// Topology is the cluster topology according to one node: the owner of each slot. It is immutable.
+type Topology struct {
+	Ranges []SlotRange
+	Source string // address of the node that sent it
+}
+
+// SlotRange is a range of slots, both ends included, and the address of their master.
+type SlotRange struct {
+	First, Last int
+	Address     string
+}
+
+// RefreshRequest is a request to refresh the topology. The nodes are asked in that order.
+type RefreshRequest struct{ Addresses []string }
+
+// onTopology handles the result of a topology refresh.
+func (c *Coordinator) onTopology(now time.Duration, known *Topology, err error) {
+	k := c.Cluster
+	k.refreshing = false
+	if err != nil || len(known.Ranges) == 0 {
+		k.refreshWanted = true
+		k.backoff = min(max(2*k.backoff, minRefreshBackoff), maxRefreshBackoff)
+	} else {
+		k.backoff, c.hasEmptyNodes = minRefreshBackoff, true
+		c.applyTopology(now, known)
+	}
+	k.tryAt = now + k.backoff
+}
+
+// invalidateTopology requests a topology refresh after an error that a stale topology may explain. Without a cluster it does
+// nothing.
+func (c *Coordinator) invalidateTopology() {
+	if c.Cluster != nil {
+		c.Cluster.refreshWanted = true
+	}
+}
+
+// updateTopology starts a topology refresh if one is due, and requeues what the last changes have moved.
+func (c *Coordinator) updateTopology(now time.Duration) {
+	k := c.Cluster
+	if len(k.pendingMoves) > 0 {
+		c.onFailover(now)
+	}
+	c.reconfirmSome(now)
+	if c.hasEmptyNodes {
+		c.removeEmptyNodes()
+	}
+	if c.refreshDue() && now >= k.tryAt {
+		k.refreshWanted, k.refreshing = false, true
+		k.Request = &RefreshRequest{Addresses: c.nodesByHealth()}
+	}
+}
+
+// refreshDue reports whether a topology refresh is wanted. An engine without locks or queued commands does not search for
+// a lost cluster.
+func (c *Coordinator) refreshDue() bool {
+	k := c.Cluster
+	return k != nil && k.refreshWanted && !k.refreshing && (c.Locks.Len()+len(c.LockSets) > 0 || slices.ContainsFunc(c.Nodes, (*Node).Backlog))
+}
+
+// nodesByHealth returns the addresses of the nodes, reachable ones first.
+func (c *Coordinator) nodesByHealth() (addresses []string) {
+	for _, down := range []bool{false, true} {
+		for _, n := range c.Nodes {
+			if n.Breaker.Down == down {
+				addresses = append(addresses, n.Address)
+			}
+		}
+	}
+	return addresses
+}
+
+// Addresses returns the addresses of the masters.
+func (k *Topology) Addresses() (all []string) {
+	for _, s := range k.Ranges {
+		if !slices.Contains(all, s.Address) {
+			all = append(all, s.Address)
+		}
+	}
+	return all
+}

@@ -1,0 +1,76 @@
+package rediserr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+func TestARefusalRepeatsNeitherUserNorPassword(t *testing.T) {
+	for said, kept := range map[string]string{
+		"ERR unknown command 'AUTH', with args beginning with: 'me' 's3cr3t' ":                                  "ERR unknown command 'AUTH'",
+		"ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `me`, `s3cr3t`, ":                  "ERR unknown command `HELLO`",
+		"NOPERM User me has no permissions to run the 'evalsha' command":                                        "NOPERM this user has no permissions to run the 'evalsha' command",
+		"ERR Error running script: ACL failure in script: User me has no permissions to run the 'hset' command": "ERR Error running script: ACL failure in script: this user has no permissions to run the 'hset' command",
+		"NOPERM User  has no permissions to access a key":                                                       "NOPERM this user has no permissions to access a key",
+		"WRONGTYPE Operation against a key holding the wrong kind of value":                                     "WRONGTYPE Operation against a key holding the wrong kind of value",
+		"User ":                             "User ",
+		" has no permissions to be a User ": " has no permissions to be a User ",
+		"":                                  "",
+	} {
+		require.Equal(t, actor.ServerError(kept), RedactQuoted(said))
+	}
+	other := errors.New("no answer, with args beginning with: nothing")
+	require.Same(t, other, RedactError(other))
+	require.NoError(t, RedactError(nil))
+}
+
+// A user or a password may be a common word. The fixed phrases of servers do not count as a part of it.
+func TestARefusalThatRepeatsASecretIsLeftOut(t *testing.T) {
+	for said, secrets := range map[string][]string{
+		"WRONGPASS invalid username-password pair or user is disabled.":                                                                {"user", "password"},
+		"ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?": {"default", "AUTH"},
+		"NOAUTH Authentication required.": {"", "required"},
+		"ERR not by default":              {"default", ""},
+	} {
+		require.EqualValues(t, said, RedactText(said, secrets...))
+	}
+	for said, secrets := range map[string][]string{
+		"ERR you are pw": {"", "pw"},
+		"WRONGPASS invalid username-password pair: me": {"me", "x"},
+		"ERR beginning with 01234567...":               {"", "01234567890123456789"},
+		"ERR none has long-tail":                       {"a user with a long-tail", ""},
+	} {
+		require.Equal(t, errRepeats, RedactText(said, secrets...), said)
+	}
+}
+
+func TestATimeOutOfAConnectionIsNoEndOfAContext(t *testing.T) {
+	dial := &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}
+	for _, err := range []error{context.DeadlineExceeded, fmt.Errorf("HELLO: %w", context.DeadlineExceeded), dial, &net.OpError{Op: "dial", Err: timeoutError{}}} {
+		require.NotErrorIs(t, HideContextError(err), context.DeadlineExceeded, "%v", err)
+	}
+	var failed *ClientError
+	require.ErrorAs(t, AsClientError(&net.OpError{Op: "dial", Err: timeoutError{}}), &failed)
+	require.True(t, failed.Dial)
+	for _, err := range []error{context.Canceled, fmt.Errorf("dial: %w", context.Canceled)} {
+		require.NotErrorIs(t, HideContextError(err), context.Canceled)
+		require.Contains(t, HideContextError(err).Error(), "context canceled")
+	}
+	require.ErrorIs(t, HideContextError(errors.Join(context.Canceled, net.ErrClosed)), net.ErrClosed)
+	require.Equal(t, net.ErrClosed, HideContextError(net.ErrClosed))
+}
+
+// timeoutError is like those of package net.
+type timeoutError struct{}
+
+func (timeoutError) Error() string { return "i/o timeout" }
+
+func (timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }

@@ -1,0 +1,95 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// simSteps counts the steps of the actors by the lock's phase before, the message, and the phase after.
+type simSteps [simPhases][simMessages][simPhases]int32
+
+const (
+	simPhases   = 5
+	simStatus   = int(actor.Rejected) + 1
+	simVerbMost = int(actor.Verbs)
+	// Replies are counted by the command's verb and status.
+	simMessages = simKindMost + simVerbMost*simStatus
+	simKindMost = int(actor.Recheck) + 1
+)
+
+var simKindNames = [...]string{
+	actor.Acquire: "lock", actor.Unlock: "unlock", actor.Extend: "extend", actor.Force: "force", actor.Cancel: "cancel",
+	actor.TimedOut: "overdue", actor.TimerFired: "woken", actor.Requeued: "returned", actor.Notified: "heard",
+	actor.Subscribed: "subscribed", actor.SubscribeFailed: "unheard", actor.Reconfirm: "doubt", actor.OrphanSeen: "found", actor.Displaced: "displaced", actor.Evicted: "ousted", actor.Drain: "drain", actor.WriterGone: "called", actor.Unreachable: "unreached",
+	actor.Enqueued: "moved", actor.QueueHead: "foremost", actor.Transferred: "rejoins", actor.ContinueRejecting: "refuses on", actor.Recheck: "nudged", actor.Unreplicated: "unreplicated",
+}
+
+// stepped runs after every step of every lock.
+func (w *simWorld) stepped(step actor.StepTrace) {
+	w.touch(w.nameOf(step.Lock.Key()))
+	w.model.steps.add(step)
+}
+
+// stepped also notes when an engine last had a lock by its clock, or learned from the server that another has it.
+func (e *simEngine) stepped(step actor.StepTrace) {
+	e.w.stepped(step)
+	told := step.Event == actor.Replied && step.Status == actor.HeldByOther
+	if !told && !simHolds(step.Before) && !simHolds(step.After) {
+		return
+	}
+	if e.lastHeldAt == nil {
+		e.lastHeldAt, e.refused = make([]time.Duration, len(e.w.names)), make([]int, len(e.w.names))
+	}
+	name := e.w.nameOf(step.Lock.Key())
+	if e.lastHeldAt[name] = e.now(); told {
+		e.refused[name]++
+	}
+}
+
+// simHolds reports whether an engine in this phase has a lock, or is about to give it back.
+func simHolds(p actor.Phase) bool { return p.String() == "held" || p.String() == "ending" }
+
+// checkOnce checks that a request which tries once is not rejected from memory alone. Its engine has the lock, or
+// had it just now, or the server has replied since that another has it. A request for several locks gets replies
+// for each of them, so those worlds are left out.
+func (e *simEngine) checkOnce(a *simRequest) {
+	const stepsBack = 400 * time.Millisecond
+	if a.Err != actor.ErrNotAcquired || !a.Once || a.canceled || a.parts != nil || len(e.w.plain) > 1 || a.Kind.PerRequest() || e.w.now-a.requestedAt > e.config.CallTimeout*9/10 {
+		return
+	}
+	asked := e.now() - (e.w.now - a.requestedAt) // by its clock, which may have stood still meanwhile, or before
+	if e.lastHeldAt == nil || e.lastHeldAt[a.name] < asked-stepsBack {
+		e.w.fail("%s refuses %s, and has not asked the server", e.name, a)
+	}
+}
+
+func (s *simSteps) add(step actor.StepTrace) {
+	kind := int(step.Event)
+	if step.Event == actor.Replied {
+		kind = simKindMost + int(step.Verb)*simStatus + int(step.Status)
+	}
+	s[step.Before][kind][step.After]++
+}
+
+// each calls f for each step that occurred: from which phase to which, and by what.
+func (s *simSteps) each(f func(transition, what string)) {
+	for before := range s {
+		for kind := range s[before] {
+			for after, times := range s[before][kind] {
+				if times != 0 {
+					f(fmt.Sprintf("%v → %v", actor.Phase(before), actor.Phase(after)), simKindName(kind))
+				}
+			}
+		}
+	}
+}
+
+func simKindName(kind int) string {
+	answer := kind - simKindMost
+	if answer < 0 {
+		return simKindNames[kind]
+	}
+	return simVerbs[answer/simStatus] + " " + simStatuses[answer%simStatus]
+}

@@ -1,6 +1,0 @@
-//go:build !race
-
-package engine
-
-// simRaced is true under the race detector, where fewer seeds run.
-const simRaced = false
