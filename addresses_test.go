@@ -13,7 +13,7 @@ import (
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/long"
-	"github.com/lockwheel/lockwheel/internal/loopback"
+	"github.com/lockwheel/lockwheel/internal/testport"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
@@ -23,7 +23,7 @@ import (
 // test itself inspects it without encryption.
 func (a *testCA) secured() []string {
 	a.t.Helper()
-	port, err := loopback.Port()
+	port, err := testport.Port()
 	require.NoError(a.t, err)
 	return []string{
 		"--tls-port", strconv.Itoa(port), "--tls-auth-clients", "yes", "--tls-replication", "yes",
@@ -141,7 +141,7 @@ func TestAURLLeadsToSentinelsOverTLS(t *testing.T) {
 	t.Parallel()
 	a := serverCA(t)
 	w := redistest.StartSentinelsOf(t, 1, 1, a.secured)
-	down, err := loopback.Port()
+	down, err := testport.Port()
 	require.NoError(t, err)
 	option, err := lockwheel.ParseURL(fmt.Sprintf("rediss://localhost:%d?addr=%s&master_set=%s", down, w.Sentinels[0].SecureAddr(), w.Name))
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockwheel/lockwheel/internal/loopback"
+	"github.com/lockwheel/lockwheel/internal/testport"
 )
 
 // A proxy that acts as a malformed server: it passes commands to a correct server, and changes the replies of scripts
@@ -48,7 +48,7 @@ const (
 
 func startMalformedServer(t testing.TB, honest string) *malformedServer {
 	t.Helper()
-	l, err := loopback.Listen()
+	l, err := testport.Listen()
 	require.NoError(t, err)
 	s := &malformedServer{t: t, honest: honest, l: l}
 	s.conns.Go(s.serve)

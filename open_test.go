@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lockwheel/lockwheel"
-	"github.com/lockwheel/lockwheel/internal/loopback"
+	"github.com/lockwheel/lockwheel/internal/testport"
 	"github.com/lockwheel/lockwheel/internal/proxy"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
@@ -200,7 +200,7 @@ func TestOpenWithADialerThatGaveUpIsNoEndOfTheContext(t *testing.T) {
 // unused returns an address without a listener.
 func unused(t *testing.T) string {
 	t.Helper()
-	port, err := loopback.Port() // not in use by any other process
+	port, err := testport.Port() // not in use by any other process
 	require.NoError(t, err)
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }

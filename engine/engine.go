@@ -206,7 +206,7 @@ func (e *Engine) run() {
 // time of the turn.
 func (e *Engine) noteTurnTime(began time.Duration) {
 	took := e.Now() - began
-	e.coordinator.TurnTimes.Note(took)
+	e.coordinator.NoteTurn(took)
 	if took > slowTurn && e.hooks.SlowTurn != nil {
 		e.hooks.SlowTurn(took)
 	}

@@ -48,11 +48,14 @@ func (t *TurnTimes) Turns() (turns uint64) {
 	return turns
 }
 
-// Note counts a turn.
-func (t *TurnTimes) Note(took time.Duration) {
+// note counts a turn.
+func (t *TurnTimes) note(took time.Duration) {
 	i := 0
 	for i < len(turnBounds) && took > turnBounds[i] {
 		i++ // usually none: short turns come first
 	}
 	t[i]++
 }
+
+// NoteTurn counts a turn for [Stats].
+func (c *Coordinator) NoteTurn(took time.Duration) { c.TurnTimes.note(took) }

@@ -16,10 +16,10 @@ func TestTurnTimesCountByBounds(t *testing.T) {
 	require.True(t, slices.IsSorted(turnBounds[:]))
 	for i := range times {
 		bound := times.Bound(i)
-		times.Note(bound)
+		times.note(bound)
 		require.EqualValues(t, 1, times[i], bound)
 		if i+1 < len(times) {
-			times.Note(bound + 1)
+			times.note(bound + 1)
 			require.EqualValues(t, 1, times[i+1])
 			times[i+1]--
 		}
@@ -31,9 +31,9 @@ func TestTurnTimesCountByBounds(t *testing.T) {
 func TestTurnTimesQuantileIsTheBoundOfSoManyTurns(t *testing.T) {
 	var times TurnTimes
 	for range 999 {
-		times.Note(15 * time.Microsecond)
+		times.note(15 * time.Microsecond)
 	}
-	times.Note(7 * time.Millisecond)
+	times.note(7 * time.Millisecond)
 	require.Equal(t, 20*time.Microsecond, times.Quantile(0))
 	require.Equal(t, 20*time.Microsecond, times.Quantile(0.5))
 	require.Equal(t, 20*time.Microsecond, times.Quantile(0.999))

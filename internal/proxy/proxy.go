@@ -26,7 +26,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/lockwheel/lockwheel/internal/loopback"
+	"github.com/lockwheel/lockwheel/internal/testport"
 )
 
 // Direction is the way in which bytes go. Both is the two together.
@@ -78,7 +78,7 @@ func Start(t testing.TB, target string) *Proxy {
 
 // New starts a proxy to the server at target, which need not be up. The caller ends the proxy with Close.
 func New(target string) (*Proxy, error) {
-	l, err := loopback.Listen()
+	l, err := testport.Listen()
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (p *Proxy) Refuse(refuse bool) error {
 		p.listener = nil
 		return err
 	case !refuse && p.listener == nil:
-		l, err := loopback.ListenOn(p.port)
+		l, err := testport.ListenOn(p.port)
 		if err != nil {
 			return err
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/internal/leaks"
-	"github.com/lockwheel/lockwheel/internal/loopback"
 	"github.com/lockwheel/lockwheel/internal/redistest"
+	"github.com/lockwheel/lockwheel/internal/testport"
 )
 
 func TestMain(m *testing.M) { leaks.Main(m) }
@@ -315,7 +315,7 @@ func TestFaultsForThoseThatListenLeaveNewOnesAlone(t *testing.T) {
 }
 
 func TestUnreachableServerResetsTheClient(t *testing.T) {
-	port, err := loopback.Port() // not used by another process
+	port, err := testport.Port() // not used by another process
 	require.NoError(t, err)
 	p := Start(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	conn, err := net.Dial("tcp", p.Addr())

@@ -10,7 +10,7 @@ import (
 
 	"github.com/lockwheel/lockwheel/internal/leaks"
 	"github.com/lockwheel/lockwheel/internal/long"
-	"github.com/lockwheel/lockwheel/internal/verdict"
+	"github.com/lockwheel/lockwheel/internal/testoutcome"
 )
 
 // longReason is the reason why tests that need the program are not in the quick suite.
@@ -64,7 +64,7 @@ func TestWithoutJavaATestIsSkippedUnlessItIsRequired(t *testing.T) {
 	} {
 		t.Setenv("CI", c.ci)
 		t.Setenv("LOCKWHEEL_REQUIRE_SERVER", c.server)
-		require.Contains(t, verdict.Of(t, func(t testing.TB) { Require(t) }, "went on"), c.want)
+		require.Contains(t, testoutcome.Of(t, func(t testing.TB) { Require(t) }, "went on"), c.want)
 	}
 }
 

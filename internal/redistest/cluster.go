@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockwheel/lockwheel/internal/loopback"
+	"github.com/lockwheel/lockwheel/internal/testport"
 )
 
 const (
@@ -68,7 +68,7 @@ func StartClusterOf(t testing.TB, masters, replicas int, args func() []string) *
 func launchNode(ctx context.Context, config Config) (s *Server, err error) {
 	given := config.Args
 	for range maxStartTries {
-		bus, err := loopback.Port()
+		bus, err := testport.Port()
 		if err != nil {
 			return nil, err
 		}

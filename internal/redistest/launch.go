@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockwheel/lockwheel/internal/loopback"
+	"github.com/lockwheel/lockwheel/internal/testport"
 )
 
 // Environment variables, see the package comment.
@@ -126,7 +126,7 @@ func (s *Server) Log() string {
 // startOnFreePort tries a few ports, because another process can take a free port a moment later.
 func (s *Server) startOnFreePort(ctx context.Context) (err error) {
 	for range maxStartTries {
-		if s.port, err = loopback.Port(); err != nil {
+		if s.port, err = testport.Port(); err != nil {
 			return err
 		}
 		if err = s.start(ctx); !errors.Is(err, errPortTaken) {

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/internal/leaks"
-	"github.com/lockwheel/lockwheel/internal/verdict"
+	"github.com/lockwheel/lockwheel/internal/testoutcome"
 )
 
 // envChild makes this test program start a server in the given folder, print its address and wait to be killed.
@@ -237,7 +237,7 @@ func TestMissingServerSkipsUnlessOneIsRequired(t *testing.T) {
 	} {
 		t.Setenv(EnvServer, c.server)
 		t.Setenv(EnvRequire, c.require)
-		require.Contains(t, verdict.Of(t, func(t testing.TB) { Start(t) }, "started"), c.want)
+		require.Contains(t, testoutcome.Of(t, func(t testing.TB) { Start(t) }, "started"), c.want)
 	}
 }
 

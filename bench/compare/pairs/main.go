@@ -1,5 +1,5 @@
 // Pairs prints how many times per second this many goroutines lock and unlock a name each. It uses only the API that every
-// revision of the library has, because revisions builds it with two of them.
+// revision of the library has, because compare builds it with two of them.
 package main
 
 import (

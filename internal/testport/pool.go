@@ -1,4 +1,4 @@
-package loopback
+package testport
 
 import (
 	"fmt"
@@ -45,7 +45,7 @@ func (e *portPool) next() (int, error) {
 		e.claimBlock()
 	}
 	if len(e.claimed) == 0 {
-		return 0, fmt.Errorf("loopback: others have all ports between %d and %d", minPort, maxPort)
+		return 0, fmt.Errorf("testport: others have all ports between %d and %d", minPort, maxPort)
 	}
 	at := e.given % (len(e.claimed) * usable)
 	e.given++

@@ -1,10 +1,11 @@
-package house
+package archtest
 
 import (
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -115,7 +116,7 @@ func (r *reader) alias(s *ast.TypeSpec, text string) {
 	if !ok {
 		return
 	}
-	elsewhere := newReader(r.t, filepath.Join("..", "..", original.X.(*ast.Ident).Name))
+	elsewhere := newReader(r.t, filepath.Join("..", "..", r.folderOf(original.X.(*ast.Ident).Name)))
 	found := false
 	for _, file := range elsewhere.files {
 		for _, declared := range file.Decls {
@@ -129,6 +130,18 @@ func (r *reader) alias(s *ast.TypeSpec, text string) {
 		}
 	}
 	require.True(r.t, found, "the original of %s", s.Name.Name)
+}
+
+// folderOf returns the folder of a package of this module that a file imports.
+func (r *reader) folderOf(name string) string {
+	for _, file := range r.files {
+		for _, spec := range file.Imports {
+			if folder, ours := strings.CutPrefix(importPath(spec), module+"/"); ours && path.Base(folder) == name {
+				return folder
+			}
+		}
+	}
+	return name
 }
 
 // receiver returns the name of the type that a method belongs to.
@@ -166,7 +179,7 @@ func TestTheWalkOfALockNamesWhatExists(t *testing.T) {
 		require.NoError(t, err)
 		declared := `(?m)^(local )?func(tion)? ` + regexp.QuoteMeta(name) + `\b`
 		if owner, method, is := strings.Cut(name, "."); is {
-			declared = `(?m)^func \(\w+ \*?` + owner + `\) ` + method + `\(`
+			declared = `(?m)^func \(\w+ \*?` + owner + `(?:\[\w+\])?\) ` + method + `\(`
 		}
 		require.Regexp(t, declared, string(source), file)
 	}

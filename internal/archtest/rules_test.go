@@ -1,7 +1,7 @@
-// Package house has no code, only a test: it reads the source of this repository and reports where it breaks the
+// Package archtest has no code, only a test: it reads the source of this repository and reports where it breaks the
 // rules of the architecture. A compiler does not check these rules: which folder may import which, that decisions
 // receive time as an argument, that there are no mutexes, and that there are few dependencies.
-package house
+package archtest
 
 import (
 	"fmt"
@@ -26,19 +26,44 @@ const (
 )
 
 // product lists the folders of the library, "" for its root, each with the folders of this module that it may
-// import. Tests may also import their own folder and internal. Imports go one way: no folder imports one that
-// imports it.
+// import. A folder below one of them has the rules of the nearest one above it. Tests may also import their own folder
+// and internal. Imports go one way: no folder imports one that imports it.
 var product = map[string][]string{
-	"":        {"engine", "actor"},
-	"engine":  {"actor", "wheel", "scripts"},
+	"": {
+		"actor", "engine", "engine/coordinator", "engine/rediserr", "engine/slot", "engine/wire",
+		"internal/async", "internal/ctxwatch", "internal/dial", "internal/redisurl",
+	},
+	"internal/async":     {"engine/mpsc"},
+	"internal/ctxwatch":  {"actor"},
+	"internal/dial":      {"engine/rediserr", "internal/handshake"},
+	"internal/handshake": {"actor", "engine/rediserr"},
+	"internal/redisurl":  {"engine/rediserr"},
+
+	"engine":             {"actor", "engine/coordinator", "engine/mpsc", "engine/rediserr", "engine/slot", "engine/wire", "scripts"},
+	"engine/wire":        {"actor", "engine/coordinator", "engine/rediserr", "scripts"},
+	"engine/coordinator": {"actor", "engine/mpsc", "engine/rediserr", "engine/slot", "scripts", "wheel"},
+	"engine/sim":         {},
+	"engine/rediserr":    {"actor"},
+	"engine/slot":        {"scripts"},
+	"engine/mpsc":        {},
+
 	"actor":   {"wheel", "scripts"},
 	"scripts": {},
 	"wheel":   {},
 }
 
 // pure lists the folders that make decisions. They use no clock, no I/O and no goroutine, so that every race can be
-// replayed.
-var pure = []string{"actor", "wheel", "scripts"}
+// replayed. The folders below them are pure, too.
+var pure = []string{"actor", "engine/coordinator", "engine/slot", "wheel", "scripts"}
+
+// impureImports lists packages that decisions have no use for: those that wait, and those that reach outside.
+var impureImports = []string{"context", "sync", "os"}
+
+// netText lists the names of package net that only deal with text.
+var netText = []string{"JoinHostPort", "SplitHostPort"}
+
+// simulation is the folder of the simulation. Its files are tests, and may import what they run.
+const simulation = "engine/sim"
 
 // otherDirs lists the other folders that may hold code of this module.
 var otherDirs = []string{"cmd", "internal", "interop"}
@@ -54,8 +79,8 @@ var dependencies = map[string]struct {
 	where string
 	ok    func(file) bool
 }{
-	rueidis: {"engine, the root, internal, cmd and tests", func(f file) bool {
-		return f.test || slices.Contains([]string{"", "engine", "internal", "cmd"}, f.folder)
+	rueidis: {"engine without its pure parts, the root, internal, cmd and tests", func(f file) bool {
+		return f.test || slices.Contains([]string{"", "engine", "engine/wire", "engine/rediserr", "internal", "internal/dial", "internal/redisurl", "cmd"}, f.folder)
 	}},
 	uuid: {"the root, engine, internal, cmd and tests", func(f file) bool {
 		return f.test || slices.Contains([]string{"", "engine", "internal", "cmd"}, f.folder)
@@ -69,7 +94,7 @@ var dependencies = map[string]struct {
 // file is one source file with its location.
 type file struct {
 	path   string // from the root, with slashes
-	folder string // the first element of path, "" for a file in the root
+	folder string // the folder with rules that path is in, "" for a file in the root
 	test   bool
 	syntax *ast.File
 	set    *token.FileSet
@@ -114,11 +139,7 @@ func inspect(name string, source []byte) (violations []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	folder, _, found := strings.Cut(name, "/")
-	if !found {
-		folder = ""
-	}
-	f := file{path: name, folder: folder, test: strings.HasSuffix(name, "_test.go"), syntax: syntax, set: set}
+	f := file{path: name, folder: folderOf(path.Dir(name)), test: strings.HasSuffix(name, "_test.go"), syntax: syntax, set: set}
 	for _, rule := range []func(file) []violation{folders, imports, thirdParties, purity, mutexes} {
 		for _, c := range rule(f) {
 			violations = append(violations, fmt.Sprintf("%s:%d: %s", name, set.Position(c.at).Line, c.text))
@@ -146,19 +167,19 @@ func folders(f file) []violation {
 	if _, ok := product[f.folder]; ok || slices.Contains(otherDirs, f.folder) {
 		return nil
 	}
-	return []violation{violationf(f.syntax.Package, "folder %s is not one of the house", f.folder)}
+	return []violation{violationf(f.syntax.Package, "folder %s has no rule", f.folder)}
 }
 
 // imports checks that imports between folders of this module follow product.
 func imports(f file) (violations []violation) {
 	allowed, ok := product[f.folder]
-	if !ok {
+	if !ok || f.folder == simulation {
 		return nil
 	}
 	for _, spec := range f.syntax.Imports {
 		to, ours := ourFolder(importPath(spec))
 		own := to == f.folder && (f.test || to != "")
-		if ours && !own && !slices.Contains(allowed, to) && !(f.test && to == "internal") {
+		if ours && !own && !slices.Contains(allowed, to) && !(f.test && strings.HasPrefix(to, "internal")) {
 			violations = append(violations, violationf(spec.Pos(), "%s must not import %s", where(f.folder), where(to)))
 		}
 	}
@@ -189,13 +210,16 @@ func purity(f file) (violations []violation) {
 		return nil
 	}
 	for _, spec := range f.syntax.Imports {
-		if name := importPath(spec); name == "context" || name == "sync" {
+		if name := importPath(spec); slices.Contains(impureImports, name) {
 			violations = append(violations, violationf(spec.Pos(), "%s must not import %s", f.folder, name))
 		}
 	}
 	violations = append(violations, f.dotImports("time")...)
-	uses := f.usesOf("time")
+	uses, network := f.usesOf("time"), f.usesOf("net")
 	ast.Inspect(f.syntax, func(n ast.Node) bool {
+		if name, ok := network(n); ok && !slices.Contains(netText, name) {
+			violations = append(violations, violationf(n.Pos(), "%s must not use net.%s", f.folder, name))
+		}
 		if name, ok := uses(n); ok && slices.Contains(clocks, name) {
 			violations = append(violations, violationf(n.Pos(), "%s must not use time.%s: time is an argument", f.folder, name))
 		}
@@ -277,8 +301,21 @@ func ourFolder(imported string) (folder string, ours bool) {
 		return "", true
 	}
 	rest, ours := strings.CutPrefix(imported, module+"/")
-	folder, _, _ = strings.Cut(rest, "/")
-	return folder, ours
+	return folderOf(rest), ours
+}
+
+// folderOf returns the nearest folder with rules at or above a path, or else its first element.
+func folderOf(name string) string {
+	if name == "." {
+		return ""
+	}
+	for at := name; at != "."; at = path.Dir(at) {
+		if _, ok := product[at]; ok {
+			return at
+		}
+	}
+	first, _, _ := strings.Cut(name, "/")
+	return first
 }
 
 // dependencyOf returns which dependency an import path belongs to, "" for none.

@@ -1,7 +1,7 @@
-// Revisions compares the working copy of the library with an earlier revision: pairs per second of many goroutines with a
+// Compare compares the working copy of the library with an earlier revision: pairs per second of many goroutines with a
 // name each, in turn, on one server that it starts.
 //
-//	go run ./revisions -before REVISION
+//	go run ./compare -before REVISION
 package main
 
 import (
@@ -36,7 +36,7 @@ func main() {
 }
 
 func compare(before string, rounds, goroutines int) error {
-	folder, err := os.MkdirTemp("", "revisions")
+	folder, err := os.MkdirTemp("", "compare")
 	if err != nil {
 		return err
 	}
@@ -76,11 +76,11 @@ func build(folder, before string) (programs [2]string, err error) {
 		return programs, err
 	}
 	defer run(".", "git", "worktree", "remove", "--force", tree)
-	source, err := os.ReadFile(filepath.Join("revisions", "pairs", "main.go"))
+	source, err := os.ReadFile(filepath.Join("compare", "pairs", "main.go"))
 	if err != nil {
 		return programs, fmt.Errorf("not in bench/? %w", err)
 	}
-	there := filepath.Join(tree, "bench", "revisions", "pairs")
+	there := filepath.Join(tree, "bench", "compare", "pairs")
 	if err := os.MkdirAll(there, 0o755); err != nil {
 		return programs, err
 	}
@@ -89,7 +89,7 @@ func build(folder, before string) (programs [2]string, err error) {
 	}
 	programs = [2]string{filepath.Join(folder, "then"), filepath.Join(folder, "now")}
 	for i, bench := range []string{filepath.Join(tree, "bench"), "."} {
-		if _, err := run(bench, "go", "build", "-o", programs[i], "./revisions/pairs"); err != nil {
+		if _, err := run(bench, "go", "build", "-o", programs[i], "./compare/pairs"); err != nil {
 			return programs, err
 		}
 	}

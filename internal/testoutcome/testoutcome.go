@@ -1,5 +1,5 @@
-// Package verdict tests helpers that skip or fail a test.
-package verdict
+// Package testoutcome tests helpers that skip or fail a test.
+package testoutcome
 
 import (
 	"fmt"

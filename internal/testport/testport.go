@@ -1,5 +1,5 @@
-// Package loopback finds ports of 127.0.0.1 for test servers that stop and have to restart on the same port.
-package loopback
+// Package testport finds ports of 127.0.0.1 for test servers that stop and have to restart on the same port.
+package testport
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ func Listen() (net.Listener, error) {
 			return l, err
 		}
 	}
-	return nil, fmt.Errorf("loopback: no free port found between %d and %d", minPort, maxPort)
+	return nil, fmt.Errorf("testport: no free port found between %d and %d", minPort, maxPort)
 }
 
 // ListenOn listens on the given port.
