@@ -25,20 +25,22 @@ import (
 const testDeadline = 8 * time.Second
 
 // TestMain checks that no test leaves a goroutine behind, or runs the second process of a test that needs one.
-func TestMain(m *testing.M) {
-	if addr := os.Getenv(envHolder); addr != "" {
-		if err := holdUntilKilled(addr); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+func TestMain(m *testing.M) { runTests(m) }
+
+// processRoles are what a process of this test binary does instead of running tests, by the variable that selects it.
+// The value of the variable is the argument.
+var processRoles = map[string]func(argument string) error{envHolder: holdUntilKilled}
+
+// runTests runs the tests of a package, or the role that a variable selects.
+func runTests(m *testing.M) {
+	for variable, role := range processRoles {
+		if argument := os.Getenv(variable); argument != "" {
+			if err := role(argument); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			return
 		}
-		return
-	}
-	if text := os.Getenv(envWorkers); text != "" {
-		if err := runWorkers(text); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
 	}
 	redistest.SetParallel(parallelTests)
 	leaks.Main(m)

@@ -37,6 +37,8 @@ type workerConfig struct {
 	Lease             time.Duration
 }
 
+func init() { processRoles[envWorkers] = runWorkers }
+
 // runWorkers is the main function of a worker process.
 func runWorkers(text string) error {
 	var o workerConfig
