@@ -21,43 +21,43 @@ import (
 // turnWait is long for one turn among many, and shorter than a lease: a waiter that misses a release is too late.
 const turnWait = 25 * time.Second
 
-// criticalSection counts visits, and notices when two visitors are inside at once. Its counter is not atomic: the lock guards
+// CriticalSection counts visits, and notices when two visitors are inside at once. Its counter is not atomic: the lock guards
 // it, and the race detector checks that.
-type criticalSection struct {
-	visits  int
+type CriticalSection struct {
+	Visits  int
 	inside  atomic.Int32
-	crowded atomic.Bool
+	Crowded atomic.Bool
 }
 
-func (r *criticalSection) enter(while func()) {
+func (r *CriticalSection) Enter(while func()) {
 	if r.inside.Add(1) != 1 {
-		r.crowded.Store(true)
+		r.Crowded.Store(true)
 	}
-	r.visits++
+	r.Visits++
 	while()
 	r.inside.Add(-1)
 }
 
-func (r *criticalSection) require(t testing.TB, visits int) {
+func (r *CriticalSection) Require(t testing.TB, visits int) {
 	t.Helper()
-	require.False(t, r.crowded.Load(), "two were inside at once")
-	require.Equal(t, visits, r.visits)
+	require.False(t, r.Crowded.Load(), "two were inside at once")
+	require.Equal(t, visits, r.Visits)
 }
 
-func shortRun() { time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond) }
+func ShortRun() { time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond) }
 
-// enterWith locks, visits and unlocks, and returns what went wrong.
-func enterWith(ctx context.Context, m lockwheel.Mutex, r *criticalSection, opts ...lockwheel.Option) error {
+// EnterWith locks, visits and unlocks, and returns what went wrong.
+func EnterWith(ctx context.Context, m lockwheel.Mutex, r *CriticalSection, opts ...lockwheel.Option) error {
 	hold, err := m.Lock(ctx, opts...)
 	if err != nil {
 		return err
 	}
-	r.enter(shortRun)
+	r.Enter(ShortRun)
 	return hold.Unlock(ctx)
 }
 
-// crowd runs f in n goroutines and requires that none returns an error.
-func crowd(t testing.TB, n int, f func(i int) error) {
+// Crowd runs f in n goroutines and requires that none returns an error.
+func Crowd(t testing.TB, n int, f func(i int) error) {
 	t.Helper()
 	errs := make(chan error, n)
 	var wg sync.WaitGroup
@@ -74,85 +74,85 @@ func crowd(t testing.TB, n int, f func(i int) error) {
 // Redisson's testConcurrency_SingleInstance
 func TestManyCallersOfOneEngineComeInOneByOne(t *testing.T) {
 	t.Parallel()
-	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+	OnEachKind(t, func(t *testing.T, mutex KindOfLock) {
 		s := AnyServer(t)
-		e := s.open(slowTimeouts)
-		var r criticalSection
-		crowd(t, 15, func(int) error { return enterWith(t.Context(), mutex(e, "n"), &r, lockwheel.Wait(turnWait)) })
-		r.require(t, 15)
-		require.False(t, s.exists("n"))
+		e := s.Open(SlowTimeouts)
+		var r CriticalSection
+		Crowd(t, 15, func(int) error { return EnterWith(t.Context(), mutex(e, "n"), &r, lockwheel.Wait(turnWait)) })
+		r.Require(t, 15)
+		require.False(t, s.Exists("n"))
 	})
 }
 
 // Redisson's testConcurrencyLoop_MultiInstance
 func TestManyEnginesInLoopsComeInOneByOne(t *testing.T) {
 	t.Parallel()
-	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+	OnEachKind(t, func(t *testing.T, mutex KindOfLock) {
 		s := AnyServer(t)
-		engines, rounds := 16, s.amount(long.Pick(40, 100), 20)
-		var r criticalSection
-		crowd(t, engines, func(int) error {
-			e := s.open(slowTimeouts)
+		engines, rounds := 16, s.Amount(long.Pick(40, 100), 20)
+		var r CriticalSection
+		Crowd(t, engines, func(int) error {
+			e := s.Open(SlowTimeouts)
 			for range rounds {
-				if err := enterWith(t.Context(), mutex(e, "n"), &r, lockwheel.Wait(turnWait)); err != nil {
+				if err := EnterWith(t.Context(), mutex(e, "n"), &r, lockwheel.Wait(turnWait)); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-		r.require(t, engines*rounds)
-		require.False(t, s.exists("n"))
+		r.Require(t, engines*rounds)
+		require.False(t, s.Exists("n"))
 	})
 }
 
 // Redisson's testConcurrency_MultiInstance
 func TestAHundredEnginesComeInOneByOne(t *testing.T) {
 	t.Parallel()
-	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+	OnEachKind(t, func(t *testing.T, mutex KindOfLock) {
 		s := AnyServer(t)
-		engines := s.amount(100, 30)
-		var r criticalSection
-		crowd(t, engines, func(int) error {
-			return enterWith(t.Context(), mutex(s.open(slowTimeouts), "n"), &r, lockwheel.Wait(turnWait))
+		engines := s.Amount(100, 30)
+		var r CriticalSection
+		Crowd(t, engines, func(int) error {
+			return EnterWith(t.Context(), mutex(s.Open(SlowTimeouts), "n"), &r, lockwheel.Wait(turnWait))
 		})
-		r.require(t, engines)
+		r.Require(t, engines)
 	})
 }
 
 // Redisson's testSubscriptionsPerConnection: one connection for all channels, and none left afterwards.
 func TestManyWorkersOnFewNamesLeaveNoChannel(t *testing.T) {
 	t.Parallel()
-	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+	OnEachKind(t, func(t *testing.T, mutex KindOfLock) {
 		s := RealServer(t)
-		engines := []*lockwheel.Engine{s.open(slowTimeouts), s.open(slowTimeouts)}
+		engines := []*lockwheel.Engine{s.Open(SlowTimeouts), s.Open(SlowTimeouts)}
 		const workers, names = 32, 5
 		rounds := long.Pick(10, 40)
-		var rooms [names]criticalSection
+		var rooms [names]CriticalSection
 		var most atomic.Int32
-		crowd(t, workers, func(i int) error {
+		Crowd(t, workers, func(i int) error {
 			for range rounds {
 				at := rand.IntN(names)
-				if err := enterWith(t.Context(), mutex(engines[i%2], fmt.Sprint("n", at)), &rooms[at], lockwheel.Wait(turnWait)); err != nil {
+				if err := EnterWith(t.Context(), mutex(engines[i%2], fmt.Sprint("n", at)), &rooms[at], lockwheel.Wait(turnWait)); err != nil {
 					return err
 				}
 				if i == 0 {
-					most.Store(max(most.Load(), int32(s.subscribers())))
+					most.Store(max(most.Load(), int32(s.Subscribers())))
 				}
 			}
 			return nil
 		})
 		total := 0
 		for i := range rooms {
-			require.False(t, rooms[i].crowded.Load())
-			total += rooms[i].visits
+			require.False(t, rooms[i].Crowded.Load())
+			total += rooms[i].Visits
 		}
 		require.Equal(t, workers*rounds, total)
 		// One per engine, its successor, and those before that the server has not yet found closed: far fewer than
 		// one per waiter.
 		require.Less(t, most.Load(), int32(workers/2), "pub/sub connections")
-		eventually(t, "no channel at the server", func() bool { return len(s.channels()) == 0 })
+		Eventually(t, "no channel at the server", func() bool { return len(s.Channels()) == 0 })
 		for _, e := range engines {
-			requireIdle(t, e)
+			RequireIdle(t, e)
 		}
 	})
 }
@@ -160,35 +160,35 @@ func TestManyWorkersOnFewNamesLeaveNoChannel(t *testing.T) {
 // Redisson's testSinglePubSub
 func TestPairsThatTakeTurnsAllGetIt(t *testing.T) {
 	t.Parallel()
-	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+	OnEachKind(t, func(t *testing.T, mutex KindOfLock) {
 		s := AnyServer(t)
-		engines := []*lockwheel.Engine{s.open(slowTimeouts), s.open(slowTimeouts)}
-		var rooms [2]criticalSection
-		rounds := s.amount(50, 20)
-		crowd(t, 4, func(i int) error {
+		engines := []*lockwheel.Engine{s.Open(SlowTimeouts), s.Open(SlowTimeouts)}
+		var rooms [2]CriticalSection
+		rounds := s.Amount(50, 20)
+		Crowd(t, 4, func(i int) error {
 			for range rounds {
 				name := strconv.Itoa(i % 2)
-				if err := enterWith(t.Context(), mutex(engines[i/2], name), &rooms[i%2], lockwheel.Wait(testDeadline)); err != nil {
+				if err := EnterWith(t.Context(), mutex(engines[i/2], name), &rooms[i%2], lockwheel.Wait(TestDeadline)); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-		rooms[0].require(t, 2*rounds)
-		rooms[1].require(t, 2*rounds)
+		rooms[0].Require(t, 2*rounds)
+		rooms[1].Require(t, 2*rounds)
 	})
 }
 
 // Redisson's testConcurrencyTryLockUnLock: at every unlock the lock was held.
 func TestTryingAndUnlockingInManyGoroutinesKeepsTheBooks(t *testing.T) {
 	t.Parallel()
-	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+	OnEachKind(t, func(t *testing.T, mutex KindOfLock) {
 		s := AnyServer(t)
-		e := s.open(slowTimeouts)
+		e := s.Open(SlowTimeouts)
 		m := mutex(e, "n")
-		rounds := s.amount(300, 100)
+		rounds := s.Amount(300, 100)
 		var won atomic.Uint64
-		crowd(t, 16, func(int) error {
+		Crowd(t, 16, func(int) error {
 			for range rounds {
 				hold, err := m.TryLock(t.Context())
 				if err != nil {
@@ -204,7 +204,7 @@ func TestTryingAndUnlockingInManyGoroutinesKeepsTheBooks(t *testing.T) {
 			}
 			return nil
 		})
-		requireIdle(t, e)
+		RequireIdle(t, e)
 		stats := e.Stats()
 		require.NotZero(t, won.Load())
 		require.Equal(t, won.Load(), stats.Acquired)
@@ -229,9 +229,9 @@ func TestHeavyLoadEnds(t *testing.T) {
 // heavyLoad has all threads iterate over the same names and write something under each lock.
 func heavyLoad(t *testing.T, threads, names int, random bool) {
 	s := RealServer(t)
-	e := s.open(slowTimeouts)
+	e := s.Open(SlowTimeouts)
 	var got, gaveUp atomic.Int64
-	crowd(t, threads, func(int) error {
+	Crowd(t, threads, func(int) error {
 		for name := range names {
 			var opts []lockwheel.Option
 			if random {
@@ -245,7 +245,7 @@ func heavyLoad(t *testing.T, threads, names int, random bool) {
 			if err != nil {
 				return err
 			}
-			shortRun()
+			ShortRun()
 			got.Add(1)
 			if err := hold.Unlock(t.Context()); err != nil {
 				return err
@@ -255,8 +255,8 @@ func heavyLoad(t *testing.T, threads, names int, random bool) {
 	})
 	require.EqualValues(t, threads*names, got.Load()+gaveUp.Load())
 	require.NotZero(t, got.Load())
-	requireIdle(t, e)
-	require.Equal(t, int64(0), s.do("DBSIZE"))
+	RequireIdle(t, e)
+	require.Equal(t, int64(0), s.Do("DBSIZE"))
 	stats := e.Stats()
 	require.EqualValues(t, got.Load(), stats.Released)
 	require.Zero(t, stats.Lost)
@@ -265,13 +265,13 @@ func heavyLoad(t *testing.T, threads, names int, random bool) {
 // Owners that share a handle share nothing else. The race detector checks that.
 func TestOwnersOfOneHandleWithDifferentLeasesShareNothing(t *testing.T) {
 	t.Parallel()
-	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+	OnEachKind(t, func(t *testing.T, mutex KindOfLock) {
 		s := AnyServer(t)
-		m := mutex(s.open(slowTimeouts), "n")
-		var r criticalSection
+		m := mutex(s.Open(SlowTimeouts), "n")
+		var r CriticalSection
 		leases := []time.Duration{0, time.Minute, time.Hour, 24 * time.Hour}
-		rounds := s.amount(10, 3)
-		crowd(t, 16, func(i int) error {
+		rounds := s.Amount(10, 3)
+		Crowd(t, 16, func(i int) error {
 			lease := leases[i%len(leases)]
 			var opts []lockwheel.Option
 			if lease > 0 {
@@ -285,7 +285,7 @@ func TestOwnersOfOneHandleWithDifferentLeasesShareNothing(t *testing.T) {
 					return err
 				}
 				left := time.Until(hold.Deadline())
-				r.enter(shortRun)
+				r.Enter(ShortRun)
 				if left < lease/3 || left > lease {
 					return fmt.Errorf("asked for %v, got %v", lease, left)
 				}
@@ -295,6 +295,6 @@ func TestOwnersOfOneHandleWithDifferentLeasesShareNothing(t *testing.T) {
 			}
 			return nil
 		})
-		r.require(t, 16*rounds)
+		r.Require(t, 16*rounds)
 	})
 }

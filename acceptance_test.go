@@ -18,54 +18,54 @@ import (
 // Redisson's testLockUnlock
 func TestALockCanBeTakenAgainAndAgain(t *testing.T) {
 	t.Parallel()
-	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+	OnEachKind(t, func(t *testing.T, mutex KindOfLock) {
 		s := AnyServer(t)
-		e := s.open(lockwheel.Options{})
+		e := s.Open(lockwheel.Options{})
 		m := mutex(e, "n")
 		for range 2 {
-			hold := lock(t, m)
-			require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash("n"))
-			unlock(t, hold)
-			require.False(t, s.exists("n"))
+			hold := Lock(t, m)
+			require.Equal(t, map[string]string{hold.ID(): "1"}, s.Hash("n"))
+			Unlock(t, hold)
+			require.False(t, s.Exists("n"))
 		}
-		requireIdle(t, e)
+		RequireIdle(t, e)
 	})
 }
 
 // Redisson's testIsLocked
 func TestIsLockedWhileHeld(t *testing.T) {
 	t.Parallel()
-	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		m := mutex(AnyServer(t).open(lockwheel.Options{}), "n")
-		requireLocked(t, m, false)
-		hold := lock(t, m)
-		requireLocked(t, m, true)
-		unlock(t, hold)
-		requireLocked(t, m, false)
+	OnEachKind(t, func(t *testing.T, mutex KindOfLock) {
+		m := mutex(AnyServer(t).Open(lockwheel.Options{}), "n")
+		RequireLocked(t, m, false)
+		hold := Lock(t, m)
+		RequireLocked(t, m, true)
+		Unlock(t, hold)
+		RequireLocked(t, m, false)
 	})
 }
 
 // Redisson's testIsLockedOtherThread
 func TestOthersSeeThatItIsLocked(t *testing.T) {
 	t.Parallel()
-	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+	OnEachKind(t, func(t *testing.T, mutex KindOfLock) {
 		s := AnyServer(t)
-		here, elsewhere := mutex(s.open(lockwheel.Options{}), "n"), mutex(s.open(lockwheel.Options{}), "n")
-		hold := lock(t, here)
-		requireLocked(t, elsewhere, true)
+		here, elsewhere := mutex(s.Open(lockwheel.Options{}), "n"), mutex(s.Open(lockwheel.Options{}), "n")
+		hold := Lock(t, here)
+		RequireLocked(t, elsewhere, true)
 		state, err := elsewhere.State(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, hold.ID(), state.Owner)
 		require.Equal(t, 1, state.Count)
-		unlock(t, hold)
-		requireLocked(t, elsewhere, false)
+		Unlock(t, hold)
+		RequireLocked(t, elsewhere, false)
 		state, err = elsewhere.State(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, state)
 	})
 }
 
-func requireLocked(t *testing.T, m lockwheel.Mutex, want bool) {
+func RequireLocked(t *testing.T, m lockwheel.Mutex, want bool) {
 	t.Helper()
 	got, err := m.IsLocked(t.Context())
 	require.NoError(t, err)
@@ -75,30 +75,30 @@ func requireLocked(t *testing.T, m lockwheel.Mutex, want bool) {
 // Redisson's testGetHoldCount
 func TestHoldCountFollowsEveryHold(t *testing.T) {
 	t.Parallel()
-	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+	OnEachKind(t, func(t *testing.T, mutex KindOfLock) {
 		s := AnyServer(t)
-		m := mutex(s.open(lockwheel.Options{}), "n")
+		m := mutex(s.Open(lockwheel.Options{}), "n")
 		me := lockwheel.WithOwner(t.Context())
 
-		requireCount(t, me, m, 0)
-		hold := lockWith(t, me, m)
-		requireCount(t, me, m, 1)
-		unlock(t, hold)
-		requireCount(t, me, m, 0)
+		RequireCount(t, me, m, 0)
+		hold := LockWith(t, me, m)
+		RequireCount(t, me, m, 1)
+		Unlock(t, hold)
+		RequireCount(t, me, m, 0)
 
-		outer, inner := lockWith(t, me, m), lockWith(t, me, m)
-		requireCount(t, me, m, 2)
-		eventually(t, "the count in Redis", func() bool { return s.hash("n")[outer.ID()] == "2" })
-		unlock(t, inner)
-		requireCount(t, me, m, 1)
-		eventually(t, "the count in Redis", func() bool { return s.hash("n")[outer.ID()] == "1" })
-		unlock(t, outer)
-		requireCount(t, me, m, 0)
-		require.False(t, s.exists("n"))
+		outer, inner := LockWith(t, me, m), LockWith(t, me, m)
+		RequireCount(t, me, m, 2)
+		Eventually(t, "the count in Redis", func() bool { return s.Hash("n")[outer.ID()] == "2" })
+		Unlock(t, inner)
+		RequireCount(t, me, m, 1)
+		Eventually(t, "the count in Redis", func() bool { return s.Hash("n")[outer.ID()] == "1" })
+		Unlock(t, outer)
+		RequireCount(t, me, m, 0)
+		require.False(t, s.Exists("n"))
 	})
 }
 
-func requireCount(t *testing.T, ctx context.Context, m lockwheel.Mutex, want int) {
+func RequireCount(t *testing.T, ctx context.Context, m lockwheel.Mutex, want int) {
 	t.Helper()
 	got, err := m.HoldCount(ctx)
 	require.NoError(t, err)
@@ -108,87 +108,87 @@ func requireCount(t *testing.T, ctx context.Context, m lockwheel.Mutex, want int
 // Redisson's testIsHeldByCurrentThread
 func TestItsOwnerHoldsIt(t *testing.T) {
 	t.Parallel()
-	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		m := mutex(AnyServer(t).open(lockwheel.Options{}), "n")
-		requireCount(t, t.Context(), m, 0)
-		hold := lock(t, m)
+	OnEachKind(t, func(t *testing.T, mutex KindOfLock) {
+		m := mutex(AnyServer(t).Open(lockwheel.Options{}), "n")
+		RequireCount(t, t.Context(), m, 0)
+		hold := Lock(t, m)
 		owner := context.WithoutCancel(hold.Context())
-		requireCount(t, owner, m, 1)
-		unlock(t, hold)
-		requireCount(t, owner, m, 0)
+		RequireCount(t, owner, m, 1)
+		Unlock(t, hold)
+		RequireCount(t, owner, m, 0)
 	})
 }
 
 // Redisson's testIsHeldByCurrentThreadOtherThread
 func TestNobodyElseHoldsIt(t *testing.T) {
 	t.Parallel()
-	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+	OnEachKind(t, func(t *testing.T, mutex KindOfLock) {
 		s := AnyServer(t)
-		e := s.open(lockwheel.Options{})
+		e := s.Open(lockwheel.Options{})
 		m, other := mutex(e, "n"), lockwheel.WithOwner(t.Context())
-		requireCount(t, other, m, 0)
-		hold := lock(t, m)
-		requireCount(t, other, m, 0)
-		requireCount(t, hold.Context(), mutex(e, "another name"), 0)
-		requireCount(t, hold.Context(), mutex(s.open(lockwheel.Options{}), "n"), 0)
-		requireCount(t, lockwheel.WithoutOwner(hold.Context()), m, 0)
-		unlock(t, hold)
-		requireCount(t, other, m, 0)
+		RequireCount(t, other, m, 0)
+		hold := Lock(t, m)
+		RequireCount(t, other, m, 0)
+		RequireCount(t, hold.Context(), mutex(e, "another name"), 0)
+		RequireCount(t, hold.Context(), mutex(s.Open(lockwheel.Options{}), "n"), 0)
+		RequireCount(t, lockwheel.WithoutOwner(hold.Context()), m, 0)
+		Unlock(t, hold)
+		RequireCount(t, other, m, 0)
 	})
 }
 
 // Redisson's testReentrancy
 func TestItsOwnerReentersAndAStrangerDoesNot(t *testing.T) {
 	t.Parallel()
-	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+	OnEachKind(t, func(t *testing.T, mutex KindOfLock) {
 		s := AnyServer(t)
-		m, elsewhere := mutex(s.open(lockwheel.Options{}), "n"), mutex(s.open(lockwheel.Options{}), "n")
+		m, elsewhere := mutex(s.Open(lockwheel.Options{}), "n"), mutex(s.Open(lockwheel.Options{}), "n")
 		outer, err := m.TryLock(t.Context())
 		require.NoError(t, err)
 		inner, err := m.TryLock(outer.Context())
 		require.NoError(t, err)
-		unlock(t, inner)
-		stateFailed(t, m)
-		stateFailed(t, elsewhere)
-		unlock(t, outer)
-		unlock(t, lock(t, elsewhere))
+		Unlock(t, inner)
+		StateFailed(t, m)
+		StateFailed(t, elsewhere)
+		Unlock(t, outer)
+		Unlock(t, Lock(t, elsewhere))
 	})
 }
 
 // Redisson's testUnlockFail. Here a stranger has no hold to unlock, except one that has ended.
 func TestUnlockOfAHoldThatIsOverLeavesTheNextHolderAlone(t *testing.T) {
 	t.Parallel()
-	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+	OnEachKind(t, func(t *testing.T, mutex KindOfLock) {
 		s := AnyServer(t)
-		e := s.open(lockwheel.Options{})
+		e := s.Open(lockwheel.Options{})
 		m := mutex(e, "n")
-		first := lock(t, m)
-		unlock(t, first)
-		next := lock(t, m)
+		first := Lock(t, m)
+		Unlock(t, first)
+		next := Lock(t, m)
 		require.ErrorIs(t, first.Unlock(t.Context()), lockwheel.ErrNotHeld)
 
 		require.NoError(t, next.Err())
-		stateFailed(t, m)
-		require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
-		unlock(t, next)
+		StateFailed(t, m)
+		require.Equal(t, map[string]string{next.ID(): "1"}, s.Hash("n"))
+		Unlock(t, next)
 	})
 }
 
 // Redisson's testForceUnlock
 func TestForceUnlockFreesItForEveryHandle(t *testing.T) {
 	t.Parallel()
-	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+	OnEachKind(t, func(t *testing.T, mutex KindOfLock) {
 		s := AnyServer(t)
-		here, elsewhere := mutex(s.open(lockwheel.Options{}), "n"), mutex(s.open(lockwheel.Options{}), "n")
-		hold := lock(t, here)
+		here, elsewhere := mutex(s.Open(lockwheel.Options{}), "n"), mutex(s.Open(lockwheel.Options{}), "n")
+		hold := Lock(t, here)
 		was, err := elsewhere.ForceUnlock(t.Context())
 		require.NoError(t, err)
 		require.True(t, was)
-		requireLocked(t, here, false)
-		requireLocked(t, elsewhere, false)
+		RequireLocked(t, here, false)
+		RequireLocked(t, elsewhere, false)
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 
-		hold = lock(t, here)
+		hold = Lock(t, here)
 		was, err = here.ForceUnlock(t.Context())
 		require.NoError(t, err)
 		require.True(t, was)
@@ -202,21 +202,21 @@ func TestForceUnlockFreesItForEveryHandle(t *testing.T) {
 // Redisson's testLockUninterruptibly: an interrupt corresponds to a context that ends, and this Lock has another one.
 func TestLockGoesOnWaitingWithoutTheContextThatEnded(t *testing.T) {
 	t.Parallel()
-	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		e := AnyServer(t).open(lockwheel.Options{})
+	OnEachKind(t, func(t *testing.T, mutex KindOfLock) {
+		e := AnyServer(t).Open(lockwheel.Options{})
 		m := mutex(e, "n")
-		hold := lock(t, m)
+		hold := Lock(t, m)
 		ctx, interrupt := context.WithCancelCause(t.Context())
-		deaf := locking(context.WithoutCancel(ctx), m)
-		keen := locking(ctx, m)
-		bothWait(t, e, strings.HasSuffix(t.Name(), "/fair")) // and know that it is taken
+		deaf := Locking(context.WithoutCancel(ctx), m)
+		keen := Locking(ctx, m)
+		BothWait(t, e, strings.HasSuffix(t.Name(), "/fair")) // and know that it is taken
 		reason := errors.New("enough")
 		interrupt(reason)
-		left := receive(t, keen)
-		require.ErrorIs(t, left.err, lockwheel.ErrNotAcquired)
-		require.ErrorIs(t, left.err, reason)
-		requireNoReply(t, deaf, 50*time.Millisecond)
-		unlock(t, hold)
-		unlock(t, granted(t, deaf))
+		left := Receive(t, keen)
+		require.ErrorIs(t, left.Err, lockwheel.ErrNotAcquired)
+		require.ErrorIs(t, left.Err, reason)
+		RequireNoReply(t, deaf, 50*time.Millisecond)
+		Unlock(t, hold)
+		Unlock(t, Granted(t, deaf))
 	})
 }

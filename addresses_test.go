@@ -19,9 +19,9 @@ import (
 
 // Servers with other addresses than an IPv4 address without encryption.
 
-// secured returns the arguments of a server that encrypts its connections to clients, replicas and other nodes. The
+// Secured returns the arguments of a server that encrypts its connections to clients, replicas and other nodes. The
 // test itself inspects it without encryption.
-func (a *testCA) secured() []string {
+func (a *TestCA) Secured() []string {
 	a.t.Helper()
 	port, err := testport.Port()
 	require.NoError(a.t, err)
@@ -31,7 +31,7 @@ func (a *testCA) secured() []string {
 	}
 }
 
-func serverCA(t *testing.T) *testCA {
+func ServerCA(t *testing.T) *TestCA {
 	t.Helper()
 	a := newTestCA(t)
 	a.sign("server", []net.IP{net.IPv4(127, 0, 0, 1)})
@@ -50,9 +50,9 @@ func secureAddrs(servers []*redistest.Server) (addrs []string) {
 func TestClusterLocksWorkOverTLS(t *testing.T) {
 	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
-	a := serverCA(t)
-	r := &clusterEnv{t: t, Cluster: redistest.StartClusterOf(t, 3, 1, func() []string { return append(a.secured(), "--tls-cluster", "yes") })}
-	r.locksThrough(t, rueidis.ClientOption{InitAddress: secureAddrs(r.Nodes), TLSConfig: a.client()})
+	a := ServerCA(t)
+	r := &ClusterEnv{T: t, Cluster: redistest.StartClusterOf(t, 3, 1, func() []string { return append(a.Secured(), "--tls-cluster", "yes") })}
+	r.LocksThrough(t, rueidis.ClientOption{InitAddress: secureAddrs(r.Nodes), TLSConfig: a.Client()})
 	_, err := lockwheel.Open(t.Context(), lockwheel.Options{CallTimeout: 2 * time.Second, Redis: rueidis.ClientOption{
 		InitAddress: secureAddrs(r.Nodes), TLSConfig: &tls.Config{ServerName: "127.0.0.1"},
 	}})
@@ -64,99 +64,99 @@ func TestClusterLocksWorkOverTLS(t *testing.T) {
 func TestClusterLocksWorkWhereNodesAreKnownByName(t *testing.T) {
 	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
-	r := newClusterEnv(t, 1, "--cluster-announce-hostname", "localhost", "--cluster-preferred-endpoint-type", "hostname")
+	r := NewClusterEnv(t, 1, "--cluster-announce-hostname", "localhost", "--cluster-preferred-endpoint-type", "hostname")
 	require.Contains(t, fmt.Sprint(r.Nodes[0].Do(t, "CLUSTER", "SLOTS")), "localhost")
-	r.locksThrough(t, rueidis.ClientOption{InitAddress: r.Addrs()[:1]})
+	r.LocksThrough(t, rueidis.ClientOption{InitAddress: r.Addrs()[:1]})
 }
 
 // Other clusters announce only ports, because the nodes do not know under which name clients reach them.
 func TestClusterLocksWorkWhereNodesTellOnlyPorts(t *testing.T) {
 	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
-	r := newClusterEnv(t, 1, "--cluster-preferred-endpoint-type", "unknown-endpoint")
-	r.locksThrough(t, rueidis.ClientOption{InitAddress: r.Addrs()[:1]})
+	r := NewClusterEnv(t, 1, "--cluster-preferred-endpoint-type", "unknown-endpoint")
+	r.LocksThrough(t, rueidis.ClientOption{InitAddress: r.Addrs()[:1]})
 }
 
-// locksThrough has locks held, waited for and handed over, while a slot moves and a master is replaced.
-func (r *clusterEnv) locksThrough(t *testing.T, how rueidis.ClientOption) {
+// LocksThrough has locks held, waited for and handed over, while a slot moves and a master is replaced.
+func (r *ClusterEnv) LocksThrough(t *testing.T, how rueidis.ClientOption) {
 	t.Helper()
 	open := func() *lockwheel.Engine {
-		return openRetrying(t, lockwheel.Options{Redis: how, Lease: 12 * time.Second, RenewInterval: 500 * time.Millisecond, CallTimeout: 2 * time.Second})
+		return OpenRetrying(t, lockwheel.Options{Redis: how, Lease: 12 * time.Second, RenewInterval: 500 * time.Millisecond, CallTimeout: 2 * time.Second})
 	}
 	holder, waiter := open(), open()
 	const moving = 5 // a slot of the first master
-	names := append(r.spreadNames(30), r.Key("m", moving))
+	names := append(r.SpreadNames(30), r.Key("m", moving))
 	var holds []*lockwheel.Hold
-	var waiting []<-chan outcome
+	var waiting []<-chan Outcome
 	for _, name := range names {
-		holds = append(holds, lock(t, holder.Mutex(name)))
-		waiting = append(waiting, locking(t.Context(), waiter.Mutex(name)))
+		holds = append(holds, Lock(t, holder.Mutex(name)))
+		waiting = append(waiting, Locking(t.Context(), waiter.Mutex(name)))
 	}
-	requireWaiting(t, waiter, int64(len(names)), int64(len(names)))
+	RequireWaiting(t, waiter, int64(len(names)), int64(len(names)))
 
 	m := r.Migrate(t, moving, r.Nodes[1])
-	unlock(t, lock(t, holder.Mutex(r.Key("other", moving)))) // redirected with ASK
+	Unlock(t, Lock(t, holder.Mutex(r.Key("other", moving)))) // redirected with ASK
 	m.End(t)
-	unlock(t, lock(t, holder.Mutex(r.Key("other", moving)))) // redirected with MOVED
+	Unlock(t, Lock(t, holder.Mutex(r.Key("other", moving)))) // redirected with MOVED
 	require.NotZero(t, r.ErrorCount(t, "ASK"))
 	require.NotZero(t, r.ErrorCount(t, "MOVED"))
 
 	master := r.Master(t, 0)
-	replicated(t, master, 1)
+	Replicated(t, master, 1)
 	require.NoError(t, master.Kill())
 	require.NotSame(t, master, r.Master(t, 0))
 	for i, hold := range holds {
 		require.NoError(t, hold.Err())
-		unlock(t, hold)
-		unlock(t, granted(t, waiting[i]))
+		Unlock(t, hold)
+		Unlock(t, Granted(t, waiting[i]))
 	}
-	requireIdle(t, holder)
-	requireIdle(t, waiter)
+	RequireIdle(t, holder)
+	RequireIdle(t, waiter)
 }
 
 // The connections to the sentinels and to the master each have their own configuration.
 func TestSentinelsMasterIsReachedOverTLS(t *testing.T) {
 	long.Only(t, "it starts sentinels")
 	t.Parallel()
-	a := serverCA(t)
-	w := redistest.StartSentinelsOf(t, 1, 3, a.secured)
+	a := ServerCA(t)
+	w := redistest.StartSentinelsOf(t, 1, 3, a.Secured)
 	e, other := secureBehind(t, w, a), secureBehind(t, w, a)
-	hold := lock(t, e.Mutex("n"))
-	waiting := locking(t.Context(), other.Mutex("n"))
-	requireWaiting(t, other, 1, 1)
+	hold := Lock(t, e.Mutex("n"))
+	waiting := Locking(t.Context(), other.Mutex("n"))
+	RequireWaiting(t, other, 1, 1)
 	old := w.Master(t)
-	replicated(t, old, 1)
+	Replicated(t, old, 1)
 	require.NoError(t, old.Kill())
 	next := w.AwaitMaster(t, old)
 	require.Equal(t, map[string]string{hold.ID(): "1"}, next.Hash(t, "n"))
 	require.NoError(t, hold.Err())
-	unlock(t, hold)
-	unlock(t, granted(t, waiting))
-	requireIdle(t, e)
-	requireIdle(t, other)
+	Unlock(t, hold)
+	Unlock(t, Granted(t, waiting))
+	RequireIdle(t, e)
+	RequireIdle(t, other)
 }
 
 // A URL of several sentinels, one of which is down and has another name.
 func TestAURLLeadsToSentinelsOverTLS(t *testing.T) {
 	t.Parallel()
-	a := serverCA(t)
-	w := redistest.StartSentinelsOf(t, 1, 1, a.secured)
+	a := ServerCA(t)
+	w := redistest.StartSentinelsOf(t, 1, 1, a.Secured)
 	down, err := testport.Port()
 	require.NoError(t, err)
 	option, err := lockwheel.ParseURL(fmt.Sprintf("rediss://localhost:%d?addr=%s&master_set=%s", down, w.Sentinels[0].SecureAddr(), w.Name))
 	require.NoError(t, err)
-	ours := a.client()
+	ours := a.Client()
 	option.TLSConfig.RootCAs, option.TLSConfig.Certificates = ours.RootCAs, ours.Certificates
 	require.Same(t, option.TLSConfig, option.Sentinel.TLSConfig)
-	e := openRetrying(t, lockwheel.Options{CallTimeout: 3 * time.Second, Redis: option})
-	unlock(t, lock(t, e.Mutex("n")))
+	e := OpenRetrying(t, lockwheel.Options{CallTimeout: 3 * time.Second, Redis: option})
+	Unlock(t, Lock(t, e.Mutex("n")))
 }
 
-func secureBehind(t *testing.T, w *redistest.Sentinels, a *testCA) *lockwheel.Engine {
+func secureBehind(t *testing.T, w *redistest.Sentinels, a *TestCA) *lockwheel.Engine {
 	t.Helper()
-	return openRetrying(t, lockwheel.Options{Lease: 12 * time.Second, CallTimeout: 2 * time.Second, Redis: rueidis.ClientOption{
-		InitAddress: secureAddrs(w.Sentinels), TLSConfig: a.client(),
-		Sentinel: rueidis.SentinelOption{MasterSet: w.Name, TLSConfig: a.client()},
+	return OpenRetrying(t, lockwheel.Options{Lease: 12 * time.Second, CallTimeout: 2 * time.Second, Redis: rueidis.ClientOption{
+		InitAddress: secureAddrs(w.Sentinels), TLSConfig: a.Client(),
+		Sentinel: rueidis.SentinelOption{MasterSet: w.Name, TLSConfig: a.Client()},
 	}})
 }
 
@@ -174,24 +174,24 @@ func TestLocksWorkOverIPv6(t *testing.T) {
 	t.Parallel()
 	requireIPv6(t)
 	s := RealServer(t, "--bind", "127.0.0.1 ::1")
-	addr := net.JoinHostPort("::1", strconv.Itoa(s.real.Port()))
-	holder, waiter := s.openAt(addr, lockwheel.Options{}), s.openAt(addr, lockwheel.Options{})
-	hold := lock(t, holder.Mutex("n"))
-	waiting := locking(t.Context(), waiter.Mutex("n"))
-	requireWaiting(t, waiter, 1, 1)
-	unlock(t, hold)
-	unlock(t, granted(t, waiting))
+	addr := net.JoinHostPort("::1", strconv.Itoa(s.Real.Port()))
+	holder, waiter := s.OpenAt(addr, lockwheel.Options{}), s.OpenAt(addr, lockwheel.Options{})
+	hold := Lock(t, holder.Mutex("n"))
+	waiting := Locking(t.Context(), waiter.Mutex("n"))
+	RequireWaiting(t, waiter, 1, 1)
+	Unlock(t, hold)
+	Unlock(t, Granted(t, waiting))
 	byURL, err := lockwheel.Dial(t.Context(), "redis://"+addr)
 	require.NoError(t, err)
 	defer byURL.Close()
-	unlock(t, lock(t, byURL.Mutex("n")))
+	Unlock(t, Lock(t, byURL.Mutex("n")))
 }
 
 func TestClusterLocksWorkOverIPv6(t *testing.T) {
 	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
 	requireIPv6(t)
-	r := newClusterEnv(t, 1, "--bind", "127.0.0.1 ::1", "--cluster-announce-ip", "::1")
+	r := NewClusterEnv(t, 1, "--bind", "127.0.0.1 ::1", "--cluster-announce-ip", "::1")
 	require.Contains(t, fmt.Sprint(r.Nodes[0].Do(t, "CLUSTER", "SLOTS")), "::1")
-	r.locksThrough(t, rueidis.ClientOption{InitAddress: []string{net.JoinHostPort("::1", strconv.Itoa(r.Nodes[0].Port()))}})
+	r.LocksThrough(t, rueidis.ClientOption{InitAddress: []string{net.JoinHostPort("::1", strconv.Itoa(r.Nodes[0].Port()))}})
 }

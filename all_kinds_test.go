@@ -15,13 +15,13 @@ import (
 // Properties of every kind of lock, and of both sides of a read/write lock. The tests of the plain lock check them in
 // more detail.
 
-// onEveryKind runs a test for each kind. other is a lock that excludes mutex: the same lock, for a reader the writer.
-func onEveryKind(t *testing.T, test func(t *testing.T, mutex, other kindOfLock)) {
+// OnEveryKind runs a test for each kind. other is a lock that excludes mutex: the same lock, for a reader the writer.
+func OnEveryKind(t *testing.T, test func(t *testing.T, mutex, other KindOfLock)) {
 	t.Helper()
-	for name, mutex := range grantable() {
+	for name, mutex := range Grantable() {
 		other := mutex
 		if name == "reader" {
-			other = grantable()["writer"]
+			other = Grantable()["writer"]
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -32,63 +32,63 @@ func onEveryKind(t *testing.T, test func(t *testing.T, mutex, other kindOfLock))
 
 func TestAWaitOfAnyKindSurvivesTheEndOfItsSubscription(t *testing.T) {
 	t.Parallel()
-	onEveryKind(t, func(t *testing.T, mutex, other kindOfLock) {
+	OnEveryKind(t, func(t *testing.T, mutex, other KindOfLock) {
 		for _, lost := range []bool{false, true} {
 			s := RealServer(t)
-			holder, waiter := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-			hold := lock(t, other(holder, "n"))
-			waiting := []<-chan outcome{locking(t.Context(), mutex(waiter, "n"))}
-			queued(t, waiter, 1)
-			waiting = append(waiting, takingAsync(t.Context(), mutex(waiter, "n")))
-			eventually(t, "both asleep", func() bool { return waiter.Stats().Waiting == 2 && listens(waiter) })
-			before := s.subscriptions()
-			s.do("CLIENT", "KILL", "TYPE", "pubsub")
+			holder, waiter := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+			hold := Lock(t, other(holder, "n"))
+			waiting := []<-chan Outcome{Locking(t.Context(), mutex(waiter, "n"))}
+			Queued(t, waiter, 1)
+			waiting = append(waiting, TakingAsync(t.Context(), mutex(waiter, "n")))
+			Eventually(t, "both asleep", func() bool { return waiter.Stats().Waiting == 2 && Listens(waiter) })
+			before := s.Subscriptions()
+			s.Do("CLIENT", "KILL", "TYPE", "pubsub")
 			if !lost {
-				eventually(t, "subscribed again", func() bool { return s.subscriptions() > before })
+				Eventually(t, "subscribed again", func() bool { return s.Subscriptions() > before })
 			}
-			unlock(t, hold)
+			Unlock(t, hold)
 			for _, w := range waiting {
-				unlock(t, granted(t, w))
+				Unlock(t, Granted(t, w))
 			}
-			requireIdle(t, waiter)
+			RequireIdle(t, waiter)
 		}
 	})
 }
 
 func TestCloseEndsHoldsAndWaitersOfAnyKind(t *testing.T) {
 	t.Parallel()
-	onEveryKind(t, func(t *testing.T, mutex, other kindOfLock) {
+	OnEveryKind(t, func(t *testing.T, mutex, other KindOfLock) {
 		s := RealServer(t)
-		e, elsewhere := s.open(lockwheel.Options{Lease: shortLease}), s.open(lockwheel.Options{})
-		hold, taken := lock(t, mutex(e, "held")), lock(t, other(elsewhere, "n"))
-		var waiting []<-chan outcome
+		e, elsewhere := s.Open(lockwheel.Options{Lease: ShortLease}), s.Open(lockwheel.Options{})
+		hold, taken := Lock(t, mutex(e, "held")), Lock(t, other(elsewhere, "n"))
+		var waiting []<-chan Outcome
 		for range 3 {
-			waiting = append(waiting, locking(t.Context(), mutex(e, "n")))
+			waiting = append(waiting, Locking(t.Context(), mutex(e, "n")))
 		}
-		eventually(t, "all asleep", func() bool { return e.Stats().Waiting == 3 && listens(e) })
+		Eventually(t, "all asleep", func() bool { return e.Stats().Waiting == 3 && Listens(e) })
 		require.NoError(t, e.Close())
-		calls, others := s.scripts(), elsewhere.Stats().Batches
+		calls, others := s.Scripts(), elsewhere.Stats().Batches
 		for _, w := range waiting {
-			require.ErrorIs(t, receive(t, w).err, lockwheel.ErrClosed)
+			require.ErrorIs(t, Receive(t, w).Err, lockwheel.ErrClosed)
 		}
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
-		require.Positive(t, s.pttl("held"), "left to its lease")
-		eventually(t, "no channel", func() bool { return len(s.channels()) == 0 })
-		eventually(t, "not renewed", func() bool { return !s.exists("held") })
-		require.LessOrEqual(t, s.scripts()-calls, int(elsewhere.Stats().Batches-others), "no command after Close")
-		unlock(t, taken)
+		require.Positive(t, s.PTTL("held"), "left to its lease")
+		Eventually(t, "no channel", func() bool { return len(s.Channels()) == 0 })
+		Eventually(t, "not renewed", func() bool { return !s.Exists("held") })
+		require.LessOrEqual(t, s.Scripts()-calls, int(elsewhere.Stats().Batches-others), "no command after Close")
+		Unlock(t, taken)
 	})
 }
 
 func TestAKeyOfAnotherTypeIsRefusedByEveryKind(t *testing.T) {
 	t.Parallel()
-	onEveryKind(t, func(t *testing.T, mutex, _ kindOfLock) {
+	OnEveryKind(t, func(t *testing.T, mutex, _ KindOfLock) {
 		s := AnyServer(t)
-		e := s.open(lockwheel.Options{})
-		s.do("SET", "text", "x")
-		s.do("RPUSH", "list", "x", "y")
+		e := s.Open(lockwheel.Options{})
+		s.Do("SET", "text", "x")
+		s.Do("RPUSH", "list", "x", "y")
 		for _, key := range []string{"text", "list"} {
-			errs := allCalls(t.Context(), mutex(e, key))
+			errs := AllCalls(t.Context(), mutex(e, key))
 			require.NoError(t, errs["HoldCount"], "the server is not asked")
 			delete(errs, "HoldCount")
 			for _, what := range slices.Sorted(maps.Keys(errs)) {
@@ -96,9 +96,9 @@ func TestAKeyOfAnotherTypeIsRefusedByEveryKind(t *testing.T) {
 				require.ErrorContains(t, errs[what], fmt.Sprintf("%q", key), what)
 			}
 		}
-		requireIdle(t, e)
-		require.Equal(t, "x", s.do("GET", "text"))
-		require.Equal(t, int64(2), s.do("DBSIZE"), "neither a place in a queue nor a lease")
+		RequireIdle(t, e)
+		require.Equal(t, "x", s.Do("GET", "text"))
+		require.Equal(t, int64(2), s.Do("DBSIZE"), "neither a place in a queue nor a lease")
 	})
 }
 
@@ -107,58 +107,58 @@ func TestAKeyOfAnotherTypeIsRefusedByEveryKind(t *testing.T) {
 func TestClusterSlotMovesUnderEveryKind(t *testing.T) {
 	long.Only(t, "the slots of a cluster move under load")
 	t.Parallel()
-	r := newClusterEnv(t, 0)
+	r := NewClusterEnv(t, 0)
 	// The lease is long: while keys of a reader are on two nodes, its renewal gets TRYAGAIN, and a busy machine takes its time.
-	steady := r.open(lockwheel.Options{Lease: 10 * shortLease, RenewInterval: shortLease / 10})
-	holder, waiter := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})
-	all := grantable()
+	steady := r.Open(lockwheel.Options{Lease: 10 * ShortLease, RenewInterval: ShortLease / 10})
+	holder, waiter := r.Open(lockwheel.Options{}), r.Open(lockwheel.Options{})
+	all := Grantable()
 	var kept, held []*lockwheel.Hold
-	var waiting []<-chan outcome
+	var waiting []<-chan Outcome
 	for _, kind := range slices.Sorted(maps.Keys(all)) {
 		other := all[kind]
 		if kind == "reader" {
 			other = all["writer"]
 		}
-		kept = append(kept, lock(t, all[kind](steady, "{slot}kept/"+kind)))
+		kept = append(kept, Lock(t, all[kind](steady, "{slot}kept/"+kind)))
 		for i := range 3 { // one is unlocked during each migration
 			name := fmt.Sprint("{slot}", i, "/", kind)
-			held = append(held, lock(t, other(holder, name)))
-			waiting = append(waiting, locking(t.Context(), all[kind](waiter, name)))
+			held = append(held, Lock(t, other(holder, name)))
+			waiting = append(waiting, Locking(t.Context(), all[kind](waiter, name)))
 		}
 	}
-	requireWaiting(t, waiter, int64(len(waiting)), int64(len(waiting)))
-	require.Equal(t, len(waiting), r.channels(), "of shards")
+	RequireWaiting(t, waiter, int64(len(waiting)), int64(len(waiting)))
+	require.Equal(t, len(waiting), r.Channels(), "of shards")
 	slot := r.Slot(t, "{slot}")
 	for round := range 3 {
 		from := r.Master(t, slot)
-		m := r.Migrate(t, slot, r.Nodes[(indexOf(r.Nodes, from)+1)%3])
+		m := r.Migrate(t, slot, r.Nodes[(IndexOf(r.Nodes, from)+1)%3])
 		m.Move(t, len(held))
 		renewed := steady.Stats().Renewed
-		eventually(t, "renewals while the slot is in two places", func() bool {
+		Eventually(t, "renewals while the slot is in two places", func() bool {
 			return steady.Stats().Renewed >= renewed+uint64(len(kept))
 		})
 		for i := round; i < len(held); i += 3 {
-			unlockHold(t, held[i]) // on a node without subscriptions yet; a fair one when all its keys are there
+			UnlockHold(t, held[i]) // on a node without subscriptions yet; a fair one when all its keys are there
 		}
 		m.End(t)
 		for i := round; i < len(held); i += 3 {
-			unlock(t, granted(t, waiting[i]))
+			Unlock(t, Granted(t, waiting[i]))
 		}
-		requireHeld(t, kept)
+		RequireHeld(t, kept)
 		for i := range held {
 			if i%3 > round {
 				require.NoError(t, held[i].Err())
-				requireNoReply(t, waiting[i], 0)
+				RequireNoReply(t, waiting[i], 0)
 			}
 		}
 	}
 	for _, hold := range kept {
-		unlock(t, hold)
+		Unlock(t, hold)
 	}
 	for _, e := range []*lockwheel.Engine{steady, holder, waiter} {
-		requireIdle(t, e)
+		RequireIdle(t, e)
 		require.Zero(t, e.Stats().Lost)
 	}
-	eventually(t, "no channel", func() bool { return r.channels() == 0 })
-	require.Zero(t, r.calls("publish", "subscribe"))
+	Eventually(t, "no channel", func() bool { return r.Channels() == 0 })
+	require.Zero(t, r.Calls("publish", "subscribe"))
 }

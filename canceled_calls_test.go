@@ -25,20 +25,20 @@ const abandonedHeap = 3 << 20
 // for callers that still wait. The server stays away until the heap is measured. Not parallel: the test counts bytes.
 func TestCallsThatAreGivenUpDuringAnOutageLeaveNothing(t *testing.T) {
 	for outage, begin := range map[string]func(*testing.T, *Server){
-		"connections refused": func(t *testing.T, s *Server) { require.NoError(t, s.real.Kill()) },
-		"a silent server":     func(t *testing.T, s *Server) { require.NoError(t, s.real.Pause()) },
+		"connections refused": func(t *testing.T, s *Server) { require.NoError(t, s.Real.Kill()) },
+		"a silent server":     func(t *testing.T, s *Server) { require.NoError(t, s.Real.Pause()) },
 	} {
 		t.Run(outage, func(t *testing.T) {
 			s := RealServer(t)
-			e := s.open(lockwheel.Options{})
+			e := s.Open(lockwheel.Options{})
 			giveUpMany(t, e, 1000) // to fill pools and open connections
-			before := liveHeap()
+			before := LiveHeap()
 			begin(t, s)
 			giveUpMany(t, e, *abandonedCalls)
 			require.Zero(t, e.Stats().Waiting)
 			left := int64(0)
-			for deadline := time.Now().Add(testDeadline); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-				if left = int64(liveHeap()) - int64(before); left < abandonedHeap {
+			for deadline := time.Now().Add(TestDeadline); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+				if left = int64(LiveHeap()) - int64(before); left < abandonedHeap {
 					break
 				}
 			}
@@ -53,7 +53,7 @@ func TestCallsThatAreGivenUpDuringAnOutageLeaveNothing(t *testing.T) {
 func giveUpMany(t *testing.T, e *lockwheel.Engine, n int) {
 	t.Helper()
 	const workers = 256
-	crowd(t, workers, func(w int) error {
+	Crowd(t, workers, func(w int) error {
 		for i := w; i < n; i += workers {
 			if err := giveUpOne(t.Context(), e, i); err != nil && !errors.Is(err, lockwheel.ErrUnavailable) && !errors.Is(err, lockwheel.ErrNotAcquired) {
 				return err

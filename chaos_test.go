@@ -19,8 +19,8 @@ import (
 
 // Everything at once, for a while: several engines share a few names, behind links that delay, break and lose data.
 
-// flashLease is a lease that is meant to expire early now and then.
-const flashLease = 1200 * time.Millisecond
+// FlashLease is a lease that is meant to expire early now and then.
+const FlashLease = 1200 * time.Millisecond
 
 // chaosTime is how long the test runs; LOCKWHEEL_CHAOS=10m makes it a campaign.
 func chaosTime(t *testing.T) time.Duration {
@@ -55,11 +55,11 @@ func (th *singleHolder) take(hold *lockwheel.Hold) error {
 
 func TestNoTwoHoldersOnBrokenLinks(t *testing.T) {
 	t.Parallel()
-	names := namesOfKinds("n")
+	names := NamesOfKinds("n")
 	thrones := make([]singleHolder, len(names))
 	onBrokenLinks(t, names, func(ctx context.Context, e *lockwheel.Engine) (*lockwheel.Hold, error) {
 		at := rand.IntN(len(names))
-		hold, err := mutexOf(e, names[at]).Lock(ctx, someOptions()...)
+		hold, err := MutexOf(e, names[at]).Lock(ctx, someOptions()...)
 		if err != nil {
 			return nil, err
 		}
@@ -81,13 +81,13 @@ func onBrokenLinks(t *testing.T, names []string, visit func(context.Context, *lo
 	var all []*lockwheel.Engine
 	var links []*proxy.Proxy
 	for range engines {
-		p := proxy.Start(t, s.addr)
+		p := proxy.Start(t, s.Addr)
 		links = append(links, p)
-		all = append(all, s.openAt(p.Addr(), lockwheel.Options{Lease: flashLease}))
+		all = append(all, s.OpenAt(p.Addr(), lockwheel.Options{Lease: FlashLease}))
 	}
 	ctx, stop := context.WithTimeout(t.Context(), chaosTime(t)) // begins after they are open
 	defer stop()
-	crowd(t, engines*(workers+1), func(i int) error {
+	Crowd(t, engines*(workers+1), func(i int) error {
 		at := i % engines
 		if i < engines {
 			return breakLink(ctx, links[at])
@@ -110,11 +110,11 @@ func onBrokenLinks(t *testing.T, names []string, visit func(context.Context, *lo
 		p.Cut()
 	}
 	for _, e := range all {
-		requireIdle(t, e)
+		RequireIdle(t, e)
 		stats := e.Stats()
 		require.Equal(t, stats.Acquired, stats.Released+stats.Lost)
 	}
-	s.requireNoLock(t, all[0], names)
+	s.RequireNoLock(t, all[0], names)
 	t.Logf("%d grants", granted.Load())
 	require.NotZero(t, granted.Load())
 }
@@ -139,7 +139,7 @@ func misuseRandomly(ctx context.Context, hold *lockwheel.Hold) {
 		case <-ctx.Done():
 		}
 	default:
-		shortRun()
+		ShortRun()
 	}
 }
 
@@ -168,19 +168,19 @@ func breakLink(ctx context.Context, p *proxy.Proxy) error {
 				return err
 			}
 		}
-		pause(ctx, some(500))
+		Pause(ctx, some(500))
 		if what == 2 {
 			p.Cut() // after lost bytes the rest of the stream would be malformed
 		}
 		if err := p.Heal(); err != nil {
 			return err
 		}
-		pause(ctx, some(300))
+		Pause(ctx, some(300))
 	}
 	return nil
 }
 
-func pause(ctx context.Context, d time.Duration) {
+func Pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):

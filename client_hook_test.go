@@ -35,10 +35,10 @@ func (c *recordingClient) Do(ctx context.Context, cmd rueidis.Completed) rueidis
 func TestWordsOfACallStayWhatTheyWere(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	client := &recordingClient{Client: s.client()}
-	e := openRetrying(t, lockwheel.Options{Client: client})
+	client := &recordingClient{Client: s.Client()}
+	e := OpenRetrying(t, lockwheel.Options{Client: client})
 	for i := range 50 {
-		unlock(t, lock(t, e.Mutex(fmt.Sprint("n", i))))
+		Unlock(t, Lock(t, e.Mutex(fmt.Sprint("n", i))))
 	}
 	client.mu.Lock()
 	defer client.mu.Unlock()

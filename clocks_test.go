@@ -47,34 +47,34 @@ func later(line []byte, by time.Duration) []byte {
 	return []byte(strconv.FormatInt(ms+by.Milliseconds(), 10) + "\r\n")
 }
 
-// openAhead opens an engine with a clock that is ahead.
-func (s *Server) openAhead(by time.Duration, opts lockwheel.Options) *lockwheel.Engine {
-	s.t.Helper()
+// OpenAhead opens an engine with a clock that is ahead.
+func (s *Server) OpenAhead(by time.Duration, opts lockwheel.Options) *lockwheel.Engine {
+	s.T.Helper()
 	opts.Redis.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 		conn, err := d.DialContext(ctx, "tcp", addr)
 		return ahead{conn, by}, err
 	}
-	return s.open(opts)
+	return s.Open(opts)
 }
 
 // Callers with clocks that are equally wrong are served in the order in which they came.
 func TestFairOrderIsUnaffectedByClocksThatAreEquallyAhead(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	engines := []*lockwheel.Engine{s.openAhead(time.Minute, lockwheel.Options{}), s.openAhead(time.Minute, lockwheel.Options{})}
-	hold := lock(t, engines[0].FairMutex("n"))
-	var waiting []<-chan outcome
+	engines := []*lockwheel.Engine{s.OpenAhead(time.Minute, lockwheel.Options{}), s.OpenAhead(time.Minute, lockwheel.Options{})}
+	hold := Lock(t, engines[0].FairMutex("n"))
+	var waiting []<-chan Outcome
 	for i := range 6 {
-		waiting = append(waiting, s.queueUp(engines[i%2].FairMutex("n")))
+		waiting = append(waiting, s.QueueUp(engines[i%2].FairMutex("n")))
 	}
-	for _, at := range s.places("n") {
+	for _, at := range s.Places("n") {
 		require.Greater(t, at, time.Now().Add(time.Minute+30*time.Second).UnixMilli(), "the clock is not ahead")
 	}
-	unlock(t, hold)
+	Unlock(t, hold)
 	for i, next := range waiting {
-		hold := granted(t, next)
-		require.Equal(t, len(waiting)-i-1, s.waiting("n"))
-		unlock(t, hold)
+		hold := Granted(t, next)
+		require.Equal(t, len(waiting)-i-1, s.Waiting("n"))
+		Unlock(t, hold)
 	}
 }
 
@@ -84,9 +84,9 @@ func TestAClockThatIsAheadIsNoticed(t *testing.T) {
 	s := AnyServer(t)
 	s.HoldAsOther("n", time.Hour)
 	for _, by := range []time.Duration{time.Minute, -time.Minute, 0} {
-		var log logBuffer
-		e := s.openAhead(by, lockwheel.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		eventually(t, "an answer within the wait", func() bool {
+		var log LogBuffer
+		e := s.OpenAhead(by, lockwheel.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		Eventually(t, "an answer within the wait", func() bool {
 			_, err := e.FairMutex("n").TryLock(t.Context(), lockwheel.Wait(100*time.Millisecond))
 			if !errors.Is(err, lockwheel.ErrUnavailable) {
 				require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
@@ -96,7 +96,7 @@ func TestAClockThatIsAheadIsNoticed(t *testing.T) {
 		require.InDelta(t, by, e.Stats().ClockSkew, float64(4*time.Second))
 		told := func() bool { return strings.Contains(log.String(), "clock is not the server's") }
 		if by != 0 {
-			eventually(t, "told", told)
+			Eventually(t, "told", told)
 		}
 		require.NoError(t, e.Close()) // Close waits until all events are delivered
 		require.Equal(t, by != 0, told(), log.String())

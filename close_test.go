@@ -23,19 +23,19 @@ func TestCloseOnASilentLinkEnds(t *testing.T) {
 	for name, fault := range map[string]proxy.Fault{"held": proxy.Hold, "swallowed": proxy.Drop} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, p, e := behind(t, lockwheel.Options{CallTimeout: 500 * time.Millisecond})
-			hold := lock(t, e.Mutex("n"))
-			waiting := locking(t.Context(), e.Mutex("n"))
-			queued(t, e, 1)
+			_, p, e := Behind(t, lockwheel.Options{CallTimeout: 500 * time.Millisecond})
+			hold := Lock(t, e.Mutex("n"))
+			waiting := Locking(t.Context(), e.Mutex("n"))
+			Queued(t, e, 1)
 			p.Set(proxy.Both, fault)
-			asked := locking(t.Context(), e.Mutex("m"))
-			queued(t, e, 2)
+			asked := Locking(t.Context(), e.Mutex("m"))
+			Queued(t, e, 2)
 			closed := make(chan error, 1)
 			go func() { closed <- e.Close() }()
-			require.NoError(t, receive(t, closed))
+			require.NoError(t, Receive(t, closed))
 			require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
-			for _, done := range []<-chan outcome{waiting, asked} {
-				require.ErrorIs(t, receive(t, done).err, lockwheel.ErrClosed)
+			for _, done := range []<-chan Outcome{waiting, asked} {
+				require.ErrorIs(t, Receive(t, done).Err, lockwheel.ErrClosed)
 			}
 		})
 	}
@@ -44,45 +44,45 @@ func TestCloseOnASilentLinkEnds(t *testing.T) {
 // A call that waits for a reply when the engine is closed gets an error.
 func TestCloseAnswersEverybody(t *testing.T) {
 	t.Parallel()
-	_, p, e := behind(t, lockwheel.Options{})
-	holds := []*lockwheel.Hold{lock(t, e.Mutex("a")), lock(t, e.Mutex("b"))}
+	_, p, e := Behind(t, lockwheel.Options{})
+	holds := []*lockwheel.Hold{Lock(t, e.Mutex("a")), Lock(t, e.Mutex("b"))}
 	p.Set(proxy.Replies, proxy.Hold)
 	ctx := context.Background()
 	results := make(chan error, 5)
 	go func() { results <- holds[0].Unlock(ctx) }()
 	go func() { results <- holds[1].Extend(ctx, time.Hour) }()
-	go func() { results <- second(e.Mutex("c").State(ctx)) }()
-	go func() { results <- second(e.Mutex("d").ForceUnlock(ctx)) }()
-	go func() { results <- second(e.Mutex("e").TryLock(ctx)) }()
-	eventually(t, "all under way", func() bool { return e.Stats().InFlight == 5 })
+	go func() { results <- Second(e.Mutex("c").State(ctx)) }()
+	go func() { results <- Second(e.Mutex("d").ForceUnlock(ctx)) }()
+	go func() { results <- Second(e.Mutex("e").TryLock(ctx)) }()
+	Eventually(t, "all under way", func() bool { return e.Stats().InFlight == 5 })
 	go p.Cut() // or Close would wait for the replies
 	closed := make(chan error, 1)
 	go func() { closed <- e.Close() }()
 	for range 5 {
 		// Each call ended: by the close, or before that by the end of its connection.
-		err := receive(t, results)
+		err := Receive(t, results)
 		require.True(t, err == nil || errors.Is(err, lockwheel.ErrClosed) || errors.Is(err, lockwheel.ErrUnavailable), err)
 	}
-	require.NoError(t, receive(t, closed))
+	require.NoError(t, Receive(t, closed))
 }
 
 // Shutdown waits for holds, and on a dead server holds end with their leases.
 func TestShutdownOnADeadServerEndsWithTheLeases(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e := s.open(lockwheel.Options{Lease: shortLease})
-	hold := lock(t, e.Mutex("n"))
-	waiting := locking(t.Context(), e.Mutex("n"))
-	queued(t, e, 1)
-	require.NoError(t, s.real.Kill())
-	asked := locking(t.Context(), e.Mutex("m"))
-	queued(t, e, 2)
+	e := s.Open(lockwheel.Options{Lease: ShortLease})
+	hold := Lock(t, e.Mutex("n"))
+	waiting := Locking(t.Context(), e.Mutex("n"))
+	Queued(t, e, 1)
+	require.NoError(t, s.Real.Kill())
+	asked := Locking(t.Context(), e.Mutex("m"))
+	Queued(t, e, 2)
 	done := make(chan error, 1)
 	go func() { done <- e.Shutdown(context.Background()) }()
-	require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
-	require.ErrorIs(t, receive(t, asked).err, lockwheel.ErrClosed)
-	receive(t, hold.Done())
-	require.NoError(t, receive(t, done))
+	require.ErrorIs(t, Receive(t, waiting).Err, lockwheel.ErrClosed)
+	require.ErrorIs(t, Receive(t, asked).Err, lockwheel.ErrClosed)
+	Receive(t, hold.Done())
+	require.NoError(t, Receive(t, done))
 	require.Error(t, hold.Err())
 }
 
@@ -90,26 +90,26 @@ func TestShutdownOnADeadServerEndsWithTheLeases(t *testing.T) {
 func TestShutdownsOfSeveralAreTheirOwn(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
-	hold := lock(t, e.Mutex("n"))
+	e := s.Open(lockwheel.Options{})
+	hold := Lock(t, e.Mutex("n"))
 	done := make(chan error, 2)
 	for range 2 {
 		go func() { done <- e.Shutdown(context.Background()) }()
 	}
-	requireNoReply(t, done, 50*time.Millisecond)
-	unlock(t, hold)
-	require.NoError(t, receive(t, done))
-	require.NoError(t, receive(t, done))
-	require.False(t, s.exists("n"))
+	RequireNoReply(t, done, 50*time.Millisecond)
+	Unlock(t, hold)
+	require.NoError(t, Receive(t, done))
+	require.NoError(t, Receive(t, done))
+	require.False(t, s.Exists("n"))
 
 	// A Shutdown with an ended context closes the engine, as documented, and so ends the other one.
-	e = s.open(lockwheel.Options{})
-	hold = lock(t, e.Mutex("n"))
+	e = s.Open(lockwheel.Options{})
+	hold = Lock(t, e.Mutex("n"))
 	go func() { done <- e.Shutdown(context.Background()) }()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, e.Shutdown(ctx), context.DeadlineExceeded)
-	if err := receive(t, done); err != nil { // nil if Shutdown was called when the engine was closed
+	if err := Receive(t, done); err != nil { // nil if Shutdown was called when the engine was closed
 		require.ErrorIs(t, err, lockwheel.ErrClosed)
 	}
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
@@ -136,20 +136,20 @@ func (g *gated) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResu
 func TestCloseReturnsWhenTheLastCallHasItsAnswer(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	client := &gated{Client: s.client(), gate: make(chan struct{})}
+	client := &gated{Client: s.Client(), gate: make(chan struct{})}
 	e, err := lockwheel.Open(t.Context(), lockwheel.Options{Client: client})
 	require.NoError(t, err)
-	asked := locking(t.Context(), e.Mutex("n"))
-	eventually(t, "a call at the gate", func() bool { return client.at.Load() == 1 })
+	asked := Locking(t.Context(), e.Mutex("n"))
+	Eventually(t, "a call at the gate", func() bool { return client.at.Load() == 1 })
 	closed := make(chan error, 3)
 	go func() { closed <- e.Close() }()
-	require.ErrorIs(t, receive(t, asked).err, lockwheel.ErrClosed)
+	require.ErrorIs(t, Receive(t, asked).Err, lockwheel.ErrClosed)
 	go func() { closed <- e.Close() }()
 	go func() { closed <- e.Shutdown(context.Background()) }()
-	requireNoReply(t, closed, 100*time.Millisecond)
+	RequireNoReply(t, closed, 100*time.Millisecond)
 	close(client.gate)
 	for range cap(closed) {
-		require.NoError(t, receive(t, closed))
+		require.NoError(t, Receive(t, closed))
 	}
 }
 
@@ -159,27 +159,27 @@ func TestCloseOnASilentServerTakesNoLongerThanTimeout(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(t *testing.T, s *Server, p *proxy.Proxy){
 		"swallowed": func(_ *testing.T, _ *Server, p *proxy.Proxy) { p.Set(proxy.Both, proxy.Drop) },
-		"frozen":    func(t *testing.T, s *Server, _ *proxy.Proxy) { require.NoError(t, s.real.Pause()) },
+		"frozen":    func(t *testing.T, s *Server, _ *proxy.Proxy) { require.NoError(t, s.Real.Pause()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const timeout = 100 * time.Millisecond
-			soonest := testDeadline
+			soonest := TestDeadline
 			for try := 0; try < 5 && soonest > 5*timeout; try++ {
-				s, p, e := behind(t, lockwheel.Options{Lease: time.Minute, CallTimeout: timeout})
+				s, p, e := Behind(t, lockwheel.Options{Lease: time.Minute, CallTimeout: timeout})
 				s.HoldAsOther("n", time.Hour)
-				waiting := locking(t.Context(), e.Mutex("n")) // so that there is a Pub/Sub connection
-				requireWaiting(t, e, 1, 1)
+				waiting := Locking(t.Context(), e.Mutex("n")) // so that there is a Pub/Sub connection
+				RequireWaiting(t, e, 1, 1)
 				fault(t, s, p)
-				asked := locking(t.Context(), e.Mutex("m"))
-				queued(t, e, 2)
+				asked := Locking(t.Context(), e.Mutex("m"))
+				Queued(t, e, 2)
 				began := time.Now()
 				require.NoError(t, e.Close())
 				soonest = min(soonest, time.Since(began))
-				require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
-				receive(t, asked)
+				require.ErrorIs(t, Receive(t, waiting).Err, lockwheel.ErrClosed)
+				Receive(t, asked)
 				if name == "frozen" {
-					require.NoError(t, s.real.Continue())
+					require.NoError(t, s.Real.Continue())
 				}
 			}
 			require.Less(t, soonest, 5*timeout)

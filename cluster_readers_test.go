@@ -15,15 +15,15 @@ import (
 // the lock lives as long as they need.
 func TestClusterReadersAreNotTakenForDeadWhileTheirSlotMoves(t *testing.T) {
 	t.Parallel()
-	r := newClusterEnv(t, 0)
+	r := NewClusterEnv(t, 0)
 	opts := lockwheel.Options{Lease: 30 * time.Second, CallTimeout: 10 * time.Second}
-	one, other, writer := r.open(opts), r.open(opts), r.open(opts)
+	one, other, writer := r.Open(opts), r.Open(opts), r.Open(opts)
 	leaves := map[string]func(m lockwheel.RWMutex) (leaving, staying *lockwheel.Hold){
 		"a reader": func(m lockwheel.RWMutex) (leaving, staying *lockwheel.Hold) {
-			return lock(t, m.RLocker()), lock(t, other.RWMutex(m.Name()).RLocker())
+			return Lock(t, m.RLocker()), Lock(t, other.RWMutex(m.Name()).RLocker())
 		},
 		"a writer who reads": func(m lockwheel.RWMutex) (leaving, staying *lockwheel.Hold) {
-			leaving = lock(t, m.Writer())
+			leaving = Lock(t, m.Writer())
 			staying, err := m.RLocker().Lock(context.WithoutCancel(leaving.Context()))
 			require.NoError(t, err)
 			return leaving, staying
@@ -33,20 +33,20 @@ func TestClusterReadersAreNotTakenForDeadWhileTheirSlotMoves(t *testing.T) {
 		name := "{slot}" + who
 		leaving, staying := takes(one.RWMutex(name))
 		from := r.Master(t, r.Slot(t, name))
-		to := r.Nodes[(indexOf(r.Nodes, from)+1)%3]
+		to := r.Nodes[(IndexOf(r.Nodes, from)+1)%3]
 		m := r.Migrate(t, r.Slot(t, name), to)
 		m.MoveKey(t, name)
-		unlock(t, leaving)
+		Unlock(t, leaving)
 		_, err := writer.RWMutex(name).TryLock(t.Context())
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired, who)
 		m.End(t)
 		require.NoError(t, staying.Err(), who)
 		require.Greater(t, to.Int(t, "PTTL", name), 10_000, who)
-		unlock(t, staying)
-		unlock(t, lock(t, writer.RWMutex(name).Writer()))
+		Unlock(t, staying)
+		Unlock(t, Lock(t, writer.RWMutex(name).Writer()))
 	}
 	for _, e := range []*lockwheel.Engine{one, other, writer} {
-		requireIdle(t, e)
+		RequireIdle(t, e)
 		require.Zero(t, e.Stats().Lost)
 	}
 }

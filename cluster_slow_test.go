@@ -14,8 +14,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// takesMany acquires locks that must be available, all at once.
-func takesMany(t *testing.T, e *lockwheel.Engine, names []string) []*lockwheel.Hold {
+// TakesMany acquires locks that must be available, all at once.
+func TakesMany(t *testing.T, e *lockwheel.Engine, names []string) []*lockwheel.Hold {
 	t.Helper()
 	pending := make([]*lockwheel.Pending, len(names))
 	for i, name := range names {
@@ -23,7 +23,7 @@ func takesMany(t *testing.T, e *lockwheel.Engine, names []string) []*lockwheel.H
 	}
 	holds := make([]*lockwheel.Hold, len(names))
 	for i := range pending {
-		receive(t, pending[i].Done())
+		Receive(t, pending[i].Done())
 		hold, err := pending[i].Hold()
 		require.NoError(t, err)
 		holds[i] = hold
@@ -38,9 +38,9 @@ func stutters(t *testing.T, s *redistest.Server) (stop func()) {
 	going.Go(func() {
 		for ctx.Err() == nil {
 			_ = s.Pause()
-			pause(ctx, 300*time.Millisecond)
+			Pause(ctx, 300*time.Millisecond)
 			_ = s.Continue()
-			pause(ctx, 30*time.Millisecond)
+			Pause(ctx, 30*time.Millisecond)
 		}
 	})
 	return func() { cancel(); going.Wait() }
@@ -51,23 +51,23 @@ func stutters(t *testing.T, s *redistest.Server) (stop func()) {
 func TestClusterTenThousandHoldsAreRenewedBesideASlowNode(t *testing.T) {
 	long.Only(t, "10 000 locks of a cluster are held beside a node that is silent")
 	t.Parallel()
-	r := newClusterEnv(t, 0)
+	r := NewClusterEnv(t, 0)
 	const (
 		slots, each = 100, 100
 		lease       = 12 * time.Second
 	)
-	e := r.open(lockwheel.Options{Lease: lease, RenewInterval: lease / 4, CallTimeout: lease / 3})
+	e := r.Open(lockwheel.Options{Lease: lease, RenewInterval: lease / 4, CallTimeout: lease / 3})
 	var names []string
-	for _, tag := range r.spreadNames(slots) {
+	for _, tag := range r.SpreadNames(slots) {
 		for i := range each {
 			names = append(names, fmt.Sprintf("{%s}%d", tag, i))
 		}
 	}
-	holds := takesMany(t, e, names)
+	holds := TakesMany(t, e, names)
 	var here []*lockwheel.Hold
 	slow := r.Nodes[1]
 	for i, hold := range holds {
-		if r.ownerOf(names[i]) != slow {
+		if r.OwnerOf(names[i]) != slow {
 			here = append(here, hold)
 		}
 	}
@@ -91,8 +91,8 @@ func TestClusterTenThousandHoldsAreRenewedBesideASlowNode(t *testing.T) {
 	after := e.Stats()
 	require.GreaterOrEqual(t, after.Renewed-before.Renewed, 3*uint64(len(holds)))
 	t.Logf("%d renewals in %d calls", after.Renewed-before.Renewed, after.Batches-before.Batches)
-	requireHeld(t, holds)
-	crowd(t, len(holds)/each, func(i int) error {
+	RequireHeld(t, holds)
+	Crowd(t, len(holds)/each, func(i int) error {
 		for _, hold := range holds[i*each : (i+1)*each] {
 			if err := hold.Unlock(t.Context()); err != nil {
 				return err
@@ -100,5 +100,5 @@ func TestClusterTenThousandHoldsAreRenewedBesideASlowNode(t *testing.T) {
 		}
 		return nil
 	})
-	requireIdle(t, e)
+	RequireIdle(t, e)
 }

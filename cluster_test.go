@@ -17,112 +17,112 @@ import (
 
 // A cluster on this machine: every slot works, messages wake waiters, and what cannot work is rejected at once.
 
-// clusterEnv is the cluster of one test.
-type clusterEnv struct {
+// ClusterEnv is the cluster of one test.
+type ClusterEnv struct {
 	*redistest.Cluster
-	t *testing.T
+	T *testing.T
 }
 
-func newClusterEnv(t *testing.T, replicas int, args ...string) *clusterEnv {
+func NewClusterEnv(t *testing.T, replicas int, args ...string) *ClusterEnv {
 	t.Helper()
-	return &clusterEnv{Cluster: redistest.StartCluster(t, 3, replicas, args...), t: t}
+	return &ClusterEnv{Cluster: redistest.StartCluster(t, 3, replicas, args...), T: t}
 }
 
-// open opens an engine on the cluster that closes with the test.
-func (r *clusterEnv) open(opts lockwheel.Options) *lockwheel.Engine {
-	r.t.Helper()
+// Open opens an engine on the cluster that closes with the test.
+func (r *ClusterEnv) Open(opts lockwheel.Options) *lockwheel.Engine {
+	r.T.Helper()
 	if opts.Client == nil {
 		opts.Redis.InitAddress = r.Addrs()
 	}
 	if opts.CallTimeout == 0 && opts.Lease > 0 {
 		opts.CallTimeout = min(3*time.Second, opts.Lease/3)
 	}
-	if polls(r.t) {
+	if Polls(r.T) {
 		opts.Notify = lockwheel.Poll
 	}
-	return openRetrying(r.t, opts)
+	return OpenRetrying(r.T, opts)
 }
 
-// calls returns how often all nodes together have run a command.
-func (r *clusterEnv) calls(commands ...string) (n int) {
+// Calls returns how often all nodes together have run a command.
+func (r *ClusterEnv) Calls(commands ...string) (n int) {
 	for _, s := range r.Nodes {
 		if s.Running() {
-			n += s.CommandCalls(r.t, commands...)
+			n += s.CommandCalls(r.T, commands...)
 		}
 	}
 	return n
 }
 
-// channels returns the number of sharded channels with a subscription.
-func (r *clusterEnv) channels() (n int) {
+// Channels returns the number of sharded channels with a subscription.
+func (r *ClusterEnv) Channels() (n int) {
 	for _, s := range r.Nodes {
 		if s.Running() {
-			n += len(s.Strings(r.t, "PUBSUB", "SHARDCHANNELS"))
+			n += len(s.Strings(r.T, "PUBSUB", "SHARDCHANNELS"))
 		}
 	}
 	return n
 }
 
-// spreadNames returns n names in different slots, evenly distributed.
-func (r *clusterEnv) spreadNames(n int) []string { return r.SpreadKeys("n", n) }
+// SpreadNames returns n names in different slots, evenly distributed.
+func (r *ClusterEnv) SpreadNames(n int) []string { return r.SpreadKeys("n", n) }
 
 func TestClusterLocks(t *testing.T) {
 	t.Parallel()
-	r := newClusterEnv(t, 1)
-	t.Run("names of all slots are handed from engine to engine by message", func(t *testing.T) { r.t = t; r.handsOver(t) })
-	t.Run("names of one slot leave in one call", func(t *testing.T) { r.t = t; r.sharesCalls(t) })
-	t.Run("a name with a channel in another slot is refused at once", func(t *testing.T) { r.t = t; r.refusesBraces(t) })
-	t.Run("clients that publish and subscribe as Redisson does are understood", func(t *testing.T) { r.t = t; r.speaksRedisson(t) })
-	t.Run("every operation finds its node", func(t *testing.T) { r.t = t; r.findsNodes(t) })
-	t.Run("who writes and reads has all its keys in one slot, and leaves none", func(t *testing.T) { r.t = t; r.writesAndReads(t) })
-	t.Run("a node that forgot the scripts learns them again", func(t *testing.T) { r.t = t; r.loadsScripts(t) })
-	t.Run("a client of the caller's does as well", func(t *testing.T) { r.t = t; r.acceptsClient(t) })
-	t.Run("listeners elsewhere are seen", func(t *testing.T) { r.t = t; r.countsListeners(t) })
+	r := NewClusterEnv(t, 1)
+	t.Run("names of all slots are handed from engine to engine by message", func(t *testing.T) { r.T = t; r.HandsOver(t) })
+	t.Run("names of one slot leave in one call", func(t *testing.T) { r.T = t; r.SharesCalls(t) })
+	t.Run("a name with a channel in another slot is refused at once", func(t *testing.T) { r.T = t; r.RefusesBraces(t) })
+	t.Run("clients that publish and subscribe as Redisson does are understood", func(t *testing.T) { r.T = t; r.SpeaksRedisson(t) })
+	t.Run("every operation finds its node", func(t *testing.T) { r.T = t; r.FindsNodes(t) })
+	t.Run("who writes and reads has all its keys in one slot, and leaves none", func(t *testing.T) { r.T = t; r.WritesAndReads(t) })
+	t.Run("a node that forgot the scripts learns them again", func(t *testing.T) { r.T = t; r.LoadsScripts(t) })
+	t.Run("a client of the caller's does as well", func(t *testing.T) { r.T = t; r.AcceptsClient(t) })
+	t.Run("listeners elsewhere are seen", func(t *testing.T) { r.T = t; r.CountsListeners(t) })
 }
 
-func (r *clusterEnv) handsOver(t *testing.T) {
-	holder, waiter := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})
-	names := append(r.spreadNames(300), "a{b}c", "{b}:x", "x{y}{z}", "orders:17", "ü", strings.Repeat("k", 1000))
+func (r *ClusterEnv) HandsOver(t *testing.T) {
+	holder, waiter := r.Open(lockwheel.Options{}), r.Open(lockwheel.Options{})
+	names := append(r.SpreadNames(300), "a{b}c", "{b}:x", "x{y}{z}", "orders:17", "ü", strings.Repeat("k", 1000))
 	holds := make([]*lockwheel.Hold, len(names))
 	for i, name := range names {
-		holds[i] = lock(t, holder.Mutex(name))
+		holds[i] = Lock(t, holder.Mutex(name))
 	}
 	pending := make([]*lockwheel.Pending, len(names))
 	for i, name := range names {
 		pending[i] = waiter.Mutex(name).LockAsync(t.Context())
 	}
-	requireWaiting(t, waiter, int64(len(names)), int64(len(names)))
-	require.Equal(t, len(names), r.channels())
+	RequireWaiting(t, waiter, int64(len(names)), int64(len(names)))
+	require.Equal(t, len(names), r.Channels())
 	for i := range names {
-		unlock(t, holds[i])
-		receive(t, pending[i].Done()) // long before the lease ends
+		Unlock(t, holds[i])
+		Receive(t, pending[i].Done()) // long before the lease ends
 		hold, err := pending[i].Hold()
 		require.NoError(t, err)
-		unlock(t, hold)
+		Unlock(t, hold)
 	}
-	require.Zero(t, r.calls("publish", "subscribe"), "a cluster's messages stay in their shard")
-	requireIdle(t, holder)
-	requireIdle(t, waiter)
-	eventually(t, "no channel", func() bool { return r.channels() == 0 })
+	require.Zero(t, r.Calls("publish", "subscribe"), "a cluster's messages stay in their shard")
+	RequireIdle(t, holder)
+	RequireIdle(t, waiter)
+	Eventually(t, "no channel", func() bool { return r.Channels() == 0 })
 }
 
-func (r *clusterEnv) sharesCalls(t *testing.T) {
-	e := r.open(lockwheel.Options{Lease: 3 * time.Second, RenewInterval: 300 * time.Millisecond})
+func (r *ClusterEnv) SharesCalls(t *testing.T) {
+	e := r.Open(lockwheel.Options{Lease: 3 * time.Second, RenewInterval: 300 * time.Millisecond})
 	const many = 100
-	holds := takesMany(t, e, allLocks("shared", many))
+	holds := TakesMany(t, e, AllLocks("shared", many))
 	before := e.Stats()
-	eventually(t, "every lock renewed a few times", func() bool { return e.Stats().Renewed >= before.Renewed+3*many })
+	Eventually(t, "every lock renewed a few times", func() bool { return e.Stats().Renewed >= before.Renewed+3*many })
 	after := e.Stats()
 	require.Less(t, after.Batches-before.Batches, (after.Commands-before.Commands)/2)
 	for _, hold := range holds {
 		require.NoError(t, hold.Err())
-		unlock(t, hold)
+		Unlock(t, hold)
 	}
 }
 
-func (r *clusterEnv) refusesBraces(t *testing.T) {
-	e, braced := r.open(lockwheel.Options{}), r.open(lockwheel.Options{Prefix: "app{"})
-	before := r.calls("evalsha", "eval")
+func (r *ClusterEnv) RefusesBraces(t *testing.T) {
+	e, braced := r.Open(lockwheel.Options{}), r.Open(lockwheel.Options{Prefix: "app{"})
+	before := r.Calls("evalsha", "eval")
 	for _, name := range []string{"a{b", "a}b", "{}x", "a{}b", "{", "}", "{}{b}"} {
 		_, err := e.Mutex(name).Lock(t.Context())
 		require.ErrorContains(t, err, fmt.Sprintf("lock %q: in a cluster", name))
@@ -137,38 +137,38 @@ func (r *clusterEnv) refusesBraces(t *testing.T) {
 	}
 	_, err := braced.Mutex("n").Lock(t.Context())
 	require.ErrorContains(t, err, `lock "n": in a cluster`)
-	require.Equal(t, before, r.calls("evalsha", "eval"), "nothing was sent")
-	unlock(t, lock(t, braced.Mutex("n}")))
+	require.Equal(t, before, r.Calls("evalsha", "eval"), "nothing was sent")
+	Unlock(t, Lock(t, braced.Mutex("n}")))
 }
 
-func (r *clusterEnv) speaksRedisson(t *testing.T) {
-	e := r.open(lockwheel.Options{})
+func (r *ClusterEnv) SpeaksRedisson(t *testing.T) {
+	e := r.Open(lockwheel.Options{})
 	const name = "shared with Java"
 	master := r.Master(t, r.Slot(t, name))
 	channel := "redisson_lock__channel:{" + name + "}"
 	ears := master.Conn(t)
 	_, err := ears.Do("SSUBSCRIBE", channel)
 	require.NoError(t, err)
-	hold := lock(t, e.Mutex(name))
+	hold := Lock(t, e.Mutex(name))
 	require.Equal(t, map[string]string{hold.ID(): "1"}, master.Hash(t, name))
-	unlock(t, hold)
-	push, err := ears.Receive(testDeadline)
+	Unlock(t, hold)
+	push, err := ears.Receive(TestDeadline)
 	require.NoError(t, err)
 	require.Equal(t, []any{"smessage", channel, "0"}, push)
 
 	require.Equal(t, 1, master.Int(t, "HSET", name, "00000000-0000-4000-8000-000000000000:1", 1))
 	require.Equal(t, 1, master.Int(t, "PEXPIRE", name, 30_000))
-	waiting := locking(t.Context(), e.Mutex(name))
-	requireWaiting(t, e, 1, 1)
+	waiting := Locking(t.Context(), e.Mutex(name))
+	RequireWaiting(t, e, 1, 1)
 	require.Equal(t, 1, master.Int(t, "DEL", name))
 	require.Equal(t, 2, master.Int(t, "SPUBLISH", channel, "0"))
-	unlock(t, granted(t, waiting))
+	Unlock(t, Granted(t, waiting))
 }
 
-func (r *clusterEnv) findsNodes(t *testing.T) {
-	e, other := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})
-	for _, name := range r.spreadNames(9) {
-		hold := lock(t, e.Mutex(name), lockwheel.Lease(20*time.Second))
+func (r *ClusterEnv) FindsNodes(t *testing.T) {
+	e, other := r.Open(lockwheel.Options{}), r.Open(lockwheel.Options{})
+	for _, name := range r.SpreadNames(9) {
+		hold := Lock(t, e.Mutex(name), lockwheel.Lease(20*time.Second))
 		state, err := other.Mutex(name).State(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, hold.ID(), state.Owner)
@@ -176,103 +176,103 @@ func (r *clusterEnv) findsNodes(t *testing.T) {
 		ttl, err := other.Mutex(name).TTL(t.Context())
 		require.NoError(t, err)
 		require.Greater(t, ttl, 50*time.Second)
-		inner := lockWith(t, hold.Context(), e.Mutex(name))
-		unlock(t, inner)
+		inner := LockWith(t, hold.Context(), e.Mutex(name))
+		Unlock(t, inner)
 		forced, err := other.Mutex(name).ForceUnlock(t.Context())
 		require.NoError(t, err)
 		require.True(t, forced)
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 	}
-	requireIdle(t, e)
+	RequireIdle(t, e)
 	require.NoError(t, e.Shutdown(t.Context()))
 }
 
 // Redisson's testInCluster of the read/write lock.
-func (r *clusterEnv) writesAndReads(t *testing.T) {
-	e := r.open(lockwheel.Options{})
+func (r *ClusterEnv) WritesAndReads(t *testing.T) {
+	e := r.Open(lockwheel.Options{})
 	for _, name := range append(r.SpreadKeys("rw", 9), "a{b}c", "x{y}{z}") {
 		slot := r.Slot(t, name)
 		node := r.Master(t, slot)
 		keys := func() []string { return node.Strings(t, "CLUSTER", "GETKEYSINSLOT", slot, 100) }
 		rw := e.RWMutex(name)
-		write := lock(t, rw.Writer())
+		write := Lock(t, rw.Writer())
 		require.Equal(t, []string{name}, keys())
-		read := lockWith(t, write.Context(), rw.RLocker())
+		read := LockWith(t, write.Context(), rw.RLocker())
 		require.Len(t, keys(), 2)
 		for _, key := range keys() {
 			if key != name {
 				require.Contains(t, key, read.ID()+":rwlock_timeout:1")
 			}
 		}
-		unlock(t, read)
+		Unlock(t, read)
 		require.Equal(t, []string{name}, keys())
-		unlock(t, write)
+		Unlock(t, write)
 		require.Empty(t, keys())
 	}
-	requireIdle(t, e)
+	RequireIdle(t, e)
 	for _, s := range r.Nodes {
-		eventually(t, "nothing in any slot", func() bool { return len(s.Strings(t, "KEYS", "*rwlock_timeout*")) == 0 }) // replicas lag
+		Eventually(t, "nothing in any slot", func() bool { return len(s.Strings(t, "KEYS", "*rwlock_timeout*")) == 0 }) // replicas lag
 	}
 }
 
-func (r *clusterEnv) loadsScripts(t *testing.T) {
-	e := r.open(lockwheel.Options{})
-	names := r.spreadNames(60)
+func (r *ClusterEnv) LoadsScripts(t *testing.T) {
+	e := r.Open(lockwheel.Options{})
+	names := r.SpreadNames(60)
 	for _, s := range r.Nodes {
 		require.Equal(t, "OK", s.Do(t, "SCRIPT", "FLUSH"))
 	}
-	crowd(t, len(names), func(i int) error {
-		return e.Mutex(names[i]).Do(t.Context(), nothing)
+	Crowd(t, len(names), func(i int) error {
+		return e.Mutex(names[i]).Do(t.Context(), Nothing)
 	})
 }
 
-func (r *clusterEnv) acceptsClient(t *testing.T) {
+func (r *ClusterEnv) AcceptsClient(t *testing.T) {
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: r.Addrs()[:1], DisableCache: true, PipelineMultiplex: -1})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
-	e, other := r.open(lockwheel.Options{Client: client}), r.open(lockwheel.Options{})
-	for _, name := range r.spreadNames(9) {
-		hold := lock(t, e.Mutex(name))
-		waiting := locking(t.Context(), other.Mutex(name))
-		requireWaiting(t, other, 1, 1)
-		unlock(t, hold)
-		unlock(t, granted(t, waiting))
-		requireIdle(t, other)
+	e, other := r.Open(lockwheel.Options{Client: client}), r.Open(lockwheel.Options{})
+	for _, name := range r.SpreadNames(9) {
+		hold := Lock(t, e.Mutex(name))
+		waiting := Locking(t.Context(), other.Mutex(name))
+		RequireWaiting(t, other, 1, 1)
+		Unlock(t, hold)
+		Unlock(t, Granted(t, waiting))
+		RequireIdle(t, other)
 	}
 }
 
 // While other processes listen, an engine releases a lock after a few of its own callers.
-func (r *clusterEnv) countsListeners(t *testing.T) {
-	greedy, other := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})
+func (r *ClusterEnv) CountsListeners(t *testing.T) {
+	greedy, other := r.Open(lockwheel.Options{}), r.Open(lockwheel.Options{})
 	const name = "contested"
-	hold := lock(t, greedy.Mutex(name))
-	waiting := locking(t.Context(), other.Mutex(name))
-	requireWaiting(t, other, 1, 1)
-	published := r.calls("publish", "spublish")
+	hold := Lock(t, greedy.Mutex(name))
+	waiting := Locking(t.Context(), other.Mutex(name))
+	RequireWaiting(t, other, 1, 1)
+	published := r.Calls("publish", "spublish")
 	stop := make(chan struct{})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		crowd(t, 4, func(int) error {
+		Crowd(t, 4, func(int) error {
 			for {
 				select {
 				case <-stop:
 					return nil
 				default:
 				}
-				if err := greedy.Mutex(name).Do(t.Context(), nothing); err != nil {
+				if err := greedy.Mutex(name).Do(t.Context(), Nothing); err != nil {
 					return err
 				}
 			}
 		})
 	}()
-	unlock(t, hold)
-	unlock(t, granted(t, waiting))
+	Unlock(t, hold)
+	Unlock(t, Granted(t, waiting))
 	for range 20 {
-		unlock(t, lock(t, other.Mutex(name)))
+		Unlock(t, Lock(t, other.Mutex(name)))
 	}
 	handed := greedy.Stats().HandedOff
-	releases := r.calls("publish", "spublish") - published
+	releases := r.Calls("publish", "spublish") - published
 	close(stop)
 	<-done
 	require.NotZero(t, handed)
@@ -284,22 +284,22 @@ func (r *clusterEnv) countsListeners(t *testing.T) {
 func TestClusterWithoutShardedMessages(t *testing.T) {
 	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
-	r := newClusterEnv(t, 0, "--user", "default", "on", "nopass", "~*", "&*", "+@all", "-pubsub|shardnumsub", "-spublish", "-ssubscribe")
-	holder, waiter := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})
-	for _, name := range r.spreadNames(12) {
-		hold := lock(t, holder.Mutex(name))
-		waiting := locking(t.Context(), waiter.Mutex(name))
-		requireWaiting(t, waiter, 1, 1)
-		unlock(t, hold)
-		unlock(t, granted(t, waiting))
-		requireIdle(t, waiter)
+	r := NewClusterEnv(t, 0, "--user", "default", "on", "nopass", "~*", "&*", "+@all", "-pubsub|shardnumsub", "-spublish", "-ssubscribe")
+	holder, waiter := r.Open(lockwheel.Options{}), r.Open(lockwheel.Options{})
+	for _, name := range r.SpreadNames(12) {
+		hold := Lock(t, holder.Mutex(name))
+		waiting := Locking(t.Context(), waiter.Mutex(name))
+		RequireWaiting(t, waiter, 1, 1)
+		Unlock(t, hold)
+		Unlock(t, Granted(t, waiting))
+		RequireIdle(t, waiter)
 	}
-	require.NotZero(t, r.calls("publish"))
-	require.NotZero(t, r.calls("subscribe"))
-	r.countsListeners(t)
+	require.NotZero(t, r.Calls("publish"))
+	require.NotZero(t, r.Calls("subscribe"))
+	r.CountsListeners(t)
 }
 
-func nothing(context.Context) error { return nil }
+func Nothing(context.Context) error { return nil }
 
 // A container that restarted with an empty disk is a node of no cluster. Any one node that knows of slots is enough.
 func TestAClusterIsOpenedBesideANodeWithoutSlots(t *testing.T) {
@@ -308,11 +308,11 @@ func TestAClusterIsOpenedBesideANodeWithoutSlots(t *testing.T) {
 	fresh := redistest.Start(t, "--cluster-enabled", "yes")
 	plain := redistest.Start(t)
 	for _, addresses := range [][]string{
-		{fresh.Addr(), c.Nodes[0].Addr()}, {c.Nodes[0].Addr(), fresh.Addr()}, {fresh.Addr(), unused(t), c.Nodes[0].Addr()},
+		{fresh.Addr(), c.Nodes[0].Addr()}, {c.Nodes[0].Addr(), fresh.Addr()}, {fresh.Addr(), Unused(t), c.Nodes[0].Addr()},
 	} {
 		for range 5 { // which node replies first is random
-			e := openRetrying(t, lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: addresses}, CallTimeout: 3 * time.Second})
-			unlock(t, lock(t, e.Mutex("n")))
+			e := OpenRetrying(t, lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: addresses}, CallTimeout: 3 * time.Second})
+			Unlock(t, Lock(t, e.Mutex("n")))
 			require.NoError(t, e.Close())
 		}
 	}

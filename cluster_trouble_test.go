@@ -20,7 +20,7 @@ import (
 
 // load is a set of callers that lock and unlock some names until it is stopped, one caller in each name at a time.
 type load struct {
-	rooms  []criticalSection
+	rooms  []CriticalSection
 	visits atomic.Int64
 	stop   chan struct{}
 	done   chan struct{}
@@ -28,10 +28,10 @@ type load struct {
 
 // startLoad starts callers of each engine that visit the names. These are plain locks unless they end with another kind.
 func startLoad(t *testing.T, names []string, engines ...*lockwheel.Engine) *load {
-	d := &load{rooms: make([]criticalSection, len(names)), stop: make(chan struct{}), done: make(chan struct{})}
+	d := &load{rooms: make([]CriticalSection, len(names)), stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(d.done)
-		crowd(t, 2*len(engines), func(i int) error {
+		Crowd(t, 2*len(engines), func(i int) error {
 			for at := i; ; at++ {
 				select {
 				case <-d.stop:
@@ -39,7 +39,7 @@ func startLoad(t *testing.T, names []string, engines ...*lockwheel.Engine) *load
 				default:
 				}
 				n := at % len(names)
-				if err := enterWith(t.Context(), anyKind(engines[i%len(engines)], names[n]), &d.rooms[n]); err != nil {
+				if err := EnterWith(t.Context(), anyKind(engines[i%len(engines)], names[n]), &d.rooms[n]); err != nil {
 					return fmt.Errorf("%s: %w", names[n], err)
 				}
 				d.visits.Add(1)
@@ -51,7 +51,7 @@ func startLoad(t *testing.T, names []string, engines ...*lockwheel.Engine) *load
 
 func anyKind(e *lockwheel.Engine, name string) lockwheel.Mutex {
 	if strings.Contains(name, "/") {
-		return mutexOf(e, name)
+		return MutexOf(e, name)
 	}
 	return e.Mutex(name)
 }
@@ -60,20 +60,20 @@ func anyKind(e *lockwheel.Engine, name string) lockwheel.Mutex {
 func (d *load) awaitMore(t *testing.T) {
 	t.Helper()
 	before := d.visits.Load()
-	eventually(t, "visits going on", func() bool { return d.visits.Load() > before+3*int64(len(d.rooms)) })
+	Eventually(t, "visits going on", func() bool { return d.visits.Load() > before+3*int64(len(d.rooms)) })
 }
 
 func (d *load) finish(t *testing.T) {
 	t.Helper()
 	close(d.stop)
-	receive(t, d.done)
+	Receive(t, d.done)
 	for i := range d.rooms {
-		require.False(t, d.rooms[i].crowded.Load(), "two were inside at once")
+		require.False(t, d.rooms[i].Crowded.Load(), "two were inside at once")
 	}
 }
 
-// allLocks returns n names in one slot.
-func allLocks(tag string, n int) []string {
+// AllLocks returns n names in one slot.
+func AllLocks(tag string, n int) []string {
 	names := make([]string, n)
 	for i := range names {
 		names[i] = fmt.Sprintf("{%s}%d", tag, i)
@@ -81,7 +81,7 @@ func allLocks(tag string, n int) []string {
 	return names
 }
 
-func requireHeld(t testing.TB, holds []*lockwheel.Hold) {
+func RequireHeld(t testing.TB, holds []*lockwheel.Hold) {
 	t.Helper()
 	for _, hold := range holds {
 		require.NoError(t, hold.Err(), hold.Name())
@@ -93,69 +93,69 @@ func requireHeld(t testing.TB, holds []*lockwheel.Hold) {
 func TestClusterSlotMovesUnderLoad(t *testing.T) {
 	long.Only(t, "the slots of a cluster move under load")
 	t.Parallel()
-	r := newClusterEnv(t, 0)
-	limited := r.limited()
-	steady := r.open(lockwheel.Options{Redis: limited, Lease: 6 * time.Second, RenewInterval: 200 * time.Millisecond})
-	holder, waiter := r.open(lockwheel.Options{Redis: limited}), r.open(lockwheel.Options{Redis: limited})
-	names := allLocks("slot", 60)
+	r := NewClusterEnv(t, 0)
+	limited := r.Limited()
+	steady := r.Open(lockwheel.Options{Redis: limited, Lease: 6 * time.Second, RenewInterval: 200 * time.Millisecond})
+	holder, waiter := r.Open(lockwheel.Options{Redis: limited}), r.Open(lockwheel.Options{Redis: limited})
+	names := AllLocks("slot", 60)
 	kept, slept, released, busy := names[:20], names[20:30], names[30:40], names[40:]
 
 	var holds, waitedFor, givenUp []*lockwheel.Hold
 	for _, name := range kept {
-		holds = append(holds, lock(t, steady.Mutex(name)))
+		holds = append(holds, Lock(t, steady.Mutex(name)))
 	}
 	for _, name := range slept {
-		waitedFor = append(waitedFor, lock(t, holder.Mutex(name)))
+		waitedFor = append(waitedFor, Lock(t, holder.Mutex(name)))
 	}
 	for _, name := range released {
-		givenUp = append(givenUp, lock(t, holder.Mutex(name)))
+		givenUp = append(givenUp, Lock(t, holder.Mutex(name)))
 	}
-	waiting := make(map[string]<-chan outcome)
+	waiting := make(map[string]<-chan Outcome)
 	for _, name := range names[20:40] {
-		waiting[name] = locking(t.Context(), waiter.Mutex(name))
+		waiting[name] = Locking(t.Context(), waiter.Mutex(name))
 	}
-	requireWaiting(t, waiter, 20, 20)
+	RequireWaiting(t, waiter, 20, 20)
 	load := startLoad(t, busy, steady, holder)
 	slot := r.Slot(t, names[0])
 	for range 3 {
 		from := r.Master(t, slot)
-		m := r.Migrate(t, slot, r.Nodes[(indexOf(r.Nodes, from)+1)%3])
+		m := r.Migrate(t, slot, r.Nodes[(IndexOf(r.Nodes, from)+1)%3])
 		load.awaitMore(t)
 		m.Move(t, len(names)/2)
 		refused := r.ErrorCount(t, "TRYAGAIN")
-		eventually(t, "renewals of keys that are in two places", func() bool { return r.ErrorCount(t, "TRYAGAIN") > refused })
+		Eventually(t, "renewals of keys that are in two places", func() bool { return r.ErrorCount(t, "TRYAGAIN") > refused })
 		load.awaitMore(t)
 		m.Move(t, len(names))
 		load.awaitMore(t)
 		if givenUp != nil { // on the target of the slot, before the engine subscribes there
 			for _, hold := range givenUp {
-				unlock(t, hold)
+				Unlock(t, hold)
 			}
 			givenUp = nil
 		}
 		m.End(t)
 		load.awaitMore(t)
-		requireHeld(t, holds)
+		RequireHeld(t, holds)
 		for _, name := range slept {
-			requireNoReply(t, waiting[name], 0)
+			RequireNoReply(t, waiting[name], 0)
 		}
 	}
 	for _, name := range released {
-		unlock(t, granted(t, waiting[name]))
+		Unlock(t, Granted(t, waiting[name]))
 	}
 	for i, name := range slept {
-		unlock(t, waitedFor[i])
-		unlock(t, granted(t, waiting[name]))
+		Unlock(t, waitedFor[i])
+		Unlock(t, Granted(t, waiting[name]))
 	}
 	load.finish(t)
 	for _, refusal := range []string{"MOVED", "ASK"} {
 		require.NotZero(t, r.ErrorCount(t, refusal))
 	}
 	for _, hold := range holds {
-		unlock(t, hold)
+		Unlock(t, hold)
 	}
 	for _, e := range []*lockwheel.Engine{steady, holder, waiter} {
-		requireIdle(t, e)
+		RequireIdle(t, e)
 		require.Zero(t, e.Stats().Lost)
 		require.Zero(t, e.Stats().UnpublishedReleases)
 	}
@@ -166,62 +166,62 @@ func TestClusterSlotMovesUnderLoad(t *testing.T) {
 func TestClusterSlotMovesWithLocksOfEveryKind(t *testing.T) {
 	long.Only(t, "the slots of a cluster move under load")
 	t.Parallel()
-	r := newClusterEnv(t, 0)
+	r := NewClusterEnv(t, 0)
 	opts := lockwheel.Options{RenewInterval: 200 * time.Millisecond, CallTimeout: 10 * time.Second}
-	e, other := r.open(opts), r.open(opts)
+	e, other := r.Open(opts), r.Open(opts)
 	var names, busy []string
-	for _, prefix := range allLocks("kinds", 4) {
-		names = append(names, namesOfEveryKind(prefix)...)
-		busy = append(busy, namesOfKinds(prefix+"busy")...)
+	for _, prefix := range AllLocks("kinds", 4) {
+		names = append(names, NamesOfEveryKind(prefix)...)
+		busy = append(busy, NamesOfKinds(prefix+"busy")...)
 	}
-	holds, waiting := make([]*lockwheel.Hold, len(names)), make([]<-chan outcome, len(names))
+	holds, waiting := make([]*lockwheel.Hold, len(names)), make([]<-chan Outcome, len(names))
 	for i, name := range names {
-		holds[i] = lock(t, mutexOf(e, name))
-		waiting[i] = locking(t.Context(), rivalOf(other, name))
+		holds[i] = Lock(t, MutexOf(e, name))
+		waiting[i] = Locking(t.Context(), RivalOf(other, name))
 	}
-	requireWaiting(t, other, int64(len(names)), int64(len(names)))
+	RequireWaiting(t, other, int64(len(names)), int64(len(names)))
 	load := startLoad(t, busy, e, other)
 	load.awaitMore(t)
 	slot := r.Slot(t, names[0])
 	for range 2 {
 		from := r.Master(t, slot)
-		m := r.Migrate(t, slot, r.Nodes[(indexOf(r.Nodes, from)+1)%3])
+		m := r.Migrate(t, slot, r.Nodes[(IndexOf(r.Nodes, from)+1)%3])
 		refused := r.ErrorCount(t, "TRYAGAIN")
 		m.Move(t, len(names))
-		eventually(t, "refused, with keys in two places", func() bool { return r.ErrorCount(t, "TRYAGAIN") > refused+20 })
-		requireHeld(t, holds)
+		Eventually(t, "refused, with keys in two places", func() bool { return r.ErrorCount(t, "TRYAGAIN") > refused+20 })
+		RequireHeld(t, holds)
 		m.End(t)
 		load.awaitMore(t)
-		requireHeld(t, holds)
+		RequireHeld(t, holds)
 		for i := range waiting {
-			requireNoReply(t, waiting[i], 0)
+			RequireNoReply(t, waiting[i], 0)
 		}
 	}
-	m := r.Migrate(t, slot, r.Nodes[(indexOf(r.Nodes, r.Master(t, slot))+1)%3])
+	m := r.Migrate(t, slot, r.Nodes[(IndexOf(r.Nodes, r.Master(t, slot))+1)%3])
 	m.Move(t, len(names))
-	var unlocking []<-chan answer
+	var unlocking []<-chan Answer
 	for _, hold := range holds {
-		unlocking = append(unlocking, unlockingLater(t.Context(), hold, 0))
+		unlocking = append(unlocking, UnlockingLater(t.Context(), hold, 0))
 	}
-	pause(t.Context(), 300*time.Millisecond) // some calls are rejected
+	Pause(t.Context(), 300*time.Millisecond) // some calls are rejected
 	m.End(t)
 	for i := range names {
-		require.NoError(t, receive(t, unlocking[i]).err)
-		unlock(t, granted(t, waiting[i]))
+		require.NoError(t, Receive(t, unlocking[i]).Err)
+		Unlock(t, Granted(t, waiting[i]))
 	}
 	load.awaitMore(t)
 	load.finish(t)
 	for _, e := range []*lockwheel.Engine{e, other} {
-		requireIdle(t, e)
+		RequireIdle(t, e)
 		require.Zero(t, e.Stats().Lost)
 	}
 }
 
-// limited creates a user with exactly the permissions that README lists for a cluster.
-func (r *clusterEnv) limited() rueidis.ClientOption {
-	user := append([]any{"ACL", "SETUSER", "limited", "on", ">secret"}, fields(clusterRules(r.t))...)
+// Limited creates a user with exactly the permissions that README lists for a cluster.
+func (r *ClusterEnv) Limited() rueidis.ClientOption {
+	user := append([]any{"ACL", "SETUSER", "limited", "on", ">secret"}, fields(clusterRules(r.T))...)
 	for _, s := range r.Nodes {
-		require.Equal(r.t, "OK", s.Do(r.t, user...))
+		require.Equal(r.T, "OK", s.Do(r.T, user...))
 	}
 	return rueidis.ClientOption{Username: "limited", Password: "secret"}
 }
@@ -230,8 +230,8 @@ func (r *clusterEnv) limited() rueidis.ClientOption {
 // omits the line that README says is not needed there.
 func clusterRules(t *testing.T) string {
 	t.Helper()
-	plain := rulesOf(t, "plain")
-	besides, found := strings.CutPrefix(rulesOf(t, "a cluster"), plain)
+	plain := RulesOf(t, "plain")
+	besides, found := strings.CutPrefix(RulesOf(t, "a cluster"), plain)
 	require.True(t, found)
 	alone, _, found := strings.Cut(strings.Replace(plain, "~orders/*", "~*", 1), "+publish")
 	require.True(t, found)
@@ -245,7 +245,7 @@ func fields(text string) (words []any) {
 	return words
 }
 
-func indexOf(nodes []*redistest.Server, s *redistest.Server) int {
+func IndexOf(nodes []*redistest.Server, s *redistest.Server) int {
 	for i := range nodes {
 		if nodes[i] == s {
 			return i
@@ -258,16 +258,16 @@ func indexOf(nodes []*redistest.Server, s *redistest.Server) int {
 func TestClusterThatGrowsIsFollowed(t *testing.T) {
 	long.Only(t, "the slots of a cluster move under load")
 	t.Parallel()
-	r := newClusterEnv(t, 0)
-	e, other := r.open(lockwheel.Options{RenewInterval: 200 * time.Millisecond}), r.open(lockwheel.Options{})
-	names := allLocks("slot", 30)
+	r := NewClusterEnv(t, 0)
+	e, other := r.Open(lockwheel.Options{RenewInterval: 200 * time.Millisecond}), r.Open(lockwheel.Options{})
+	names := AllLocks("slot", 30)
 	holds := make([]*lockwheel.Hold, 10)
-	waiting := make([]<-chan outcome, len(holds))
+	waiting := make([]<-chan Outcome, len(holds))
 	for i := range holds {
-		holds[i] = lock(t, e.Mutex(names[i]))
-		waiting[i] = locking(t.Context(), other.Mutex(names[i]))
+		holds[i] = Lock(t, e.Mutex(names[i]))
+		waiting[i] = Locking(t.Context(), other.Mutex(names[i]))
 	}
-	requireWaiting(t, other, 10, 10)
+	RequireWaiting(t, other, 10, 10)
 	load := startLoad(t, names[10:], e, other)
 	m := r.Migrate(t, r.Slot(t, names[0]), r.AddNode(t))
 	load.awaitMore(t)
@@ -275,14 +275,14 @@ func TestClusterThatGrowsIsFollowed(t *testing.T) {
 	load.awaitMore(t)
 	m.End(t)
 	load.awaitMore(t)
-	requireHeld(t, holds)
+	RequireHeld(t, holds)
 	load.finish(t)
 	for i, hold := range holds {
-		unlock(t, hold)
-		unlock(t, granted(t, waiting[i]))
+		Unlock(t, hold)
+		Unlock(t, Granted(t, waiting[i]))
 	}
-	requireIdle(t, e)
-	requireIdle(t, other)
+	RequireIdle(t, e)
+	RequireIdle(t, other)
 	require.Zero(t, e.Stats().Lost)
 }
 
@@ -291,18 +291,18 @@ func TestClusterThatGrowsIsFollowed(t *testing.T) {
 func TestClusterMasterIsReplaced(t *testing.T) {
 	long.Only(t, "the nodes of a cluster with replicas fail")
 	t.Parallel()
-	for how, replace := range map[string]func(t *testing.T, r *clusterEnv, master *redistest.Server) (after func()){
-		"killed": func(t *testing.T, r *clusterEnv, master *redistest.Server) func() {
+	for how, replace := range map[string]func(t *testing.T, r *ClusterEnv, master *redistest.Server) (after func()){
+		"killed": func(t *testing.T, r *ClusterEnv, master *redistest.Server) func() {
 			require.NoError(t, master.Kill())
 			return func() {}
 		},
-		"stopped, and back later": func(t *testing.T, r *clusterEnv, master *redistest.Server) func() {
+		"stopped, and back later": func(t *testing.T, r *ClusterEnv, master *redistest.Server) func() {
 			require.NoError(t, master.Pause())
 			return func() { require.NoError(t, master.Continue()) }
 		},
-		"told to step down": func(t *testing.T, r *clusterEnv, master *redistest.Server) func() {
+		"told to step down": func(t *testing.T, r *ClusterEnv, master *redistest.Server) func() {
 			require.Equal(t, "OK", r.Replica(t, master).Do(t, "CLUSTER", "FAILOVER"))
-			eventually(t, "another master", func() bool { return r.Master(t, 0) != master })
+			Eventually(t, "another master", func() bool { return r.Master(t, 0) != master })
 			return func() {}
 		},
 	} {
@@ -313,14 +313,14 @@ func TestClusterMasterIsReplaced(t *testing.T) {
 	}
 }
 
-func masterIsReplaced(t *testing.T, replace func(t *testing.T, r *clusterEnv, master *redistest.Server) (after func())) {
-	r := newClusterEnv(t, 1)
+func masterIsReplaced(t *testing.T, replace func(t *testing.T, r *ClusterEnv, master *redistest.Server) (after func())) {
+	r := NewClusterEnv(t, 1)
 	const lease = 10 * time.Second
-	e, other := r.open(lockwheel.Options{Lease: lease, RenewInterval: 500 * time.Millisecond}), r.open(lockwheel.Options{Lease: lease})
-	names := r.spreadNames(60)
+	e, other := r.Open(lockwheel.Options{Lease: lease, RenewInterval: 500 * time.Millisecond}), r.Open(lockwheel.Options{Lease: lease})
+	names := r.SpreadNames(60)
 	holds, waiting := contested(t, e, other, names)
 	for _, master := range r.Nodes[:3] { // the replicas have the grants
-		replicated(t, master, 1)
+		Replicated(t, master, 1)
 	}
 	began := time.Now()
 	after := replace(t, r, r.Master(t, 0))
@@ -329,7 +329,7 @@ func masterIsReplaced(t *testing.T, replace func(t *testing.T, r *clusterEnv, ma
 	after()
 	for end := began.Add(lease + 500*time.Millisecond); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		for i, hold := range holds {
-			if took < lease/2 || r.ownerOf(names[i]) != r.Nodes[0] {
+			if took < lease/2 || r.OwnerOf(names[i]) != r.Nodes[0] {
 				require.NoError(t, hold.Err(), hold.Name())
 			}
 			if len(waiting[i]) > 0 {
@@ -340,8 +340,8 @@ func masterIsReplaced(t *testing.T, replace func(t *testing.T, r *clusterEnv, ma
 	// Waiters do not send a storm of commands.
 	require.Less(t, other.Stats().Commands, uint64(10*len(names)))
 	handOver(t, holds, waiting, lease/2, took < lease/2)
-	requireIdle(t, e)
-	requireIdle(t, other)
+	RequireIdle(t, e)
+	RequireIdle(t, other)
 }
 
 // Replication is asynchronous, so a lock can be lost with the master that granted it. Its holder is notified long
@@ -349,20 +349,20 @@ func masterIsReplaced(t *testing.T, replace func(t *testing.T, r *clusterEnv, ma
 func TestClusterLockThatTheNextMasterNeverHeardOfIsLost(t *testing.T) {
 	long.Only(t, "the nodes of a cluster with replicas fail")
 	t.Parallel()
-	r := newClusterEnv(t, 1)
-	e := r.open(lockwheel.Options{RenewInterval: 500 * time.Millisecond, CallTimeout: time.Second})
+	r := NewClusterEnv(t, 1)
+	e := r.Open(lockwheel.Options{RenewInterval: 500 * time.Millisecond, CallTimeout: time.Second})
 	name := r.Key("n", 0)
 	master := r.Master(t, 0)
 	replica := r.Replica(t, master)
 	require.NoError(t, replica.Pause())
 	require.Equal(t, 1, master.Int(t, "CLIENT", "KILL", "TYPE", "replica")) // or it would find the lock in its socket
-	hold := lock(t, e.Mutex(name))
+	hold := Lock(t, e.Mutex(name))
 	require.NoError(t, master.Kill())
 	require.NoError(t, replica.Continue())
-	receive(t, hold.Done())
+	Receive(t, hold.Done())
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 	require.Same(t, replica, r.Master(t, 0))
-	unlockHold(t, lock(t, e.Mutex(name)))
+	UnlockHold(t, Lock(t, e.Mutex(name)))
 }
 
 // A node does not reply, and no replica replaces it. A holder of a lock there is notified when its lease expires.
@@ -370,17 +370,17 @@ func TestClusterLockThatTheNextMasterNeverHeardOfIsLost(t *testing.T) {
 func TestClusterNodeThatIsSilentHoldsUpNobodyElse(t *testing.T) {
 	long.Only(t, "the nodes of a cluster with replicas fail")
 	t.Parallel()
-	r := newClusterEnv(t, 0, "--cluster-require-full-coverage", "no")
+	r := NewClusterEnv(t, 0, "--cluster-require-full-coverage", "no")
 	const lease = 8 * time.Second
 	// With 600 slots each renewal is a separate call, and has priority over other calls. This limits them to what a
 	// busy machine can do.
-	e := r.open(lockwheel.Options{Lease: lease, RenewInterval: time.Second, CallTimeout: lease / 4})
+	e := r.Open(lockwheel.Options{Lease: lease, RenewInterval: time.Second, CallTimeout: lease / 4})
 	silenced := r.Nodes[1]
 	var here, there []*lockwheel.Hold
 	var elsewhere []string
-	for _, name := range r.spreadNames(600) {
-		hold := lock(t, e.Mutex(name))
-		if r.Nodes[1] == r.ownerOf(name) {
+	for _, name := range r.SpreadNames(600) {
+		hold := Lock(t, e.Mutex(name))
+		if r.Nodes[1] == r.OwnerOf(name) {
 			there = append(there, hold)
 		} else {
 			here, elsewhere = append(here, hold), append(elsewhere, fmt.Sprintf("{%s}busy", name))
@@ -389,10 +389,10 @@ func TestClusterNodeThatIsSilentHoldsUpNobodyElse(t *testing.T) {
 	require.NoError(t, silenced.Pause())
 	paused := time.Now()
 	for _, hold := range there {
-		checkRange(t, lease+lateTimer, "the loss of "+hold.Name(), func() bool { return isClosed(hold.Done()) })
+		CheckRange(t, lease+LateTimer, "the loss of "+hold.Name(), func() bool { return IsClosed(hold.Done()) })
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 	}
-	require.Less(t, time.Since(paused), lease+lateTimer)
+	require.Less(t, time.Since(paused), lease+LateTimer)
 	load := startLoad(t, elsewhere[:20], e)
 	load.awaitMore(t)
 	opensAndCloses(t, r, elsewhere[20], there[0].Name())
@@ -404,9 +404,9 @@ func TestClusterNodeThatIsSilentHoldsUpNobodyElse(t *testing.T) {
 	}
 	load.finish(t)
 	require.NoError(t, silenced.Continue())
-	unlock(t, lock(t, e.Mutex(there[0].Name())))
+	Unlock(t, Lock(t, e.Mutex(there[0].Name())))
 	for _, hold := range here {
-		unlock(t, hold)
+		Unlock(t, hold)
 	}
 }
 
@@ -415,47 +415,47 @@ func TestClusterNodeThatIsSilentHoldsUpNobodyElse(t *testing.T) {
 func TestClusterSlotOnItsWayToADeadNodeIsNotAskedForAllTheTime(t *testing.T) {
 	long.Only(t, "a node of a cluster dies and comes back")
 	t.Parallel()
-	r := newClusterEnv(t, 0, "--cluster-require-full-coverage", "no")
-	e := r.open(lockwheel.Options{})
-	names := allLocks("gone", 20)
+	r := NewClusterEnv(t, 0, "--cluster-require-full-coverage", "no")
+	e := r.Open(lockwheel.Options{})
+	names := AllLocks("gone", 20)
 	slot := r.Slot(t, names[0])
-	to := r.Nodes[(indexOf(r.Nodes, r.Master(t, slot))+1)%3]
+	to := r.Nodes[(IndexOf(r.Nodes, r.Master(t, slot))+1)%3]
 	moving := r.Migrate(t, slot, to)
 	require.NoError(t, to.Kill())
-	var waiting []<-chan outcome
+	var waiting []<-chan Outcome
 	for _, name := range names {
-		waiting = append(waiting, locking(t.Context(), e.Mutex(name)))
+		waiting = append(waiting, Locking(t.Context(), e.Mutex(name)))
 	}
-	eventually(t, "answers", func() bool { return e.Stats().Retries > 100 })
+	Eventually(t, "answers", func() bool { return e.Stats().Retries > 100 })
 	before := e.Stats().Batches
 	time.Sleep(2 * time.Second) // the test checks that little happens
 	require.Less(t, e.Stats().Batches-before, uint64(4000))
 	require.NoError(t, to.Restart())
 	moving.End(t)
 	for _, w := range waiting {
-		unlock(t, granted(t, w))
+		Unlock(t, Granted(t, w))
 	}
 }
 
 // opensAndCloses opens an engine beside a node that does not reply, and closes it while a reply of that node is
 // outstanding.
-func opensAndCloses(t *testing.T, r *clusterEnv, good, bad string) {
+func opensAndCloses(t *testing.T, r *ClusterEnv, good, bad string) {
 	t.Helper()
-	e := r.open(lockwheel.Options{CallTimeout: time.Second})
-	unlockHold(t, lock(t, e.Mutex(good)))
+	e := r.Open(lockwheel.Options{CallTimeout: time.Second})
+	UnlockHold(t, Lock(t, e.Mutex(good)))
 	_, err := e.Mutex(bad).TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
-	waiting := locking(t.Context(), e.Mutex(bad))
-	queued(t, e, 1)
+	waiting := Locking(t.Context(), e.Mutex(bad))
+	Queued(t, e, 1)
 	closed := make(chan error, 1)
 	go func() { closed <- e.Close() }()
-	require.NoError(t, receive(t, closed))
-	require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
+	require.NoError(t, Receive(t, closed))
+	require.ErrorIs(t, Receive(t, waiting).Err, lockwheel.ErrClosed)
 }
 
 // ownerFromContext returns the owner of a name's slot, in a cluster in its initial state.
-func (r *clusterEnv) ownerOf(name string) *redistest.Server {
-	return r.Nodes[r.Slot(r.t, name)*3/16384]
+func (r *ClusterEnv) OwnerOf(name string) *redistest.Server {
+	return r.Nodes[r.Slot(r.T, name)*3/16384]
 }
 
 // A master that Sentinel watches is replaced. Holders continue at the next master, or learn of the loss, and waiters
@@ -483,7 +483,7 @@ func TestSentinelReplacesTheMaster(t *testing.T) {
 func behindSentinel(t *testing.T, w *redistest.Sentinels, opts lockwheel.Options) *lockwheel.Engine {
 	t.Helper()
 	opts.Redis = rueidis.ClientOption{InitAddress: w.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: w.Name}}
-	return openRetrying(t, opts)
+	return OpenRetrying(t, opts)
 }
 
 // The holder is notified as soon as the next master is known, and not at the next renewal.
@@ -495,12 +495,12 @@ func TestSentinelLockThatTheNextMasterNeverHeardOfIsLost(t *testing.T) {
 	master, replica := w.Servers[0], w.Servers[1]
 	require.NoError(t, replica.Pause())
 	require.Equal(t, 1, master.Int(t, "CLIENT", "KILL", "TYPE", "replica")) // or it would find the lock in its socket
-	hold := lock(t, e.Mutex("n"))
+	hold := Lock(t, e.Mutex("n"))
 	require.NoError(t, master.Kill())
 	require.NoError(t, replica.Continue())
-	receive(t, hold.Done())
+	Receive(t, hold.Done())
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
-	unlock(t, lock(t, e.Mutex("n")))
+	Unlock(t, Lock(t, e.Mutex("n")))
 }
 
 func TestDialFindsTheMasterThatTheSentinelsOfItsURLName(t *testing.T) {
@@ -511,34 +511,34 @@ func TestDialFindsTheMasterThatTheSentinelsOfItsURLName(t *testing.T) {
 	e, err := lockwheel.Dial(t.Context(), "redis://"+gone+"?addr="+strings.Join(w.Addrs(), "&addr=")+"&master_set="+w.Name)
 	require.NoError(t, err)
 	t.Cleanup(func() { e.Close() })
-	hold := lock(t, e.Mutex("n"))
+	hold := Lock(t, e.Mutex("n"))
 	require.Equal(t, 1, w.Servers[0].Int(t, "EXISTS", "n"))
-	unlock(t, hold)
+	Unlock(t, hold)
 }
 
 // contested is a set of locks that one engine holds and the other waits for.
-func contested(t *testing.T, e, other *lockwheel.Engine, names []string) (holds []*lockwheel.Hold, waiting []<-chan outcome) {
+func contested(t *testing.T, e, other *lockwheel.Engine, names []string) (holds []*lockwheel.Hold, waiting []<-chan Outcome) {
 	t.Helper()
 	for _, name := range names {
-		holds = append(holds, lock(t, e.Mutex(name)))
-		waiting = append(waiting, locking(t.Context(), other.Mutex(name)))
+		holds = append(holds, Lock(t, e.Mutex(name)))
+		waiting = append(waiting, Locking(t.Context(), other.Mutex(name)))
 	}
-	requireWaiting(t, other, int64(len(names)), int64(len(names)))
+	RequireWaiting(t, other, int64(len(names)), int64(len(names)))
 	return holds, waiting
 }
 
 // handOver unlocks each lock, and requires that a message wakes its waiter. If that can be known, it requires that
 // the lock was held.
-func handOver(t *testing.T, holds []*lockwheel.Hold, waiting []<-chan outcome, most time.Duration, held bool) {
+func handOver(t *testing.T, holds []*lockwheel.Hold, waiting []<-chan Outcome, most time.Duration, held bool) {
 	t.Helper()
 	for i, hold := range holds {
 		handing := time.Now()
 		if err := hold.Unlock(t.Context()); held {
 			require.NoError(t, err)
 		}
-		next := granted(t, waiting[i])
+		next := Granted(t, waiting[i])
 		require.Less(t, time.Since(handing), most, "woken by a message, not by the TTL")
-		unlock(t, next)
+		Unlock(t, next)
 	}
 }
 
@@ -557,12 +557,12 @@ func sentinelReplaces(t *testing.T, replace func(t *testing.T, w *redistest.Sent
 	e, other := behindSentinel(t, w, opts), behindSentinel(t, w, opts)
 	holds, waiting := contested(t, e, other, namesOf(50))
 	old := w.Master(t)
-	replicated(t, old, 2)
+	Replicated(t, old, 2)
 	died := time.Now()
 	replace(t, w, old)
 	next := w.AwaitMaster(t, old)
 	took := time.Since(died)
-	always(t, time.Until(died.Add(lease+500*time.Millisecond)), "held, or free until the holder knows", func() bool {
+	Always(t, time.Until(died.Add(lease+500*time.Millisecond)), "held, or free until the holder knows", func() bool {
 		for i, hold := range holds {
 			if took < lease/2 {
 				require.NoError(t, hold.Err())
@@ -577,8 +577,8 @@ func sentinelReplaces(t *testing.T, replace func(t *testing.T, w *redistest.Sent
 		require.Equal(t, map[string]string{holds[0].ID(): "1"}, next.Hash(t, "n0"))
 	}
 	handOver(t, holds, waiting, lease/2, took < lease/2)
-	requireIdle(t, e)
-	requireIdle(t, other)
+	RequireIdle(t, e)
+	RequireIdle(t, other)
 }
 
 // A machine with the master and the sentinel that the engines use is paused. The engines find the next master through
@@ -592,12 +592,12 @@ func TestSentinelThatIsSilentTogetherWithTheMaster(t *testing.T) {
 	e, other := behindSentinel(t, w, opts), behindSentinel(t, w, opts)
 	holds, waiting := contested(t, e, other, namesOf(10))
 	old := w.Master(t)
-	replicated(t, old, 1)
+	Replicated(t, old, 1)
 	require.NoError(t, old.Pause())
 	require.NoError(t, w.Sentinels[0].Pause())
 	next := w.AwaitMaster(t, old)
-	eventually(t, "every lock renewed at the next master", func() bool {
-		requireHeld(t, holds)
+	Eventually(t, "every lock renewed at the next master", func() bool {
+		RequireHeld(t, holds)
 		for _, hold := range holds {
 			if next.Int(t, "PTTL", hold.Name()) < int((opts.Lease - 2*time.Second).Milliseconds()) {
 				return false
@@ -606,17 +606,17 @@ func TestSentinelThatIsSilentTogetherWithTheMaster(t *testing.T) {
 		return true
 	})
 	late := behindSentinel(t, w, opts) // the paused sentinel is the first of its addresses
-	stateFailed(t, late.Mutex("n0"))
+	StateFailed(t, late.Mutex("n0"))
 	require.NoError(t, old.Continue())
 	require.NoError(t, w.Sentinels[0].Continue())
 	for i, hold := range holds {
 		require.NoError(t, hold.Err())
-		unlockHold(t, hold)
-		unlockHold(t, granted(t, waiting[i]))
-		eventually(t, hold.Name()+" to be free", func() bool { return next.Int(t, "EXISTS", hold.Name()) == 0 })
+		UnlockHold(t, hold)
+		UnlockHold(t, Granted(t, waiting[i]))
+		Eventually(t, hold.Name()+" to be free", func() bool { return next.Int(t, "EXISTS", hold.Name()) == 0 })
 	}
-	requireIdle(t, e)
-	requireIdle(t, other)
+	RequireIdle(t, e)
+	RequireIdle(t, other)
 	require.Zero(t, e.Stats().Lost)
 }
 
@@ -624,50 +624,50 @@ func TestSentinelThatIsSilentTogetherWithTheMaster(t *testing.T) {
 // published on both nodes.
 func TestClusterWaiterIsWokenThoughItsSlotIsHalfMoved(t *testing.T) {
 	t.Parallel()
-	r := newClusterEnv(t, 0)
-	holder, waiter := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})
-	for name, kind := range map[string]kindOfLock{
+	r := NewClusterEnv(t, 0)
+	holder, waiter := r.Open(lockwheel.Options{}), r.Open(lockwheel.Options{})
+	for name, kind := range map[string]KindOfLock{
 		"plain":  func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.Mutex(name) },
 		"writer": func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).Writer() },
 	} {
 		name = "{slot}" + name
-		released, forced := lock(t, kind(holder, name)), lock(t, kind(holder, name+"forced"))
-		woken := locking(t.Context(), kind(waiter, name))
-		woken2 := locking(t.Context(), kind(waiter, name+"forced"))
-		requireWaiting(t, waiter, 2, 2)
+		released, forced := Lock(t, kind(holder, name)), Lock(t, kind(holder, name+"forced"))
+		woken := Locking(t.Context(), kind(waiter, name))
+		woken2 := Locking(t.Context(), kind(waiter, name+"forced"))
+		RequireWaiting(t, waiter, 2, 2)
 		slot := r.Slot(t, name)
 		from := r.Master(t, slot)
-		m := r.Migrate(t, slot, r.Nodes[(indexOf(r.Nodes, from)+1)%3])
+		m := r.Migrate(t, slot, r.Nodes[(IndexOf(r.Nodes, from)+1)%3])
 		m.Move(t, 1000)
 		at := time.Now()
-		unlock(t, released)
-		unlock(t, granted(t, woken))
+		Unlock(t, released)
+		Unlock(t, Granted(t, woken))
 		was, err := kind(holder, name+"forced").ForceUnlock(t.Context())
 		require.NoError(t, err)
 		require.True(t, was)
-		unlock(t, granted(t, woken2))
+		Unlock(t, Granted(t, woken2))
 		t.Logf("%s: both woken in %v", name, time.Since(at))
 		require.ErrorIs(t, forced.Unlock(t.Context()), lockwheel.ErrLost)
 		m.End(t)
 	}
-	requireIdle(t, holder)
-	requireIdle(t, waiter)
+	RequireIdle(t, holder)
+	RequireIdle(t, waiter)
 }
 
 // A waiter slept before the slot began to move, in an engine that requests nothing else there. The release is
 // published only on the target node, as Redisson does. In a cluster each waiter asks again every few seconds.
 func TestClusterWaiterHearsOfAReleaseThatIsToldOnTheOtherSideOnly(t *testing.T) {
 	t.Parallel()
-	r := newClusterEnv(t, 0)
-	waiter := r.open(lockwheel.Options{})
+	r := NewClusterEnv(t, 0)
+	waiter := r.Open(lockwheel.Options{})
 	const name = "{slot}n"
 	slot := r.Slot(t, name)
 	from := r.Master(t, slot)
 	require.Equal(t, 1, from.Int(t, "HSET", name, "redisson:1", 1))
 	require.Equal(t, 1, from.Int(t, "PEXPIRE", name, time.Hour.Milliseconds()))
-	woken := locking(t.Context(), waiter.Mutex(name))
-	requireWaiting(t, waiter, 1, 1)
-	to := r.Nodes[(indexOf(r.Nodes, from)+1)%3]
+	woken := Locking(t.Context(), waiter.Mutex(name))
+	RequireWaiting(t, waiter, 1, 1)
+	to := r.Nodes[(IndexOf(r.Nodes, from)+1)%3]
 	m := r.Migrate(t, slot, to)
 	m.Move(t, 1000)
 	conn := to.Conn(t)
@@ -680,14 +680,14 @@ func TestClusterWaiterHearsOfAReleaseThatIsToldOnTheOtherSideOnly(t *testing.T) 
 	at := time.Now()
 	select {
 	case got := <-woken:
-		require.NoError(t, got.err)
+		require.NoError(t, got.Err)
 		t.Logf("it came after %v", time.Since(at))
-		unlock(t, got.hold)
+		Unlock(t, got.Hold)
 	case <-time.After(20 * time.Second):
 		t.Fatal("it sleeps")
 	}
 	m.End(t)
-	requireIdle(t, waiter)
+	RequireIdle(t, waiter)
 }
 
 // While there is no master, requests for one do not accumulate, however long that takes. The engine still finds the
@@ -698,7 +698,7 @@ func TestNothingPilesUpWhileSentinelsNameADeadMaster(t *testing.T) {
 	master, replica := w.Servers[0], w.Servers[1]
 	replica.Do(t, "CONFIG", "SET", "replica-priority", "0") // the sentinels have no replacement
 	e := behindSentinel(t, w, lockwheel.Options{})
-	unlock(t, lock(t, e.Mutex("n")))
+	Unlock(t, Lock(t, e.Mutex("n")))
 	before := runtime.NumGoroutine()
 	require.NoError(t, master.Kill())
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
@@ -706,12 +706,12 @@ func TestNothingPilesUpWhileSentinelsNameADeadMaster(t *testing.T) {
 	}
 	replica.Do(t, "CONFIG", "SET", "replica-priority", "100")
 	// Sentinel repeats a failed failover after ten seconds, and may just have tried.
-	checkRange(t, 4*testDeadline, "a lock of the next master", func() bool {
+	CheckRange(t, 4*TestDeadline, "a lock of the next master", func() bool {
 		hold, err := e.Mutex("n").TryLock(t.Context())
 		if err != nil {
 			return false
 		}
-		unlock(t, hold)
+		Unlock(t, hold)
 		return true
 	})
 }

@@ -39,19 +39,19 @@ func TestOneAttemptToConnectThatEndsItsGoroutineCostsNoHold(t *testing.T) {
 
 func costsNoHold(t *testing.T, s *Server, h *hanging, opts lockwheel.Options) {
 	opts.CallTimeout = longEnough
-	e := openRetrying(t, opts)
-	hold := lock(t, e.Mutex("n"))
+	e := OpenRetrying(t, opts)
+	hold := Lock(t, e.Mutex("n"))
 	h.once = true
 	h.hangs.Store(true)
-	s.do("CLIENT", "KILL", "TYPE", "normal")
-	eventually(t, "another lock on the next connection", func() bool {
+	s.Do("CLIENT", "KILL", "TYPE", "normal")
+	Eventually(t, "another lock on the next connection", func() bool {
 		other, err := e.Mutex("m").TryLock(t.Context())
 		return err == nil && len(h.called) > 0 && other.Unlock(t.Context()) == nil
 	})
-	unlock(t, hold)
+	Unlock(t, hold)
 	h.comeLate(t)
 	require.NoError(t, e.Close())
-	eventually(t, "no connection left", func() bool { return len(s.clients()) <= 1 })
+	Eventually(t, "no connection left", func() bool { return len(s.Clients()) <= 1 })
 }
 
 func TestOpenEndsInTimeWhereNoConnectionIsEverMade(t *testing.T) {
@@ -62,33 +62,33 @@ func TestOpenEndsInTimeWhereNoConnectionIsEverMade(t *testing.T) {
 			_, err := lockwheel.Open(context.Background(), opts)
 			failed <- err
 		}()
-		require.Error(t, receive(t, failed))
+		require.Error(t, Receive(t, failed))
 		h.comeLate(t)
-		eventually(t, "no connection left", func() bool { return len(s.clients()) <= 1 })
+		Eventually(t, "no connection left", func() bool { return len(s.Clients()) <= 1 })
 	})
 }
 
 func TestWaitersPollWhileTheConnectionForMessagesIsNotMade(t *testing.T) {
 	eachHanging(t, func(t *testing.T, s *Server, h *hanging, opts lockwheel.Options) {
 		opts.CallTimeout = longEnough
-		e := openRetrying(t, opts)
+		e := OpenRetrying(t, opts)
 		s.HoldAsOther("n", time.Hour)
 		h.hangs.Store(true)
 		waiting := e.Mutex("n").LockAsync(t.Context())
-		eventually(t, "polling", func() bool { return e.Stats().Polling == 1 })
-		s.do("DEL", "n")
-		hold, err := outcomeOf(t, waiting)
+		Eventually(t, "polling", func() bool { return e.Stats().Polling == 1 })
+		s.Do("DEL", "n")
+		hold, err := OutcomeOf(t, waiting)
 		require.NoError(t, err)
-		unlock(t, hold)
+		Unlock(t, hold)
 
 		h.hangs.Store(false)
 		s.HoldAsOther("n", time.Hour)
 		waiting = e.Mutex("n").LockAsync(t.Context())
-		requireWaiting(t, e, 1, 1)
-		forceUnlock(t, e.Mutex("n"))
-		hold, err = outcomeOf(t, waiting)
+		RequireWaiting(t, e, 1, 1)
+		ForceUnlock(t, e.Mutex("n"))
+		hold, err = OutcomeOf(t, waiting)
 		require.NoError(t, err)
-		unlock(t, hold)
+		Unlock(t, hold)
 		h.comeLate(t)
 		require.NoError(t, e.Close())
 	})
@@ -127,9 +127,9 @@ func TestOneTryFailsAtOnceWhateverWhyNoConnectionIsMade(t *testing.T) {
 			t.Parallel()
 			f := &failing{err: why}
 			s := RealServer(t)
-			e := s.open(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute, Redis: rueidis.ClientOption{DialCtxFn: f.dial}})
+			e := s.Open(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute, Redis: rueidis.ClientOption{DialCtxFn: f.dial}})
 			f.fails.Store(true)
-			s.do("CLIENT", "KILL", "TYPE", "normal")
+			s.Do("CLIENT", "KILL", "TYPE", "normal")
 			triesOnce(t, e, why)
 			f.fails.Store(false)
 			comesBack(t, e)
@@ -139,9 +139,9 @@ func TestOneTryFailsAtOnceWhateverWhyNoConnectionIsMade(t *testing.T) {
 		t.Parallel()
 		f := &failing{err: errors.New("no credentials today")}
 		s := RealServer(t)
-		e := s.open(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute, Redis: rueidis.ClientOption{AuthCredentialsFn: f.credentials}})
+		e := s.Open(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute, Redis: rueidis.ClientOption{AuthCredentialsFn: f.credentials}})
 		f.fails.Store(true)
-		s.do("CLIENT", "KILL", "TYPE", "normal")
+		s.Do("CLIENT", "KILL", "TYPE", "normal")
 		triesOnce(t, e, f.err)
 		f.fails.Store(false)
 		comesBack(t, e)
@@ -153,21 +153,21 @@ func TestOneTryFailsAtOnceWhereTheServerLetsNobodyIn(t *testing.T) {
 	t.Run("another password", func(t *testing.T) {
 		t.Parallel()
 		s := RealServer(t)
-		e := s.as(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute}, "~* &* +@all")
-		s.do("ACL", "SETUSER", "limited", "resetpass", ">other")
-		s.do("CLIENT", "KILL", "USER", "limited")
+		e := s.As(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute}, "~* &* +@all")
+		s.Do("ACL", "SETUSER", "limited", "resetpass", ">other")
+		s.Do("CLIENT", "KILL", "USER", "limited")
 		says(t, triesOnce(t, e, nil), "WRONGPASS")
-		s.do("ACL", "SETUSER", "limited", "resetpass", ">secret")
+		s.Do("ACL", "SETUSER", "limited", "resetpass", ">secret")
 		comesBack(t, e)
 	})
 	for name, info := range map[string][]string{"as rueidis greets": nil, "with one command": {}} {
 		t.Run("no room for another client, "+name, func(t *testing.T) {
 			t.Parallel()
 			s := RealServer(t)
-			e := s.open(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute, Redis: rueidis.ClientOption{ClientSetInfo: info}})
-			hold := lock(t, e.Mutex("n"))
-			s.do("CONFIG", "SET", "maxclients", 1)
-			s.do("CLIENT", "KILL", "TYPE", "normal")
+			e := s.Open(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute, Redis: rueidis.ClientOption{ClientSetInfo: info}})
+			hold := Lock(t, e.Mutex("n"))
+			s.Do("CONFIG", "SET", "maxclients", 1)
+			s.Do("CLIENT", "KILL", "TYPE", "normal")
 			says(t, triesOnce(t, e, nil), "max number of clients")
 			extending := make(chan error, 1)
 			go func() {
@@ -175,11 +175,11 @@ func TestOneTryFailsAtOnceWhereTheServerLetsNobodyIn(t *testing.T) {
 				defer cancel()
 				extending <- hold.Extend(ctx, 2*time.Hour)
 			}()
-			require.ErrorIs(t, receive(t, extending), lockwheel.ErrUnavailable)
+			require.ErrorIs(t, Receive(t, extending), lockwheel.ErrUnavailable)
 			require.NoError(t, hold.Err())
-			s.do("CONFIG", "SET", "maxclients", 100)
+			s.Do("CONFIG", "SET", "maxclients", 100)
 			comesBack(t, e)
-			unlock(t, hold)
+			Unlock(t, hold)
 		})
 	}
 }
@@ -197,12 +197,12 @@ func triesOnce(t *testing.T, e *lockwheel.Engine, why error) (last error) {
 	t.Helper()
 	for range 3 {
 		for _, try := range []func() error{
-			func() error { return second(e.Mutex("a").TryLock(t.Context())) },
-			func() error { return second(e.Mutex("b").Lock(t.Context(), lockwheel.Wait(0))) },
+			func() error { return Second(e.Mutex("a").TryLock(t.Context())) },
+			func() error { return Second(e.Mutex("b").Lock(t.Context(), lockwheel.Wait(0))) },
 		} {
 			done := make(chan error, 1)
 			go func() { done <- try() }()
-			last = receive(t, done)
+			last = Receive(t, done)
 			require.ErrorIs(t, last, lockwheel.ErrUnavailable)
 			if why != nil {
 				require.ErrorIs(t, last, why)
@@ -214,7 +214,7 @@ func triesOnce(t *testing.T, e *lockwheel.Engine, why error) (last error) {
 
 func comesBack(t *testing.T, e *lockwheel.Engine) {
 	t.Helper()
-	eventually(t, "a lock when there is a connection again", func() bool {
+	Eventually(t, "a lock when there is a connection again", func() bool {
 		hold, err := e.Mutex("a").TryLock(t.Context())
 		return err == nil && hold.Unlock(t.Context()) == nil
 	})
@@ -222,13 +222,13 @@ func comesBack(t *testing.T, e *lockwheel.Engine) {
 
 func TestLocksAreTheMastersWhateverOptionsSayOfReplicas(t *testing.T) {
 	t.Parallel()
-	master, replica := withReplica(t)
+	master, replica := WithReplica(t)
 	for name, redis := range map[string]rueidis.ClientOption{
-		"some calls":   {SendToReplicas: func(rueidis.Completed) bool { return true }, Standalone: rueidis.StandaloneOption{ReplicaAddress: []string{replica.addr}}},
+		"some calls":   {SendToReplicas: func(rueidis.Completed) bool { return true }, Standalone: rueidis.StandaloneOption{ReplicaAddress: []string{replica.Addr}}},
 		"all calls":    {ReplicaOnly: true},
 		"of a cluster": {SendToReplicas: func(rueidis.Completed) bool { return true }},
 	} {
-		e := master.open(lockwheel.Options{Redis: redis})
-		unlock(t, lock(t, e.Mutex(name)))
+		e := master.Open(lockwheel.Options{Redis: redis})
+		Unlock(t, Lock(t, e.Mutex(name)))
 	}
 }

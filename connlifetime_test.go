@@ -18,23 +18,23 @@ import (
 func TestAConnectionOfLimitedLifeLosesNoLock(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e := s.open(lockwheel.Options{Lease: 30 * time.Second, CallTimeout: 9 * time.Second, Redis: rueidis.ClientOption{ConnLifetime: time.Second}})
+	e := s.Open(lockwheel.Options{Lease: 30 * time.Second, CallTimeout: 9 * time.Second, Redis: rueidis.ClientOption{ConnLifetime: time.Second}})
 	for i := range 2 {
 		var holds []*lockwheel.Hold
 		for j := range 20 {
-			holds = append(holds, lock(t, e.Mutex(fmt.Sprint("n", i, "-", j))))
+			holds = append(holds, Lock(t, e.Mutex(fmt.Sprint("n", i, "-", j))))
 		}
 		useConnection(t, e)
-		require.NoError(t, s.real.Pause())
+		require.NoError(t, s.Real.Pause())
 		done := make(chan error, 40)
 		for _, hold := range holds {
 			go func() { done <- hold.Unlock(t.Context()) }()
 			time.Sleep(2 * time.Millisecond) // one call for each, until all senders are busy
 		}
 		time.Sleep(2500 * time.Millisecond) // the lifetime, and the second that rueidis gives commands in flight: neither is observable
-		require.NoError(t, s.real.Continue())
+		require.NoError(t, s.Real.Continue())
 		for range holds {
-			if err := receive(t, done); err != nil {
+			if err := Receive(t, done); err != nil {
 				t.Error(err)
 			}
 		}
@@ -45,27 +45,27 @@ func TestAConnectionOfLimitedLifeLosesNoLock(t *testing.T) {
 func TestAConnectionOfLimitedLifeLeavesNoLockBehind(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	p := proxy.Start(t, s.addr)
-	e := s.openAt(p.Addr(), lockwheel.Options{Lease: 30 * time.Second, CallTimeout: 2 * time.Second, Redis: rueidis.ClientOption{ConnLifetime: time.Second}})
+	p := proxy.Start(t, s.Addr)
+	e := s.OpenAt(p.Addr(), lockwheel.Options{Lease: 30 * time.Second, CallTimeout: 2 * time.Second, Redis: rueidis.ClientOption{ConnLifetime: time.Second}})
 	useConnection(t, e)
 	p.SetFor(proxy.Existing, proxy.Commands, proxy.Hold)
-	var waiting []<-chan outcome
+	var waiting []<-chan Outcome
 	for j := range 20 {
-		waiting = append(waiting, locking(t.Context(), e.Mutex(fmt.Sprint("n", j))))
+		waiting = append(waiting, Locking(t.Context(), e.Mutex(fmt.Sprint("n", j))))
 		time.Sleep(2 * time.Millisecond) // one call for each, until all senders are busy
 	}
 	for _, w := range waiting {
-		unlock(t, granted(t, w))
+		Unlock(t, Granted(t, w))
 	}
 	p.Set(proxy.Commands, proxy.Pass)  // the data of the old connection
 	time.Sleep(100 * time.Millisecond) // for it to run: a late effect cannot be waited for
-	eventually(t, "no lock without a holder", func() bool { return s.do("DBSIZE") == int64(0) })
+	Eventually(t, "no lock without a holder", func() bool { return s.Do("DBSIZE") == int64(0) })
 }
 
 // useConnection runs very many lock pairs on an engine's connection, so that rueidis pipelines on it.
 func useConnection(t *testing.T, e *lockwheel.Engine) {
 	t.Helper()
-	crowd(t, 50, func(i int) error {
+	Crowd(t, 50, func(i int) error {
 		m := e.Mutex(fmt.Sprint("other", i))
 		for range 20 {
 			if err := m.Do(t.Context(), func(context.Context) error { return nil }); err != nil {

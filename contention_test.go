@@ -16,12 +16,12 @@ import (
 // those of the process.
 func TestAHotLockContendsForNothing(t *testing.T) {
 	s := RealServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	m := e.Mutex("n")
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8)) // more threads than processors: the holder of a mutex is interrupted now and then
 	runtime.SetMutexProfileFraction(1)
 	runtime.SetBlockProfileRate(1)
-	crowd(t, 64, func(int) error {
+	Crowd(t, 64, func(int) error {
 		for range 1000 {
 			hold, err := m.Lock(t.Context())
 			if err != nil {

@@ -61,11 +61,11 @@ func TestAContextThatBlocksHoldsUpNobody(t *testing.T) {
 	s := AnyServer(t)
 	for what, end := range map[string]func(t *testing.T, e *lockwheel.Engine, hold *lockwheel.Hold) error{
 		"unlocked": func(t *testing.T, e *lockwheel.Engine, hold *lockwheel.Hold) error {
-			unlock(t, hold)
+			Unlock(t, hold)
 			return lockwheel.ErrNotHeld
 		},
 		"lost": func(t *testing.T, e *lockwheel.Engine, hold *lockwheel.Hold) error {
-			forceUnlock(t, e.Mutex("n"))
+			ForceUnlock(t, e.Mutex("n"))
 			return lockwheel.ErrLost
 		},
 		"closed": func(t *testing.T, e *lockwheel.Engine, hold *lockwheel.Hold) error {
@@ -75,21 +75,21 @@ func TestAContextThatBlocksHoldsUpNobody(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			for which, ctx := range foreignContexts(t) {
-				e := s.open(lockwheel.Options{CallTimeout: 2 * time.Second, Prefix: what + which})
-				hold := lockWith(t, ctx, e.Mutex("n"))
+				e := s.Open(lockwheel.Options{CallTimeout: 2 * time.Second, Prefix: what + which})
+				hold := LockWith(t, ctx, e.Mutex("n"))
 				done, inner := hold.Done(), hold.Context()
-				other := lock(t, e.Mutex("m"))
+				other := Lock(t, e.Mutex("m"))
 				blocking(t, ctx)
 				cause := end(t, e, hold)
 				if cause != lockwheel.ErrClosed {
-					receive(t, done)
-					unlock(t, lock(t, e.Mutex("n"))) // the loop is not blocked
-					unlock(t, other)
+					Receive(t, done)
+					Unlock(t, Lock(t, e.Mutex("n"))) // the loop is not blocked
+					Unlock(t, other)
 				}
 				closed := startClose(e)
-				receive(t, closed)
-				receive(t, done)
-				receive(t, inner.Done())
+				Receive(t, closed)
+				Receive(t, done)
+				Receive(t, inner.Done())
 				require.ErrorIs(t, context.Cause(inner), cause, which)
 				require.ErrorIs(t, hold.Err(), cause)
 			}
@@ -110,24 +110,24 @@ func startClose(e *lockwheel.Engine) <-chan struct{} {
 func TestManyContextsThatBlockKeepNoOtherFromItsEnd(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{CallTimeout: 2 * time.Second})
+	e := s.Open(lockwheel.Options{CallTimeout: 2 * time.Second})
 	const many = 200
 	ctx := &foreignContext{Context: t.Context()}
 	inner := make([]context.Context, many)
 	for i := range inner {
-		inner[i] = lockWith(t, ctx, e.Mutex(checkNumber(i))).Context()
+		inner[i] = LockWith(t, ctx, e.Mutex(checkNumber(i))).Context()
 	}
-	plain := lock(t, e.Mutex("plain")).Context()
+	plain := Lock(t, e.Mutex("plain")).Context()
 	blocking(t, ctx)
 	for i := range inner {
-		forceUnlock(t, e.Mutex(checkNumber(i)))
+		ForceUnlock(t, e.Mutex(checkNumber(i)))
 	}
-	forceUnlock(t, e.Mutex("plain"))
+	ForceUnlock(t, e.Mutex("plain"))
 	for _, c := range append(inner, plain) {
-		receive(t, c.Done())
+		Receive(t, c.Done())
 		require.ErrorIs(t, context.Cause(c), lockwheel.ErrLost)
 	}
-	receive(t, startClose(e))
+	Receive(t, startClose(e))
 }
 
 func checkNumber(i int) string { return string(rune('a'+i%26)) + string(rune('a'+i/26)) }
@@ -137,12 +137,12 @@ func TestARefusalCallsNothingOfItsContextOnTheLoop(t *testing.T) {
 	s := AnyServer(t)
 	s.HoldAsOther("taken", time.Hour)
 	for _, ctx := range foreignContexts(t) {
-		e := s.open(lockwheel.Options{CallTimeout: 2 * time.Second})
+		e := s.Open(lockwheel.Options{CallTimeout: 2 * time.Second})
 		p := e.Mutex("taken").LockAsync(ctx, lockwheel.Wait(50*time.Millisecond))
 		blocking(t, ctx)
-		receive(t, p.Done())
-		unlock(t, lock(t, e.Mutex("n")))
-		receive(t, startClose(e))
+		Receive(t, p.Done())
+		Unlock(t, Lock(t, e.Mutex("n")))
+		Receive(t, startClose(e))
 	}
 }
 
@@ -150,24 +150,24 @@ func TestAContextThatPanicsIsCountedAndEndsNothing(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
 	s.HoldAsOther("taken", time.Hour)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	for _, ctx := range foreignContexts(t) {
 		before := e.Stats().Panics
-		lost, unlocked := lockWith(t, ctx, e.Mutex("lost")), lockWith(t, ctx, e.Mutex("unlocked"))
+		lost, unlocked := LockWith(t, ctx, e.Mutex("lost")), LockWith(t, ctx, e.Mutex("unlocked"))
 		lost.Context()
 		inner := unlocked.Context()
 		p := e.Mutex("taken").LockAsync(ctx, lockwheel.Wait(50*time.Millisecond))
 		panics := func() { panic("this context is broken") }
 		ctx.does.Store(&panics)
-		unlock(t, unlocked)
+		Unlock(t, unlocked)
 		require.ErrorIs(t, context.Cause(inner), lockwheel.ErrNotHeld)
-		forceUnlock(t, e.Mutex("lost"))
-		receive(t, lost.Context().Done())
-		receive(t, p.Done())
-		eventually(t, "counted, but for the wait, which calls nothing of its context", func() bool { return e.Stats().Panics == before+2 })
+		ForceUnlock(t, e.Mutex("lost"))
+		Receive(t, lost.Context().Done())
+		Receive(t, p.Done())
+		Eventually(t, "counted, but for the wait, which calls nothing of its context", func() bool { return e.Stats().Panics == before+2 })
 		ctx.does.Store(nil)
 	}
-	unlock(t, lock(t, e.Mutex("n")))
+	Unlock(t, Lock(t, e.Mutex("n")))
 }
 
 // The end of a context cancels a LockAsync even if its cause is not available.
@@ -175,15 +175,15 @@ func TestAContextThatPanicsWhenItEndsGivesUpItsWait(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
 	s.HoldAsOther("taken", time.Hour)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	parent, cancel := context.WithCancel(t.Context())
 	ctx := &foreignContext{Context: parent}
 	p := e.Mutex("taken").LockAsync(ctx)
 	panics := func() { panic("this context is broken") }
 	ctx.does.Store(&panics)
 	cancel()
-	receive(t, p.Done())
-	eventually(t, "counted", func() bool { return e.Stats().Panics > 0 })
+	Receive(t, p.Done())
+	Eventually(t, "counted", func() bool { return e.Stats().Panics > 0 })
 	ctx.does.Store(nil)
 	_, err := p.Hold()
 	require.ErrorIs(t, err, context.Canceled)
@@ -193,10 +193,10 @@ func TestAContextThatPanicsWhenItEndsGivesUpItsWait(t *testing.T) {
 func TestTheContextHasEndedWhenItsLockIsFree(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
 	for _, ctx := range foreignContexts(t) {
-		for range s.amount(500, 20) {
-			hold := lockWith(t, ctx, e.Mutex("n"))
+		for range s.Amount(500, 20) {
+			hold := LockWith(t, ctx, e.Mutex("n"))
 			inner, done := hold.Context(), hold.Done()
 			next := make(chan error, 1)
 			go func() {
@@ -219,10 +219,10 @@ func TestTheContextHasEndedWhenItsLockIsFree(t *testing.T) {
 				}
 				freed <- err
 			}()
-			unlock(t, hold)
+			Unlock(t, hold)
 			require.Error(t, inner.Err())
-			require.NoError(t, receive(t, next))
-			require.NoError(t, receive(t, freed))
+			require.NoError(t, Receive(t, next))
+			require.NoError(t, Receive(t, freed))
 		}
 	}
 }
@@ -230,42 +230,42 @@ func TestTheContextHasEndedWhenItsLockIsFree(t *testing.T) {
 // The later work of a quorum on the loops of its engines does not use the context that it was locked with.
 func TestAContextThatBlocksHoldsUpNoEngineOfAQuorum(t *testing.T) {
 	t.Parallel()
-	p := newServerSet(t, 3)
-	engines := p.client(lockwheel.Options{CallTimeout: 2 * time.Second})
+	p := NewServerSet(t, 3)
+	engines := p.Client(lockwheel.Options{CallTimeout: 2 * time.Second})
 	ctx := &foreignContext{Context: t.Context()}
-	hold, err := quorum(engines, "n").Lock(ctx)
+	hold, err := Quorum(engines, "n").Lock(ctx)
 	require.NoError(t, err)
 	inner := hold.Context()
-	eventually(t, "all held", func() bool { return p.holders("n") == 3 })
+	Eventually(t, "all held", func() bool { return p.Holders("n") == 3 })
 	blocking(t, ctx)
-	forceUnlock(t, engines[0].Mutex("n"))
-	eventually(t, "held again, or lost", func() bool { // lost, if one of the others was granted late and was not confirmed yet
-		return inner.Err() != nil || engines[0].Stats().Acquired >= 2 && p.holders("n") == 3
+	ForceUnlock(t, engines[0].Mutex("n"))
+	Eventually(t, "held again, or lost", func() bool { // lost, if one of the others was granted late and was not confirmed yet
+		return inner.Err() != nil || engines[0].Stats().Acquired >= 2 && p.Holders("n") == 3
 	})
-	eventually(t, "the quorum to be lost", func() bool {
+	Eventually(t, "the quorum to be lost", func() bool {
 		for _, e := range engines {
 			_, _ = e.Mutex("n").ForceUnlock(t.Context())
 		}
 		return inner.Err() != nil
 	})
 	for _, e := range engines {
-		unlock(t, lock(t, e.Mutex("other")))
+		Unlock(t, Lock(t, e.Mutex("other")))
 	}
 }
 
-// troubled is an error of a caller with methods that all hang.
-type troubled struct{ gate chan struct{} }
+// Troubled is an error of a caller with methods that all hang.
+type Troubled struct{ gate chan struct{} }
 
-func (e *troubled) Error() string { <-e.gate; return "trouble" }
-func (e *troubled) As(any) bool   { <-e.gate; return false }
-func (e *troubled) Is(error) bool { <-e.gate; return false }
+func (e *Troubled) Error() string { <-e.gate; return "trouble" }
+func (e *Troubled) As(any) bool   { <-e.gate; return false }
+func (e *Troubled) Is(error) bool { <-e.gate; return false }
 
 // An error of a caller can run its code, too: here it is the cause of a context's end, which becomes part of the
 // call's error.
 func TestAnErrorThatHangsHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{CallTimeout: 2 * time.Second})
+	e := s.Open(lockwheel.Options{CallTimeout: 2 * time.Second})
 	s.HoldAsOther("n", time.Hour)
 	gate := make(chan struct{})
 	t.Cleanup(func() { close(gate) })
@@ -274,11 +274,11 @@ func TestAnErrorThatHangsHoldsUpNobody(t *testing.T) {
 	for i := range pending {
 		pending[i] = e.Mutex("n").LockAsync(ctx)
 	}
-	cancel(&troubled{gate})
+	cancel(&Troubled{gate})
 	for _, p := range pending {
-		receive(t, p.Done())
+		Receive(t, p.Done())
 	}
-	unlock(t, lock(t, e.Mutex("m")))
+	Unlock(t, Lock(t, e.Mutex("m")))
 }
 
 // panickingContext is a context with methods that panic at the nth call. Its own AfterFunc does the same.
@@ -312,7 +312,7 @@ func (c registering) AfterFunc(func()) (stop func() bool) {
 // for ever.
 func TestACallWhoseContextPanicsLeavesNoLock(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{})
+	e := AnyServer(t).Open(lockwheel.Options{})
 	calls := map[string]func(ctx context.Context, name string) (*lockwheel.Hold, error){
 		"Lock":    func(ctx context.Context, name string) (*lockwheel.Hold, error) { return e.Mutex(name).Lock(ctx) },
 		"TryLock": func(ctx context.Context, name string) (*lockwheel.Hold, error) { return e.Mutex(name).TryLock(ctx) },
@@ -320,11 +320,11 @@ func TestACallWhoseContextPanicsLeavesNoLock(t *testing.T) {
 			return e.RWMutex(name).RLocker().Lock(ctx)
 		},
 		"Do": func(ctx context.Context, name string) (*lockwheel.Hold, error) {
-			return nil, e.Mutex(name).Do(ctx, nothing)
+			return nil, e.Mutex(name).Do(ctx, Nothing)
 		},
 		"LockAsync": func(ctx context.Context, name string) (*lockwheel.Hold, error) {
 			p := e.Mutex(name).LockAsync(ctx)
-			receive(t, p.Done())
+			Receive(t, p.Done())
 			return p.Hold()
 		},
 		"Multi": func(ctx context.Context, name string) (*lockwheel.Hold, error) {
@@ -353,25 +353,25 @@ func TestACallWhoseContextPanicsLeavesNoLock(t *testing.T) {
 						}
 					}()
 					if hold, err := call(ctx, fmt.Sprint(what, method, nth)); err == nil && hold != nil {
-						unlock(t, hold)
+						Unlock(t, hold)
 					}
 				}()
 			}
 		}
 	}
 	require.Greater(t, panics, 30)
-	eventually(t, "no hold without a user", func() bool { return e.Stats().Held == 0 && e.Stats().Waiting == 0 })
+	Eventually(t, "no hold without a user", func() bool { return e.Stats().Held == 0 && e.Stats().Waiting == 0 })
 }
 
 // A context that is done without a cause ends a call with an error that has a text.
 func TestAContextThatEndsWithoutAReasonEndsCallsWithOne(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	done := make(chan struct{})
 	close(done)
 	ctx := &panickingContext{Context: t.Context(), done: done}
-	hold := lock(t, e.Mutex("held"))
+	hold := Lock(t, e.Mutex("held"))
 	for what, call := range map[string]func() error{
 		"State":       func() error { _, err := e.Mutex("held").State(ctx); return err },
 		"TTL":         func() error { _, err := e.Mutex("held").TTL(ctx); return err },
@@ -386,7 +386,7 @@ func TestAContextThatEndsWithoutAReasonEndsCallsWithOne(t *testing.T) {
 			}
 		}
 	}
-	unlock(t, hold)
+	Unlock(t, hold)
 }
 
 // Unlock sends the release whatever its context does, even if a custom context panics, blocks or ends the goroutine
@@ -394,7 +394,7 @@ func TestAContextThatEndsWithoutAReasonEndsCallsWithOne(t *testing.T) {
 func TestUnlockIsSentThoughItsContextPanicsOrBlocks(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{Lease: time.Second})
+	e := s.Open(lockwheel.Options{Lease: time.Second})
 	gate := make(chan struct{})
 	t.Cleanup(func() { close(gate) })
 	for what, f := range map[string]func(){
@@ -403,7 +403,7 @@ func TestUnlockIsSentThoughItsContextPanicsOrBlocks(t *testing.T) {
 		"ends":   runtime.Goexit,
 	} {
 		for _, asked := range []bool{false, true} {
-			hold := lock(t, e.Mutex("n"))
+			hold := Lock(t, e.Mutex("n"))
 			if asked {
 				hold.Context()
 			}
@@ -411,11 +411,11 @@ func TestUnlockIsSentThoughItsContextPanicsOrBlocks(t *testing.T) {
 				defer func() { _ = recover() }()
 				_ = hold.Unlock(&misbehaving{t.Context(), f})
 			}()
-			eventually(t, "the release, though its context "+what, func() bool { return !s.exists("n") })
+			Eventually(t, "the release, though its context "+what, func() bool { return !s.Exists("n") })
 			require.ErrorIs(t, hold.Err(), lockwheel.ErrNotHeld)
 		}
 	}
-	requireIdle(t, e)
+	RequireIdle(t, e)
 }
 
 // misbehaving is a context with a Done that does not return.

@@ -50,8 +50,8 @@ func TestAContextThatEndsItsGoroutineLeavesNoLock(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			s := AnyServer(t)
-			e := s.open(lockwheel.Options{Lease: time.Second})
-			hold := lock(t, e.Mutex("n"))
+			e := s.Open(lockwheel.Options{Lease: time.Second})
+			hold := Lock(t, e.Mutex("n"))
 			ctx := &exiting{context.Background(), make(chan struct{})}
 			ended := make(chan struct{})
 			go func() {
@@ -61,12 +61,12 @@ func TestAContextThatEndsItsGoroutineLeavesNoLock(t *testing.T) {
 					<-ctx.done
 				}
 			}()
-			eventually(t, "the call", func() bool { return e.Stats().Waiting >= 1 })
+			Eventually(t, "the call", func() bool { return e.Stats().Waiting >= 1 })
 			close(ctx.done)
-			receive(t, ended)
-			unlock(t, hold)
-			eventually(t, "all to be free", func() bool { return s.do("DBSIZE") == int64(0) })
-			requireIdle(t, e)
+			Receive(t, ended)
+			Unlock(t, hold)
+			Eventually(t, "all to be free", func() bool { return s.Do("DBSIZE") == int64(0) })
+			RequireIdle(t, e)
 		})
 	}
 }
@@ -80,9 +80,9 @@ func (m manyErrors) Unwrap() []error { return m }
 func TestUnlockTakesACauseThatCannotBeCompared(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
-	other := lock(t, e.Mutex("other"))
-	unlock(t, other)
+	e := s.Open(lockwheel.Options{})
+	other := Lock(t, e.Mutex("other"))
+	Unlock(t, other)
 	for what, m := range map[string]interface {
 		Lock(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error)
 	}{"one": e.Mutex("n"), "several": e.Multi(e.Mutex("m"), e.Mutex("n"))} {
@@ -94,27 +94,27 @@ func TestUnlockTakesACauseThatCannotBeCompared(t *testing.T) {
 		if err := hold.Unlock(inner); err != nil { // the context has ended: the release is sent nevertheless
 			require.ErrorIs(t, err, lockwheel.ErrNotHeld, what)
 		}
-		eventually(t, "the release", func() bool { return !s.exists("n") })
+		Eventually(t, "the release", func() bool { return !s.Exists("n") })
 	}
 }
 
 func TestAForceEndsWithTheContextOfAnotherLockThatWasForced(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	p := proxy.Start(t, s.addr)
-	e := s.openAt(p.Addr(), lockwheel.Options{Lease: time.Minute, CallTimeout: 20 * time.Second})
-	of := lock(t, e.Mutex("a")).Context()
+	p := proxy.Start(t, s.Addr)
+	e := s.OpenAt(p.Addr(), lockwheel.Options{Lease: time.Minute, CallTimeout: 20 * time.Second})
+	of := Lock(t, e.Mutex("a")).Context()
 	p.Set(proxy.Both, proxy.Hold)
 	forced := make(chan error, 1)
 	go func() {
 		_, err := e.Mutex("b").ForceUnlock(of)
 		forced <- err
 	}()
-	eventually(t, "the force under way", func() bool { return e.Stats().InFlight == 1 })
+	Eventually(t, "the force under way", func() bool { return e.Stats().InFlight == 1 })
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go e.Mutex("a").ForceUnlock(ctx)
-	require.ErrorIs(t, receive(t, forced), lockwheel.ErrUnavailable)
+	require.ErrorIs(t, Receive(t, forced), lockwheel.ErrUnavailable)
 	require.NoError(t, p.Heal())
 }
 
@@ -122,51 +122,51 @@ func TestAForceEndsWithTheContextOfAnotherLockThatWasForced(t *testing.T) {
 func TestAnUnlockEndsWithTheContextOfAnotherHoldThatIsUnlocked(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	p := proxy.Start(t, s.addr)
-	e := s.openAt(p.Addr(), lockwheel.Options{Lease: time.Minute, CallTimeout: 20 * time.Second})
-	a, b := lock(t, e.Mutex("a")), lock(t, e.Mutex("b"))
+	p := proxy.Start(t, s.Addr)
+	e := s.OpenAt(p.Addr(), lockwheel.Options{Lease: time.Minute, CallTimeout: 20 * time.Second})
+	a, b := Lock(t, e.Mutex("a")), Lock(t, e.Mutex("b"))
 	of := a.Context()
 	b.Context()
 	p.Set(proxy.Both, proxy.Hold)
-	ofB := unlocking(of, b)
-	eventually(t, "the release under way", func() bool { return e.Stats().InFlight == 1 })
-	ofA := unlocking(t.Context(), a)
-	require.ErrorIs(t, receive(t, ofB), lockwheel.ErrUnavailable)
+	ofB := Unlocking(of, b)
+	Eventually(t, "the release under way", func() bool { return e.Stats().InFlight == 1 })
+	ofA := Unlocking(t.Context(), a)
+	require.ErrorIs(t, Receive(t, ofB), lockwheel.ErrUnavailable)
 	require.NoError(t, p.Heal())
-	require.NoError(t, receive(t, ofA))
+	require.NoError(t, Receive(t, ofA))
 }
 
 // A copy of an ended hold has the state of the next owner's hold, which received the lock without a release.
 func TestACopyOfAHoldThatEndedReleasesNoOther(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
-	hold := lock(t, e.Mutex("n"))
-	next := locking(t.Context(), e.Mutex("n"))
-	queued(t, e, 1)
+	e := s.Open(lockwheel.Options{})
+	hold := Lock(t, e.Mutex("n"))
+	next := Locking(t.Context(), e.Mutex("n"))
+	Queued(t, e, 1)
 	copied := new(lockwheel.Hold)
 	reflect.ValueOf(copied).Elem().Set(reflect.ValueOf(hold).Elem()) // go vet would find a plain copy
-	unlock(t, hold)
-	other := granted(t, next)
+	Unlock(t, hold)
+	other := Granted(t, next)
 	require.ErrorIs(t, copied.Unlock(t.Context()), lockwheel.ErrNotHeld)
 	require.Error(t, copied.Extend(t.Context(), time.Minute))
 	require.NoError(t, other.Err())
-	require.True(t, s.exists("n"))
-	unlock(t, other)
+	require.True(t, s.Exists("n"))
+	Unlock(t, other)
 }
 
 func TestALockerWaitsForReplicas(t *testing.T) {
 	t.Parallel()
-	master, replica := withReplica(t)
-	e := master.open(lockwheel.Options{Replicas: lockwheel.Replicas{Min: 1, Timeout: 50 * time.Millisecond}})
-	require.NoError(t, replica.real.Pause())
+	master, replica := WithReplica(t)
+	e := master.Open(lockwheel.Options{Replicas: lockwheel.Replicas{Min: 1, Timeout: 50 * time.Millisecond}})
+	require.NoError(t, replica.Real.Pause())
 	l, locked := e.Mutex("n").Locker(), make(chan struct{})
 	go func() {
 		l.Lock()
 		close(locked)
 	}()
-	eventually(t, "a refusal", func() bool { return e.Stats().Failed >= 2 })
-	require.NoError(t, replica.real.Continue())
-	receive(t, locked)
+	Eventually(t, "a refusal", func() bool { return e.Stats().Failed >= 2 })
+	require.NoError(t, replica.Real.Continue())
+	Receive(t, locked)
 	l.Unlock()
 }

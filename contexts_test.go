@@ -44,9 +44,9 @@ func TestNothingThatIsDecidedIsLeftInItsContext(t *testing.T) {
 	s := AnyServer(t)
 	const times = 1000
 	s.HoldAsOther("taken", time.Hour)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	taken, free := e.Mutex("taken"), e.Mutex("free")
-	shut := s.open(lockwheel.Options{})
+	shut := s.Open(lockwheel.Options{})
 	require.NoError(t, shut.Close())
 	for what, ask := range map[string]func(context.Context) *lockwheel.Pending{
 		"refused": func(ctx context.Context) *lockwheel.Pending { return taken.LockAsync(ctx, lockwheel.Wait(0)) },
@@ -83,12 +83,12 @@ func TestNothingThatIsDecidedIsLeftInItsContext(t *testing.T) {
 				ps = append(ps, ask(ctx))
 			}
 			for _, p := range ps {
-				receive(t, p.Done())
+				Receive(t, p.Done())
 			}
 		}
-		eventually(t, what, func() bool { return ctx.watching.Load() == 0 })
+		Eventually(t, what, func() bool { return ctx.watching.Load() == 0 })
 	}
-	requireIdle(t, e)
+	RequireIdle(t, e)
 }
 
 // A grant that its caller does not take is released when its context ends, so the engine watches the context until
@@ -96,13 +96,13 @@ func TestNothingThatIsDecidedIsLeftInItsContext(t *testing.T) {
 func TestAGrantThatIsNotTakenIsWatchedUntilItIs(t *testing.T) {
 	t.Parallel()
 	ctx := newWatchedContext()
-	p := AnyServer(t).open(lockwheel.Options{}).Mutex("n").LockAsync(ctx)
-	receive(t, p.Done())
+	p := AnyServer(t).Open(lockwheel.Options{}).Mutex("n").LockAsync(ctx)
+	Receive(t, p.Done())
 	require.EqualValues(t, 1, ctx.watching.Load())
 	hold, err := p.Hold()
 	require.NoError(t, err)
 	require.Zero(t, ctx.watching.Load())
-	unlock(t, hold)
+	Unlock(t, hold)
 }
 
 func TestNothingIsLeftInTheContextOfOpen(t *testing.T) {
@@ -110,12 +110,12 @@ func TestNothingIsLeftInTheContextOfOpen(t *testing.T) {
 	s := RealServer(t, "--requirepass", "secret")
 	ctx := newWatchedContext()
 	for range 20 {
-		e, err := lockwheel.Dial(ctx, "redis://:secret@"+s.addr)
+		e, err := lockwheel.Dial(ctx, "redis://:secret@"+s.Addr)
 		require.NoError(t, err)
-		unlock(t, lock(t, e.Mutex("n"))) // and a Pub/Sub connection
-		_, err = lockwheel.Dial(ctx, "redis://:public@"+s.addr)
+		Unlock(t, Lock(t, e.Mutex("n"))) // and a Pub/Sub connection
+		_, err = lockwheel.Dial(ctx, "redis://:public@"+s.Addr)
 		require.ErrorContains(t, err, "WRONGPASS")
-		eventually(t, "nothing watches the context", func() bool { return ctx.watching.Load() == 0 })
+		Eventually(t, "nothing watches the context", func() bool { return ctx.watching.Load() == 0 })
 		require.NoError(t, e.Close())
 	}
 }
@@ -125,25 +125,25 @@ func TestNothingOfHoldsThatEndedIsLeftInTheirContext(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
 	ctx := newWatchedContext()
-	e := s.open(lockwheel.Options{})
-	quorum := lockwheel.Quorum(e.Mutex("n"), s.open(lockwheel.Options{Prefix: "b"}).Mutex("n"), s.open(lockwheel.Options{Prefix: "c"}).Mutex("n"))
+	e := s.Open(lockwheel.Options{})
+	quorum := lockwheel.Quorum(e.Mutex("n"), s.Open(lockwheel.Options{Prefix: "b"}).Mutex("n"), s.Open(lockwheel.Options{Prefix: "c"}).Mutex("n"))
 	for range 100 {
-		hold := lockWith(t, ctx, e.Mutex("n"))
+		hold := LockWith(t, ctx, e.Mutex("n"))
 		hold.Context()
-		unlock(t, hold)
-		hold = lockWith(t, ctx, e.Mutex("n"))
+		Unlock(t, hold)
+		hold = LockWith(t, ctx, e.Mutex("n"))
 		hold.Context()
-		forceUnlock(t, e.Mutex("n"))
+		ForceUnlock(t, e.Mutex("n"))
 		require.ErrorIs(t, hold.Unlock(ctx), lockwheel.ErrLost)
-		for _, m := range []lockwheel.Multi{multi(e, "a", "b"), quorum} {
-			hold, err := m.Lock(ctx, lockwheel.Wait(testDeadline))
+		for _, m := range []lockwheel.Multi{Multi(e, "a", "b"), quorum} {
+			hold, err := m.Lock(ctx, lockwheel.Wait(TestDeadline))
 			require.NoError(t, err)
 			hold.Context()
-			unlock(t, hold)
+			Unlock(t, hold)
 		}
-		eventually(t, "nothing watches the context", func() bool { return ctx.watching.Load() == 0 })
+		Eventually(t, "nothing watches the context", func() bool { return ctx.watching.Load() == 0 })
 	}
-	hold := lockWith(t, ctx, e.Mutex("n"))
+	hold := LockWith(t, ctx, e.Mutex("n"))
 	hold.Context()
 	require.NoError(t, e.Close())
 	require.Zero(t, ctx.watching.Load())

@@ -22,16 +22,16 @@ const mostBytes = 300
 
 func TestHoldingCostsNoGoroutineAndFewBytes(t *testing.T) {
 	n := *heldLocks
-	if raceEnabled {
+	if RaceEnabled {
 		n = min(n, 20_000)
 	}
 	s := RealServer(t)
-	e := s.open(lockwheel.Options{Lease: time.Hour}) // what a renewal that waits or is under way takes is not counted
-	holdMany(t, e, 100)                              // to fill pools and open connections
-	before, goroutines := liveHeap(), runtime.NumGoroutine()
+	e := s.Open(lockwheel.Options{Lease: time.Hour}) // what a renewal that waits or is under way takes is not counted
+	HoldMany(t, e, 100)                              // to fill pools and open connections
+	before, goroutines := LiveHeap(), runtime.NumGoroutine()
 	holds := make([]*lockwheel.Hold, n)
 	const workers = 64
-	crowd(t, workers, func(w int) (err error) {
+	Crowd(t, workers, func(w int) (err error) {
 		for i := w; i < n; i += workers {
 			if holds[i], err = e.Mutex(fmt.Sprint("orders/", i)).Lock(t.Context()); err != nil {
 				return err
@@ -39,20 +39,20 @@ func TestHoldingCostsNoGoroutineAndFewBytes(t *testing.T) {
 		}
 		return nil
 	})
-	eventually(t, "nothing under way", func() bool { return e.Stats().InFlight == 0 })
-	each := (int64(liveHeap()) - int64(before)) / int64(n)
+	Eventually(t, "nothing under way", func() bool { return e.Stats().InFlight == 0 })
+	each := (int64(LiveHeap()) - int64(before)) / int64(n)
 	t.Logf("%d watched locks held: %d bytes of live heap each, with holds and names; %d goroutines before, %d while held",
 		n, each, goroutines, runtime.NumGoroutine())
 	require.EqualValues(t, n+100, e.Stats().Held)
-	require.Equal(t, int64(n+100), s.do("DBSIZE"))
+	require.Equal(t, int64(n+100), s.Do("DBSIZE"))
 	// rueidis may have begun to pipeline on the connection meanwhile, which takes a few goroutines.
-	eventually(t, "no goroutine a lock", func() bool { return runtime.NumGoroutine() <= goroutines+8 })
-	if raceEnabled {
+	Eventually(t, "no goroutine a lock", func() bool { return runtime.NumGoroutine() <= goroutines+8 })
+	if RaceEnabled {
 		return // a map of another size is filled otherwise, so the figure is another one
 	}
 	require.Less(t, each, int64(mostBytes))
 
-	crowd(t, workers, func(w int) error {
+	Crowd(t, workers, func(w int) error {
 		for i := w; i < n; i += workers {
 			if err := holds[i].Unlock(t.Context()); err != nil {
 				return err
@@ -60,15 +60,15 @@ func TestHoldingCostsNoGoroutineAndFewBytes(t *testing.T) {
 		}
 		return nil
 	})
-	require.Equal(t, int64(100), s.do("DBSIZE"))
+	require.Equal(t, int64(100), s.Do("DBSIZE"))
 	require.EqualValues(t, 100, e.Stats().Timers, "one for each that is still held")
 	clear(holds)
-	left := (int64(liveHeap()) - int64(before)) / int64(n)
+	left := (int64(LiveHeap()) - int64(before)) / int64(n)
 	t.Logf("%d bytes of live heap for each that was held", left)
 	require.Less(t, left, int64(mostBytes/2))
 }
 
-func liveHeap() uint64 {
+func LiveHeap() uint64 {
 	runtime.GC()
 	runtime.GC() // the first collection clears what pools keep for one more cycle
 	var m runtime.MemStats
@@ -78,10 +78,10 @@ func liveHeap() uint64 {
 
 func TestAnIdleEngineDoesNotWake(t *testing.T) {
 	s := RealServer(t)
-	e := s.open(lockwheel.Options{Lease: time.Hour})
+	e := s.Open(lockwheel.Options{Lease: time.Hour})
 	requireNoTurns := func(what string) {
 		t.Helper()
-		eventually(t, "the last letter taken in", func() bool {
+		Eventually(t, "the last letter taken in", func() bool {
 			before := e.Stats().LoopTurns
 			time.Sleep(50 * time.Millisecond)
 			return e.Stats().LoopTurns == before+1
@@ -91,18 +91,18 @@ func TestAnIdleEngineDoesNotWake(t *testing.T) {
 		require.Equal(t, before+1, e.Stats().LoopTurns, "%s: no turn but that of the question", what)
 	}
 	requireNoTurns("fresh")
-	holds := holdMany(t, e, 1000)
-	eventually(t, "nothing under way", func() bool { return e.Stats().InFlight == 0 })
+	holds := HoldMany(t, e, 1000)
+	Eventually(t, "nothing under way", func() bool { return e.Stats().InFlight == 0 })
 	requireNoTurns("a thousand held, nothing due")
 	s.HoldAsOther("n", time.Hour)
 	pending := e.Mutex("n").LockAsync(t.Context())
-	requireWaiting(t, e, 1, 1)
+	RequireWaiting(t, e, 1, 1)
 	requireNoTurns("one that waits for a message")
 	pending.Cancel()
 	for _, hold := range holds {
-		unlock(t, hold)
+		Unlock(t, hold)
 	}
-	requireIdle(t, e)
+	RequireIdle(t, e)
 	requireNoTurns("after work")
 }
 
@@ -117,7 +117,7 @@ const (
 
 func TestWaitingCostsFewBytes(t *testing.T) {
 	n := *waiters
-	if raceEnabled {
+	if RaceEnabled {
 		n = min(n, 10_000)
 	}
 	for what, most := range map[string]int64{"each on a name of its own": mostWaiting, "all on one": mostSharing} {
@@ -127,10 +127,10 @@ func TestWaitingCostsFewBytes(t *testing.T) {
 				names = 1
 			}
 			name := func(i int) string { return fmt.Sprintf("orders/%07d", i%names) }
-			other, e := s.open(slowTimeouts), s.open(lockwheel.Options{CallTimeout: 10 * time.Second, Lease: time.Hour})
-			holdMany(t, e, 100) // to fill pools and open connections
+			other, e := s.Open(SlowTimeouts), s.Open(lockwheel.Options{CallTimeout: 10 * time.Second, Lease: time.Hour})
+			HoldMany(t, e, 100) // to fill pools and open connections
 			const workers = 64
-			crowd(t, workers, func(w int) error {
+			Crowd(t, workers, func(w int) error {
 				for i := w; i < names; i += workers {
 					if _, err := other.Mutex(name(i)).Lock(t.Context()); err != nil {
 						return err
@@ -140,18 +140,18 @@ func TestWaitingCostsFewBytes(t *testing.T) {
 			})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			before := liveHeap()
+			before := LiveHeap()
 			all := make([]*lockwheel.Pending, n)
 			for i := range all {
 				all[i] = e.Mutex(name(i)).LockAsync(ctx)
 			}
-			eventually(t, "each is asked for, and listened to", func() bool {
+			Eventually(t, "each is asked for, and listened to", func() bool {
 				got := e.Stats()
 				return got.Waiting == int64(n) && got.Subscriptions >= int64(names) && got.InFlight == 0
 			})
-			each := (int64(liveHeap()) - int64(before)) / int64(n)
+			each := (int64(LiveHeap()) - int64(before)) / int64(n)
 			t.Logf("%d callers wait, %s: %d bytes of live heap each, with names", n, what, each)
-			if !raceEnabled {
+			if !RaceEnabled {
 				require.LessOrEqual(t, each, most)
 			}
 			runtime.KeepAlive(all)

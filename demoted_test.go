@@ -19,14 +19,14 @@ import (
 // moveTo exchanges the roles of master and replica, and leads new connections through the proxy to the new master.
 func moveTo(t *testing.T, p *proxy.Proxy, replica, master *Server) {
 	t.Helper()
-	eventually(t, "the replica has caught up", func() bool { return master.do("WAIT", 1, 50) == int64(1) && inSync(replica) })
-	p.Retarget(replica.addr)
-	require.Equal(t, "OK", replica.do("REPLICAOF", "NO", "ONE"))
-	require.Equal(t, "OK", master.do("REPLICAOF", "127.0.0.1", replica.real.Port()))
+	Eventually(t, "the replica has caught up", func() bool { return master.Do("WAIT", 1, 50) == int64(1) && inSync(replica) })
+	p.Retarget(replica.Addr)
+	require.Equal(t, "OK", replica.Do("REPLICAOF", "NO", "ONE"))
+	require.Equal(t, "OK", master.Do("REPLICAOF", "127.0.0.1", replica.Real.Port()))
 }
 
 func inSync(replica *Server) bool {
-	told, _ := replica.do("INFO", "replication").(string)
+	told, _ := replica.Do("INFO", "replication").(string)
 	return strings.Contains(told, "master_link_status:up")
 }
 
@@ -37,63 +37,63 @@ var fastFailover = lockwheel.Options{Lease: 9 * time.Second, RenewInterval: 500 
 // continue, and waiters are woken.
 func TestTheNextMasterIsFoundAtTheSameAddress(t *testing.T) {
 	t.Parallel()
-	master, replica := withReplica(t)
-	p := proxy.Start(t, master.addr)
-	e := master.openAt(p.Addr(), fastFailover)
-	hold := lock(t, e.Mutex("held"))
+	master, replica := WithReplica(t)
+	p := proxy.Start(t, master.Addr)
+	e := master.OpenAt(p.Addr(), fastFailover)
+	hold := Lock(t, e.Mutex("held"))
 	master.HoldAsOther("taken", time.Hour)
-	waiting := locking(t.Context(), e.Mutex("taken"))
-	requireWaiting(t, e, 1, 1)
+	waiting := Locking(t.Context(), e.Mutex("taken"))
+	RequireWaiting(t, e, 1, 1)
 	for range 2 {
 		moveTo(t, p, replica, master)
 		began := time.Now()
-		got := granted(t, locking(t.Context(), e.Mutex("free"))) // without a Wait
+		got := Granted(t, Locking(t.Context(), e.Mutex("free"))) // without a Wait
 		require.Less(t, time.Since(began), 4*fastFailover.CallTimeout)
-		require.Equal(t, 1, replica.real.Int(t, "EXISTS", "free"))
-		unlock(t, got)
-		eventually(t, "who waits listens there", func() bool { return len(replica.channels()) == 1 })
-		eventually(t, "no subscriber at the old one", func() bool { return master.subscribers() == 0 })
-		requireRenewed(t, replica, hold)
+		require.Equal(t, 1, replica.Real.Int(t, "EXISTS", "free"))
+		Unlock(t, got)
+		Eventually(t, "who waits listens there", func() bool { return len(replica.Channels()) == 1 })
+		Eventually(t, "no subscriber at the old one", func() bool { return master.Subscribers() == 0 })
+		RequireRenewed(t, replica, hold)
 		master, replica = replica, master
 	}
-	requireNoReply(t, waiting, 10*time.Millisecond)
-	master.do("DEL", "taken")
-	master.do("PUBLISH", "redisson_lock__channel:{taken}", 0)
-	unlock(t, granted(t, waiting))
-	unlock(t, hold)
-	requireIdle(t, e)
+	RequireNoReply(t, waiting, 10*time.Millisecond)
+	master.Do("DEL", "taken")
+	master.Do("PUBLISH", "redisson_lock__channel:{taken}", 0)
+	Unlock(t, Granted(t, waiting))
+	Unlock(t, hold)
+	RequireIdle(t, e)
 }
 
 // The same with Options.Replicas, and for every kind of lock.
 func TestTheNextMasterIsFoundAtTheSameAddressByEveryKind(t *testing.T) {
 	t.Parallel()
-	for name, mutex := range grantable() {
+	for name, mutex := range Grantable() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			master, replica := withReplica(t)
-			p := proxy.Start(t, master.addr)
-			plain := master.openAt(p.Addr(), fastFailover)
+			master, replica := WithReplica(t)
+			p := proxy.Start(t, master.Addr)
+			plain := master.OpenAt(p.Addr(), fastFailover)
 			asking := fastFailover
 			asking.Replicas.Min = 1
-			asks := master.openAt(p.Addr(), asking)
+			asks := master.OpenAt(p.Addr(), asking)
 			takes := func() {
-				eventually(t, "a grant that the replica has", func() bool {
-					hold, err := mutex(asks, "n").Lock(t.Context(), lockwheel.Wait(testDeadline))
+				Eventually(t, "a grant that the replica has", func() bool {
+					hold, err := mutex(asks, "n").Lock(t.Context(), lockwheel.Wait(TestDeadline))
 					if err == nil {
-						unlockHold(t, hold) // on a connection that may lead to the old master
+						UnlockHold(t, hold) // on a connection that may lead to the old master
 					} else {
 						require.ErrorIs(t, err, lockwheel.ErrNotReplicated) // the replica follows a little later
 					}
 					return err == nil
 				})
 			}
-			unlock(t, lock(t, mutex(plain, "n")))
+			Unlock(t, Lock(t, mutex(plain, "n")))
 			takes()
 			moveTo(t, p, replica, master)
 			takes()
-			unlock(t, lock(t, mutex(plain, "n")))
-			requireIdle(t, asks)
-			require.False(t, replica.exists("n"), "what was granted is released at the next master")
+			Unlock(t, Lock(t, mutex(plain, "n")))
+			RequireIdle(t, asks)
+			require.False(t, replica.Exists("n"), "what was granted is released at the next master")
 		})
 	}
 }
@@ -101,15 +101,15 @@ func TestTheNextMasterIsFoundAtTheSameAddressByEveryKind(t *testing.T) {
 // The engine reconnects less and less often to an address that permanently leads to a replica.
 func TestAReplicaIsConnectedToEverMoreRarely(t *testing.T) {
 	t.Parallel()
-	_, replica := withReplica(t)
-	p := proxy.Start(t, replica.addr)
+	_, replica := WithReplica(t)
+	p := proxy.Start(t, replica.Addr)
 	const timeout = 200 * time.Millisecond
-	said := make(logLines, 100)
-	e := replica.openAt(p.Addr(), lockwheel.Options{Lease: time.Minute, CallTimeout: timeout, Notify: lockwheel.Poll, Logger: slog.New(slog.NewTextHandler(said, nil))})
-	waiting := locking(t.Context(), e.Mutex("n"))
-	queued(t, e, 1)
+	said := make(LogLines, 100)
+	e := replica.OpenAt(p.Addr(), lockwheel.Options{Lease: time.Minute, CallTimeout: timeout, Notify: lockwheel.Poll, Logger: slog.New(slog.NewTextHandler(said, nil))})
+	waiting := Locking(t.Context(), e.Mutex("n"))
+	Queued(t, e, 1)
 	opened := p.Accepted()
-	pause(t.Context(), 18*timeout)
+	Pause(t.Context(), 18*timeout)
 	ended := 0
 	for len(said) > 0 {
 		if line := <-said; strings.Contains(line, `level=WARN msg="lockwheel: the server is a replica; connecting to its address again"`) {
@@ -118,29 +118,29 @@ func TestAReplicaIsConnectedToEverMoreRarely(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, ended, 2)
 	require.LessOrEqual(t, ended, 5, "after 1, 2, 4 and 8 Timeouts, and what goes by between two tries")
-	eventually(t, "a connection for each that was ended", func() bool { return p.Accepted()-opened >= ended })
-	require.Equal(t, "OK", replica.do("REPLICAOF", "NO", "ONE"))
-	unlock(t, granted(t, waiting))
+	Eventually(t, "a connection for each that was ended", func() bool { return p.Accepted()-opened >= ended })
+	require.Equal(t, "OK", replica.Do("REPLICAOF", "NO", "ONE"))
+	Unlock(t, Granted(t, waiting))
 }
 
 // The engine keeps the connections of a caller's client: others use them.
 func TestTheConnectionsOfACallersClientAreLeftToItsReplica(t *testing.T) {
 	t.Parallel()
-	master, replica := withReplica(t)
-	p := proxy.Start(t, master.addr)
+	master, replica := WithReplica(t)
+	p := proxy.Start(t, master.Addr)
 	client, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{p.Addr()}, ForceSingleClient: true, DisableCache: true, DisableRetry: true, PipelineMultiplex: -1,
 	})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
-	e := openRetrying(t, lockwheel.Options{Client: client, CallTimeout: 100 * time.Millisecond, Notify: lockwheel.Poll})
-	unlock(t, lock(t, e.Mutex("n")))
+	e := OpenRetrying(t, lockwheel.Options{Client: client, CallTimeout: 100 * time.Millisecond, Notify: lockwheel.Poll})
+	Unlock(t, Lock(t, e.Mutex("n")))
 	connections := p.Accepted()
 	moveTo(t, p, replica, master)
 	_, err = e.Mutex("n").Lock(t.Context(), lockwheel.Wait(time.Second))
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 	require.ErrorContains(t, err, "READONLY")
 	require.Equal(t, connections, p.Accepted())
-	master.do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") // as the caller must do
-	unlock(t, lock(t, e.Mutex("n")))
+	master.Do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") // as the caller must do
+	Unlock(t, Lock(t, e.Mutex("n")))
 }

@@ -18,47 +18,47 @@ import (
 func TestDoHoldsTheLockWhileTheFunctionRuns(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(lockwheel.Options{}).Mutex("n")
+	m := s.Open(lockwheel.Options{}).Mutex("n")
 	failure := errors.New("what the function returned")
 	err := m.Do(t.Context(), func(ctx context.Context) error {
-		require.True(t, s.exists("n"))
-		stateFailed(t, m)
-		requireCount(t, ctx, m, 1)
+		require.True(t, s.Exists("n"))
+		StateFailed(t, m)
+		RequireCount(t, ctx, m, 1)
 		return errors.Join(failure, m.Do(ctx, func(ctx context.Context) error { // re-enters
-			requireCount(t, ctx, m, 2)
+			RequireCount(t, ctx, m, 2)
 			return nil
 		}))
 	})
 	require.ErrorIs(t, err, failure)
-	require.False(t, s.exists("n"))
+	require.False(t, s.Exists("n"))
 	require.NoError(t, m.Do(t.Context(), func(context.Context) error { return nil }))
 }
 
 func TestDoUnlocksWhenTheFunctionPanics(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(lockwheel.Options{}).Mutex("n")
+	m := s.Open(lockwheel.Options{}).Mutex("n")
 	require.PanicsWithValue(t, "oops", func() {
 		_ = m.Do(t.Context(), func(context.Context) error { panic("oops") })
 	})
-	require.False(t, s.exists("n"))
+	require.False(t, s.Exists("n"))
 
 	exited := make(chan struct{})
 	go func() {
 		defer close(exited)
 		_ = m.Do(t.Context(), func(context.Context) error { runtime.Goexit(); return nil })
 	}()
-	receive(t, exited)
-	require.False(t, s.exists("n"))
+	Receive(t, exited)
+	require.False(t, s.Exists("n"))
 }
 
 func TestDoReportsALossBesideTheFunctionsOwnError(t *testing.T) {
 	t.Parallel()
-	m := AnyServer(t).open(lockwheel.Options{}).Mutex("n")
+	m := AnyServer(t).Open(lockwheel.Options{}).Mutex("n")
 	failure := errors.New("what the function returned")
 	err := m.Do(t.Context(), func(ctx context.Context) error {
-		forceUnlock(t, m)
-		receive(t, ctx.Done())
+		ForceUnlock(t, m)
+		Receive(t, ctx.Done())
 		require.ErrorIs(t, context.Cause(ctx), lockwheel.ErrLost)
 		return failure
 	})
@@ -66,7 +66,7 @@ func TestDoReportsALossBesideTheFunctionsOwnError(t *testing.T) {
 	require.ErrorIs(t, err, failure)
 
 	err = m.Do(t.Context(), func(context.Context) error {
-		forceUnlock(t, m)
+		ForceUnlock(t, m)
 		return nil
 	})
 	require.ErrorIs(t, err, lockwheel.ErrLost)
@@ -75,21 +75,21 @@ func TestDoReportsALossBesideTheFunctionsOwnError(t *testing.T) {
 // A function that returns the cause of its context has reported the loss: the error contains it once.
 func TestDoReportsALossOnce(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{})
+	e := AnyServer(t).Open(lockwheel.Options{})
 	cause := func(ctx context.Context) error {
-		receive(t, ctx.Done())
+		Receive(t, ctx.Done())
 		return fmt.Errorf("stopped: %w", context.Cause(ctx))
 	}
 	for name, do := range map[string]func(func(context.Context) error) error{
 		"mutex": func(f func(context.Context) error) error {
 			return e.Mutex("n").Do(t.Context(), func(ctx context.Context) error {
-				forceUnlock(t, e.Mutex("n"))
+				ForceUnlock(t, e.Mutex("n"))
 				return f(ctx)
 			})
 		},
 		"multi": func(f func(context.Context) error) error {
 			return e.Multi(e.Mutex("a"), e.Mutex("b")).Do(t.Context(), func(ctx context.Context) error {
-				forceUnlock(t, e.Mutex("b"))
+				ForceUnlock(t, e.Mutex("b"))
 				return f(ctx)
 			})
 		},
@@ -98,7 +98,7 @@ func TestDoReportsALossOnce(t *testing.T) {
 		require.ErrorIs(t, err, lockwheel.ErrLost, name)
 		require.Equal(t, 1, strings.Count(err.Error(), lockwheel.ErrLost.Error()), "%s: %v", name, err)
 		other := errors.New("another reason")
-		err = do(func(ctx context.Context) error { receive(t, ctx.Done()); return other })
+		err = do(func(ctx context.Context) error { Receive(t, ctx.Done()); return other })
 		require.ErrorIs(t, err, other, name)
 		require.ErrorIs(t, err, lockwheel.ErrLost, name)
 	}
@@ -112,10 +112,10 @@ func TestDoReportsTheEndOfItsEngineOnce(t *testing.T) {
 			return e.Multi(e.Mutex("a"), e.Mutex("b")).Do(t.Context(), f)
 		},
 	} {
-		e := AnyServer(t).open(lockwheel.Options{})
+		e := AnyServer(t).Open(lockwheel.Options{})
 		err := do(e, func(ctx context.Context) error {
 			require.NoError(t, e.Close())
-			receive(t, ctx.Done())
+			Receive(t, ctx.Done())
 			return context.Cause(ctx)
 		})
 		require.ErrorIs(t, err, lockwheel.ErrClosed, name)
@@ -125,18 +125,18 @@ func TestDoReportsTheEndOfItsEngineOnce(t *testing.T) {
 
 func TestDoDoesNotRunTheFunctionWithoutTheLock(t *testing.T) {
 	t.Parallel()
-	m := AnyServer(t).open(lockwheel.Options{}).Mutex("n")
-	hold := lock(t, m)
+	m := AnyServer(t).Open(lockwheel.Options{}).Mutex("n")
+	hold := Lock(t, m)
 	err := m.Do(t.Context(), func(context.Context) error { panic("run without the lock") }, lockwheel.Wait(0))
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
-	unlock(t, hold)
+	Unlock(t, hold)
 }
 
 // Do sends the release even if the request's context has ended meanwhile.
 func TestDoUnlocksAfterItsContextEnded(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(lockwheel.Options{}).Mutex("n")
+	m := s.Open(lockwheel.Options{}).Mutex("n")
 	do := func(last func()) error {
 		ctx, cancel := context.WithCancel(t.Context())
 		return m.Do(ctx, func(ctx context.Context) error {
@@ -148,9 +148,9 @@ func TestDoUnlocksAfterItsContextEnded(t *testing.T) {
 	err := do(func() {})
 	require.ErrorIs(t, err, context.Canceled)
 	require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
-	require.False(t, s.exists("n"))
+	require.False(t, s.Exists("n"))
 	for range 5 { // it waits for the reply, which says that the lock was gone
-		err = do(func() { s.do("DEL", "n") })
+		err = do(func() { s.Do("DEL", "n") })
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, err, lockwheel.ErrLost)
 	}

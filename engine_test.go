@@ -20,20 +20,20 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// testDeadline is a deadline for what takes milliseconds. It is shorter than the default lease (30s) and its first
+// TestDeadline is a deadline for what takes milliseconds. It is shorter than the default lease (30s) and its first
 // renewal (10s), so neither of these can cause what arrives in time.
-const testDeadline = 8 * time.Second
+const TestDeadline = 8 * time.Second
 
 // TestMain checks that no test leaves a goroutine behind, or runs the second process of a test that needs one.
-func TestMain(m *testing.M) { runTests(m) }
+func TestMain(m *testing.M) { RunTests(m) }
 
-// processRoles are what a process of this test binary does instead of running tests, by the variable that selects it.
+// ProcessRoles are what a process of this test binary does instead of running tests, by the variable that selects it.
 // The value of the variable is the argument.
-var processRoles = map[string]func(argument string) error{envHolder: holdUntilKilled}
+var ProcessRoles = map[string]func(argument string) error{EnvHolder: holdUntilKilled}
 
-// runTests runs the tests of a package, or the role that a variable selects.
-func runTests(m *testing.M) {
-	for variable, role := range processRoles {
+// RunTests runs the tests of a package, or the role that a variable selects.
+func RunTests(m *testing.M) {
+	for variable, role := range ProcessRoles {
 		if argument := os.Getenv(variable); argument != "" {
 			if err := role(argument); err != nil {
 				fmt.Fprintln(os.Stderr, err)
@@ -50,15 +50,15 @@ func runTests(m *testing.M) {
 // processor busy.
 const parallelTests = 12
 
-// envHolder makes this test binary a process that holds the lock n on the given server until it is killed. It prints
+// EnvHolder makes this test binary a process that holds the lock n on the given server until it is killed. It prints
 // its id, and for each line that it reads whether it still holds the lock.
-const envHolder = "LOCKWHEEL_TEST_HOLDER"
+const EnvHolder = "LOCKWHEEL_TEST_HOLDER"
 
-// holderLease is the lease of that process.
-const holderLease = shortLease
+// HolderLease is the lease of that process.
+const HolderLease = ShortLease
 
 func holdUntilKilled(addr string) error {
-	opts := lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}, Lease: holderLease}
+	opts := lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}, Lease: HolderLease}
 	e, err := lockwheel.Open(context.Background(), opts)
 	for isBusy(err) { // as opened does, until the parent ends
 		e, err = lockwheel.Open(context.Background(), opts)
@@ -79,9 +79,9 @@ func holdUntilKilled(addr string) error {
 
 // Server is the server of one test, with a connection for inspection that does not belong to the library.
 type Server struct {
-	t    testing.TB
-	addr string
-	real *redistest.Server // nil: the embedded server
+	T    testing.TB
+	Addr string
+	Real *redistest.Server // nil: the embedded server
 	conn *redistest.Conn   // to the embedded server
 }
 
@@ -89,7 +89,7 @@ type Server struct {
 func RealServer(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s := redistest.Start(t, args...)
-	return &Server{t: t, addr: s.Addr(), real: s}
+	return &Server{T: t, Addr: s.Addr(), Real: s}
 }
 
 // AnyServer starts a real server if there is one, otherwise the embedded one.
@@ -104,43 +104,43 @@ func AnyServer(t testing.TB) *Server {
 	conn, err := redistest.Dial(server.Addr())
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
-	return &Server{t: t, addr: server.Addr(), conn: conn}
+	return &Server{T: t, Addr: server.Addr(), conn: conn}
 }
 
-// amount returns how much a test does: less under the race detector, and on the embedded server, which takes many
+// Amount returns how much a test does: less under the race detector, and on the embedded server, which takes many
 // times as long.
-func (s *Server) amount(all, slow int) int {
-	if raceEnabled || s.real == nil {
+func (s *Server) Amount(all, slow int) int {
+	if RaceEnabled || s.Real == nil {
 		return slow
 	}
 	return all
 }
 
-// do sends a command. An error reply is returned as a redistest.Error.
-func (s *Server) do(args ...any) any {
-	s.t.Helper()
-	if s.real != nil {
-		return s.real.Do(s.t, args...)
+// Do sends a command. An error reply is returned as a redistest.Error.
+func (s *Server) Do(args ...any) any {
+	s.T.Helper()
+	if s.Real != nil {
+		return s.Real.Do(s.T, args...)
 	}
 	reply, err := s.conn.Do(args...)
 	if refusal, ok := err.(redistest.Error); ok {
 		return refusal
 	}
-	require.NoError(s.t, err)
+	require.NoError(s.T, err)
 	return reply
 }
 
-// exists reports whether the key exists.
-func (s *Server) exists(key string) bool {
-	s.t.Helper()
-	return s.do("EXISTS", key) == int64(1)
+// Exists reports whether the key exists.
+func (s *Server) Exists(key string) bool {
+	s.T.Helper()
+	return s.Do("EXISTS", key) == int64(1)
 }
 
-// hash returns the hash of a key: for a lock, one field and its count.
-func (s *Server) hash(key string) map[string]string {
-	s.t.Helper()
-	pairs, ok := s.do("HGETALL", key).([]any)
-	require.True(s.t, ok)
+// Hash returns the hash of a key: for a lock, one field and its count.
+func (s *Server) Hash(key string) map[string]string {
+	s.T.Helper()
+	pairs, ok := s.Do("HGETALL", key).([]any)
+	require.True(s.T, ok)
 	hash := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
 		hash[pairs[i].(string)] = pairs[i+1].(string)
@@ -148,80 +148,80 @@ func (s *Server) hash(key string) map[string]string {
 	return hash
 }
 
-// pttl returns the TTL of a key, -1ms without expiry, -2ms without a key.
-func (s *Server) pttl(key string) time.Duration {
-	s.t.Helper()
-	ms, ok := s.do("PTTL", key).(int64)
-	require.True(s.t, ok)
+// PTTL returns the TTL of a key, -1ms without expiry, -2ms without a key.
+func (s *Server) PTTL(key string) time.Duration {
+	s.T.Helper()
+	ms, ok := s.Do("PTTL", key).(int64)
+	require.True(s.T, ok)
 	return time.Duration(ms) * time.Millisecond
 }
 
 // HoldAsOther makes an absent client hold a lock for that time; 0 is without expiry.
 func (s *Server) HoldAsOther(name string, lease time.Duration) {
-	s.t.Helper()
-	require.Equal(s.t, int64(1), s.do("HSET", name, "00000000-0000-4000-8000-000000000000:1", 1))
+	s.T.Helper()
+	require.Equal(s.T, int64(1), s.Do("HSET", name, "00000000-0000-4000-8000-000000000000:1", 1))
 	if lease > 0 {
-		require.Equal(s.t, int64(1), s.do("PEXPIRE", name, lease.Milliseconds()))
+		require.Equal(s.T, int64(1), s.Do("PEXPIRE", name, lease.Milliseconds()))
 	}
 }
 
-// channels returns the lock channels that have a subscription.
-func (s *Server) channels() []any {
-	s.t.Helper()
-	channels, ok := s.do("PUBSUB", "CHANNELS", "redisson_*").([]any)
-	require.True(s.t, ok)
+// Channels returns the lock channels that have a subscription.
+func (s *Server) Channels() []any {
+	s.T.Helper()
+	channels, ok := s.Do("PUBSUB", "CHANNELS", "redisson_*").([]any)
+	require.True(s.T, ok)
 	return channels
 }
 
-// scripts returns the number of scripts that the server has run. Only on a real server.
-func (s *Server) scripts() int {
-	s.t.Helper()
-	return s.real.CommandCalls(s.t, "evalsha", "eval")
+// Scripts returns the number of scripts that the server has run. Only on a real server.
+func (s *Server) Scripts() int {
+	s.T.Helper()
+	return s.Real.CommandCalls(s.T, "evalsha", "eval")
 }
 
-// subscribers returns the number of connections with subscriptions. Only on a real server.
-func (s *Server) subscribers() int {
-	s.t.Helper()
-	return strings.Count(s.real.String(s.t, "CLIENT", "LIST", "TYPE", "pubsub"), "\n")
+// Subscribers returns the number of connections with subscriptions. Only on a real server.
+func (s *Server) Subscribers() int {
+	s.T.Helper()
+	return strings.Count(s.Real.String(s.T, "CLIENT", "LIST", "TYPE", "pubsub"), "\n")
 }
 
-// subscriptions returns the number of SUBSCRIBE commands that the server has run. Only on a real server.
-func (s *Server) subscriptions() int {
-	s.t.Helper()
-	return s.real.CommandCalls(s.t, "subscribe")
+// Subscriptions returns the number of SUBSCRIBE commands that the server has run. Only on a real server.
+func (s *Server) Subscriptions() int {
+	s.T.Helper()
+	return s.Real.CommandCalls(s.T, "subscribe")
 }
 
-// clients returns the ids of all connections without subscriptions, oldest first. Only on a real server.
-func (s *Server) clients() (ids []string) {
-	s.t.Helper()
-	for line := range strings.Lines(s.real.String(s.t, "CLIENT", "LIST", "TYPE", "normal")) {
+// Clients returns the ids of all connections without subscriptions, oldest first. Only on a real server.
+func (s *Server) Clients() (ids []string) {
+	s.T.Helper()
+	for line := range strings.Lines(s.Real.String(s.T, "CLIENT", "LIST", "TYPE", "normal")) {
 		id, _, _ := strings.Cut(strings.TrimPrefix(line, "id="), " ")
 		ids = append(ids, id)
 	}
 	return ids
 }
 
-// slowTimeouts is for load tests that do not concern outages: a busy machine may reply late.
-var slowTimeouts = lockwheel.Options{CallTimeout: 10 * time.Second}
+// SlowTimeouts is for load tests that do not concern outages: a busy machine may reply late.
+var SlowTimeouts = lockwheel.Options{CallTimeout: 10 * time.Second}
 
-// open opens an engine on the site. It is closed at the end of the test.
-func (s *Server) open(opts lockwheel.Options) *lockwheel.Engine {
-	s.t.Helper()
-	return s.openAt(s.addr, opts)
+// Open opens an engine on the site. It is closed at the end of the test.
+func (s *Server) Open(opts lockwheel.Options) *lockwheel.Engine {
+	s.T.Helper()
+	return s.OpenAt(s.Addr, opts)
 }
 
-// openAt opens an engine on the site through another address.
-func (s *Server) openAt(addr string, opts lockwheel.Options) *lockwheel.Engine {
-	s.t.Helper()
+// OpenAt opens an engine on the site through another address.
+func (s *Server) OpenAt(addr string, opts lockwheel.Options) *lockwheel.Engine {
+	s.T.Helper()
 	opts.Redis.InitAddress = []string{addr}
-	opts.Redis.ForceSingleClient = s.real == nil
-	if polls(s.t) {
+	opts.Redis.ForceSingleClient = s.Real == nil
+	if Polls(s.T) {
 		opts.Notify = lockwheel.Poll
 	}
 	if opts.CallTimeout == 0 && opts.Lease > 0 {
 		opts.CallTimeout = min(3*time.Second, opts.Lease/3) // the maximum, for a busy machine
 	}
-	return openRetrying(s.t, opts)
+	return OpenRetrying(s.T, opts)
 }
 
 // isBusy reports whether an Open failed because a connection, or its first reply, took longer than CallTimeout.
@@ -233,11 +233,11 @@ func isBusy(err error) bool {
 		strings.Contains(err.Error(), context.DeadlineExceeded.Error()) // not that of Open's context, and so only its text matches
 }
 
-// openRetrying opens an engine that is closed at the end of the test. It retries, because no test concerns a machine that
+// OpenRetrying opens an engine that is closed at the end of the test. It retries, because no test concerns a machine that
 // is too busy for a short CallTimeout.
-func openRetrying(t testing.TB, opts lockwheel.Options) (e *lockwheel.Engine) {
+func OpenRetrying(t testing.TB, opts lockwheel.Options) (e *lockwheel.Engine) {
 	t.Helper()
-	eventually(t, "an engine", func() bool {
+	Eventually(t, "an engine", func() bool {
 		var err error
 		e, err = lockwheel.Open(t.Context(), opts)
 		if !isBusy(err) {
@@ -249,17 +249,17 @@ func openRetrying(t testing.TB, opts lockwheel.Options) (e *lockwheel.Engine) {
 	return e
 }
 
-// client returns a rueidis client of the caller, which is closed after the engines of the test.
-func (s *Server) client() rueidis.Client {
-	s.t.Helper()
+// Client returns a rueidis client of the caller, which is closed after the engines of the test.
+func (s *Server) Client() rueidis.Client {
+	s.T.Helper()
 	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress:       []string{s.addr},
+		InitAddress:       []string{s.Addr},
 		ForceSingleClient: true,
 		DisableCache:      true,
 		DisableRetry:      true,
 		PipelineMultiplex: -1,
 	})
-	require.NoError(s.t, err)
-	s.t.Cleanup(client.Close)
+	require.NoError(s.T, err)
+	s.T.Cleanup(client.Close)
 	return client
 }

@@ -17,66 +17,66 @@ func TestAnErrorOfACallerWhoGaveUpSaysSo(t *testing.T) {
 	t.Parallel()
 	const unknown = `lockwheel: lock "n": the caller's context ended the wait, the outcome is not known: a reason of the caller's own`
 	const unsent = `lockwheel: lock "n": the caller's context had ended before, nothing was sent: a reason of the caller's own`
-	_, p, e := behind(t, slowToGiveUp)
+	_, p, e := Behind(t, SlowToGiveUp)
 	m := e.Mutex("n")
-	hold, other := lock(t, m), lock(t, e.FencedMutex("other"))
+	hold, other := Lock(t, m), Lock(t, e.FencedMutex("other"))
 	p.Set(proxy.Replies, proxy.Hold)
 	ctx, leave := context.WithCancelCause(t.Context())
 	go func() { // this caller waits first, until its context ends
 		for p.Buffered(proxy.Replies) == 0 && t.Context().Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
-		leave(errTest)
+		leave(ErrTest)
 	}()
 	says := func(want string, ctx context.Context, of map[string]func(context.Context) error) {
 		for what, call := range of {
 			err := call(ctx)
 			require.EqualError(t, err, want, what)
 			require.ErrorIs(t, err, lockwheel.ErrUnavailable, what)
-			require.ErrorIs(t, err, errTest, what)
+			require.ErrorIs(t, err, ErrTest, what)
 		}
 	}
 	extend := func(ctx context.Context) error { return hold.Extend(ctx, time.Hour) }
-	state := func(ctx context.Context) error { return second(m.State(ctx)) }
-	force := func(ctx context.Context) error { return second(m.ForceUnlock(ctx)) }
+	state := func(ctx context.Context) error { return Second(m.State(ctx)) }
+	force := func(ctx context.Context) error { return Second(m.ForceUnlock(ctx)) }
 	says(unknown, ctx, map[string]func(context.Context) error{"Extend": extend})
 	says(unsent, ctx, map[string]func(context.Context) error{"Extend": extend, "State": state, "ForceUnlock": force})
 	says(unknown, ctx, map[string]func(context.Context) error{"Unlock": hold.Unlock}) // the release is sent whatever the state of ctx
 	require.ErrorContains(t, other.Unlock(ctx), `lock "other": the caller's context ended the wait`)
 	for what, call := range map[string]func(context.Context) error{
-		"State": state, "ForceUnlock": force, "Lock": func(ctx context.Context) error { return second(e.FencedMutex("another").Lock(ctx)) },
+		"State": state, "ForceUnlock": force, "Lock": func(ctx context.Context) error { return Second(e.FencedMutex("another").Lock(ctx)) },
 	} {
-		ctx, leave := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, errTest)
+		ctx, leave := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, ErrTest)
 		err := call(ctx)
 		leave()
 		require.ErrorContains(t, err, ": the caller's context ended the wait, the outcome is not known: a reason of the caller's own", what)
 		require.ErrorIs(t, err, lockwheel.ErrUnavailable, what)
-		require.ErrorIs(t, err, errTest, what)
+		require.ErrorIs(t, err, ErrTest, what)
 	}
 	p.Set(proxy.Replies, proxy.Pass)
-	requireIdle(t, e)
+	RequireIdle(t, e)
 }
 
 // A known problem of the server is reported as well.
 func TestAnErrorOfACallerWhoGaveUpOnADeadServerSaysBoth(t *testing.T) {
 	t.Parallel()
 	m := dead(t)
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, errTest)
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, ErrTest)
 	defer cancel()
-	err := second(m.Lock(ctx))
+	err := Second(m.Lock(ctx))
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 	require.ErrorContains(t, err, `lockwheel: lock "n": redis unavailable: `)
-	require.ErrorContains(t, err, "; "+errTest.Error())
+	require.ErrorContains(t, err, "; "+ErrTest.Error())
 }
 
 // The error of several locks contains each error, and what they share once.
 func TestErrorsOfSeveralLocksReadAsOne(t *testing.T) {
 	t.Parallel()
-	p := newServerSet(t, 3)
+	p := NewServerSet(t, 3)
 	for _, s := range p {
-		s.do("SET", "n", "x")
+		s.Do("SET", "n", "x")
 	}
-	err := second(quorum(p.client(lockwheel.Options{}), "n").TryLock(t.Context()))
+	err := Second(Quorum(p.Client(lockwheel.Options{}), "n").TryLock(t.Context()))
 	var refused lockwheel.ServerError
 	require.ErrorAs(t, err, &refused)
 	require.ErrorContains(t, err, "WRONGTYPE")
@@ -86,13 +86,13 @@ func TestErrorsOfSeveralLocksReadAsOne(t *testing.T) {
 
 func TestAnErrorOfACallerWhoGaveUpOnAQuorumSaysSoOnce(t *testing.T) {
 	t.Parallel()
-	slow := newServerSet(t, 3)
-	engines := slow.client(slowToGiveUp)
-	held := lockAll(t, quorum(engines, "n"))
-	heldBy(t, engines)
+	slow := NewServerSet(t, 3)
+	engines := slow.Client(SlowToGiveUp)
+	held := LockAll(t, Quorum(engines, "n"))
+	HeldBy(t, engines)
 	for _, s := range slow {
-		require.NoError(t, s.real.Pause())
-		t.Cleanup(func() { _ = s.real.Continue() })
+		require.NoError(t, s.Real.Pause())
+		t.Cleanup(func() { _ = s.Real.Continue() })
 	}
 	for _, change := range []func(context.Context) error{
 		func(ctx context.Context) error { return held.Extend(ctx, time.Hour) }, held.Unlock,
@@ -106,7 +106,7 @@ func TestAnErrorOfACallerWhoGaveUpOnAQuorumSaysSoOnce(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	err := second(quorum(engines, "m").Lock(ctx))
+	err := Second(Quorum(engines, "m").Lock(ctx))
 	require.ErrorContains(t, err, `lockwheel: lock "m": the caller's context ended the wait, the outcome is not known: 0 of 3 locks could be had`)
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -115,11 +115,11 @@ func TestAnErrorOfACallerWhoGaveUpOnAQuorumSaysSoOnce(t *testing.T) {
 func TestANameThatLooksLikeTheTextOfAnErrorIsShown(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	const name = "lockwheel: lock"
-	s.do("SET", name, "x")
-	err := second(e.Mutex(name).TryLock(t.Context()))
+	s.Do("SET", name, "x")
+	err := Second(e.Mutex(name).TryLock(t.Context()))
 	require.ErrorContains(t, err, `lockwheel: lock "lockwheel: lock": `)
-	err = second(e.Multi(e.Mutex("a"), e.Mutex(name)).TryLock(t.Context()))
+	err = Second(e.Multi(e.Mutex("a"), e.Mutex(name)).TryLock(t.Context()))
 	require.ErrorContains(t, err, `lockwheel: lock "lockwheel: lock": `)
 }

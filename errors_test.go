@@ -14,7 +14,7 @@ import (
 
 // redsync#107, #125, redislock#79, #74, consul#4902: errors that could not be distinguished.
 
-var sentinels = []error{
+var Sentinels = []error{
 	lockwheel.ErrNotAcquired, lockwheel.ErrUnavailable, lockwheel.ErrLost, lockwheel.ErrNotHeld, lockwheel.ErrClosed,
 }
 
@@ -28,10 +28,10 @@ func TestErrorsCanBeToldApart(t *testing.T) {
 		make func(t *testing.T) error
 	}{
 		{"TryLock of a taken lock", lockwheel.ErrNotAcquired, nil, func(t *testing.T) error {
-			return second(stateTaken(t).TryLock(t.Context()))
+			return Second(stateTaken(t).TryLock(t.Context()))
 		}},
 		{"the end of a Wait", lockwheel.ErrNotAcquired, nil, func(t *testing.T) error {
-			return second(stateTaken(t).Lock(t.Context(), lockwheel.Wait(askTime)))
+			return Second(stateTaken(t).Lock(t.Context(), lockwheel.Wait(askTime)))
 		}},
 		{"a deadline", lockwheel.ErrNotAcquired, context.DeadlineExceeded, func(t *testing.T) error {
 			return stateCanceled(t, stateTaken(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -45,26 +45,26 @@ func TestErrorsCanBeToldApart(t *testing.T) {
 				return ctx, cancel
 			})
 		}},
-		{"a cause", lockwheel.ErrNotAcquired, errTest, func(t *testing.T) error {
+		{"a cause", lockwheel.ErrNotAcquired, ErrTest, func(t *testing.T) error {
 			return stateCanceled(t, stateTaken(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
-				return context.WithTimeoutCause(ctx, askTime, errTest)
+				return context.WithTimeoutCause(ctx, askTime, ErrTest)
 			})
 		}},
 		{"a context that ended before", lockwheel.ErrNotAcquired, context.Canceled, func(t *testing.T) error {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			return second(AnyServer(t).open(lockwheel.Options{}).Mutex("n").Lock(ctx))
+			return Second(AnyServer(t).Open(lockwheel.Options{}).Mutex("n").Lock(ctx))
 		}},
 		{"a dead server", lockwheel.ErrUnavailable, nil, func(t *testing.T) error {
-			return second(dead(t).Lock(t.Context(), lockwheel.Wait(100*time.Millisecond)))
+			return Second(dead(t).Lock(t.Context(), lockwheel.Wait(100*time.Millisecond)))
 		}},
 		{"a server that stood still for longer than its connections last", lockwheel.ErrUnavailable, nil, func(t *testing.T) error {
 			s := RealServer(t)
-			e := s.open(lockwheel.Options{CallTimeout: 250 * time.Millisecond})
-			unlockHold(t, lock(t, e.Mutex("n")))
-			require.NoError(t, s.real.Pause())
-			require.ErrorIs(t, second(e.Mutex("n").Lock(t.Context(), lockwheel.Wait(time.Second))), lockwheel.ErrUnavailable)
-			return second(e.Mutex("n").Lock(t.Context(), lockwheel.Wait(time.Second)))
+			e := s.Open(lockwheel.Options{CallTimeout: 250 * time.Millisecond})
+			UnlockHold(t, Lock(t, e.Mutex("n")))
+			require.NoError(t, s.Real.Pause())
+			require.ErrorIs(t, Second(e.Mutex("n").Lock(t.Context(), lockwheel.Wait(time.Second))), lockwheel.ErrUnavailable)
+			return Second(e.Mutex("n").Lock(t.Context(), lockwheel.Wait(time.Second)))
 		}},
 		{"a dead server and a deadline", lockwheel.ErrUnavailable, context.DeadlineExceeded, func(t *testing.T) error {
 			return stateCanceled(t, dead(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -72,37 +72,37 @@ func TestErrorsCanBeToldApart(t *testing.T) {
 			})
 		}},
 		{"a lease that ended", lockwheel.ErrLost, nil, func(t *testing.T) error {
-			hold := lock(t, AnyServer(t).open(lockwheel.Options{}).Mutex("n"), lockwheel.Lease(700*time.Millisecond))
-			receive(t, hold.Done())
+			hold := Lock(t, AnyServer(t).Open(lockwheel.Options{}).Mutex("n"), lockwheel.Lease(700*time.Millisecond))
+			Receive(t, hold.Done())
 			return hold.Err()
 		}},
 		{"Unlock of what was forced away", lockwheel.ErrLost, nil, func(t *testing.T) error {
 			s := AnyServer(t)
-			hold := lock(t, s.open(lockwheel.Options{}).Mutex("n"))
-			forceUnlock(t, s.open(lockwheel.Options{}).Mutex("n"))
+			hold := Lock(t, s.Open(lockwheel.Options{}).Mutex("n"))
+			ForceUnlock(t, s.Open(lockwheel.Options{}).Mutex("n"))
 			return hold.Unlock(t.Context())
 		}},
 		{"a second Unlock", lockwheel.ErrNotHeld, nil, func(t *testing.T) error {
-			hold := lock(t, AnyServer(t).open(lockwheel.Options{}).Mutex("n"))
-			unlock(t, hold)
+			hold := Lock(t, AnyServer(t).Open(lockwheel.Options{}).Mutex("n"))
+			Unlock(t, hold)
 			return hold.Unlock(t.Context())
 		}},
 		{"a closed engine", lockwheel.ErrClosed, nil, func(t *testing.T) error {
-			e := AnyServer(t).open(lockwheel.Options{})
+			e := AnyServer(t).Open(lockwheel.Options{})
 			require.NoError(t, e.Close())
-			return second(e.Mutex("n").Lock(t.Context()))
+			return Second(e.Mutex("n").Lock(t.Context()))
 		}},
 		{"a key of another type", nil, nil, func(t *testing.T) error {
 			s := AnyServer(t)
-			s.do("SET", "n", "x")
-			return second(s.open(lockwheel.Options{}).Mutex("n").Lock(t.Context()))
+			s.Do("SET", "n", "x")
+			return Second(s.Open(lockwheel.Options{}).Mutex("n").Lock(t.Context()))
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			err := c.make(t)
 			require.Error(t, err)
-			for _, sentinel := range sentinels {
+			for _, sentinel := range Sentinels {
 				require.Equal(t, sentinel == c.is, errors.Is(err, sentinel), "%v is %v", err, sentinel)
 			}
 			if c.also != nil {
@@ -121,22 +121,22 @@ func TestErrorsCanBeToldApart(t *testing.T) {
 // askTime is long enough for the reply that the lock is held elsewhere.
 const askTime = 2 * time.Second
 
-var errTest = errors.New("a reason of the caller's own")
+var ErrTest = errors.New("a reason of the caller's own")
 
 // stateTaken returns a lock that is held elsewhere.
 func stateTaken(t *testing.T) lockwheel.Mutex {
 	t.Helper()
 	s := AnyServer(t)
 	s.HoldAsOther("n", time.Hour)
-	return s.open(lockwheel.Options{}).Mutex("n")
+	return s.Open(lockwheel.Options{}).Mutex("n")
 }
 
 // dead returns a lock on a server that is gone.
 func dead(t *testing.T) lockwheel.Mutex {
 	t.Helper()
 	s := RealServer(t)
-	m := s.open(lockwheel.Options{}).Mutex("n")
-	require.NoError(t, s.real.Kill())
+	m := s.Open(lockwheel.Options{}).Mutex("n")
+	require.NoError(t, s.Real.Kill())
 	return m
 }
 
@@ -145,16 +145,16 @@ func stateCanceled(t *testing.T, m lockwheel.Mutex, with func(context.Context) (
 	t.Helper()
 	ctx, cancel := with(t.Context())
 	defer cancel()
-	return second(m.Lock(ctx))
+	return Second(m.Lock(ctx))
 }
 
 // An error prints any name on one line and with a bounded length.
 func TestErrorsShowAnyNameOnOneLine(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{})
+	e := AnyServer(t).Open(lockwheel.Options{})
 	for _, name := range []string{"a\nb\x00c\x1b[31m", strings.Repeat("long", 10_000)} {
-		hold := lock(t, e.Mutex(name))
-		unlock(t, hold)
+		hold := Lock(t, e.Mutex(name))
+		Unlock(t, hold)
 		text := hold.Unlock(t.Context()).Error()
 		require.NotContains(t, text, "\n")
 		require.NotContains(t, text, "\x1b")
@@ -165,13 +165,13 @@ func TestErrorsShowAnyNameOnOneLine(t *testing.T) {
 // After a loss the same lock can be acquired again at once. consul#5686: "lock already held", for ever.
 func TestALostLockCanBeTakenAgain(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{})
+	e := AnyServer(t).Open(lockwheel.Options{})
 	m := e.Mutex("n")
 	for range 5 {
-		hold := lock(t, m)
-		forceUnlock(t, m)
+		hold := Lock(t, m)
+		ForceUnlock(t, m)
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 	}
-	unlock(t, lock(t, m))
-	requireIdle(t, e)
+	Unlock(t, Lock(t, m))
+	RequireIdle(t, e)
 }

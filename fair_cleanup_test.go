@@ -27,37 +27,37 @@ func TestNothingStaysOfFairWaitersWhoseEngineIsGone(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			s, p, dies := behind(t, lockwheel.Options{Lease: holderLease})
-			lives := s.open(lockwheel.Options{Lease: holderLease})
+			s, p, dies := Behind(t, lockwheel.Options{Lease: HolderLease})
+			lives := s.Open(lockwheel.Options{Lease: HolderLease})
 			const names, waiters = 50, 5
 			var holds []*lockwheel.Hold
 			for i := range names {
 				name := fmt.Sprint("order/", i)
-				holds = append(holds, lock(t, lives.FairMutex(name)))
+				holds = append(holds, Lock(t, lives.FairMutex(name)))
 				for range waiters {
 					dies.FairMutex(name).LockAsync(t.Context())
 				}
 			}
-			eventually(t, "all in their queues", func() bool {
+			Eventually(t, "all in their queues", func() bool {
 				waiting := 0
 				for i := range names {
-					waiting += s.waiting(fmt.Sprint("order/", i))
+					waiting += s.Waiting(fmt.Sprint("order/", i))
 				}
 				return waiting == names*waiters
 			})
 			ends(p, dies)
 			for _, hold := range holds {
-				unlock(t, hold)
+				Unlock(t, hold)
 			}
 			const after = 15 * time.Minute
-			for _, key := range s.do("KEYS", "*").([]any) {
-				ttl := s.pttl(key.(string))
+			for _, key := range s.Do("KEYS", "*").([]any) {
+				ttl := s.PTTL(key.(string))
 				require.Greater(t, ttl, after/2, key)
-				require.LessOrEqual(t, ttl, 2*holderLease+after, key)
+				require.LessOrEqual(t, ttl, 2*HolderLease+after, key)
 			}
-			require.Equal(t, int64(3*names), s.do("DBSIZE"))
-			s.do("EVAL", pass, 0, after.Milliseconds())
-			eventually(t, "nothing left", func() bool { return s.do("DBSIZE") == int64(0) })
+			require.Equal(t, int64(3*names), s.Do("DBSIZE"))
+			s.Do("EVAL", pass, 0, after.Milliseconds())
+			Eventually(t, "nothing left", func() bool { return s.Do("DBSIZE") == int64(0) })
 		})
 	}
 }

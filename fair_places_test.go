@@ -25,25 +25,25 @@ func TestAnEngineThatIsGoneHoldsUpAFairQueueForOneLease(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			s, p, dies := behind(t, lockwheel.Options{Lease: holderLease})
-			lives := s.open(lockwheel.Options{Lease: holderLease})
-			hold := lock(t, lives.FairMutex("n"))
-			var waiting []<-chan outcome
+			s, p, dies := Behind(t, lockwheel.Options{Lease: HolderLease})
+			lives := s.Open(lockwheel.Options{Lease: HolderLease})
+			hold := Lock(t, lives.FairMutex("n"))
+			var waiting []<-chan Outcome
 			for range 4 {
-				s.queueUp(dies.FairMutex("n"))
-				s.queueUp(dies.FairMutex("n"), lockwheel.Wait(time.Hour))
-				waiting = append(waiting, s.queueUp(lives.FairMutex("n")))
+				s.QueueUp(dies.FairMutex("n"))
+				s.QueueUp(dies.FairMutex("n"), lockwheel.Wait(time.Hour))
+				waiting = append(waiting, s.QueueUp(lives.FairMutex("n")))
 			}
 			ends(p, dies)
 			gone := time.Now()
-			unlock(t, hold)
+			Unlock(t, hold)
 			for _, done := range waiting {
-				unlock(t, granted(t, done))
+				Unlock(t, Granted(t, done))
 			}
 			took := time.Since(gone)
 			t.Logf("the last was served after %v", took)
-			require.Less(t, took, 3*holderLease, "one lease, and what a busy machine takes")
-			require.Equal(t, []any{}, s.do("KEYS", "*"))
+			require.Less(t, took, 3*HolderLease, "one lease, and what a busy machine takes")
+			require.Equal(t, []any{}, s.Do("KEYS", "*"))
 		})
 	}
 }
@@ -52,22 +52,22 @@ func TestAnEngineThatIsGoneHoldsUpAFairQueueForOneLease(t *testing.T) {
 func TestAFairPlaceIsKeptUpForAsLongAsItsCallerWaits(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	here, elsewhere := s.open(lockwheel.Options{Lease: shortLease}), s.open(lockwheel.Options{Lease: shortLease})
-	hold := lock(t, here.FairMutex("n"))
-	var waiting []<-chan outcome
+	here, elsewhere := s.Open(lockwheel.Options{Lease: ShortLease}), s.Open(lockwheel.Options{Lease: ShortLease})
+	hold := Lock(t, here.FairMutex("n"))
+	var waiting []<-chan Outcome
 	for range 3 {
-		waiting = append(waiting, s.queueUp(here.FairMutex("n")), s.queueUp(elsewhere.FairMutex("n"), lockwheel.Wait(time.Hour)))
+		waiting = append(waiting, s.QueueUp(here.FairMutex("n")), s.QueueUp(elsewhere.FairMutex("n"), lockwheel.Wait(time.Hour)))
 	}
-	queue := s.do("LRANGE", "redisson_lock_queue:{n}", 0, -1)
-	always(t, 5*shortLease/2, "the queue as it is", func() bool { return reflect.DeepEqual(queue, s.do("LRANGE", "redisson_lock_queue:{n}", 0, -1)) })
-	require.Greater(t, s.pttl("redisson_lock_places:{n}"), time.Duration(0))
-	unlock(t, hold)
+	queue := s.Do("LRANGE", "redisson_lock_queue:{n}", 0, -1)
+	Always(t, 5*ShortLease/2, "the queue as it is", func() bool { return reflect.DeepEqual(queue, s.Do("LRANGE", "redisson_lock_queue:{n}", 0, -1)) })
+	require.Greater(t, s.PTTL("redisson_lock_places:{n}"), time.Duration(0))
+	Unlock(t, hold)
 	for _, done := range waiting {
-		unlock(t, granted(t, done))
+		Unlock(t, Granted(t, done))
 	}
-	requireIdle(t, here)
-	requireIdle(t, elsewhere)
-	require.Equal(t, []any{}, s.do("KEYS", "*"))
+	RequireIdle(t, here)
+	RequireIdle(t, elsewhere)
+	require.Equal(t, []any{}, s.Do("KEYS", "*"))
 }
 
 // An acquire that the network delivers after its engine has given it up adds no place, and does not acquire a free
@@ -75,32 +75,32 @@ func TestAFairPlaceIsKeptUpForAsLongAsItsCallerWaits(t *testing.T) {
 func TestAFairAcquireThatComesTooLateDoesNothing(t *testing.T) {
 	t.Parallel()
 	for _, free := range []bool{true, false} {
-		s, p, e := behind(t, lockwheel.Options{Lease: holderLease}) // the engine gives up after a third of that
-		others := s.open(lockwheel.Options{})
-		unlock(t, lock(t, e.FairMutex("n")))
+		s, p, e := Behind(t, lockwheel.Options{Lease: HolderLease}) // the engine gives up after a third of that
+		others := s.Open(lockwheel.Options{})
+		Unlock(t, Lock(t, e.FairMutex("n")))
 		var hold *lockwheel.Hold
 		if !free {
-			hold = lock(t, others.FairMutex("n"))
+			hold = Lock(t, others.FairMutex("n"))
 		}
 		p.SetFor(proxy.Existing, proxy.Commands, proxy.Hold)
 		ctx, leave := context.WithCancel(t.Context())
-		waiting := locking(ctx, e.FairMutex("n"))
-		eventually(t, "its question on the way", func() bool { return p.Buffered(proxy.Commands) > 0 })
+		waiting := Locking(ctx, e.FairMutex("n"))
+		Eventually(t, "its question on the way", func() bool { return p.Buffered(proxy.Commands) > 0 })
 		leave()
-		require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrUnavailable)
+		require.ErrorIs(t, Receive(t, waiting).Err, lockwheel.ErrUnavailable)
 		// The engine closes the connection, and on the next one it releases what may be there.
-		requireIdle(t, e)
-		asked := s.scripts()
+		RequireIdle(t, e)
+		asked := s.Scripts()
 		p.Set(proxy.Commands, proxy.Pass)
-		eventually(t, "the late command", func() bool { return s.scripts() > asked })
+		Eventually(t, "the late command", func() bool { return s.Scripts() > asked })
 		if !free {
-			require.Zero(t, s.waiting("n"))
-			unlock(t, hold)
+			require.Zero(t, s.Waiting("n"))
+			Unlock(t, hold)
 		}
-		require.Equal(t, []any{}, s.do("KEYS", "*"))
+		require.Equal(t, []any{}, s.Do("KEYS", "*"))
 		next, err := others.FairMutex("n").TryLock(t.Context())
 		require.NoError(t, err)
-		unlock(t, next)
+		Unlock(t, next)
 	}
 }
 
@@ -109,24 +109,24 @@ func TestAFairAcquireThatComesTooLateDoesNothing(t *testing.T) {
 func TestAFairQueueOfAServerThatStoodStillHasNoPlaceThatWasGivenUp(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e := s.open(lockwheel.Options{Lease: flashLease})
+	e := s.Open(lockwheel.Options{Lease: FlashLease})
 	for range 3 {
-		hold := lock(t, e.FairMutex("n"))
-		require.NoError(t, s.real.Pause())
+		hold := Lock(t, e.FairMutex("n"))
+		require.NoError(t, s.Real.Pause())
 		ctx, leave := context.WithCancel(t.Context())
-		var waiting []<-chan outcome
+		var waiting []<-chan Outcome
 		for range 5 {
-			waiting = append(waiting, locking(ctx, e.FairMutex("n")))
+			waiting = append(waiting, Locking(ctx, e.FairMutex("n")))
 		}
-		receive(t, hold.Done())
+		Receive(t, hold.Done())
 		leave()
 		for _, done := range waiting {
-			require.Error(t, receive(t, done).err)
+			require.Error(t, Receive(t, done).Err)
 		}
-		require.NoError(t, s.real.Continue())
-		eventually(t, "nothing", func() bool { return s.do("DBSIZE") == int64(0) })
-		requireIdle(t, e)
-		require.Equal(t, []any{}, s.do("KEYS", "*"))
+		require.NoError(t, s.Real.Continue())
+		Eventually(t, "nothing", func() bool { return s.Do("DBSIZE") == int64(0) })
+		RequireIdle(t, e)
+		require.Equal(t, []any{}, s.Do("KEYS", "*"))
 	}
 }
 
@@ -135,28 +135,28 @@ func TestAFairQueueOfAServerThatStoodStillHasNoPlaceThatWasGivenUp(t *testing.T)
 func TestAFairQueueThatLostItsListServesAll(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
-	hold := lock(t, engines[0].FairMutex("n"))
-	done := make(chan outcome)
+	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})}
+	hold := Lock(t, engines[0].FairMutex("n"))
+	done := make(chan Outcome)
 	const waiters = 12
 	for i := range waiters {
-		waiting := s.queueUp(engines[i%2].FairMutex("n"))
+		waiting := s.QueueUp(engines[i%2].FairMutex("n"))
 		go func() { done <- <-waiting }()
 	}
-	s.do("ZADD", "redisson_lock_timeout:{n}", time.Now().Add(time.Hour).UnixMilli(), "00000000-0000-4000-8000-000000000000:1") // a place without a waiter
-	requireWaiting(t, engines[0], waiters/2, waiters/2)
-	requireWaiting(t, engines[1], waiters/2, waiters/2)
-	require.Equal(t, int64(1), s.do("DEL", "redisson_lock_queue:{n}"))
-	unlock(t, hold)
+	s.Do("ZADD", "redisson_lock_timeout:{n}", time.Now().Add(time.Hour).UnixMilli(), "00000000-0000-4000-8000-000000000000:1") // a place without a waiter
+	RequireWaiting(t, engines[0], waiters/2, waiters/2)
+	RequireWaiting(t, engines[1], waiters/2, waiters/2)
+	require.Equal(t, int64(1), s.Do("DEL", "redisson_lock_queue:{n}"))
+	Unlock(t, hold)
 	for range waiters {
-		o := receive(t, done)
-		require.NoError(t, o.err)
-		unlock(t, o.hold)
+		o := Receive(t, done)
+		require.NoError(t, o.Err)
+		Unlock(t, o.Hold)
 	}
 	for _, e := range engines {
-		requireIdle(t, e)
+		RequireIdle(t, e)
 	}
-	require.Equal(t, []any{}, s.do("KEYS", "*"))
+	require.Equal(t, []any{}, s.Do("KEYS", "*"))
 }
 
 // A free lock has thousands of dead places of any client in its queue. A caller without a Wait acquires it, because
@@ -164,7 +164,7 @@ func TestAFairQueueThatLostItsListServesAll(t *testing.T) {
 func TestManyDeadPlacesAreNoReasonToRefuseAFreeFairLock(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	const dead = 3_000
 	for _, take := range []func() (*lockwheel.Hold, error){
 		func() (*lockwheel.Hold, error) { return e.FairMutex("n").TryLock(t.Context()) },
@@ -175,14 +175,14 @@ func TestManyDeadPlacesAreNoReasonToRefuseAFreeFairLock(t *testing.T) {
 			id := fmt.Sprint("gone:", i)
 			queue, times = append(queue, id), append(times, 1000+i, id)
 		}
-		require.Equal(t, int64(dead), s.do(queue...))
-		require.Equal(t, int64(dead), s.do(times...))
+		require.Equal(t, int64(dead), s.Do(queue...))
+		require.Equal(t, int64(dead), s.Do(times...))
 		hold, err := take()
 		require.NoError(t, err)
-		unlock(t, hold)
-		require.Equal(t, []any{}, s.do("KEYS", "*"))
+		Unlock(t, hold)
+		require.Equal(t, []any{}, s.Do("KEYS", "*"))
 	}
-	requireIdle(t, e)
+	RequireIdle(t, e)
 }
 
 // A call that ends gives up its place, even behind one with a time so far in the future that it exceeds an integer.
@@ -192,16 +192,16 @@ func TestAFairPlaceBehindAnEndlessOneIsGivenUp(t *testing.T) {
 		t.Run(score, func(t *testing.T) {
 			t.Parallel()
 			s := RealServer(t)
-			e := s.open(lockwheel.Options{})
-			s.do("ZADD", "redisson_lock_timeout:{n}", score, "other")
-			s.do("RPUSH", "redisson_lock_queue:{n}", "other")
+			e := s.Open(lockwheel.Options{})
+			s.Do("ZADD", "redisson_lock_timeout:{n}", score, "other")
+			s.Do("RPUSH", "redisson_lock_queue:{n}", "other")
 			waiting := e.FairMutex("n").LockAsync(t.Context())
-			eventually(t, "a place", func() bool { return s.waiting("n") == 2 })
+			Eventually(t, "a place", func() bool { return s.Waiting("n") == 2 })
 			waiting.Cancel()
-			requireIdle(t, e)
-			require.Equal(t, []any{"other"}, s.do("LRANGE", "redisson_lock_queue:{n}", 0, -1))
-			s.do("DEL", "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}")
-			unlock(t, lock(t, e.FairMutex("n")))
+			RequireIdle(t, e)
+			require.Equal(t, []any{"other"}, s.Do("LRANGE", "redisson_lock_queue:{n}", 0, -1))
+			s.Do("DEL", "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}")
+			Unlock(t, Lock(t, e.FairMutex("n")))
 		})
 	}
 }
@@ -211,23 +211,23 @@ func TestAFairPlaceBehindAnEndlessOneIsGivenUp(t *testing.T) {
 func TestDeadFairPlacesEndTogetherWhereTheClockWasSetBack(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	dies, lives := s.open(lockwheel.Options{Lease: holderLease}), s.open(lockwheel.Options{Lease: holderLease})
-	hold := lock(t, lives.FairMutex("n"))
+	dies, lives := s.Open(lockwheel.Options{Lease: HolderLease}), s.Open(lockwheel.Options{Lease: HolderLease})
+	hold := Lock(t, lives.FairMutex("n"))
 	for range 4 {
-		s.queueUp(dies.FairMutex("n"))
+		s.QueueUp(dies.FairMutex("n"))
 	}
-	last := s.queueUp(lives.FairMutex("n"))
+	last := s.QueueUp(lives.FairMutex("n"))
 	require.NoError(t, dies.Close())
 	const back = `for _, id in ipairs(redis.call('HKEYS', KEYS[1])) do
 		local till, rest = string.match(redis.call('HGET', KEYS[1], id), '^(%d+)(:.*)$')
 		redis.call('HSET', KEYS[1], id, string.format('%.0f', till + 3600000) .. rest)
 	end`
-	s.do("EVAL", back, 1, "redisson_lock_places:{n}")
+	s.Do("EVAL", back, 1, "redisson_lock_places:{n}")
 	set := time.Now()
-	unlock(t, hold)
-	unlock(t, granted(t, last))
+	Unlock(t, hold)
+	Unlock(t, Granted(t, last))
 	took := time.Since(set)
 	t.Logf("served after %v", took)
-	require.Less(t, took, 3*holderLease, "one lease, and what a busy machine takes")
-	require.Equal(t, []any{}, s.do("KEYS", "*"))
+	require.Less(t, took, 3*HolderLease, "one lease, and what a busy machine takes")
+	require.Equal(t, []any{}, s.Do("KEYS", "*"))
 }

@@ -21,11 +21,11 @@ import (
 func TestAFairLockIsGivenInTheOrderInWhichTheyCame(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
+	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})}
 	const waiters = 12
 	inOrder := func(begin func()) {
 		t.Helper()
-		order, before := make(chan int, waiters), s.waiting("n")
+		order, before := make(chan int, waiters), s.Waiting("n")
 		var done []<-chan error
 		for i := range waiters {
 			result := make(chan error, 1)
@@ -36,67 +36,67 @@ func TestAFairLockIsGivenInTheOrderInWhichTheyCame(t *testing.T) {
 				})
 			}()
 			done = append(done, result)
-			eventually(t, "a place in the queue", func() bool { return s.waiting("n") == before+i+1 })
+			Eventually(t, "a place in the queue", func() bool { return s.Waiting("n") == before+i+1 })
 		}
 		begin()
 		for i := range waiters {
-			require.NoError(t, receive(t, done[i]))
+			require.NoError(t, Receive(t, done[i]))
 			require.Equal(t, i, <-order)
 		}
-		require.Equal(t, []any{}, s.do("KEYS", "*"))
+		require.Equal(t, []any{}, s.Do("KEYS", "*"))
 	}
-	first := lock(t, engines[0].FairMutex("n"))
-	inOrder(func() { unlock(t, first) })
-	s.stand("n", "another client", time.Minute)
+	first := Lock(t, engines[0].FairMutex("n"))
+	inOrder(func() { Unlock(t, first) })
+	s.Stand("n", "another client", time.Minute)
 	inOrder(func() {
-		require.False(t, s.exists("n"))
-		require.Equal(t, "another client", s.do("LPOP", "redisson_lock_queue:{n}")) // first: any acquire would remove a place without a time
-		s.do("ZREM", "redisson_lock_timeout:{n}", "another client")
+		require.False(t, s.Exists("n"))
+		require.Equal(t, "another client", s.Do("LPOP", "redisson_lock_queue:{n}")) // first: any acquire would remove a place without a time
+		s.Do("ZREM", "redisson_lock_timeout:{n}", "another client")
 	})
 	for _, e := range engines {
 		require.Zero(t, e.Stats().HandedOff)
-		requireIdle(t, e)
+		RequireIdle(t, e)
 	}
 }
 
-// waiting returns the number of places in the queue of a fair lock.
-func (s *Server) waiting(name string) int {
-	s.t.Helper()
-	return int(s.do("LLEN", "redisson_lock_queue:{"+name+"}").(int64))
+// Waiting returns the number of places in the queue of a fair lock.
+func (s *Server) Waiting(name string) int {
+	s.T.Helper()
+	return int(s.Do("LLEN", "redisson_lock_queue:{"+name+"}").(int64))
 }
 
 // place returns the time after which a waiter of a fair lock is considered dead, in ms since 1970.
 func (s *Server) place(name, id string) int64 {
-	s.t.Helper()
-	score, ok := s.do("ZSCORE", "redisson_lock_timeout:{"+name+"}", id).(string)
-	require.True(s.t, ok, "%s does not stand in the queue", id)
+	s.T.Helper()
+	score, ok := s.Do("ZSCORE", "redisson_lock_timeout:{"+name+"}", id).(string)
+	require.True(s.T, ok, "%s does not stand in the queue", id)
 	ms, err := strconv.ParseFloat(score, 64)
-	require.NoError(s.t, err)
+	require.NoError(s.T, err)
 	return int64(ms)
 }
 
-// places returns these times of all waiters, in order.
-func (s *Server) places(name string) (times []int64) {
-	s.t.Helper()
-	for _, id := range s.do("LRANGE", "redisson_lock_queue:{"+name+"}", 0, -1).([]any) {
+// Places returns these times of all waiters, in order.
+func (s *Server) Places(name string) (times []int64) {
+	s.T.Helper()
+	for _, id := range s.Do("LRANGE", "redisson_lock_queue:{"+name+"}", 0, -1).([]any) {
 		times = append(times, s.place(name, id.(string)))
 	}
 	return times
 }
 
-// stand adds an absent waiter to the queue of a fair lock, which is considered alive for that time.
-func (s *Server) stand(name, id string, left time.Duration) {
-	s.t.Helper()
-	s.do("ZADD", "redisson_lock_timeout:{"+name+"}", time.Now().Add(left).UnixMilli(), id)
-	s.do("RPUSH", "redisson_lock_queue:{"+name+"}", id)
+// Stand adds an absent waiter to the queue of a fair lock, which is considered alive for that time.
+func (s *Server) Stand(name, id string, left time.Duration) {
+	s.T.Helper()
+	s.Do("ZADD", "redisson_lock_timeout:{"+name+"}", time.Now().Add(left).UnixMilli(), id)
+	s.Do("RPUSH", "redisson_lock_queue:{"+name+"}", id)
 }
 
-// queueUp starts a caller that waits for a fair lock, and waits until it is in the queue.
-func (s *Server) queueUp(m lockwheel.Mutex, opts ...lockwheel.Option) <-chan outcome {
-	s.t.Helper()
-	before := s.waiting(m.Name())
-	done := locking(s.t.Context(), m, opts...)
-	eventually(s.t, "a place in the queue", func() bool { return s.waiting(m.Name()) == before+1 })
+// QueueUp starts a caller that waits for a fair lock, and waits until it is in the queue.
+func (s *Server) QueueUp(m lockwheel.Mutex, opts ...lockwheel.Option) <-chan Outcome {
+	s.T.Helper()
+	before := s.Waiting(m.Name())
+	done := Locking(s.T.Context(), m, opts...)
+	Eventually(s.T, "a place in the queue", func() bool { return s.Waiting(m.Name()) == before+1 })
 	return done
 }
 
@@ -105,28 +105,28 @@ func (s *Server) queueUp(m lockwheel.Mutex, opts ...lockwheel.Option) <-chan out
 func TestFairLeasesThatEndLetTheNextOneIn(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	const lease, within = 500 * time.Millisecond, 11 * time.Second // far less than the time for which a waiter is considered alive
-	first := lock(t, e.FairMutex("n"))
-	var waiting []<-chan outcome
+	first := Lock(t, e.FairMutex("n"))
+	var waiting []<-chan Outcome
 	for range 8 {
-		waiting = append(waiting, s.queueUp(e.FairMutex("n"), lockwheel.Wait(within), lockwheel.Lease(lease)))
+		waiting = append(waiting, s.QueueUp(e.FairMutex("n"), lockwheel.Wait(within), lockwheel.Lease(lease)))
 	}
 	began := time.Now()
 	require.NoError(t, first.Extend(t.Context(), lease))
 	before := first.Deadline()
 	for _, done := range waiting {
-		next := granted(t, done)
-		if hash := s.hash("n"); next.Err() == nil { // inspected within its lease
+		next := Granted(t, done)
+		if hash := s.Hash("n"); next.Err() == nil { // inspected within its lease
 			require.Equal(t, map[string]string{next.ID(): "1"}, hash)
 		}
-		receive(t, next.Done())
+		Receive(t, next.Done())
 		require.ErrorIs(t, next.Err(), lockwheel.ErrLost)
 		require.Greater(t, next.Deadline(), before.Add(lease/2), "in the order in which they came, when the one before was over")
 		before = next.Deadline()
 	}
 	require.Less(t, time.Since(began), within)
-	eventually(t, "nothing left", func() bool { return s.do("DBSIZE") == int64(0) })
+	Eventually(t, "nothing left", func() bool { return s.Do("DBSIZE") == int64(0) })
 }
 
 // Redisson's testMultipleLocks; redisson#3004, #2883: of 500 waiters 100 acquired the lock. Each waiter would be
@@ -135,26 +135,26 @@ func TestFiveHundredFairWaitersAllGetItInOrder(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
 	const alive = 4 * time.Second // longer than the longest observed pause of a busy machine
-	e := s.open(lockwheel.Options{FairWaitTimeout: alive, CallTimeout: slowTimeouts.CallTimeout})
-	waiters := s.amount(500, 200)
+	e := s.Open(lockwheel.Options{FairWaitTimeout: alive, CallTimeout: SlowTimeouts.CallTimeout})
+	waiters := s.Amount(500, 200)
 	work := alive * 3 / 2 / time.Duration(waiters)
 	m := e.FairMutex("n")
-	hold := lock(t, m)
+	hold := Lock(t, m)
 	var pending []*lockwheel.Pending
 	for range waiters {
 		pending = append(pending, m.LockAsync(t.Context()))
 	}
-	eventually(t, "all in the queue", func() bool { return s.waiting("n") == waiters })
-	unlock(t, hold)
+	Eventually(t, "all in the queue", func() bool { return s.Waiting("n") == waiters })
+	Unlock(t, hold)
 	for _, p := range pending {
-		receive(t, p.Done())
+		Receive(t, p.Done())
 		next, err := p.Hold()
 		require.NoError(t, err)
 		time.Sleep(work)
-		unlock(t, next)
+		Unlock(t, next)
 	}
-	requireIdle(t, e)
-	require.Equal(t, []any{}, s.do("KEYS", "*"))
+	RequireIdle(t, e)
+	require.Equal(t, []any{}, s.Do("KEYS", "*"))
 }
 
 // A grant does not touch the places of waiters of the same engine. Otherwise the cost would be quadratic in the
@@ -162,43 +162,43 @@ func TestFiveHundredFairWaitersAllGetItInOrder(t *testing.T) {
 func TestAFairGrantLeavesTheTimesOfItsEnginesWaitersAlone(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e := s.open(lockwheel.Options{FairWaitTimeout: time.Hour}) // until it elapses no waiter asks again, and no head moves the times
+	e := s.Open(lockwheel.Options{FairWaitTimeout: time.Hour}) // until it elapses no waiter asks again, and no head moves the times
 	m := e.FairMutex("n")
-	hold := lock(t, m)
+	hold := Lock(t, m)
 	var pending []*lockwheel.Pending
 	for range 100 {
 		pending = append(pending, m.LockAsync(t.Context()))
 	}
-	eventually(t, "all in the queue", func() bool { return s.waiting("n") == len(pending) })
-	before := s.scores("n") // one command: separate commands for so many places would take long
+	Eventually(t, "all in the queue", func() bool { return s.Waiting("n") == len(pending) })
+	before := s.Scores("n") // one command: separate commands for so many places would take long
 	require.Len(t, before, len(pending))
-	s.do("CONFIG", "RESETSTAT")
-	unlock(t, hold)
+	s.Do("CONFIG", "RESETSTAT")
+	Unlock(t, hold)
 	for i, p := range pending {
-		receive(t, p.Done())
+		Receive(t, p.Done())
 		next, err := p.Hold()
 		require.NoError(t, err)
-		require.Equal(t, before[i+1:], append([]int64{}, s.scores("n")...))
-		unlock(t, next)
+		require.Equal(t, before[i+1:], append([]int64{}, s.Scores("n")...))
+		Unlock(t, next)
 	}
-	require.NotContains(t, s.do("INFO", "commandstats"), "cmdstat_zadd:")
-	requireIdle(t, e)
-	require.Equal(t, []any{}, s.do("KEYS", "*"))
+	require.NotContains(t, s.Do("INFO", "commandstats"), "cmdstat_zadd:")
+	RequireIdle(t, e)
+	require.Equal(t, []any{}, s.Do("KEYS", "*"))
 }
 
 // Redisson's test…TimeoutDrift; redisson#1104, #2099: times in the queue were hours ahead.
 func TestTimesInTheFairQueueDoNotRunAhead(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
+	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})}
 	const waiters, wait = 10, time.Second                                  // twice that without a word, as on a machine that stands still, and a place counts for a stranger's
-	hold := lock(t, engines[0].FairMutex("n"), lockwheel.Lease(time.Hour)) // which nothing extends
+	hold := Lock(t, engines[0].FairMutex("n"), lockwheel.Lease(time.Hour)) // which nothing extends
 	var leaving atomic.Int64
 	leaving.Store(waiters)
-	crowd(t, waiters+1, func(i int) error {
+	Crowd(t, waiters+1, func(i int) error {
 		if i == waiters {
-			return s.notAhead("n", wait, func() (time.Time, bool) {
-				left := s.pttl("n") // first, so that a late reply makes the end later; keys live longer on a server that was paused
+			return s.NotAhead("n", wait, func() (time.Time, bool) {
+				left := s.PTTL("n") // first, so that a late reply makes the end later; keys live longer on a server that was paused
 				return time.Now().Add(left + wait*3/4), leaving.Load() > 0
 			})
 		}
@@ -210,16 +210,16 @@ func TestTimesInTheFairQueueDoNotRunAhead(t *testing.T) {
 		}
 		return nil
 	})
-	eventually(t, "an empty queue", func() bool { return s.waiting("n") == 0 && s.do("EXISTS", "redisson_lock_timeout:{n}") == int64(0) })
-	unlock(t, hold)
+	Eventually(t, "an empty queue", func() bool { return s.Waiting("n") == 0 && s.Do("EXISTS", "redisson_lock_timeout:{n}") == int64(0) })
+	Unlock(t, hold)
 }
 
-// notAhead checks the times in a queue while more returns true: each waiter is considered alive until the base, and
+// NotAhead checks the times in a queue while more returns true: each waiter is considered alive until the base, and
 // for one wait more than the one before.
-func (s *Server) notAhead(name string, wait time.Duration, base func() (time.Time, bool)) error {
-	s.t.Helper()
+func (s *Server) NotAhead(name string, wait time.Duration, base func() (time.Time, bool)) error {
+	s.T.Helper()
 	for {
-		scores := s.scores(name)
+		scores := s.Scores(name)
 		from, more := base() // not before the check
 		for i, at := range scores {
 			if most := from.Add(time.Duration(i+1) * wait).UnixMilli(); at > most {
@@ -240,15 +240,15 @@ func TestTimesInTheFairQueueDoNotRunAheadWhileTheLockGoesRound(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
 	const waiters, lease, wait, busy = 8, 5 * time.Second, 300 * time.Millisecond, 2 * time.Second
-	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
+	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})}
 	var granted, refused, going atomic.Int64
 	going.Store(waiters)
-	crowd(t, waiters+1, func(i int) error {
+	Crowd(t, waiters+1, func(i int) error {
 		if i == waiters {
 			dead := 0
-			return s.notAhead("n", wait, func() (time.Time, bool) {
+			return s.NotAhead("n", wait, func() (time.Time, bool) {
 				if dead < 2 && granted.Load() >= waiters*10 {
-					s.standLast("n", fmt.Sprint("00000000-0000-4000-8000-000000000000:", dead), wait)
+					s.StandLast("n", fmt.Sprint("00000000-0000-4000-8000-000000000000:", dead), wait)
 					dead++
 				}
 				// A waiter right behind a client of another kind adds as much time as that one may subtract.
@@ -276,33 +276,33 @@ func TestTimesInTheFairQueueDoNotRunAheadWhileTheLockGoesRound(t *testing.T) {
 	})
 	require.NotZero(t, granted.Load())
 	require.NotZero(t, refused.Load())
-	lock(t, engines[0].FairMutex("n"), lockwheel.Lease(time.Hour))
-	s.stand("n", "00000000-0000-4000-8000-000000000000:1", 30*time.Second)
-	forceUnlock(t, engines[1].FairMutex("n"))
-	requireLocked(t, engines[0].FairMutex("n"), false)
-	for _, at := range s.scores("n") {
+	Lock(t, engines[0].FairMutex("n"), lockwheel.Lease(time.Hour))
+	s.Stand("n", "00000000-0000-4000-8000-000000000000:1", 30*time.Second)
+	ForceUnlock(t, engines[1].FairMutex("n"))
+	RequireLocked(t, engines[0].FairMutex("n"), false)
+	for _, at := range s.Scores("n") {
 		require.Less(t, at, time.Now().Add(31*time.Second).UnixMilli())
 	}
 }
 
-// standLast is stand for a waiter that queued normally and then died: it is considered alive for that much longer
+// StandLast is stand for a waiter that queued normally and then died: it is considered alive for that much longer
 // than the last one.
-func (s *Server) standLast(name, id string, wait time.Duration) {
-	s.t.Helper()
+func (s *Server) StandLast(name, id string, wait time.Duration) {
+	s.T.Helper()
 	left := wait
-	if scores := s.scores(name); len(scores) > 0 {
+	if scores := s.Scores(name); len(scores) > 0 {
 		left += time.Until(time.UnixMilli(scores[len(scores)-1]))
 	}
-	s.stand(name, id, left)
+	s.Stand(name, id, left)
 }
 
-// scores returns the times of all waiters.
-func (s *Server) scores(name string) (times []int64) {
-	s.t.Helper()
-	pairs := s.do("ZRANGE", "redisson_lock_timeout:{"+name+"}", 0, -1, "WITHSCORES").([]any)
+// Scores returns the times of all waiters.
+func (s *Server) Scores(name string) (times []int64) {
+	s.T.Helper()
+	pairs := s.Do("ZRANGE", "redisson_lock_timeout:{"+name+"}", 0, -1, "WITHSCORES").([]any)
 	for i := 1; i < len(pairs); i += 2 {
 		ms, err := strconv.ParseFloat(pairs[i].(string), 64)
-		require.NoError(s.t, err)
+		require.NoError(s.T, err)
 		times = append(times, int64(ms))
 	}
 	return times
@@ -313,54 +313,54 @@ func (s *Server) scores(name string) (times []int64) {
 func TestAFairWaiterCountsAsAliveForALeaseByDefault(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(lockwheel.Options{Lease: 20 * time.Second}).FairMutex("n")
-	hold := lock(t, m, lockwheel.Lease(time.Hour))
-	free := time.Now().Add(s.pttl("n"))
-	first, second := s.queueUp(m), s.queueUp(m, lockwheel.Wait(time.Minute))
-	s.standLast("n", "another client", 5*time.Minute)
-	third := s.queueUp(m)
-	at := s.places("n")
+	m := s.Open(lockwheel.Options{Lease: 20 * time.Second}).FairMutex("n")
+	hold := Lock(t, m, lockwheel.Lease(time.Hour))
+	free := time.Now().Add(s.PTTL("n"))
+	first, second := s.QueueUp(m), s.QueueUp(m, lockwheel.Wait(time.Minute))
+	s.StandLast("n", "another client", 5*time.Minute)
+	third := s.QueueUp(m)
+	at := s.Places("n")
 	require.InDelta(t, free.Add(20*time.Second).UnixMilli(), at[0], 3000)
 	require.Zero(t, at[1]-at[0])
 	require.InDelta(t, 300_000, at[2]-at[1], 3000)
 	require.EqualValues(t, 300_000, at[3]-at[2])
-	unlock(t, hold)
-	unlock(t, granted(t, first))
-	unlock(t, granted(t, second))
-	s.do("LREM", "redisson_lock_queue:{n}", 0, "another client")
-	s.do("ZREM", "redisson_lock_timeout:{n}", "another client")
-	unlock(t, granted(t, third))
+	Unlock(t, hold)
+	Unlock(t, Granted(t, first))
+	Unlock(t, Granted(t, second))
+	s.Do("LREM", "redisson_lock_queue:{n}", 0, "another client")
+	s.Do("ZREM", "redisson_lock_timeout:{n}", "another client")
+	Unlock(t, Granted(t, third))
 }
 
 // Redisson's test…TimeoutDrift_Descrete.
 func TestAFairWaiterThatLeavesTakesBackExactlyItsWait(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{FairWaitTimeout: 50 * time.Second})
+	e := s.Open(lockwheel.Options{FairWaitTimeout: 50 * time.Second})
 	m := e.FairMutex("n")
 	began := time.Now()
-	hold := lock(t, m, lockwheel.Lease(30*time.Second))
-	first := s.queueUp(m)
+	hold := Lock(t, m, lockwheel.Lease(30*time.Second))
+	first := s.QueueUp(m)
 	p := m.LockAsync(t.Context(), lockwheel.Wait(7*time.Second))
-	eventually(t, "a place in the queue", func() bool { return s.waiting("n") == 2 })
-	third := s.queueUp(m)
-	fourth := s.queueUp(m, lockwheel.Wait(40*time.Second))
-	at := s.places("n")
+	Eventually(t, "a place in the queue", func() bool { return s.Waiting("n") == 2 })
+	third := s.QueueUp(m)
+	fourth := s.QueueUp(m, lockwheel.Wait(40*time.Second))
+	at := s.Places("n")
 	require.Greater(t, at[0], began.Add(79*time.Second).UnixMilli())
-	left := s.pttl("n")
-	require.LessOrEqual(t, at[0], time.Now().Add(left+50*time.Second+skew).UnixMilli())
+	left := s.PTTL("n")
+	require.LessOrEqual(t, at[0], time.Now().Add(left+50*time.Second+Skew).UnixMilli())
 	// On the server a wait below FairWaitTimeout is 2 ms longer: the server counts in whole milliseconds.
 	require.Equal(t, []int64{7_002, 50_000, 40_002}, []int64{at[1] - at[0], at[2] - at[1], at[3] - at[2]})
 
 	p.Cancel()
-	eventually(t, "its place given up", func() bool { return s.waiting("n") == 3 })
-	require.Equal(t, []int64{at[0], at[2] - 7_002, at[3] - 7_002}, s.places("n"))
-	unlock(t, hold)
-	next := granted(t, first)
-	require.Equal(t, []int64{at[2] - 57_002, at[3] - 57_002}, s.places("n"))
-	unlock(t, next)
-	unlock(t, granted(t, third))
-	unlock(t, granted(t, fourth))
+	Eventually(t, "its place given up", func() bool { return s.Waiting("n") == 3 })
+	require.Equal(t, []int64{at[0], at[2] - 7_002, at[3] - 7_002}, s.Places("n"))
+	Unlock(t, hold)
+	next := Granted(t, first)
+	require.Equal(t, []int64{at[2] - 57_002, at[3] - 57_002}, s.Places("n"))
+	Unlock(t, next)
+	Unlock(t, Granted(t, third))
+	Unlock(t, Granted(t, fourth))
 }
 
 // TryLock without a wait neither queues nor overtakes, and one with a wait leaves no place.
@@ -369,24 +369,24 @@ func TestAFairTryWithoutAWaitNeverQueues(t *testing.T) {
 	s := RealServer(t)
 	neverQueues := func(m lockwheel.Mutex) { // a place that is given up at once would not be visible
 		t.Helper()
-		before := s.real.CommandCalls(t, "rpush")
-		stateFailed(t, m)
-		require.Equal(t, before, s.real.CommandCalls(t, "rpush"))
+		before := s.Real.CommandCalls(t, "rpush")
+		StateFailed(t, m)
+		require.Equal(t, before, s.Real.CommandCalls(t, "rpush"))
 	}
-	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	here, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
 	for _, e := range []*lockwheel.Engine{here, elsewhere} {
-		hold := lock(t, here.FairMutex("n"))
+		hold := Lock(t, here.FairMutex("n"))
 		neverQueues(e.FairMutex("n"))
 		_, err := e.FairMutex("n").TryLock(t.Context(), lockwheel.Wait(time.Second))
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
-		eventually(t, "no place left", func() bool { return s.waiting("n") == 0 })
-		unlock(t, hold)
-		s.stand("n", "another client", time.Minute)
+		Eventually(t, "no place left", func() bool { return s.Waiting("n") == 0 })
+		Unlock(t, hold)
+		s.Stand("n", "another client", time.Minute)
 		neverQueues(e.FairMutex("n")) // free, but another waiter's turn
-		require.Equal(t, int64(2), s.do("DEL", "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}"))
+		require.Equal(t, int64(2), s.Do("DEL", "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}"))
 		again, err := e.FairMutex("n").TryLock(t.Context())
 		require.NoError(t, err)
-		unlock(t, again)
+		Unlock(t, again)
 	}
 }
 
@@ -394,27 +394,27 @@ func TestAFairTryWithoutAWaitNeverQueues(t *testing.T) {
 func TestAFairUnlockOfALostLockWakesTheHead(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-	hold := lock(t, here.FairMutex("n"))
-	waiting := s.queueUp(elsewhere.FairMutex("n"))
-	requireWaiting(t, elsewhere, 1, 1)
-	require.Equal(t, int64(1), s.do("DEL", "n"))
+	here, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+	hold := Lock(t, here.FairMutex("n"))
+	waiting := s.QueueUp(elsewhere.FairMutex("n"))
+	RequireWaiting(t, elsewhere, 1, 1)
+	require.Equal(t, int64(1), s.Do("DEL", "n"))
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
-	unlock(t, granted(t, waiting)) // within patience: not at the end of the lease
+	Unlock(t, Granted(t, waiting)) // within patience: not at the end of the lease
 }
 
 // Redisson's testNameMapper
 func TestTheFairQueueHasThePrefix(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(lockwheel.Options{Prefix: "test:"}).FairMutex("n")
-	hold := lock(t, m)
-	done := locking(t.Context(), m)
-	eventually(t, "a place in the queue", func() bool { return s.waiting("test:n") == 1 })
-	require.True(t, s.exists("test:n"))
-	require.True(t, s.exists("redisson_lock_timeout:{test:n}"))
-	unlock(t, hold)
-	unlock(t, granted(t, done))
+	m := s.Open(lockwheel.Options{Prefix: "test:"}).FairMutex("n")
+	hold := Lock(t, m)
+	done := Locking(t.Context(), m)
+	Eventually(t, "a place in the queue", func() bool { return s.Waiting("test:n") == 1 })
+	require.True(t, s.Exists("test:n"))
+	require.True(t, s.Exists("redisson_lock_timeout:{test:n}"))
+	Unlock(t, hold)
+	Unlock(t, Granted(t, done))
 }
 
 // Redisson's testAcquireFailedNotCalledOnRedisTimeout; redisson#6150, #5019.
@@ -422,65 +422,65 @@ func TestAFairWaiterThatGivesUpOnASilentServerLeavesNoPlace(t *testing.T) {
 	t.Parallel()
 	// For this time no waiter asks again. Otherwise its command could be in flight on the link when that fails, and
 	// keep the third from asking.
-	s, p, e := behind(t, lockwheel.Options{Lease: 3 * time.Second, FairWaitTimeout: time.Minute})
-	holder := s.open(lockwheel.Options{})
-	hold := lock(t, holder.FairMutex("n"))
-	first := s.queueUp(holder.FairMutex("n"))
+	s, p, e := Behind(t, lockwheel.Options{Lease: 3 * time.Second, FairWaitTimeout: time.Minute})
+	holder := s.Open(lockwheel.Options{})
+	hold := Lock(t, holder.FairMutex("n"))
+	first := s.QueueUp(holder.FairMutex("n"))
 	ctx, leave := context.WithCancel(t.Context())
-	second := locking(ctx, e.FairMutex("n"))
-	eventually(t, "a place in the queue", func() bool { return s.waiting("n") == 2 })
-	eventually(t, "its question after it was subscribed, and the answer", func() bool { return e.Stats().Commands >= 2 })
-	eventually(t, "nothing under way as the link falls silent", func() bool {
-		requireWaiting(t, e, 1, 1)
+	second := Locking(ctx, e.FairMutex("n"))
+	Eventually(t, "a place in the queue", func() bool { return s.Waiting("n") == 2 })
+	Eventually(t, "its question after it was subscribed, and the answer", func() bool { return e.Stats().Commands >= 2 })
+	Eventually(t, "nothing under way as the link falls silent", func() bool {
+		RequireWaiting(t, e, 1, 1)
 		if p.Set(proxy.Replies, proxy.Hold); e.Stats().InFlight == 0 {
 			return true
 		}
 		p.Set(proxy.Replies, proxy.Pass)
 		return false
 	})
-	third := locking(t.Context(), e.FairMutex("n"), lockwheel.Wait(2*time.Second))
-	eventually(t, "a place of no caller here", func() bool { return s.waiting("n") == 3 })
-	require.ErrorIs(t, receive(t, third).err, lockwheel.ErrUnavailable)
+	third := Locking(t.Context(), e.FairMutex("n"), lockwheel.Wait(2*time.Second))
+	Eventually(t, "a place of no caller here", func() bool { return s.Waiting("n") == 3 })
+	require.ErrorIs(t, Receive(t, third).Err, lockwheel.ErrUnavailable)
 	leave()
-	require.Error(t, receive(t, second).err)
+	require.Error(t, Receive(t, second).Err)
 	p.Set(proxy.Replies, proxy.Pass)
-	eventually(t, "the others' places only", func() bool { return s.waiting("n") == 1 })
-	unlock(t, hold)
-	unlock(t, granted(t, first))
-	requireIdle(t, e)
-	require.Equal(t, []any{}, s.do("KEYS", "*"))
+	Eventually(t, "the others' places only", func() bool { return s.Waiting("n") == 1 })
+	Unlock(t, hold)
+	Unlock(t, Granted(t, first))
+	RequireIdle(t, e)
+	require.Equal(t, []any{}, s.Do("KEYS", "*"))
 }
 
 // Waiters behind a dead head ask only at intervals, and when its time has elapsed the next one is served.
 func TestADeadHeadOfAFairQueueIsWaitedForQuietly(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	m := e.FairMutex("n")
-	const dead, waiters = testDeadline, 50
+	const dead, waiters = TestDeadline, 50
 	began := time.Now()
-	s.stand("n", "00000000-0000-4000-8000-000000000000:1", dead-200*time.Millisecond)
-	s.stand("n", "00000000-0000-4000-8000-000000000000:2", dead) // the second place is dead, too
+	s.Stand("n", "00000000-0000-4000-8000-000000000000:1", dead-200*time.Millisecond)
+	s.Stand("n", "00000000-0000-4000-8000-000000000000:2", dead) // the second place is dead, too
 	var pending []*lockwheel.Pending
 	for range waiters {
 		pending = append(pending, m.LockAsync(t.Context()))
 	}
-	eventually(t, "all in the queue", func() bool { return s.waiting("n") == waiters+2 })
-	requireWaiting(t, e, waiters, waiters)
-	before, asked, commands := time.Now(), s.scripts(), e.Stats().Commands
-	always(t, 2*time.Second, "a free lock", func() bool { return !s.exists("n") })
-	tries := s.scripts() - asked
+	Eventually(t, "all in the queue", func() bool { return s.Waiting("n") == waiters+2 })
+	RequireWaiting(t, e, waiters, waiters)
+	before, asked, commands := time.Now(), s.Scripts(), e.Stats().Commands
+	Always(t, 2*time.Second, "a free lock", func() bool { return !s.Exists("n") })
+	tries := s.Scripts() - asked
 	// The first live waiter asks every 250 to 500 ms, and no other waiter does.
 	require.LessOrEqual(t, tries, int(4*time.Since(before).Seconds()+1))
 	require.LessOrEqual(t, e.Stats().Commands-commands, uint64(4*time.Since(before).Seconds()+1))
 	for _, p := range pending {
-		receive(t, p.Done())
+		Receive(t, p.Done())
 		hold, err := p.Hold()
 		require.NoError(t, err)
-		unlock(t, hold)
+		Unlock(t, hold)
 	}
-	require.GreaterOrEqual(t, time.Since(began), dead-skew)
-	requireIdle(t, e)
+	require.GreaterOrEqual(t, time.Since(began), dead-Skew)
+	RequireIdle(t, e)
 }
 
 // A lock is held for longer than waiters are considered alive without asking. They ask at a third of that time. If
@@ -489,20 +489,20 @@ func TestLivingFairWaitersKeepTheirOrderHoweverLongItTakes(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
 	const alive = 3 * time.Second
-	opts := lockwheel.Options{Lease: shortLease, FairWaitTimeout: alive}
-	engines := []*lockwheel.Engine{s.open(opts), s.open(opts)}
-	hold := lock(t, engines[0].FairMutex("n"))
-	var waiting []<-chan outcome
+	opts := lockwheel.Options{Lease: ShortLease, FairWaitTimeout: alive}
+	engines := []*lockwheel.Engine{s.Open(opts), s.Open(opts)}
+	hold := Lock(t, engines[0].FairMutex("n"))
+	var waiting []<-chan Outcome
 	for i := range 6 {
-		waiting = append(waiting, s.queueUp(engines[i%2].FairMutex("n")))
+		waiting = append(waiting, s.QueueUp(engines[i%2].FairMutex("n")))
 	}
-	queue := s.do("LRANGE", "redisson_lock_queue:{n}", 0, -1)
-	always(t, 2*alive+alive/2, "the queue as it is", func() bool {
-		return reflect.DeepEqual(queue, s.do("LRANGE", "redisson_lock_queue:{n}", 0, -1))
+	queue := s.Do("LRANGE", "redisson_lock_queue:{n}", 0, -1)
+	Always(t, 2*alive+alive/2, "the queue as it is", func() bool {
+		return reflect.DeepEqual(queue, s.Do("LRANGE", "redisson_lock_queue:{n}", 0, -1))
 	})
-	unlock(t, hold)
+	Unlock(t, hold)
 	for _, done := range waiting {
-		unlock(t, granted(t, done))
+		Unlock(t, Granted(t, done))
 	}
 }
 
@@ -510,85 +510,85 @@ func TestLivingFairWaitersKeepTheirOrderHoweverLongItTakes(t *testing.T) {
 func TestAFairPlaceWithoutATimeBlocksNobody(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
-	s.do("RPUSH", "redisson_lock_queue:{n}", "ghost")
-	hold := lock(t, e.FairMutex("n"))
-	first := s.queueUp(e.FairMutex("n"))
-	second := s.queueUp(e.FairMutex("n"))
-	requireWaiting(t, e, 2, 2)
-	require.Equal(t, int64(1), s.do("DEL", "redisson_lock_timeout:{n}"))
-	unlock(t, hold)
+	e := s.Open(lockwheel.Options{})
+	s.Do("RPUSH", "redisson_lock_queue:{n}", "ghost")
+	hold := Lock(t, e.FairMutex("n"))
+	first := s.QueueUp(e.FairMutex("n"))
+	second := s.QueueUp(e.FairMutex("n"))
+	RequireWaiting(t, e, 2, 2)
+	require.Equal(t, int64(1), s.Do("DEL", "redisson_lock_timeout:{n}"))
+	Unlock(t, hold)
 	for range 2 { // in any order: the order is lost with the times
-		var got outcome
+		var got Outcome
 		select {
 		case got = <-first:
 		case got = <-second:
-		case <-time.After(testDeadline):
+		case <-time.After(TestDeadline):
 			require.FailNow(t, "the waiter was not granted the lock")
 		}
-		require.NoError(t, got.err)
-		unlock(t, got.hold)
+		require.NoError(t, got.Err)
+		Unlock(t, got.Hold)
 	}
-	requireIdle(t, e)
-	require.Equal(t, []any{}, s.do("KEYS", "*"))
+	RequireIdle(t, e)
+	require.Equal(t, []any{}, s.Do("KEYS", "*"))
 }
 
 func TestAForcedFairLockGoesToTheHead(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	here, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
 	for _, e := range []*lockwheel.Engine{here, elsewhere} {
-		hold := lock(t, here.FairMutex("n"))
-		first, second := s.queueUp(elsewhere.FairMutex("n")), s.queueUp(here.FairMutex("n"))
-		requireWaiting(t, elsewhere, 1, 1)
-		forceUnlock(t, e.FairMutex("n"))
-		next := granted(t, first)
-		requireNoReply(t, second, 50*time.Millisecond)
+		hold := Lock(t, here.FairMutex("n"))
+		first, second := s.QueueUp(elsewhere.FairMutex("n")), s.QueueUp(here.FairMutex("n"))
+		RequireWaiting(t, elsewhere, 1, 1)
+		ForceUnlock(t, e.FairMutex("n"))
+		next := Granted(t, first)
+		RequireNoReply(t, second, 50*time.Millisecond)
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
-		unlock(t, next)
-		unlock(t, granted(t, second))
+		Unlock(t, next)
+		Unlock(t, Granted(t, second))
 	}
-	requireIdle(t, here)
-	requireIdle(t, elsewhere)
-	require.Equal(t, []any{}, s.do("KEYS", "*"))
+	RequireIdle(t, here)
+	RequireIdle(t, elsewhere)
+	require.Equal(t, []any{}, s.Do("KEYS", "*"))
 }
 
 func TestShutdownGivesUpEveryPlaceInFairQueues(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-	hold := lock(t, other.FairMutex("n"))
-	var waiting []<-chan outcome
+	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+	hold := Lock(t, other.FairMutex("n"))
+	var waiting []<-chan Outcome
 	for range 20 {
-		waiting = append(waiting, s.queueUp(e.FairMutex("n")))
+		waiting = append(waiting, s.QueueUp(e.FairMutex("n")))
 	}
-	last := s.queueUp(other.FairMutex("n"))
+	last := s.QueueUp(other.FairMutex("n"))
 	require.NoError(t, e.Shutdown(t.Context()))
-	require.Equal(t, 1, s.waiting("n"), "before Shutdown returned")
+	require.Equal(t, 1, s.Waiting("n"), "before Shutdown returned")
 	for _, done := range waiting {
-		require.ErrorIs(t, receive(t, done).err, lockwheel.ErrClosed)
+		require.ErrorIs(t, Receive(t, done).Err, lockwheel.ErrClosed)
 	}
-	unlock(t, hold)
-	unlock(t, granted(t, last))
+	Unlock(t, hold)
+	Unlock(t, Granted(t, last))
 }
 
 // A fair holder re-enters like any other holder, and each other request has its own place.
 func TestAFairLockIsReenteredByItsOwnerOnly(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	m := e.FairMutex("n")
-	outer := lock(t, m)
-	waiting := s.queueUp(m)
-	inner := lockWith(t, outer.Context(), m)
+	outer := Lock(t, m)
+	waiting := s.QueueUp(m)
+	inner := LockWith(t, outer.Context(), m)
 	require.Equal(t, outer.ID(), inner.ID())
 	require.NoError(t, inner.Extend(t.Context(), time.Hour))
-	unlock(t, inner)
-	requireNoReply(t, waiting, 50*time.Millisecond)
-	unlock(t, outer)
-	next := granted(t, waiting)
+	Unlock(t, inner)
+	RequireNoReply(t, waiting, 50*time.Millisecond)
+	Unlock(t, outer)
+	next := Granted(t, waiting)
 	require.NotEqual(t, outer.ID(), next.ID())
-	stranger := s.queueUp(m)
-	unlock(t, next)
-	unlock(t, granted(t, stranger))
+	stranger := s.QueueUp(m)
+	Unlock(t, next)
+	Unlock(t, Granted(t, stranger))
 }

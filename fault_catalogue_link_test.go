@@ -61,7 +61,7 @@ func late(s *faultEnv) {
 
 func refuse(s *faultEnv) {
 	s.onLinks(func(p *proxy.Proxy) {
-		require.NoError(s.t, p.Refuse(true))
+		require.NoError(s.T, p.Refuse(true))
 		p.Cut()
 	})
 }

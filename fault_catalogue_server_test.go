@@ -13,15 +13,15 @@ import (
 func serverFaults() []fault {
 	return []fault{
 		{name: "killed, restarted with its data", strike: killed},
-		{name: "restarted in order", strike: func(s *faultEnv) { require.NoError(s.t, s.real.Restart()) }},
+		{name: "restarted in order", strike: func(s *faultEnv) { require.NoError(s.T, s.Real.Restart()) }},
 		{name: "killed, restarted without data", strike: emptied, fate: keyLost},
 		{name: "frozen", strike: frozen},
 		{name: "paused", strike: func(s *faultEnv) { paused(s, "ALL") }},
 		{name: "paused for writing", strike: func(s *faultEnv) { paused(s, "WRITE") }},
 		{name: "busy with a script", strike: busy},
 		{name: "scripts forgotten again and again", strike: forgetful},
-		{name: "connections killed", strike: func(s *faultEnv) { s.do("CLIENT", "KILL", "TYPE", "normal") }},
-		{name: "pub/sub connections killed", strike: func(s *faultEnv) { s.do("CLIENT", "KILL", "TYPE", "pubsub") }},
+		{name: "connections killed", strike: func(s *faultEnv) { s.Do("CLIENT", "KILL", "TYPE", "normal") }},
+		{name: "pub/sub connections killed", strike: func(s *faultEnv) { s.Do("CLIENT", "KILL", "TYPE", "pubsub") }},
 		{name: "no more connections", strike: crowded},
 		{name: "out of memory", strike: func(s *faultEnv) { s.config("maxmemory", 1, 0) }},
 		{name: "read-only", strike: readOnly},
@@ -33,28 +33,28 @@ func serverFaults() []fault {
 		{name: "a user without the keys", strike: func(s *faultEnv) { s.rules("resetkeys") }, fate: stranded},
 		{name: "a key deleted", strike: func(s *faultEnv) {
 			names := s.oneName()
-			s.takes(names, func() { s.do("DEL", names[0]) })
+			s.takes(names, func() { s.Do("DEL", names[0]) })
 		}, fate: keyLost},
 		{name: "a key of another type", strike: retyped, fate: keyLost},
 		{name: "keys evicted", strike: evicted, fate: keyLost},
-		{name: "everything flushed", strike: func(s *faultEnv) { s.takes(s.everything(), func() { s.do("FLUSHALL") }) }, fate: keyLost},
+		{name: "everything flushed", strike: func(s *faultEnv) { s.takes(s.everything(), func() { s.Do("FLUSHALL") }) }, fate: keyLost},
 	}
 }
 
 func killed(s *faultEnv) {
-	require.NoError(s.t, s.real.Kill())
+	require.NoError(s.T, s.Real.Kill())
 	s.lasts()
-	require.NoError(s.t, s.real.Restart())
+	require.NoError(s.T, s.Real.Restart())
 }
 
 func emptied(s *faultEnv) {
-	s.takes(s.everything(), func() { require.NoError(s.t, s.real.RestartEmpty()) })
+	s.takes(s.everything(), func() { require.NoError(s.T, s.Real.RestartEmpty()) })
 }
 
 func frozen(s *faultEnv) {
-	require.NoError(s.t, s.real.Pause())
+	require.NoError(s.T, s.Real.Pause())
 	s.lasts()
-	require.NoError(s.t, s.real.Continue())
+	require.NoError(s.T, s.Real.Continue())
 }
 
 func paused(s *faultEnv, what string) {
@@ -64,13 +64,13 @@ func paused(s *faultEnv, what string) {
 
 func busy(s *faultEnv) {
 	s.ok("CONFIG", "SET", "busy-reply-threshold", 10)
-	c, err := redistest.Dial(s.addr)
-	require.NoError(s.t, err)
-	require.NoError(s.t, c.Send("EVAL", "while true do end", 0))
+	c, err := redistest.Dial(s.Addr)
+	require.NoError(s.T, err)
+	require.NoError(s.T, c.Send("EVAL", "while true do end", 0))
 	s.lasts()
-	eventually(s.t, "an end of the script", func() bool {
-		s.do("SCRIPT", "KILL") // rejected until the script runs
-		return s.do("PING") == "PONG"
+	Eventually(s.T, "an end of the script", func() bool {
+		s.Do("SCRIPT", "KILL") // rejected until the script runs
+		return s.Do("PING") == "PONG"
 	})
 	c.Close()
 }
@@ -84,7 +84,7 @@ func forgetful(s *faultEnv) {
 // crowded leaves no room for a connection that replaces one that ends.
 func crowded(s *faultEnv) {
 	s.ok("CONFIG", "SET", "maxclients", 1)
-	s.do("CLIENT", "KILL", "TYPE", "pubsub")
+	s.Do("CLIENT", "KILL", "TYPE", "pubsub")
 	s.lasts()
 	s.ok("CONFIG", "SET", "maxclients", 10000)
 }
@@ -96,17 +96,17 @@ func readOnly(s *faultEnv) {
 }
 
 func rekeyed(s *faultEnv) {
-	s.ok("ACL", "SETUSER", user, "resetpass", ">another")
-	s.do("CLIENT", "KILL", "USER", user)
+	s.ok("ACL", "SETUSER", User, "resetpass", ">another")
+	s.Do("CLIENT", "KILL", "USER", User)
 	s.lasts()
-	s.ok("ACL", "SETUSER", user, "resetpass", ">"+password)
+	s.ok("ACL", "SETUSER", User, "resetpass", ">"+Password)
 }
 
 func retyped(s *faultEnv) {
 	names := s.oneName()
-	s.takes(names, func() { s.do("SET", names[0], "no lock") })
+	s.takes(names, func() { s.Do("SET", names[0], "no lock") })
 	s.lasts()
-	s.do("DEL", names[0])
+	s.Do("DEL", names[0])
 }
 
 // evicted evicts all keys repeatedly, including those created meanwhile.
@@ -114,9 +114,9 @@ func evicted(s *faultEnv) {
 	from := time.Now()
 	s.ok("CONFIG", "SET", "maxmemory-policy", "allkeys-random")
 	s.ok("CONFIG", "SET", "maxmemory", 1)
-	eventually(s.t, "nothing left", func() bool {
-		s.do("PING")
-		return s.do("DBSIZE") == int64(0)
+	Eventually(s.T, "nothing left", func() bool {
+		s.Do("PING")
+		return s.Do("DBSIZE") == int64(0)
 	})
 	s.ok("CONFIG", "SET", "maxmemory", 0)
 	s.ok("CONFIG", "SET", "maxmemory-policy", "noeviction")

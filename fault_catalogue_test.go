@@ -42,10 +42,10 @@ type faultEnv struct {
 	lost  func(names []string, from, to time.Time)
 }
 
-// user is the user of a scene's engines. The test has another one, so that it keeps its permissions.
+// User is the user of a scene's engines. The test has another one, so that it keeps its permissions.
 const (
-	user     = "limited"
-	password = "secret"
+	User     = "limited"
+	Password = "secret"
 	allRules = "~* &* +@all"
 )
 
@@ -53,16 +53,16 @@ const (
 func realFaultEnv(t testing.TB) *faultEnv {
 	s := RealServer(t, "--appendonly", "yes", "--appendfsync", "no",
 		"--repl-diskless-load", "swapdb", "--replica-serve-stale-data", "yes",
-		"--user", user, "on", ">"+password, "~*", "&*", "+@all")
+		"--user", User, "on", ">"+Password, "~*", "&*", "+@all")
 	return &faultEnv{Server: s, spell: 150 * time.Millisecond, lost: func([]string, time.Time, time.Time) {}}
 }
 
 // enter opens an engine behind its own link.
 func (s *faultEnv) enter(opts lockwheel.Options) (*lockwheel.Engine, *proxy.Proxy) {
-	s.t.Helper()
-	p := proxy.Start(s.t, s.addr)
-	opts.Redis.Username, opts.Redis.Password = user, password
-	return s.openAt(p.Addr(), opts), p
+	s.T.Helper()
+	p := proxy.Start(s.T, s.Addr)
+	opts.Redis.Username, opts.Redis.Password = User, Password
+	return s.OpenAt(p.Addr(), opts), p
 }
 
 // lasts waits for the duration of the fault.
@@ -70,13 +70,13 @@ func (s *faultEnv) lasts() { time.Sleep(s.spell) }
 
 // onLinks applies a fault to every link struck, waits, and heals the links.
 func (s *faultEnv) onLinks(begin func(*proxy.Proxy)) {
-	s.t.Helper()
+	s.T.Helper()
 	for _, p := range s.links {
 		begin(p)
 	}
 	s.lasts()
 	for _, p := range s.links {
-		require.NoError(s.t, p.Heal())
+		require.NoError(s.T, p.Heal())
 	}
 }
 
@@ -98,8 +98,8 @@ func (s *faultEnv) oneName() []string {
 func (s *faultEnv) everything() []string {
 	all := slices.Clone(s.names)
 	for _, name := range s.names {
-		if kindOf(name) == "fenced" {
-			all = append(all, tokenKeys+"{"+name+"}")
+		if KindOf(name) == "fenced" {
+			all = append(all, TokenKeys+"{"+name+"}")
 		}
 	}
 	return all
@@ -107,13 +107,13 @@ func (s *faultEnv) everything() []string {
 
 // ok sends a command that the server must accept.
 func (s *faultEnv) ok(args ...any) {
-	s.t.Helper()
-	require.Equal(s.t, "OK", s.do(args...), "%v", args)
+	s.T.Helper()
+	require.Equal(s.T, "OK", s.Do(args...), "%v", args)
 }
 
 // config changes a setting of the server, waits, and restores it.
 func (s *faultEnv) config(name string, value, normal any) {
-	s.t.Helper()
+	s.T.Helper()
 	s.ok("CONFIG", "SET", name, value)
 	s.lasts()
 	s.ok("CONFIG", "SET", name, normal)
@@ -121,13 +121,13 @@ func (s *faultEnv) config(name string, value, normal any) {
 
 // rules changes the permissions of the engines' user, waits, and restores them.
 func (s *faultEnv) rules(rules ...any) {
-	s.t.Helper()
-	s.ok(append([]any{"ACL", "SETUSER", user}, rules...)...)
+	s.T.Helper()
+	s.ok(append([]any{"ACL", "SETUSER", User}, rules...)...)
 	s.lasts()
 	if s.until != nil {
-		eventually(s.t, "the end of what this strands", s.until)
+		Eventually(s.T, "the end of what this strands", s.until)
 	}
-	s.ok("ACL", "SETUSER", user, "reset", "on", ">"+password, "~*", "&*", "+@all")
+	s.ok("ACL", "SETUSER", User, "reset", "on", ">"+Password, "~*", "&*", "+@all")
 }
 
 // everyFault returns all kinds of faults.

@@ -22,11 +22,11 @@ func TestNoFaultLeavesAPartOfAMulti(t *testing.T) {
 	onEveryFault(t, 2, func(t *testing.T, o *faultRun, prefix string) { o.multis(t, prefix) })
 }
 
-// severalOf returns locks with those names as one.
-func severalOf(e *lockwheel.Engine, names []string) lockwheel.Multi {
+// SeveralOf returns locks with those names as one.
+func SeveralOf(e *lockwheel.Engine, names []string) lockwheel.Multi {
 	var locks []lockwheel.Mutex
 	for _, name := range names {
-		locks = append(locks, mutexOf(e, name))
+		locks = append(locks, MutexOf(e, name))
 	}
 	return e.Multi(locks...)
 }
@@ -34,27 +34,27 @@ func severalOf(e *lockwheel.Engine, names []string) lockwheel.Multi {
 // multis has the fault strike while two Multis are held and waited for, and unlocks those that remain.
 func (o *faultRun) multis(t *testing.T, prefix string) {
 	together := []string{prefix + "a/plain", prefix + "b/plain", prefix + "c/plain"}
-	inTurn := namesOfKinds(prefix + "d")
+	inTurn := NamesOfKinds(prefix + "d")
 	o.names = []string{together[0], inTurn[0], together[1], inTurn[1], together[2], inTurn[2], inTurn[3]}
 	parts := [][]string{together, inTurn}
 	var holds []*lockwheel.Hold
 	var waiting []<-chan grant
 	var told []<-chan time.Time
 	for i, names := range parts {
-		holds = append(holds, lockAll(t, severalOf(o.holder, names)))
-		told = append(told, notifiedAt(holds[i]))
-		waiting = append(waiting, granting(t.Context(), severalOf(o.waiter, names)))
+		holds = append(holds, LockAll(t, SeveralOf(o.holder, names)))
+		told = append(told, NotifiedAt(holds[i]))
+		waiting = append(waiting, granting(t.Context(), SeveralOf(o.waiter, names)))
 	}
-	requireWaiting(t, o.waiter, 2, 2) // each in the queue of one lock, holding none
+	RequireWaiting(t, o.waiter, 2, 2) // each in the queue of one lock, holding none
 	unlocked := time.Now()
-	unlocking := make([]<-chan answer, len(holds))
+	unlocking := make([]<-chan Answer, len(holds))
 	gone, over, free := map[string]time.Time{}, time.Time{}, []atomic.Int64(nil)
 	if o.fault.fate != kept {
 		gone = o.takesAway()
 	} else {
 		free = o.watch(t, parts)
 		for i, hold := range holds {
-			unlocking[i] = unlockingLater(t.Context(), hold, time.Duration(rand.Int64N(int64(2*o.spell))))
+			unlocking[i] = UnlockingLater(t.Context(), hold, time.Duration(rand.Int64N(int64(2*o.spell))))
 		}
 		over = o.strikes()
 	}
@@ -62,25 +62,25 @@ func (o *faultRun) multis(t *testing.T, prefix string) {
 		struck := slices.IndexFunc(parts[i], func(name string) bool { return !gone[name].IsZero() })
 		switch {
 		case o.fault.fate == kept:
-			require.NoError(t, receive(t, unlocking[i]).err)
+			require.NoError(t, Receive(t, unlocking[i]).Err)
 		case struck >= 0:
-			o.latest = max(o.latest, requireLost(t, hold, told[i], gone[parts[i][struck]], lossLease))
+			o.latest = max(o.latest, RequireLost(t, hold, told[i], gone[parts[i][struck]], lossLease))
 		default:
 			require.Empty(t, waiting[i], "a second holder beside that of %s", hold.Name())
-			unlockHold(t, hold)
+			UnlockHold(t, hold)
 		}
-		got := receive(t, waiting[i])
-		if got.err != nil && o.fault.name == "a key of another type" {
-			require.ErrorContains(t, got.err, "WRONGTYPE")
+		got := Receive(t, waiting[i])
+		if got.Err != nil && o.fault.name == "a key of another type" {
+			require.ErrorContains(t, got.Err, "WRONGTYPE")
 			continue
 		}
-		require.NoError(t, got.err)
+		require.NoError(t, got.Err)
 		require.False(t, got.at.Before(unlocked))
 		if o.fault.fate == kept {
 			o.requirePrompt(t, got, &free[i], over)
 		}
-		o.requireAll(t, got.hold, parts[i])
-		unlockHold(t, got.hold)
+		o.requireAll(t, got.Hold, parts[i])
+		UnlockHold(t, got.Hold)
 	}
 }
 
@@ -88,7 +88,7 @@ func (o *faultRun) multis(t *testing.T, prefix string) {
 func (o *faultRun) requireAll(t *testing.T, hold *lockwheel.Hold, parts []string) {
 	t.Helper()
 	for _, name := range parts {
-		if fields := fmt.Sprint(o.do("HKEYS", name)); hold.Err() == nil { // the fault may have ended the hold
+		if fields := fmt.Sprint(o.Do("HKEYS", name)); hold.Err() == nil { // the fault may have ended the hold
 			require.Contains(t, fields, o.waiter.ID(), name)
 		}
 	}

@@ -32,9 +32,9 @@ type quorumFaultRun struct {
 	latest         time.Duration                // maximum delay until a holder was notified of a loss
 }
 
-// confirmRound is how long a caller that waits for a quorum queues at one server, which may fail, before it requests all
+// ConfirmRound is how long a caller that waits for a quorum queues at one server, which may fail, before it requests all
 // locks again.
-const confirmRound = 2 * time.Second
+const ConfirmRound = 2 * time.Second
 
 // quorumFaultCase is a set of quorums that are held, with their waiters.
 type quorumFaultCase struct {
@@ -103,7 +103,7 @@ func newQuorumFaultRun(t *testing.T, f fault) *quorumFaultRun {
 		holder, at := s.enter(opts)
 		b.scenes, b.holder = append(b.scenes, s), append(b.holder, holder)
 		if f.fate == stranded {
-			b.waiter = append(b.waiter, s.open(opts)) // with the default user, which has all permissions
+			b.waiter = append(b.waiter, s.Open(opts)) // with the default user, which has all permissions
 			b.ways = append(b.ways, []*proxy.Proxy{at})
 			continue
 		}
@@ -117,7 +117,7 @@ func newQuorumFaultRun(t *testing.T, f fault) *quorumFaultRun {
 func quorumOf(engines []*lockwheel.Engine, name string) lockwheel.Multi {
 	var locks []lockwheel.Mutex
 	for _, e := range engines {
-		locks = append(locks, mutexOf(e, name))
+		locks = append(locks, MutexOf(e, name))
 	}
 	return lockwheel.Quorum(locks...)
 }
@@ -125,19 +125,19 @@ func quorumOf(engines []*lockwheel.Engine, name string) lockwheel.Multi {
 // begins acquires a quorum of each kind of lock on all servers, and makes the other client wait for it.
 func (b *quorumFaultRun) begins(t *testing.T, prefix string) (m quorumFaultCase) {
 	b.gone = map[string]map[int]time.Time{}
-	names := namesOfKinds(prefix)
+	names := NamesOfKinds(prefix)
 	for _, s := range b.scenes {
 		s.names = names
 	}
 	for _, name := range names {
-		m.holds = append(m.holds, lockAll(t, quorumOf(b.holder, name)))
+		m.holds = append(m.holds, LockAll(t, quorumOf(b.holder, name)))
 		m.waiting = append(m.waiting, granting(t.Context(), quorumOf(b.waiter, name)))
 	}
 	b.requireAllMembers(t, m)
 	if b.fault.fate != kept {
 		b.requireRenewed(t, m)
 	}
-	eventually(t, "all waiters asleep", func() bool { return b.asleep() == int64(len(names)) })
+	Eventually(t, "all waiters asleep", func() bool { return b.asleep() == int64(len(names)) })
 	return m
 }
 
@@ -159,20 +159,20 @@ func (b *quorumFaultRun) requireAllMembers(t *testing.T, m quorumFaultCase) {
 	t.Helper()
 	for i, s := range b.scenes {
 		for _, hold := range m.holds {
-			eventually(t, fmt.Sprint(hold.Name(), " on server ", i), func() bool {
-				return strings.Contains(fmt.Sprint(s.do("HKEYS", hold.Name())), b.holder[i].ID())
+			Eventually(t, fmt.Sprint(hold.Name(), " on server ", i), func() bool {
+				return strings.Contains(fmt.Sprint(s.Do("HKEYS", hold.Name())), b.holder[i].ID())
 			})
 		}
-		eventually(t, "the engine to know", func() bool { return b.holder[i].Stats().Held == int64(len(m.holds)) })
+		Eventually(t, "the engine to know", func() bool { return b.holder[i].Stats().Held == int64(len(m.holds)) })
 	}
 }
 
-// requireRenewed waits until every member has been confirmed once more. A member that was granted late counts only
+// RequireRenewed waits until every member has been confirmed once more. A member that was granted late counts only
 // from then on. Until the others are renewed, a quorum of three needs all its members.
 func (b *quorumFaultRun) requireRenewed(t *testing.T, m quorumFaultCase) {
 	t.Helper()
 	for _, e := range b.holder {
-		renewedTimes(t, e, len(m.holds))
+		RenewedTimes(t, e, len(m.holds))
 	}
 }
 
@@ -225,13 +225,13 @@ func (b *quorumFaultRun) staysThrough(t *testing.T, prefix string, members ...in
 	}
 	b.strike(t, members, untouched)
 	if b.fault.fate != kept {
-		always(t, lossLease/2, "held", func() bool { untouched(); return true }) // a renewal would notice a loss
+		Always(t, lossLease/2, "held", func() bool { untouched(); return true }) // a renewal would notice a loss
 	}
 	b.requireAllMembers(t, m)
 	untouched()
 	for i, hold := range m.holds {
 		unlocked := time.Now()
-		unlockHold(t, hold)
+		UnlockHold(t, hold)
 		b.passesOn(t, m.waiting[i], unlocked, time.Now())
 	}
 }
@@ -239,16 +239,16 @@ func (b *quorumFaultRun) staysThrough(t *testing.T, prefix string, members ...in
 // releasesUnder unlocks while the fault strikes.
 func (b *quorumFaultRun) releasesUnder(t *testing.T, prefix string, members ...int) {
 	m := b.begins(t, prefix)
-	var unlocking []<-chan answer
+	var unlocking []<-chan Answer
 	began := time.Now()
 	for _, hold := range m.holds {
-		unlocking = append(unlocking, unlockingLater(t.Context(), hold, time.Duration(rand.Int64N(int64(b.scenes[0].spell)))))
+		unlocking = append(unlocking, UnlockingLater(t.Context(), hold, time.Duration(rand.Int64N(int64(b.scenes[0].spell)))))
 	}
 	b.strike(t, members, func() {})
 	for i := range m.holds {
-		unlocked := receive(t, unlocking[i])
-		require.NoError(t, unlocked.err)
-		b.passesOn(t, m.waiting[i], began, unlocked.at)
+		unlocked := Receive(t, unlocking[i])
+		require.NoError(t, unlocked.Err)
+		b.passesOn(t, m.waiting[i], began, unlocked.At)
 	}
 }
 
@@ -256,15 +256,15 @@ func (b *quorumFaultRun) releasesUnder(t *testing.T, prefix string, members ...i
 // end.
 func (b *quorumFaultRun) passesOn(t *testing.T, waiting <-chan grant, from, unlocked time.Time) {
 	t.Helper()
-	got := receive(t, waiting)
-	require.NoError(t, got.err)
+	got := Receive(t, waiting)
+	require.NoError(t, got.Err)
 	require.False(t, got.at.Before(from))
 	took := min(got.at.Sub(unlocked), got.at.Sub(b.over))
 	b.longest = max(b.longest, took)
 	if *faultRounds > 1 {
-		require.Less(t, took, confirmRound+promptWait, got.hold.Name())
+		require.Less(t, took, ConfirmRound+promptWait, got.Hold.Name())
 	}
-	unlockHold(t, got.hold)
+	UnlockHold(t, got.Hold)
 }
 
 // endsInTime lets the fault cost a majority. Holders are notified within their lease, or have all members again.
@@ -272,18 +272,18 @@ func (b *quorumFaultRun) endsInTime(t *testing.T, prefix string, members ...int)
 	m := b.begins(t, prefix)
 	var told []<-chan time.Time
 	for _, hold := range m.holds {
-		told = append(told, notifiedAt(hold))
+		told = append(told, NotifiedAt(hold))
 	}
 	began := time.Now()
 	b.strike(t, members, func() {})
 	for i, hold := range m.holds {
 		touched := b.fault.fate == stranded || len(b.gone[hold.Name()]) == len(members)
-		eventually(t, "a loss, or all members", func() bool {
+		Eventually(t, "a loss, or all members", func() bool {
 			return hold.Err() != nil || b.heldEverywhere(hold) && len(m.waiting[i]) == 0
 		})
 		if hold.Err() == nil {
 			require.NotEqual(t, stranded, b.fault.fate)
-			unlockHold(t, hold)
+			UnlockHold(t, hold)
 		} else {
 			require.True(t, touched, "%s was lost without a reason: %v", hold.Name(), hold.Err())
 			last := began // for a server that rejects commands and so confirms nothing
@@ -292,40 +292,40 @@ func (b *quorumFaultRun) endsInTime(t *testing.T, prefix string, members ...int)
 					last = at
 				}
 			}
-			b.latest = max(b.latest, requireLost(t, hold, told[i], last, lossLease))
+			b.latest = max(b.latest, RequireLost(t, hold, told[i], last, lossLease))
 		}
-		got := receive(t, m.waiting[i])
-		if got.err != nil && b.fault.name == "a key of another type" {
-			require.ErrorContains(t, got.err, "WRONGTYPE")
+		got := Receive(t, m.waiting[i])
+		if got.Err != nil && b.fault.name == "a key of another type" {
+			require.ErrorContains(t, got.Err, "WRONGTYPE")
 			continue
 		}
-		require.NoError(t, got.err)
-		unlockHold(t, got.hold)
+		require.NoError(t, got.Err)
+		UnlockHold(t, got.Hold)
 	}
 }
 
 func (b *quorumFaultRun) heldEverywhere(hold *lockwheel.Hold) bool {
 	for i, s := range b.scenes {
-		if !strings.Contains(fmt.Sprint(s.do("HKEYS", hold.Name())), b.holder[i].ID()) {
+		if !strings.Contains(fmt.Sprint(s.Do("HKEYS", hold.Name())), b.holder[i].ID()) {
 			return false
 		}
 	}
 	return true
 }
 
-// requireNothingLeft requires that no key, channel, timer or request is left on any server, long before a lease could
+// RequireNothingLeft requires that no key, channel, timer or request is left on any server, long before a lease could
 // expire.
 func (b *quorumFaultRun) requireNothingLeft(t *testing.T) {
 	t.Helper()
 	for i, s := range b.scenes {
-		requireIdle(t, b.holder[i])
-		requireIdle(t, b.waiter[i])
+		RequireIdle(t, b.holder[i])
+		RequireIdle(t, b.waiter[i])
 		if b.fault.silent {
 			for _, p := range s.links {
 				p.Cut() // the server's side of half-open connections
 			}
 		}
-		s.requireNoLock(t, b.waiter[i], nil)
-		eventually(t, "no channel", func() bool { return len(s.channels()) == 0 })
+		s.RequireNoLock(t, b.waiter[i], nil)
+		Eventually(t, "no channel", func() bool { return len(s.Channels()) == 0 })
 	}
 }

@@ -50,7 +50,7 @@ type faultRun struct {
 func TestNoFaultLeavesAnOrphanOrASleepingWaiter(t *testing.T) {
 	long.Only(t, "every kind of fault strikes, one after the other")
 	t.Parallel()
-	onEveryFault(t, len(namesOfEveryKind("")), func(t *testing.T, o *faultRun, prefix string) {
+	onEveryFault(t, len(NamesOfEveryKind("")), func(t *testing.T, o *faultRun, prefix string) {
 		if o.fault.fate == kept {
 			o.releases(t, prefix)
 		} else {
@@ -98,7 +98,7 @@ func beginFaultRun(t *testing.T, f fault) (o *faultRun, ways [][]*proxy.Proxy) {
 		o.until = func() bool { return o.holder.Stats().Held == 0 } // a renewal was rejected, or the lease has expired
 	}
 	if f.fate == stranded {
-		o.waiter = o.open(opts) // with the default user, which has all permissions
+		o.waiter = o.Open(opts) // with the default user, which has all permissions
 		return o, [][]*proxy.Proxy{nil}
 	}
 	o.waiter, to = o.enter(opts)
@@ -113,19 +113,19 @@ func beginFaultRun(t *testing.T, f fault) (o *faultRun, ways [][]*proxy.Proxy) {
 // contest acquires a lock of each kind and makes the other engine wait for it. If the lock is held by a reader, the
 // writer waits.
 func (o *faultRun) contest(t *testing.T, prefix string) (holds []*lockwheel.Hold, waiting []<-chan grant) {
-	o.names = namesOfEveryKind(prefix)
+	o.names = NamesOfEveryKind(prefix)
 	for _, name := range o.names {
-		holds = append(holds, lock(t, mutexOf(o.holder, name)))
-		waiting = append(waiting, granting(t.Context(), rivalOf(o.waiter, name)))
+		holds = append(holds, Lock(t, MutexOf(o.holder, name)))
+		waiting = append(waiting, granting(t.Context(), RivalOf(o.waiter, name)))
 	}
 	locks := int64(len(o.names))
-	requireWaiting(t, o.waiter, locks, locks)
+	RequireWaiting(t, o.waiter, locks, locks)
 	return holds, waiting
 }
 
 // grant is an outcome and its time.
 type grant struct {
-	outcome
+	Outcome
 	at time.Time
 }
 
@@ -136,7 +136,7 @@ func granting(ctx context.Context, m interface {
 	done := make(chan grant, 1)
 	go func() {
 		hold, err := m.Lock(ctx)
-		done <- grant{outcome{hold, err}, time.Now()}
+		done <- grant{Outcome{hold, err}, time.Now()}
 	}()
 	return done
 }
@@ -150,20 +150,20 @@ func (o *faultRun) releases(t *testing.T, prefix string) {
 		mine = append(mine, []string{hold.Name()})
 	}
 	free := o.watch(t, mine)
-	var unlocking []<-chan answer
+	var unlocking []<-chan Answer
 	for _, hold := range holds {
-		unlocking = append(unlocking, unlockingLater(t.Context(), hold, time.Duration(rand.Int64N(int64(2*o.spell)))))
+		unlocking = append(unlocking, UnlockingLater(t.Context(), hold, time.Duration(rand.Int64N(int64(2*o.spell)))))
 	}
 	over := o.strikes()
 	for i := range holds {
-		got := receive(t, waiting[i])
-		require.NoError(t, got.err)
-		require.NoError(t, receive(t, unlocking[i]).err)
+		got := Receive(t, waiting[i])
+		require.NoError(t, got.Err)
+		require.NoError(t, Receive(t, unlocking[i]).Err)
 		o.requirePrompt(t, got, &free[i], over)
-		if kindOf(holds[i].Name()) == "fenced" {
-			require.Greater(t, got.hold.Token(), holds[i].Token())
+		if KindOf(holds[i].Name()) == "fenced" {
+			require.Greater(t, got.Hold.Token(), holds[i].Token())
 		}
-		unlockHold(t, got.hold)
+		UnlockHold(t, got.Hold)
 	}
 }
 
@@ -181,35 +181,35 @@ func (o *faultRun) strikes() (over time.Time) {
 // requirePrompt requires that a waiter acquired its lock soon after it was free and the fault had ended.
 func (o *faultRun) requirePrompt(t *testing.T, got grant, free *atomic.Int64, over time.Time) {
 	t.Helper()
-	eventually(t, "seen to be free", func() bool { return free.Load() != 0 })
+	Eventually(t, "seen to be free", func() bool { return free.Load() != 0 })
 	since := time.Unix(0, free.Load())
 	if over.After(since) {
 		since = over
 	}
 	o.longest = max(o.longest, got.at.Sub(since))
 	if *faultRounds > 1 {
-		require.Less(t, got.at.Sub(since), promptWait, got.hold.Name())
+		require.Less(t, got.at.Sub(since), promptWait, got.Hold.Name())
 	}
 }
 
-// answer is the result of an Unlock, and its time.
-type answer struct {
-	err error
-	at  time.Time
+// Answer is the result of an Unlock, and its time.
+type Answer struct {
+	Err error
+	At  time.Time
 }
 
-// unlockingLater unlocks after a while, and repeats that until there is a reply.
-func unlockingLater(ctx context.Context, hold *lockwheel.Hold, after time.Duration) <-chan answer {
-	done := make(chan answer, 1)
+// UnlockingLater unlocks after a while, and repeats that until there is a reply.
+func UnlockingLater(ctx context.Context, hold *lockwheel.Hold, after time.Duration) <-chan Answer {
+	done := make(chan Answer, 1)
 	go func() {
-		pause(ctx, after)
+		Pause(ctx, after)
 		for {
 			err := hold.Unlock(ctx)
 			if !errors.Is(err, lockwheel.ErrUnavailable) {
 				if errors.Is(err, lockwheel.ErrNotHeld) {
 					err = nil // the first try had succeeded
 				}
-				done <- answer{err, time.Now()}
+				done <- Answer{err, time.Now()}
 				return
 			}
 		}
@@ -225,9 +225,9 @@ func (o *faultRun) watch(t *testing.T, parts [][]string) []atomic.Int64 {
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			c, err := redistest.Dial(o.addr)
+			c, err := redistest.Dial(o.Addr)
 			if err != nil {
-				pause(ctx, 5*time.Millisecond)
+				Pause(ctx, 5*time.Millisecond)
 				continue
 			}
 			look(ctx, c, o.holder.ID(), parts, free)
@@ -240,7 +240,7 @@ func (o *faultRun) watch(t *testing.T, parts [][]string) []atomic.Int64 {
 
 // look polls until the connection breaks, or all are gone.
 func look(ctx context.Context, c *redistest.Conn, holder string, parts [][]string, free []atomic.Int64) {
-	for left := len(parts); left > 0 && ctx.Err() == nil; pause(ctx, 2*time.Millisecond) {
+	for left := len(parts); left > 0 && ctx.Err() == nil; Pause(ctx, 2*time.Millisecond) {
 		left = 0
 		for i, names := range parts {
 			if free[i].Load() != 0 {
@@ -269,22 +269,22 @@ func (o *faultRun) losses(t *testing.T, prefix string) {
 	holds, waiting := o.contest(t, prefix)
 	var told []<-chan time.Time
 	for _, hold := range holds {
-		told = append(told, notifiedAt(hold))
+		told = append(told, NotifiedAt(hold))
 	}
 	gone := o.takesAway()
 	for i, hold := range holds {
 		if at, lost := gone[hold.Name()]; lost {
-			o.latest = max(o.latest, requireLost(t, hold, told[i], at, lossLease))
+			o.latest = max(o.latest, RequireLost(t, hold, told[i], at, lossLease))
 		} else {
-			unlockHold(t, hold)
+			UnlockHold(t, hold)
 		}
-		got := receive(t, waiting[i])
-		if got.err != nil && o.fault.name == "a key of another type" {
-			require.ErrorContains(t, got.err, "WRONGTYPE")
+		got := Receive(t, waiting[i])
+		if got.Err != nil && o.fault.name == "a key of another type" {
+			require.ErrorContains(t, got.Err, "WRONGTYPE")
 			continue
 		}
-		require.NoError(t, got.err)
-		unlockHold(t, got.hold)
+		require.NoError(t, got.Err)
+		UnlockHold(t, got.Hold)
 	}
 }
 
@@ -304,15 +304,15 @@ func (o *faultRun) takesAway() (gone map[string]time.Time) {
 	return gone
 }
 
-// requireNothingLeft requires that no key, channel, timer or request is left, long before a lease could expire.
+// RequireNothingLeft requires that no key, channel, timer or request is left, long before a lease could expire.
 func (o *faultRun) requireNothingLeft(t *testing.T) {
-	requireIdle(t, o.holder)
-	requireIdle(t, o.waiter)
+	RequireIdle(t, o.holder)
+	RequireIdle(t, o.waiter)
 	if o.fault.silent {
 		for _, p := range o.links {
 			p.Cut() // the server's side of half-open connections
 		}
 	}
-	o.requireNoLock(t, o.waiter, nil)
-	eventually(t, "no channel", func() bool { return len(o.channels()) == 0 })
+	o.RequireNoLock(t, o.waiter, nil)
+	Eventually(t, "no channel", func() bool { return len(o.Channels()) == 0 })
 }

@@ -18,66 +18,66 @@ import (
 func TestTokensIncreaseAndAreNotReset(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
 	m := e.FencedMutex("n")
 	for token := uint64(1); token <= 6; token++ {
 		var hold *lockwheel.Hold
 		switch token % 3 {
 		case 0:
-			hold = lock(t, m)
+			hold = Lock(t, m)
 		case 1:
-			hold = lock(t, m, lockwheel.Lease(10*time.Second))
+			hold = Lock(t, m, lockwheel.Lease(10*time.Second))
 		case 2:
 			var err error
 			hold, err = other.FencedMutex("n").TryLock(t.Context())
 			require.NoError(t, err)
 		}
 		require.Equal(t, token, hold.Token())
-		unlock(t, hold)
+		Unlock(t, hold)
 	}
-	require.Equal(t, "6", s.do("GET", "redisson_lock_token:{n}"))
-	require.Equal(t, int64(-1), s.do("PTTL", "redisson_lock_token:{n}"))
-	plain := lock(t, e.Mutex("another"))
+	require.Equal(t, "6", s.Do("GET", "redisson_lock_token:{n}"))
+	require.Equal(t, int64(-1), s.Do("PTTL", "redisson_lock_token:{n}"))
+	plain := Lock(t, e.Mutex("another"))
 	require.Zero(t, plain.Token())
-	unlock(t, plain)
+	Unlock(t, plain)
 }
 
 func TestReentryKeepsTheHoldsToken(t *testing.T) {
 	t.Parallel()
-	m := AnyServer(t).open(lockwheel.Options{}).FencedMutex("n")
-	outer := lock(t, m)
-	inner := lockWith(t, outer.Context(), m)
-	longer := lockWith(t, inner.Context(), m, lockwheel.Lease(time.Hour))
+	m := AnyServer(t).Open(lockwheel.Options{}).FencedMutex("n")
+	outer := Lock(t, m)
+	inner := LockWith(t, outer.Context(), m)
+	longer := LockWith(t, inner.Context(), m, lockwheel.Lease(time.Hour))
 	require.Equal(t, []uint64{1, 1, 1}, []uint64{outer.Token(), inner.Token(), longer.Token()})
 	count, err := m.HoldCount(longer.Context())
 	require.NoError(t, err)
 	require.Equal(t, 3, count)
 	for _, hold := range []*lockwheel.Hold{longer, inner, outer} {
-		unlock(t, hold)
+		Unlock(t, hold)
 	}
 }
 
 func TestATokenSurvivesForceExpiryAndARestartWithData(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e := s.open(lockwheel.Options{Lease: shortLease})
+	e := s.Open(lockwheel.Options{Lease: ShortLease})
 	m := e.FencedMutex("n")
-	first := lock(t, m)
+	first := Lock(t, m)
 	was, err := m.ForceUnlock(t.Context())
 	require.NoError(t, err)
 	require.True(t, was)
 	require.ErrorIs(t, first.Err(), lockwheel.ErrLost)
 
-	second := lock(t, m, lockwheel.Lease(700*time.Millisecond))
-	eventually(t, "the end of the lease", func() bool { return !s.exists("n") })
-	third := lock(t, m)
-	require.NoError(t, s.real.Restart())
-	require.Equal(t, int64(1), s.do("DEL", "n"))
-	eventually(t, "a loss", func() bool { return third.Err() != nil })
-	fourth := lock(t, m)
+	second := Lock(t, m, lockwheel.Lease(700*time.Millisecond))
+	Eventually(t, "the end of the lease", func() bool { return !s.Exists("n") })
+	third := Lock(t, m)
+	require.NoError(t, s.Real.Restart())
+	require.Equal(t, int64(1), s.Do("DEL", "n"))
+	Eventually(t, "a loss", func() bool { return third.Err() != nil })
+	fourth := Lock(t, m)
 	require.Equal(t, []uint64{1, 2, 3}, []uint64{first.Token(), second.Token(), third.Token()})
 	require.Greater(t, fourth.Token(), third.Token())
-	unlock(t, fourth)
+	Unlock(t, fourth)
 }
 
 // Callers of several engines contend, and each engine hands the lock off to its own callers. The tokens increase in
@@ -85,10 +85,10 @@ func TestATokenSurvivesForceExpiryAndARestartWithData(t *testing.T) {
 func TestTokensRiseAcrossHoldersAndEnginesAndHandingOn(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
+	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})}
 	var tokens []uint64 // of the lock
 	var guard sync.Mutex
-	crowd(t, 12, func(i int) error {
+	Crowd(t, 12, func(i int) error {
 		for range 10 {
 			hold, err := engines[i%2].FencedMutex("n").Lock(t.Context())
 			if err != nil {
@@ -111,29 +111,29 @@ func TestTokensRiseAcrossHoldersAndEnginesAndHandingOn(t *testing.T) {
 
 func TestAPendingFencedLockHasItsToken(t *testing.T) {
 	t.Parallel()
-	m := AnyServer(t).open(lockwheel.Options{}).FencedMutex("n")
+	m := AnyServer(t).Open(lockwheel.Options{}).FencedMutex("n")
 	p := m.LockAsync(t.Context())
 	<-p.Done()
 	hold, err := p.Hold()
 	require.NoError(t, err)
 	require.Equal(t, uint64(1), hold.Token())
-	unlock(t, hold)
+	Unlock(t, hold)
 }
 
 func TestAFencedAcquireThatIsSentAgainHasTheSameToken(t *testing.T) {
 	t.Parallel()
-	s, p, e := behind(t, lockwheel.Options{})
+	s, p, e := Behind(t, lockwheel.Options{})
 	m := e.FencedMutex("n")
 	last := uint64(0)
 	for range 20 {
 		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
-		hold := lock(t, m)
+		hold := Lock(t, m)
 		require.Equal(t, last+1, hold.Token(), "a copy counted once more")
-		require.Equal(t, fmt.Sprint(hold.Token()), s.do("GET", "redisson_lock_token:{n}"))
+		require.Equal(t, fmt.Sprint(hold.Token()), s.Do("GET", "redisson_lock_token:{n}"))
 		last = hold.Token()
-		unlock(t, hold)
+		Unlock(t, hold)
 	}
-	requireIdle(t, e)
+	RequireIdle(t, e)
 	require.NotZero(t, e.Stats().Retries)
 }
 
@@ -142,25 +142,25 @@ func TestAFencedAcquireThatIsSentAgainHasTheSameToken(t *testing.T) {
 func TestTokensGrowFromACountBeyondWhatADoubleHolds(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(lockwheel.Options{}).FencedMutex("n")
-	s.do("SET", "redisson_lock_token:{n}", "1763800000000000000")
+	m := s.Open(lockwheel.Options{}).FencedMutex("n")
+	s.Do("SET", "redisson_lock_token:{n}", "1763800000000000000")
 	for token := uint64(1763800000000000001); token <= 1763800000000000003; token++ {
-		hold := lock(t, m)
+		hold := Lock(t, m)
 		require.Equal(t, token, hold.Token())
-		unlock(t, hold)
+		Unlock(t, hold)
 	}
 }
 
 func TestACountThatIsNoTokenIsRefusedAtOnceAndNoLockIsLeft(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(lockwheel.Options{}).FencedMutex("n")
+	m := s.Open(lockwheel.Options{}).FencedMutex("n")
 	for _, count := range []string{"-7", "9223372036854775807", "1.5"} {
-		s.do("SET", "redisson_lock_token:{n}", count)
+		s.Do("SET", "redisson_lock_token:{n}", count)
 		_, err := m.Lock(t.Context())
 		var refusal lockwheel.ServerError
 		require.ErrorAs(t, err, &refusal, count)
-		require.False(t, s.exists("n"))
-		require.Equal(t, count, s.do("GET", "redisson_lock_token:{n}"))
+		require.False(t, s.Exists("n"))
+		require.Equal(t, count, s.Do("GET", "redisson_lock_token:{n}"))
 	}
 }

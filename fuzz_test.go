@@ -35,7 +35,7 @@ func embeddedAddr(t testing.TB) string {
 // that begins after it.
 func openFuzzed(t testing.TB, addr string) *lockwheel.Engine {
 	t.Helper()
-	return openRetrying(t, lockwheel.Options{
+	return OpenRetrying(t, lockwheel.Options{
 		Redis:       rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true},
 		Lease:       time.Minute,
 		CallTimeout: 1500 * time.Millisecond, // not less than a busy machine may take to fill all batches without a reply
@@ -66,9 +66,9 @@ func FuzzALyingServer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, lies []byte) {
 		first := fuzzReply{lies}
-		every := slices.Sorted(maps.Keys(grantable()))
+		every := slices.Sorted(maps.Keys(Grantable()))
 		kindName := every[int(first.next())%len(every)]
-		kind := grantable()[kindName]
+		kind := Grantable()[kindName]
 		lies = first.bytes
 		t.Parallel()
 		s := startMalformedServer(t, embeddedAddr(t))
@@ -85,20 +85,20 @@ func FuzzALyingServer(f *testing.F) {
 		hammer(ctx, kind(e, targetLock))
 		cancel()
 		s.mutates(nil)
-		for _, done := range []<-chan outcome{left, right} {
-			got := receive(t, done)
+		for _, done := range []<-chan Outcome{left, right} {
+			got := Receive(t, done)
 			if harmless {
-				require.NoError(t, got.err, "a neighbour")
+				require.NoError(t, got.Err, "a neighbour")
 			}
-			if got.err == nil {
-				_ = got.hold.Unlock(t.Context())
+			if got.Err == nil {
+				_ = got.Hold.Unlock(t.Context())
 			}
 		}
 		if harmless {
 			require.NoError(t, unlocked, "a neighbour's release")
 		}
-		unlockHold(t, lock(t, kind(e, "next")))
-		requireIdle(t, e)
+		UnlockHold(t, Lock(t, kind(e, "next")))
+		RequireIdle(t, e)
 	})
 }
 
@@ -113,31 +113,31 @@ func batchesOf(kindName string) int {
 
 // besideTheTarget fills that many batches, requests the suspect and two other locks in the next one, and uses the
 // suspect in every way.
-func besideTheTarget(t *testing.T, s *malformedServer, e *lockwheel.Engine, kind kindOfLock, most int) (left, right <-chan outcome, unlocked error) {
+func besideTheTarget(t *testing.T, s *malformedServer, e *lockwheel.Engine, kind KindOfLock, most int) (left, right <-chan Outcome, unlocked error) {
 	t.Helper()
 	speak := s.delayReplies()
-	var fill []<-chan outcome
+	var fill []<-chan Outcome
 	for i := range most {
-		fill = append(fill, locking(t.Context(), kind(e, fmt.Sprint("fill", i))))
-		eventually(t, "under way", func() bool { return e.Stats().InFlight == int64(i+1) })
+		fill = append(fill, Locking(t.Context(), kind(e, fmt.Sprint("fill", i))))
+		Eventually(t, "under way", func() bool { return e.Stats().InFlight == int64(i+1) })
 	}
-	wait := lockwheel.Wait(testDeadline)
-	left = locking(t.Context(), kind(e, "left"), wait)
-	queued(t, e, int64(most+1))
+	wait := lockwheel.Wait(TestDeadline)
+	left = Locking(t.Context(), kind(e, "left"), wait)
+	Queued(t, e, int64(most+1))
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
-	middle := locking(ctx, kind(e, targetLock))
-	queued(t, e, int64(most+2))
-	right = locking(t.Context(), kind(e, "right"), wait)
-	queued(t, e, int64(most+3))
+	middle := Locking(ctx, kind(e, targetLock))
+	Queued(t, e, int64(most+2))
+	right = Locking(t.Context(), kind(e, "right"), wait)
+	Queued(t, e, int64(most+3))
 	speak()
 	time.AfterFunc(20*time.Millisecond, leave)
-	if got := receive(t, middle); got.err == nil {
-		_ = got.hold.Extend(ctx, time.Second)
-		_ = got.hold.Unlock(ctx)
+	if got := Receive(t, middle); got.Err == nil {
+		_ = got.Hold.Extend(ctx, time.Second)
+		_ = got.Hold.Unlock(ctx)
 	}
 	for _, done := range fill {
-		if err := granted(t, done).Unlock(t.Context()); !errors.Is(err, lockwheel.ErrUnavailable) { // it is sent until there is a reply
+		if err := Granted(t, done).Unlock(t.Context()); !errors.Is(err, lockwheel.ErrUnavailable) { // it is sent until there is a reply
 			unlocked = errors.Join(unlocked, err)
 		}
 	}
@@ -146,7 +146,7 @@ func besideTheTarget(t *testing.T, s *malformedServer, e *lockwheel.Engine, kind
 
 // hammer calls all methods that ask the server, until ctx ends.
 func hammer(ctx context.Context, m lockwheel.Mutex) {
-	for _, call := range locks(m) {
+	for _, call := range Locks(m) {
 		if hold, err := call(ctx); err == nil {
 			_ = hold.Extend(ctx, 0)
 			_ = hold.Unlock(ctx)
@@ -170,8 +170,8 @@ func FuzzNamesAndOptions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, prefix string, lease, wait int64, more []byte) {
 		forgetAll(t, addr)
 		v := fuzzReply{more}
-		every := slices.Sorted(maps.Keys(grantable()))
-		kind := grantable()[every[int(v.next())%len(every)]]
+		every := slices.Sorted(maps.Keys(Grantable()))
+		kind := Grantable()[every[int(v.next())%len(every)]]
 		opts := lockwheel.Options{
 			Redis:           rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true},
 			Prefix:          prefix,
@@ -235,19 +235,19 @@ func FuzzMessages(f *testing.F) {
 		probe, err := redistest.Dial(addr)
 		require.NoError(t, err)
 		defer probe.Close()
-		hold, other := lock(t, holder.Mutex("n")), lock(t, holder.Mutex("m"))
-		waiting, neighbour := locking(t.Context(), waiter.Mutex("n")), locking(t.Context(), waiter.Mutex("m"))
-		requireWaiting(t, waiter, 2, 2)
+		hold, other := Lock(t, holder.Mutex("n")), Lock(t, holder.Mutex("m"))
+		waiting, neighbour := Locking(t.Context(), waiter.Mutex("n")), Locking(t.Context(), waiter.Mutex("m"))
+		RequireWaiting(t, waiter, 2, 2)
 		for range 3 {
 			_, _ = probe.Do("PUBLISH", "redisson_lock__channel:{n}", payload)
 			_, _ = probe.Do("PUBLISH", channel, payload)
 		}
-		requireNoReply(t, waiting, 2*time.Millisecond)
-		requireNoReply(t, neighbour, time.Millisecond)
-		unlock(t, hold)
-		unlock(t, granted(t, waiting))
-		unlock(t, other)
-		unlock(t, granted(t, neighbour))
+		RequireNoReply(t, waiting, 2*time.Millisecond)
+		RequireNoReply(t, neighbour, time.Millisecond)
+		Unlock(t, hold)
+		Unlock(t, Granted(t, waiting))
+		Unlock(t, other)
+		Unlock(t, Granted(t, neighbour))
 		require.Zero(t, waiter.Stats().Lost)
 	})
 }

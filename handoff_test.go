@@ -14,7 +14,7 @@ import (
 // Handing off inside an engine makes a hot lock fast, and must not starve callers of other processes.
 
 // hotOptions keeps a lock of an engine busy with many callers until stop is called or the test ends.
-func hotOptions(t *testing.T, m lockwheel.Mutex, r *criticalSection) (stop func()) {
+func hotOptions(t *testing.T, m lockwheel.Mutex, r *CriticalSection) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -25,7 +25,7 @@ func hotOptions(t *testing.T, m lockwheel.Mutex, r *criticalSection) (stop func(
 				if err != nil {
 					return
 				}
-				r.enter(func() {})
+				r.Enter(func() {})
 				_ = hold.Unlock(context.WithoutCancel(ctx))
 			}
 		})
@@ -50,33 +50,33 @@ func TestAHotEngineLetsOthersIn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := AnyServer(t)
-			here, listening, polling := s.open(opts), s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-			var r criticalSection
+			here, listening, polling := s.Open(opts), s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+			var r CriticalSection
 			stop := hotOptions(t, here.Mutex("n"), &r)
-			eventually(t, "the lock hot", func() bool { return here.Stats().Acquired > 100 })
+			Eventually(t, "the lock hot", func() bool { return here.Stats().Acquired > 100 })
 			for range 5 {
-				hold := lock(t, listening.Mutex("n"))
-				r.enter(func() {})
-				unlock(t, hold)
+				hold := Lock(t, listening.Mutex("n"))
+				r.Enter(func() {})
+				Unlock(t, hold)
 			}
-			eventually(t, "let in by asking often enough", func() bool {
+			Eventually(t, "let in by asking often enough", func() bool {
 				hold, err := polling.Mutex("n").TryLock(t.Context())
 				if err != nil {
 					return false
 				}
-				r.enter(func() {})
-				unlock(t, hold)
+				r.Enter(func() {})
+				Unlock(t, hold)
 				return true
 			})
 			stop()
-			require.False(t, r.crowded.Load())
-			requireIdle(t, here)
+			require.False(t, r.Crowded.Load())
+			RequireIdle(t, here)
 			if opts.Handoff.MaxGrants < 0 {
 				require.Zero(t, here.Stats().HandedOff)
 			} else {
 				require.NotZero(t, here.Stats().HandedOff)
 			}
-			require.False(t, s.exists("n"))
+			require.False(t, s.Exists("n"))
 		})
 	}
 }
@@ -84,13 +84,13 @@ func TestAHotEngineLetsOthersIn(t *testing.T) {
 // Without other processes that want it, a hot lock passes from caller to caller with far fewer commands than grants.
 func TestHandingOnCostsNoRoundTrip(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{})
-	var r criticalSection
+	e := AnyServer(t).Open(lockwheel.Options{})
+	var r CriticalSection
 	stop := hotOptions(t, e.Mutex("n"), &r)
-	eventually(t, "many grants", func() bool { return e.Stats().Acquired > 500 })
+	Eventually(t, "many grants", func() bool { return e.Stats().Acquired > 500 })
 	stop()
 	stats := e.Stats()
-	require.False(t, r.crowded.Load())
+	require.False(t, r.Crowded.Load())
 	require.Greater(t, stats.HandedOff, stats.Acquired/2)
 	require.Less(t, stats.Commands, stats.Acquired/2)
 }
@@ -99,37 +99,37 @@ func TestHandingOnCostsNoRoundTrip(t *testing.T) {
 func TestAHotLockIsNotLost(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{Lease: shortLease})
-	var r criticalSection
+	e := s.Open(lockwheel.Options{Lease: ShortLease})
+	var r CriticalSection
 	stop := hotOptions(t, e.Mutex("n"), &r)
-	always(t, renewed, "nothing lost", func() bool { return e.Stats().Lost == 0 })
+	Always(t, Renewed, "nothing lost", func() bool { return e.Stats().Lost == 0 })
 	stop()
-	require.False(t, r.crowded.Load())
+	require.False(t, r.Crowded.Load())
 	require.NotZero(t, e.Stats().HandedOff)
-	requireIdle(t, e)
-	require.False(t, s.exists("n"))
+	RequireIdle(t, e)
+	require.False(t, s.Exists("n"))
 }
 
 // If the key disappears while the lock is handed off, the engine notices long before the next renewal is due.
 func TestAHotLockThatIsDeletedIsNoticed(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
-	var r criticalSection
+	e := s.Open(lockwheel.Options{})
+	var r CriticalSection
 	stop := hotOptions(t, e.Mutex("n"), &r)
 	for range 3 {
 		before := e.Stats().Lost
-		s.do("DEL", "n")
-		eventually(t, "noticed", func() bool {
+		s.Do("DEL", "n")
+		Eventually(t, "noticed", func() bool {
 			if e.Stats().Lost > before {
 				return true
 			}
-			s.do("DEL", "n") // the first DEL may have come between two tenures
+			s.Do("DEL", "n") // the first DEL may have come between two tenures
 			return false
 		})
 	}
 	stop()
-	requireIdle(t, e)
+	RequireIdle(t, e)
 	stats := e.Stats()
 	require.Equal(t, stats.Acquired, stats.Released+stats.Lost)
 }

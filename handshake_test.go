@@ -41,17 +41,17 @@ func TestAServerThatTurnsNewConnectionsAwayIsAnOutage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := RealServer(t, "--user", "limited", "on", ">secret", "~*", "&*", "+@all", "--requirepass", "secret")
-			eye := s.real.Conn(t) // is connected already
+			eye := s.Real.Conn(t) // is connected already
 			do := func(words ...any) {
 				_, err := eye.Do(words...)
 				require.NoError(t, err)
 			}
-			e := s.open(lockwheel.Options{Lease: time.Minute, RenewInterval: 100 * time.Millisecond, CallTimeout: 3 * time.Second, Redis: c.redis})
-			hold, other := lock(t, e.Mutex("n")), lock(t, e.Mutex("i"))
+			e := s.Open(lockwheel.Options{Lease: time.Minute, RenewInterval: 100 * time.Millisecond, CallTimeout: 3 * time.Second, Redis: c.redis})
+			hold, other := Lock(t, e.Mutex("n")), Lock(t, e.Mutex("i"))
 			do(c.away...)
 			do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 			unavailableError(t, e.Mutex("m"), c.says)
-			waiting := locking(t.Context(), e.Mutex("w"))
+			waiting := Locking(t.Context(), e.Mutex("w"))
 			unlocking := make(chan error, 1)
 			go func() { unlocking <- other.Unlock(t.Context()) }()
 			for range 5 { // as many renewals as there are in this time
@@ -61,10 +61,10 @@ func TestAServerThatTurnsNewConnectionsAwayIsAnOutage(t *testing.T) {
 				require.Empty(t, unlocking)
 			}
 			do(c.back...)
-			require.NoError(t, receive(t, unlocking))
-			unlock(t, granted(t, waiting))
-			goesOn(t, hold)
-			unlock(t, hold)
+			require.NoError(t, Receive(t, unlocking))
+			Unlock(t, Granted(t, waiting))
+			GoesOn(t, hold)
+			Unlock(t, hold)
 		})
 	}
 }
@@ -77,37 +77,37 @@ func TestNoErrorLaterRepeatsWhatAServerSaysOfThePassword(t *testing.T) {
 		words string
 		redis rueidis.ClientOption
 	}{
-		"both":             {"ERR %s: cannot authenticate " + markedUser + " " + markedPassword, rueidis.ClientOption{Username: markedUser, Password: markedPassword}},
-		"the user":         {"ERR %s: " + markedUser + " is not known here", rueidis.ClientOption{Username: markedUser, Password: markedPassword}},
-		"a part":           {"ERR %s: cannot authenticate with " + markedPassword[:8] + "...", rueidis.ClientOption{Username: "x", Password: markedPassword}},
-		"it may pass":      {"BUSY %s with " + markedUser, rueidis.ClientOption{Username: markedUser, Password: markedPassword}},
-		"in RESP2":         {"ERR %s: cannot authenticate " + markedUser + " " + markedPassword, rueidis.ClientOption{Username: markedUser, Password: markedPassword, AlwaysRESP2: true}},
-		"from a function":  {"ERR %s: cannot authenticate " + markedUser + " " + markedPassword, rueidis.ClientOption{AuthCredentialsFn: markedCredentials}},
-		"function, denied": {"WRONGPASS invalid username-password pair: " + markedPassword, rueidis.ClientOption{AuthCredentialsFn: markedCredentials}},
+		"both":             {"ERR %s: cannot authenticate " + MarkedUser + " " + MarkedPassword, rueidis.ClientOption{Username: MarkedUser, Password: MarkedPassword}},
+		"the user":         {"ERR %s: " + MarkedUser + " is not known here", rueidis.ClientOption{Username: MarkedUser, Password: MarkedPassword}},
+		"a part":           {"ERR %s: cannot authenticate with " + MarkedPassword[:8] + "...", rueidis.ClientOption{Username: "x", Password: MarkedPassword}},
+		"it may pass":      {"BUSY %s with " + MarkedUser, rueidis.ClientOption{Username: MarkedUser, Password: MarkedPassword}},
+		"in RESP2":         {"ERR %s: cannot authenticate " + MarkedUser + " " + MarkedPassword, rueidis.ClientOption{Username: MarkedUser, Password: MarkedPassword, AlwaysRESP2: true}},
+		"from a function":  {"ERR %s: cannot authenticate " + MarkedUser + " " + MarkedPassword, rueidis.ClientOption{AuthCredentialsFn: markedCredentials}},
+		"function, denied": {"WRONGPASS invalid username-password pair: " + MarkedPassword, rueidis.ClientOption{AuthCredentialsFn: markedCredentials}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := RealServer(t, "--user", markedUser, "on", ">"+markedPassword, "~*", "&*", "+@all", "--user", "x", "on", ">"+markedPassword, "~*", "&*", "+@all")
-			f := startHandshakeProxy(t, s.addr, c.words)
-			var log logBuffer
+			s := RealServer(t, "--user", MarkedUser, "on", ">"+MarkedPassword, "~*", "&*", "+@all", "--user", "x", "on", ">"+MarkedPassword, "~*", "&*", "+@all")
+			f := startHandshakeProxy(t, s.Addr, c.words)
+			var log LogBuffer
 			opts := lockwheel.Options{Lease: time.Minute, RenewInterval: 100 * time.Millisecond, CallTimeout: time.Second, Redis: c.redis, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 			opts.Redis.InitAddress = []string{f.addr}
-			e := openRetrying(t, opts)
-			hold := lock(t, e.Mutex("n"))
+			e := OpenRetrying(t, opts)
+			hold := Lock(t, e.Mutex("n"))
 			f.turn()
 			_, again := lockwheel.Open(t.Context(), opts)
 			for what, err := range map[string]error{
-				"TryLock": second(e.Mutex("m").TryLock(t.Context())), "Lock": second(e.Mutex("m").Lock(t.Context(), lockwheel.Wait(300*time.Millisecond))),
-				"State": second(e.Mutex("m").State(t.Context())), "Unlock": hold.Unlock(t.Context()), "Open": again,
+				"TryLock": Second(e.Mutex("m").TryLock(t.Context())), "Lock": Second(e.Mutex("m").Lock(t.Context(), lockwheel.Wait(300*time.Millisecond))),
+				"State": Second(e.Mutex("m").State(t.Context())), "Unlock": hold.Unlock(t.Context()), "Open": again,
 			} {
 				require.Error(t, err, what)
-				require.Empty(t, leaked(err.Error()), "%s: %v", what, err)
+				require.Empty(t, Leaked(err.Error()), "%s: %v", what, err)
 				if what != "Open" {
 					require.ErrorIs(t, err, lockwheel.ErrUnavailable, what)
 				}
 			}
 			require.NoError(t, e.Close())
-			require.Empty(t, leaked(log.String()), log.String())
+			require.Empty(t, Leaked(log.String()), log.String())
 			t.Log(again)
 		})
 	}
@@ -117,10 +117,10 @@ func TestNoErrorLaterRepeatsWhatAServerSaysOfThePassword(t *testing.T) {
 func TestNoErrorOfOpenRepeatsWhatAServerSaysBehindTheGreeting(t *testing.T) {
 	t.Parallel()
 	_, err := lockwheel.Open(t.Context(), lockwheel.Options{
-		Redis: rueidis.ClientOption{InitAddress: []string{rejectingServer(t)}, AlwaysRESP2: true, Username: markedUser, Password: markedPassword},
+		Redis: rueidis.ClientOption{InitAddress: []string{rejectingServer(t)}, AlwaysRESP2: true, Username: MarkedUser, Password: MarkedPassword},
 	})
 	require.ErrorContains(t, err, "the server refuses")
-	require.Empty(t, leaked(err.Error()), err)
+	require.Empty(t, Leaked(err.Error()), err)
 }
 
 // rejectingServer is a server that accepts the handshake of every client, and rejects all other commands.
@@ -152,7 +152,7 @@ func greetAndRefuse(conn net.Conn) {
 		case "HELLO":
 			reply = "*0\r\n"
 		case "PING", "SLOTS":
-			reply = "-ERR who has " + markedPassword + " may not\r\n"
+			reply = "-ERR who has " + MarkedPassword + " may not\r\n"
 		}
 		if _, err := io.WriteString(conn, reply); err != nil {
 			return
@@ -161,7 +161,7 @@ func greetAndRefuse(conn net.Conn) {
 }
 
 func markedCredentials(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
-	return rueidis.AuthCredentials{Username: markedUser, Password: markedPassword}, nil
+	return rueidis.AuthCredentials{Username: MarkedUser, Password: MarkedPassword}, nil
 }
 
 // handshakeProxy is a proxy between client and server. Once it has turned, it closes its connections, and replies to commands
@@ -187,7 +187,7 @@ func startHandshakeProxy(t *testing.T, to, words string) *handshakeProxy {
 			if f.turned.Load() {
 				go func() {
 					defer conn.Close()
-					repeat(conn, words)
+					Repeat(conn, words)
 				}()
 				continue
 			}

@@ -121,9 +121,9 @@ var hangingFunctions = map[string]func(*testing.T, *rueidis.ClientOption, *hangi
 
 // verified returns a server with TLS, where the caller checks the certificate.
 func verified(t *testing.T, o *rueidis.ClientOption, h *hanging) *Server {
-	a := serverCA(t)
-	s := RealServer(t, a.secured()...)
-	o.InitAddress, o.TLSConfig = []string{s.real.SecureAddr()}, a.client()
+	a := ServerCA(t)
+	s := RealServer(t, a.Secured()...)
+	o.InitAddress, o.TLSConfig = []string{s.Real.SecureAddr()}, a.Client()
 	o.TLSConfig.VerifyConnection = func(tls.ConnectionState) error {
 		h.hang()
 		return nil
@@ -140,7 +140,7 @@ func eachHanging(t *testing.T, f func(t *testing.T, s *Server, h *hanging, opts 
 			h, opts := newHanging(), lockwheel.Options{CallTimeout: 300 * time.Millisecond}
 			s := set(t, &opts.Redis, h)
 			if opts.Redis.InitAddress == nil {
-				opts.Redis.InitAddress = []string{s.addr}
+				opts.Redis.InitAddress = []string{s.Addr}
 			}
 			f(t, s, h, opts)
 		})
@@ -153,7 +153,7 @@ func (h *hanging) comeLate(t *testing.T) {
 	for {
 		select {
 		case conn := <-h.late:
-			eventually(t, "a connection that came late to be closed", func() bool {
+			Eventually(t, "a connection that came late to be closed", func() bool {
 				return conn.SetDeadline(time.Time{}) != nil
 			})
 		default:
@@ -171,11 +171,11 @@ func TestOpenEndsWithItsContextThoughItsCallersFunctionHangs(t *testing.T) {
 			_, err := lockwheel.Open(ctx, opts)
 			failed <- err
 		}()
-		receive(t, h.called)
+		Receive(t, h.called)
 		cancel()
-		require.ErrorIs(t, receive(t, failed), context.Canceled)
+		require.ErrorIs(t, Receive(t, failed), context.Canceled)
 		h.comeLate(t)
-		eventually(t, "no connection left", func() bool { return len(s.clients()) <= 1 })
+		Eventually(t, "no connection left", func() bool { return len(s.Clients()) <= 1 })
 	})
 }
 
@@ -191,19 +191,19 @@ func TestCloseAndShutdownLeaveAFunctionThatHangsBehind(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			eachHanging(t, func(t *testing.T, s *Server, h *hanging, opts lockwheel.Options) {
-				e := openRetrying(t, opts)
-				lock(t, e.Mutex("n"))
+				e := OpenRetrying(t, opts)
+				Lock(t, e.Mutex("n"))
 				h.hangs.Store(true)
-				s.do("CLIENT", "KILL", "TYPE", "normal")
-				eventually(t, "another connection", func() bool {
+				s.Do("CLIENT", "KILL", "TYPE", "normal")
+				Eventually(t, "another connection", func() bool {
 					_, _ = e.Mutex("m").TryLock(t.Context())
 					return len(h.called) > 0
 				})
 				closed := make(chan error, 1)
 				go func() { closed <- end(e) }()
-				require.NoError(t, receive(t, closed))
+				require.NoError(t, Receive(t, closed))
 				h.comeLate(t)
-				eventually(t, "no connection left", func() bool { return len(s.clients()) <= 1 })
+				Eventually(t, "no connection left", func() bool { return len(s.Clients()) <= 1 })
 			})
 		})
 	}
@@ -228,26 +228,26 @@ func TestAConnectionThatHangsWhenItIsClosedIsLeftBehind(t *testing.T) {
 	s := RealServer(t)
 	gate, closes := make(chan struct{}), new(atomic.Int64)
 	e, err := lockwheel.Open(t.Context(), lockwheel.Options{CallTimeout: 300 * time.Millisecond, Redis: rueidis.ClientOption{
-		InitAddress: []string{s.addr},
+		InitAddress: []string{s.Addr},
 		DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 			conn, err := d.DialContext(ctx, "tcp", address)
 			return stuck{conn, gate, closes}, err
 		},
 	}})
 	require.NoError(t, err)
-	hold := lock(t, e.Mutex("n"))
+	hold := Lock(t, e.Mutex("n"))
 	for range 2 {
-		s.do("CLIENT", "KILL", "TYPE", "normal")
-		s.do("CLIENT", "KILL", "TYPE", "pubsub")
-		unlock(t, lock(t, e.Mutex("m")))
+		s.Do("CLIENT", "KILL", "TYPE", "normal")
+		s.Do("CLIENT", "KILL", "TYPE", "pubsub")
+		Unlock(t, Lock(t, e.Mutex("m")))
 	}
-	unlock(t, hold)
+	Unlock(t, hold)
 	require.NotZero(t, closes.Load())
 	closed := make(chan error, 1)
 	go func() { closed <- e.Close() }()
-	require.NoError(t, receive(t, closed))
+	require.NoError(t, Receive(t, closed))
 	close(gate)
-	eventually(t, "no connection left", func() bool { return len(s.clients()) <= 1 })
+	Eventually(t, "no connection left", func() bool { return len(s.Clients()) <= 1 })
 }
 
 // A dialer's error is converted to text before it reaches the loop.
@@ -257,26 +257,26 @@ func TestADialersErrorThatHangsHoldsUpNoEngine(t *testing.T) {
 	gate := make(chan struct{})
 	var fails atomic.Bool
 	var failed atomic.Int64
-	e := openRetrying(t, lockwheel.Options{CallTimeout: 300 * time.Millisecond, Redis: rueidis.ClientOption{
-		InitAddress: []string{s.addr},
+	e := OpenRetrying(t, lockwheel.Options{CallTimeout: 300 * time.Millisecond, Redis: rueidis.ClientOption{
+		InitAddress: []string{s.Addr},
 		DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 			if fails.Load() {
 				failed.Add(1)
-				return nil, &troubled{gate}
+				return nil, &Troubled{gate}
 			}
 			return d.DialContext(ctx, "tcp", address)
 		},
 	}})
 	fails.Store(true)
-	s.do("CLIENT", "KILL", "TYPE", "normal")
+	s.Do("CLIENT", "KILL", "TYPE", "normal")
 	waiting := make([]*lockwheel.Pending, 0, 1000)
-	for eventually := time.Now().Add(testDeadline); failed.Load() == 0; {
+	for eventually := time.Now().Add(TestDeadline); failed.Load() == 0; {
 		require.True(t, time.Now().Before(eventually), "no connection was tried")
 		waiting = append(waiting, e.Mutex("n").LockAsync(t.Context(), lockwheel.Wait(10*time.Millisecond)))
 		time.Sleep(time.Millisecond)
 	}
 	for _, p := range waiting {
-		receive(t, p.Done())
+		Receive(t, p.Done())
 	}
 	close(gate)
 	require.NoError(t, e.Close())

@@ -21,15 +21,15 @@ import (
 func TestHistoriesThroughAFailoverToAStaleReplica(t *testing.T) {
 	long.Only(t, "a history of several failovers is written and looked at")
 	t.Parallel()
-	master, replica := withReplica(t, "--user", user, "on", ">"+password, "~*", "&*", "+@all")
+	master, replica := WithReplica(t, "--user", User, "on", ">"+Password, "~*", "&*", "+@all")
 	numbers := RealServer(t)
-	names := namesOfKinds("n")
+	names := NamesOfKinds("n")
 	var record record
 	var did workerCounts
 	var links []*proxy.Proxy
 	var engines []*lockwheel.Engine
 	link := func() *proxy.Proxy {
-		links = append(links, proxy.Start(t, master.addr))
+		links = append(links, proxy.Start(t, master.Addr))
 		return links[len(links)-1]
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -37,39 +37,39 @@ func TestHistoriesThroughAFailoverToAStaleReplica(t *testing.T) {
 	var workers sync.WaitGroup
 	failed := make(chan error, 2*soakLabourers)
 	for i := range 2 {
-		e := master.openAt(link().Addr(), lockwheel.Options{Lease: flashLease})
+		e := master.OpenAt(link().Addr(), lockwheel.Options{Lease: FlashLease})
 		engines = append(engines, e)
 		for j := range soakLabourers {
 			l := &worker{
 				id: fmt.Sprint(sameProcess, i, ".", j), engine: e, names: names,
-				number: numbers.real.Conn(t), note: record.note, did: &did,
+				number: numbers.Real.Conn(t), note: record.note, did: &did,
 			}
 			workers.Go(func() { failed <- l.work(ctx) })
 		}
 	}
 	crew := startWorkerProcess(t, workerConfig{
-		ID: "crew", Addr: link().Addr(), Numbers: numbers.addr, Names: names, Labourers: soakLabourers, Lease: flashLease,
+		ID: "crew", Addr: link().Addr(), Numbers: numbers.Addr, Names: names, Labourers: soakLabourers, Lease: FlashLease,
 	}, &record)
 
 	more := func(grants int64) {
 		t.Helper()
 		before := did.granted.Load()
-		eventually(t, "grants going on", func() bool { return did.granted.Load() >= before+grants })
+		Eventually(t, "grants going on", func() bool { return did.granted.Load() >= before+grants })
 	}
 	more(20)
-	require.NoError(t, replica.real.Pause())
-	require.Equal(t, 1, master.real.Int(t, "CLIENT", "KILL", "TYPE", "replica")) // or its socket would still contain later writes
-	pause(ctx, flashLease*5/4)                                                   // its holds end
+	require.NoError(t, replica.Real.Pause())
+	require.Equal(t, 1, master.Real.Int(t, "CLIENT", "KILL", "TYPE", "replica")) // or its socket would still contain later writes
+	Pause(ctx, FlashLease*5/4)                                                   // its holds end
 	more(20)
 	links[0].Set(proxy.Both, proxy.Hold)
 	from := now()
-	failOver(t, master.real, replica.real, links[1:]...)
+	FailOver(t, master.Real, replica.Real, links[1:]...)
 	for _, name := range names {
 		record.note(op{What: wiped, Lock: name, From: from, To: now()})
 	}
 	record.note(op{What: forgot, Lock: "n/fenced", From: from, To: now()})
-	pause(ctx, flashLease*5/4)
-	links[0].Retarget(replica.addr)
+	Pause(ctx, FlashLease*5/4)
+	links[0].Retarget(replica.Addr)
 	links[0].Cut()
 	require.NoError(t, links[0].Heal())
 	more(40)
@@ -82,12 +82,12 @@ func TestHistoriesThroughAFailoverToAStaleReplica(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for _, e := range engines {
-		requireIdle(t, e)
+		RequireIdle(t, e)
 	}
-	replica.requireNoLock(t, engines[0], names)
+	replica.RequireNoLock(t, engines[0], names)
 	for name, deeds := range record.byLock() {
 		requireLinear(t, name, deeds)
-		requireLosersKnew(t, deeds, flashLease)
+		requireLosersKnew(t, deeds, FlashLease)
 	}
 	t.Logf("%d grants in this process, %d uses, %d holds lost", did.granted.Load(), did.uses.Load(), did.losses.Load())
 }

@@ -119,7 +119,7 @@ func (b model) after(d op) (model, bool) {
 			return b.withRevoked(d.Tenure, d.Hold), holder == ""
 		}
 		possible := b.holder == ""
-		if kindOf(d.Lock) == "fenced" {
+		if KindOf(d.Lock) == "fenced" {
 			possible = possible && d.Token > b.token
 		}
 		b.holder, b.tenure, b.token = d.Hold, d.Tenure, d.Token
@@ -225,7 +225,7 @@ func requireLosersKnew(t *testing.T, deeds []op, longest time.Duration) {
 				require.Less(t, d.From, wipe.To+int64(longest), "%+v goes on after %+v", d, wipe)
 			}
 			if known && since < wipe.From && d.What == lost && strings.HasPrefix(d.Hold, sameProcess) {
-				require.Less(t, d.Told, wipe.To+int64(longest+lateTimer), "%+v comes late after %+v", d, wipe)
+				require.Less(t, d.Told, wipe.To+int64(longest+LateTimer), "%+v comes late after %+v", d, wipe)
 			}
 		}
 	}

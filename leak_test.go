@@ -21,17 +21,17 @@ import (
 func TestManyNamesWaitOnOneSubscriber(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	names := s.amount(long.Pick(5000, 20_000), 3000)
-	holder, waiter := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-	holds := holdMany(t, holder, names)
+	names := s.Amount(long.Pick(5000, 20_000), 3000)
+	holder, waiter := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+	holds := HoldMany(t, holder, names)
 	pending := make([]*lockwheel.Pending, names)
 	for i, hold := range holds {
 		pending[i] = waiter.Mutex(hold.Name()).LockAsync(t.Context())
 	}
-	requireWaiting(t, waiter, int64(names), int64(names))
-	require.Equal(t, 1, s.subscribers())
-	require.Len(t, s.channels(), names)
-	crowd(t, 64, func(w int) error {
+	RequireWaiting(t, waiter, int64(names), int64(names))
+	require.Equal(t, 1, s.Subscribers())
+	require.Len(t, s.Channels(), names)
+	Crowd(t, 64, func(w int) error {
 		for i := w; i < names; i += 64 {
 			if err := holds[i].Unlock(t.Context()); err != nil {
 				return err
@@ -47,10 +47,10 @@ func TestManyNamesWaitOnOneSubscriber(t *testing.T) {
 		}
 		return nil
 	})
-	eventually(t, "no channel", func() bool { return len(s.channels()) == 0 })
-	requireIdle(t, holder)
-	requireIdle(t, waiter)
-	require.Equal(t, int64(0), s.do("DBSIZE"))
+	Eventually(t, "no channel", func() bool { return len(s.Channels()) == 0 })
+	RequireIdle(t, holder)
+	RequireIdle(t, waiter)
+	require.Equal(t, int64(0), s.Do("DBSIZE"))
 }
 
 // Cycles with contention, re-entry, leases and callers that leave end in the initial state. Not parallel: the test
@@ -58,38 +58,38 @@ func TestManyNamesWaitOnOneSubscriber(t *testing.T) {
 func TestManyCyclesLeaveNothing(t *testing.T) {
 	s := RealServer(t)
 	before := goleak.IgnoreCurrent()
-	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
+	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})}
 	rounds := 300
-	if raceEnabled {
+	if RaceEnabled {
 		rounds = 80
 	}
 	cycle := func() {
-		crowd(t, 32, func(i int) error {
+		Crowd(t, 32, func(i int) error {
 			for range rounds {
-				oneOfMany(t.Context(), engines[i%2].Mutex(fmt.Sprint("n", rand.IntN(20))))
+				OneOfMany(t.Context(), engines[i%2].Mutex(fmt.Sprint("n", rand.IntN(20))))
 			}
 			return nil
 		})
-		eventually(t, "no key", func() bool { return s.do("DBSIZE") == int64(0) })
-		eventually(t, "no channel", func() bool { return len(s.channels()) == 0 })
+		Eventually(t, "no key", func() bool { return s.Do("DBSIZE") == int64(0) })
+		Eventually(t, "no channel", func() bool { return len(s.Channels()) == 0 })
 		for _, e := range engines {
-			requireIdle(t, e)
+			RequireIdle(t, e)
 		}
 	}
 	cycle()
 	goroutines := runtime.NumGoroutine()
 	cycle()
-	eventually(t, "no more goroutines than before", func() bool { return runtime.NumGoroutine() <= goroutines })
+	Eventually(t, "no more goroutines than before", func() bool { return runtime.NumGoroutine() <= goroutines })
 	for _, e := range engines {
 		stats := e.Stats()
 		require.Equal(t, stats.Acquired, stats.Released+stats.Lost)
 		require.NoError(t, e.Close())
 	}
-	eventually(t, "no goroutine left", func() bool { return goleak.Find(before) == nil })
+	Eventually(t, "no goroutine left", func() bool { return goleak.Find(before) == nil })
 }
 
-// oneOfMany uses a lock in one of several ways.
-func oneOfMany(ctx context.Context, m lockwheel.Mutex) {
+// OneOfMany uses a lock in one of several ways.
+func OneOfMany(ctx context.Context, m lockwheel.Mutex) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(rand.IntN(5000))*time.Microsecond)
 	defer cancel()
 	switch rand.IntN(6) {
@@ -124,20 +124,20 @@ func oneOfMany(ctx context.Context, m lockwheel.Mutex) {
 // ReadLockEntryTest: no entry is left after as many releases as grants.
 func TestNestedHoldsLeaveNoEntry(t *testing.T) {
 	t.Parallel()
-	for kindName, kind := range grantable() {
+	for kindName, kind := range Grantable() {
 		t.Run(kindName, func(t *testing.T) {
 			t.Parallel()
 			s := RealServer(t)
-			e := s.open(lockwheel.Options{Lease: shortLease})
+			e := s.Open(lockwheel.Options{Lease: ShortLease})
 			for _, n := range []int{1, 2, 7, 50} {
-				crowd(t, 5, func(i int) error {
+				Crowd(t, 5, func(i int) error {
 					return nested(lockwheel.WithOwner(t.Context()), kind(e, fmt.Sprint("n", i)), n)
 				})
 			}
-			requireIdle(t, e)
-			s.requireNoLock(t, e, nil)
-			calls := s.scripts()
-			always(t, renewed, "quiet", func() bool { return s.scripts() == calls })
+			RequireIdle(t, e)
+			s.RequireNoLock(t, e, nil)
+			calls := s.Scripts()
+			Always(t, Renewed, "quiet", func() bool { return s.Scripts() == calls })
 		})
 	}
 }
@@ -166,42 +166,42 @@ func nested(me context.Context, m lockwheel.Mutex, n int) error {
 func TestNoGoroutineIsLeftHoweverALockEnds(t *testing.T) {
 	s := RealServer(t)
 	for name, run := range map[string]func(t *testing.T, e *lockwheel.Engine){
-		"unlocked": func(t *testing.T, e *lockwheel.Engine) { unlock(t, lock(t, e.Mutex("n"))) },
+		"unlocked": func(t *testing.T, e *lockwheel.Engine) { Unlock(t, Lock(t, e.Mutex("n"))) },
 		"lost": func(t *testing.T, e *lockwheel.Engine) {
-			hold := lock(t, e.Mutex("n"))
+			hold := Lock(t, e.Mutex("n"))
 			hold.Context()
-			forceUnlock(t, e.Mutex("n"))
-			receive(t, hold.Context().Done())
+			ForceUnlock(t, e.Mutex("n"))
+			Receive(t, hold.Context().Done())
 		},
-		"never unlocked": func(t *testing.T, e *lockwheel.Engine) { lock(t, e.Mutex("n")).Context() },
+		"never unlocked": func(t *testing.T, e *lockwheel.Engine) { Lock(t, e.Mutex("n")).Context() },
 		"expired": func(t *testing.T, e *lockwheel.Engine) {
 			hold, err := e.Mutex("n").Lock(t.Context(), lockwheel.Lease(20*time.Millisecond))
 			if err == nil { // otherwise the hold had ended already
-				receive(t, hold.Done())
+				Receive(t, hold.Done())
 			}
 		},
 		"wait cancelled": func(t *testing.T, e *lockwheel.Engine) {
 			s.HoldAsOther("n", time.Hour)
 			ctx, cancel := context.WithCancel(t.Context())
-			waiting, pending := locking(ctx, e.Mutex("n")), e.Mutex("n").LockAsync(ctx)
-			queued(t, e, 2)
+			waiting, pending := Locking(ctx, e.Mutex("n")), e.Mutex("n").LockAsync(ctx)
+			Queued(t, e, 2)
 			cancel()
-			receive(t, waiting)
-			receive(t, pending.Done())
+			Receive(t, waiting)
+			Receive(t, pending.Done())
 		},
 		"still waiting": func(t *testing.T, e *lockwheel.Engine) {
 			s.HoldAsOther("n", time.Hour)
 			e.Mutex("n").LockAsync(t.Context())
-			requireWaiting(t, e, 1, 1)
+			RequireWaiting(t, e, 1, 1)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := goleak.IgnoreCurrent()
-			e := s.open(lockwheel.Options{})
+			e := s.Open(lockwheel.Options{})
 			run(t, e)
 			require.NoError(t, e.Close())
-			eventually(t, "no goroutine left", func() bool { return goleak.Find(before) == nil })
-			s.do("FLUSHALL")
+			Eventually(t, "no goroutine left", func() bool { return goleak.Find(before) == nil })
+			s.Do("FLUSHALL")
 		})
 	}
 }

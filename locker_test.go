@@ -19,28 +19,28 @@ import (
 func TestLockerExcludes(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(lockwheel.Options{}).Mutex("n")
-	var r criticalSection
+	m := s.Open(lockwheel.Options{}).Mutex("n")
+	var r CriticalSection
 	shared := m.Locker()
-	crowd(t, 8, func(i int) error {
+	Crowd(t, 8, func(i int) error {
 		l := shared
 		if i%2 == 0 {
 			l = m.Locker()
 		}
 		for range 20 {
 			l.Lock()
-			r.enter(shortRun)
+			r.Enter(ShortRun)
 			l.Unlock()
 		}
 		return nil
 	})
-	r.require(t, 160)
-	require.False(t, s.exists("n"))
+	r.Require(t, 160)
+	require.False(t, s.Exists("n"))
 }
 
 func TestLockerServesACond(t *testing.T) {
 	t.Parallel()
-	m := AnyServer(t).open(lockwheel.Options{}).Mutex("n")
+	m := AnyServer(t).Open(lockwheel.Options{}).Mutex("n")
 	cond := sync.NewCond(m.Locker())
 	ready := false
 	done := make(chan struct{})
@@ -56,12 +56,12 @@ func TestLockerServesACond(t *testing.T) {
 	ready = true
 	cond.L.Unlock()
 	cond.Broadcast()
-	receive(t, done)
+	Receive(t, done)
 }
 
 func TestUnlockOfAnUnlockedLockerPanics(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{})
+	e := AnyServer(t).Open(lockwheel.Options{})
 	l := e.Mutex("n").Locker()
 	require.PanicsWithValue(t, `lockwheel: lock "n": unlock of an unlocked lock`, l.Unlock)
 	func() {
@@ -75,7 +75,7 @@ func TestUnlockOfAnUnlockedLockerPanics(t *testing.T) {
 
 func TestLockOfALockerPanicsOnceClosed(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{})
+	e := AnyServer(t).Open(lockwheel.Options{})
 	l := e.Mutex("n").Locker()
 	require.NoError(t, e.Close())
 	require.Panics(t, l.Lock)
@@ -83,31 +83,31 @@ func TestLockOfALockerPanicsOnceClosed(t *testing.T) {
 
 func TestALostLockOfALockerIsLogged(t *testing.T) {
 	t.Parallel()
-	var log logBuffer
-	m := AnyServer(t).open(lockwheel.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}).Mutex("n")
+	var log LogBuffer
+	m := AnyServer(t).Open(lockwheel.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}).Mutex("n")
 	l := m.Locker()
 	l.Lock()
-	forceUnlock(t, m)
+	ForceUnlock(t, m)
 	l.Unlock() // no panic: it was locked
-	eventually(t, "a line about it", func() bool {
+	Eventually(t, "a line about it", func() bool {
 		_, said, found := strings.Cut(log.String(), "a Locker's lock was not unlocked as it should")
 		return found && strings.Contains(said, "lock lost")
 	})
 }
 
-// logBuffer is a writer that can be read concurrently.
-type logBuffer struct {
+// LogBuffer is a writer that can be read concurrently.
+type LogBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (j *logBuffer) Write(p []byte) (int, error) {
+func (j *LogBuffer) Write(p []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.Write(p)
 }
 
-func (j *logBuffer) String() string {
+func (j *LogBuffer) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.String()
@@ -118,17 +118,17 @@ func (j *logBuffer) String() string {
 func TestUnlockOfALockerReleasesWhatWasLostBeforeWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
 	m := e.Mutex("n")
 	l := m.Locker()
 	l.Lock()
-	forceUnlock(t, m)
+	ForceUnlock(t, m)
 	l.Lock()
-	stateFailed(t, other.Mutex("n"))
+	StateFailed(t, other.Mutex("n"))
 	l.Unlock() // of the first hold
-	stateFailed(t, other.Mutex("n"))
+	StateFailed(t, other.Mutex("n"))
 	l.Unlock()
-	unlock(t, lock(t, other.Mutex("n")))
+	Unlock(t, Lock(t, other.Mutex("n")))
 	require.Panics(t, l.Unlock)
 }
 
@@ -137,7 +137,7 @@ func TestUnlockOfALockerReleasesWhatWasLostBeforeWhatIsHeld(t *testing.T) {
 func TestALockersHoldsAreReleasedByAsManyUnlocksAsThereAre(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		readers := e.RWMutex(fmt.Sprint("n", seed)).RLocker()
@@ -158,7 +158,7 @@ func TestALockersHoldsAreReleasedByAsManyUnlocksAsThereAre(t *testing.T) {
 			case n == 9:
 				_, err := readers.ForceUnlock(t.Context())
 				require.NoError(t, err)
-				eventually(t, "all to be told", func() bool { return e.Stats().Held == 0 }) // all but one end a round trip later
+				Eventually(t, "all to be told", func() bool { return e.Stats().Held == 0 }) // all but one end a round trip later
 				live, lost = 0, live+lost
 			}
 			state, err := readers.State(t.Context())
@@ -170,16 +170,16 @@ func TestALockersHoldsAreReleasedByAsManyUnlocksAsThereAre(t *testing.T) {
 		}
 		require.Panics(t, l.Unlock)
 	}
-	requireIdle(t, e)
+	RequireIdle(t, e)
 }
 
 // While other callers lock and unlock concurrently, each Unlock finds a hold.
 func TestManyShareALockerWhileItsHoldsAreLost(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{})
+	e := AnyServer(t).Open(lockwheel.Options{})
 	readers := e.RWMutex("n").RLocker()
 	l := readers.Locker()
-	crowd(t, 16, func(i int) error {
+	Crowd(t, 16, func(i int) error {
 		for n := range 30 {
 			l.Lock()
 			if i == 0 && n%5 == 0 {
@@ -192,5 +192,5 @@ func TestManyShareALockerWhileItsHoldsAreLost(t *testing.T) {
 		return nil
 	})
 	require.Panics(t, l.Unlock)
-	requireIdle(t, e)
+	RequireIdle(t, e)
 }

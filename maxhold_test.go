@@ -15,28 +15,28 @@ import (
 func TestMaxHoldEndsAWatchedLock(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]lockwheel.Options{
-		"longer than the lease":  {Lease: shortLease, MaxHold: renewed},
-		"shorter than the lease": {MaxHold: shortLease},
+		"longer than the lease":  {Lease: ShortLease, MaxHold: Renewed},
+		"shorter than the lease": {MaxHold: ShortLease},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var lost atomic.Int32
 			opts.Observer.Lost = func(string, error) { lost.Add(1) }
 			s := AnyServer(t)
-			e := s.open(opts)
+			e := s.Open(opts)
 			before := time.Now()
-			hold := lock(t, e.Mutex("n"))
+			hold := Lock(t, e.Mutex("n"))
 			granted := time.Now()
-			inner := lockWith(t, hold.Context(), e.Mutex("n"))
-			receive(t, hold.Done())
-			receive(t, inner.Done())
+			inner := LockWith(t, hold.Context(), e.Mutex("n"))
+			Receive(t, hold.Done())
+			Receive(t, inner.Done())
 			require.GreaterOrEqual(t, time.Since(before), opts.MaxHold/2, "renewed until then")
 			require.LessOrEqual(t, hold.Deadline().Sub(granted), opts.MaxHold)
 			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 			require.ErrorContains(t, hold.Err(), "MaxHold")
-			eventually(t, "no key", func() bool { return !s.exists("n") })
-			unlock(t, lock(t, e.Mutex("n"))) // the next owner has its own limit
-			requireIdle(t, e)
+			Eventually(t, "no key", func() bool { return !s.Exists("n") })
+			Unlock(t, Lock(t, e.Mutex("n"))) // the next owner has its own limit
+			RequireIdle(t, e)
 			require.NoError(t, e.Close()) // Close waits until all events are delivered
 			require.EqualValues(t, 2, lost.Load())
 		})
@@ -47,23 +47,23 @@ func TestMaxHoldEndsAWatchedLock(t *testing.T) {
 func TestMaxHoldCountsFromTheOwnersFirstGrant(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]lockwheel.Options{
-		"longer than the lease":  {Lease: shortLease, MaxHold: 2 * shortLease},
-		"shorter than the lease": {MaxHold: 2 * shortLease},
+		"longer than the lease":  {Lease: ShortLease, MaxHold: 2 * ShortLease},
+		"shorter than the lease": {MaxHold: 2 * ShortLease},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := AnyServer(t).open(opts)
+			e := AnyServer(t).Open(opts)
 			m := e.Mutex("n")
-			hold := lock(t, m)
+			hold := Lock(t, m)
 			for range 2 { // both together for longer than the limit of either
-				waiting := locking(t.Context(), m)
-				queued(t, e, 1)
-				always(t, opts.MaxHold*2/3, "held", func() bool { return hold.Err() == nil })
-				unlock(t, hold)
-				hold = granted(t, waiting)
+				waiting := Locking(t.Context(), m)
+				Queued(t, e, 1)
+				Always(t, opts.MaxHold*2/3, "held", func() bool { return hold.Err() == nil })
+				Unlock(t, hold)
+				hold = Granted(t, waiting)
 			}
 			require.NotZero(t, e.Stats().HandedOff)
-			unlock(t, hold)
+			Unlock(t, hold)
 		})
 	}
 }
@@ -71,9 +71,9 @@ func TestMaxHoldCountsFromTheOwnersFirstGrant(t *testing.T) {
 // A fixed lease is the caller's own limit.
 func TestMaxHoldDoesNotCutAFixedLease(t *testing.T) {
 	t.Parallel()
-	m := AnyServer(t).open(lockwheel.Options{MaxHold: 500 * time.Millisecond}).Mutex("n")
-	hold := lock(t, m, lockwheel.Lease(time.Minute))
-	requireTTL(t, m, 50*time.Second, time.Minute)
-	always(t, 700*time.Millisecond, "held", func() bool { return hold.Err() == nil })
-	unlock(t, hold)
+	m := AnyServer(t).Open(lockwheel.Options{MaxHold: 500 * time.Millisecond}).Mutex("n")
+	hold := Lock(t, m, lockwheel.Lease(time.Minute))
+	RequireTTL(t, m, 50*time.Second, time.Minute)
+	Always(t, 700*time.Millisecond, "held", func() bool { return hold.Err() == nil })
+	Unlock(t, hold)
 }

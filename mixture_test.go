@@ -25,7 +25,7 @@ type turns struct {
 }
 
 // takeTurns locks, holds for a moment and unlocks repeatedly for that time. A wait that the end interrupts counts.
-func takeTurns(m lockwheel.Mutex, r *criticalSection, d time.Duration) (got turns, err error) {
+func takeTurns(m lockwheel.Mutex, r *CriticalSection, d time.Duration) (got turns, err error) {
 	ends := time.Now().Add(d)
 	ctx, cancel := context.WithDeadline(context.Background(), ends)
 	defer cancel()
@@ -42,7 +42,7 @@ func takeTurns(m lockwheel.Mutex, r *criticalSection, d time.Duration) (got turn
 		if err != nil {
 			return got, err
 		}
-		r.enter(func() { time.Sleep(time.Millisecond) })
+		r.Enter(func() { time.Sleep(time.Millisecond) })
 		got.granted++
 		if err := hold.Unlock(context.Background()); err != nil {
 			return got, err
@@ -53,7 +53,7 @@ func takeTurns(m lockwheel.Mutex, r *criticalSection, d time.Duration) (got turn
 
 // busyWith keeps a lock of an engine busy with a few callers until the returned function is called, which returns
 // their number of grants.
-func busyWith(t *testing.T, m lockwheel.Mutex, callers int, r *criticalSection, d time.Duration) (grants func() int) {
+func busyWith(t *testing.T, m lockwheel.Mutex, callers int, r *CriticalSection, d time.Duration) (grants func() int) {
 	t.Helper()
 	var wg sync.WaitGroup
 	all := make([]turns, callers)
@@ -83,14 +83,14 @@ func TestWhoeverWaitsBesideABusyEngineHasItsTurns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := RealServer(t)
-			busy, other := s.open(lockwheel.Options{Notify: wakes[0]}), s.open(lockwheel.Options{Notify: wakes[1]})
-			var r criticalSection
+			busy, other := s.Open(lockwheel.Options{Notify: wakes[0]}), s.Open(lockwheel.Options{Notify: wakes[1]})
+			var r CriticalSection
 			grants := busyWith(t, busy.Mutex("n"), 4, &r, spell+200*time.Millisecond)
-			eventually(t, "the lock hot", func() bool { return busy.Stats().Acquired > 20 })
+			Eventually(t, "the lock hot", func() bool { return busy.Stats().Acquired > 20 })
 			got, err := takeTurns(other.Mutex("n"), &r, spell)
 			require.NoError(t, err)
 			theirs := grants()
-			require.False(t, r.crowded.Load())
+			require.False(t, r.Crowded.Load())
 			t.Logf("%d grants, the longest wait %v; the others %d", got.granted, got.longest, theirs)
 			require.GreaterOrEqual(t, got.granted, least)
 			require.Less(t, got.longest, spell/2)
@@ -117,7 +117,7 @@ const (
 const spinLongest = 5 * time.Second
 
 // spin takes turns for that time.
-func (p *spinner) spin(r *criticalSection, d time.Duration) error {
+func (p *spinner) spin(r *CriticalSection, d time.Duration) error {
 	for ends := time.Now().Add(d); time.Now().Before(ends); {
 		asked := time.Now()
 		got, err := p.wait(ends)
@@ -125,7 +125,7 @@ func (p *spinner) spin(r *criticalSection, d time.Duration) error {
 			return err
 		}
 		p.granted++
-		r.enter(func() { time.Sleep(time.Millisecond) })
+		r.Enter(func() { time.Sleep(time.Millisecond) })
 		if _, err := p.conn.Do("EVAL", spinRelease, 1, "n", p.id); err != nil {
 			return err
 		}
@@ -154,14 +154,14 @@ func TestSpinLocksBesideABusyEngineHaveTheirTurns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := RealServer(t)
-			busy := s.open(lockwheel.Options{Notify: lockwheel.Poll})
-			var r criticalSection
+			busy := s.Open(lockwheel.Options{Notify: lockwheel.Poll})
+			var r CriticalSection
 			grants := busyWith(t, busy.Mutex("n"), 4, &r, spell)
-			eventually(t, "the lock hot", func() bool { return busy.Stats().Acquired > 20 })
+			Eventually(t, "the lock hot", func() bool { return busy.Stats().Acquired > 20 })
 			all, errs := make([]*spinner, spinners), make([]error, spinners)
 			var wg sync.WaitGroup
 			for i := range all {
-				conn, err := redistest.Dial(s.addr)
+				conn, err := redistest.Dial(s.Addr)
 				require.NoError(t, err)
 				t.Cleanup(func() { conn.Close() })
 				all[i] = &spinner{conn: conn, id: fmt.Sprintf("spinner:%d", i)}
@@ -173,7 +173,7 @@ func TestSpinLocksBesideABusyEngineHaveTheirTurns(t *testing.T) {
 				require.NoError(t, errs[i])
 				theirs, longest = theirs+p.granted, max(longest, p.longest)
 			}
-			require.False(t, r.crowded.Load())
+			require.False(t, r.Crowded.Load())
 			t.Logf("%d grants, the longest wait %v; ours %d", theirs, longest, ours)
 			require.GreaterOrEqual(t, 3*theirs, ours*spinners/4, "a quarter of it, of as many")
 			require.GreaterOrEqual(t, 9*ours, theirs, "a tenth")

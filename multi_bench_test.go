@@ -14,11 +14,11 @@ import (
 // millisecond away.
 func BenchmarkMultiOfTen(b *testing.B) {
 	s := RealServer(b)
-	b.Run("loopback", func(b *testing.B) { asOneAndInTurn(b, s.open(lockwheel.Options{})) })
+	b.Run("loopback", func(b *testing.B) { asOneAndInTurn(b, s.Open(lockwheel.Options{})) })
 	b.Run("500µs-away", func(b *testing.B) {
-		p := proxy.Start(b, s.addr)
+		p := proxy.Start(b, s.Addr)
 		p.Set(proxy.Replies, proxy.Delay(500*time.Microsecond))
-		asOneAndInTurn(b, s.openAt(p.Addr(), lockwheel.Options{}))
+		asOneAndInTurn(b, s.OpenAt(p.Addr(), lockwheel.Options{}))
 	})
 }
 
@@ -31,16 +31,16 @@ func asOneAndInTurn(b *testing.B, e *lockwheel.Engine) {
 	var asOne, inTurn time.Duration
 	for b.Loop() {
 		began := time.Now()
-		unlock(b, lockAll(b, m))
+		Unlock(b, LockAll(b, m))
 		asOne += time.Since(began)
 
 		began = time.Now()
 		var holds []*lockwheel.Hold
 		for _, l := range locks {
-			holds = append(holds, lock(b, l))
+			holds = append(holds, Lock(b, l))
 		}
 		for _, hold := range holds {
-			unlock(b, hold)
+			Unlock(b, hold)
 		}
 		inTurn += time.Since(began)
 	}

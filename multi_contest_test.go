@@ -45,9 +45,9 @@ func TestAMultiIsNotOvertakenForLong(t *testing.T) {
 			s := RealServer(t)
 			all := make([]*lockwheel.Engine, engines)
 			for i := range all {
-				all[i] = s.open(lockwheel.Options{})
+				all[i] = s.Open(lockwheel.Options{})
 			}
-			ctx, stop := context.WithTimeout(t.Context(), 4*testDeadline)
+			ctx, stop := context.WithTimeout(t.Context(), 4*TestDeadline)
 			defer stop()
 			var singles sync.WaitGroup
 			var had, others atomic.Int64
@@ -58,7 +58,7 @@ func TestAMultiIsNotOvertakenForLong(t *testing.T) {
 					waits[i] = again(ctx, t, func() (*lockwheel.Hold, error) { return part.Lock(ctx) }, &others)
 				})
 			}
-			m := multi(all[0], "3", "2", "1")
+			m := Multi(all[0], "3", "2", "1")
 			longest := again(ctx, t, func() (*lockwheel.Hold, error) {
 				if had.Load() == turns {
 					stop()
@@ -73,7 +73,7 @@ func TestAMultiIsNotOvertakenForLong(t *testing.T) {
 			t.Logf("%d grants, longest wait %v; the others %d grants, longest wait %v", had.Load(), longest, others.Load(), usual)
 			require.GreaterOrEqual(t, had.Load(), int64(turns))
 			require.LessOrEqual(t, longest, 10*usual)
-			eventually(t, "nothing left", func() bool { return s.do("DBSIZE") == int64(0) })
+			Eventually(t, "nothing left", func() bool { return s.Do("DBSIZE") == int64(0) })
 		})
 	}
 }

@@ -23,18 +23,18 @@ func inTurn(e *lockwheel.Engine) lockwheel.Multi {
 func TestNoLaterPartIsKeptWhileAnEarlierOneIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-	hold := lock(t, other.FencedMutex("a"))
+	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+	hold := Lock(t, other.FencedMutex("a"))
 	for _, m := range []lockwheel.Multi{e.Multi(e.FencedMutex("a"), e.FencedMutex("b")), e.Multi(e.FencedMutex("b"), e.FencedMutex("a"))} {
 		ctx, leave := context.WithCancel(t.Context())
-		waiting := lockingAll(ctx, m)
-		eventually(t, "it to wait", func() bool { return listens(e) })
-		always(t, 50*time.Millisecond, "b to be free", func() bool { return !s.exists("b") })
+		waiting := LockingAll(ctx, m)
+		Eventually(t, "it to wait", func() bool { return Listens(e) })
+		Always(t, 50*time.Millisecond, "b to be free", func() bool { return !s.Exists("b") })
 		leave()
-		require.Error(t, receive(t, waiting).err)
-		requireIdle(t, e)
+		require.Error(t, Receive(t, waiting).Err)
+		RequireIdle(t, e)
 	}
-	unlock(t, hold)
+	Unlock(t, hold)
 }
 
 // The owner of one part waits for an earlier part that a Multi holds, and the Multi waits for that owner. If the
@@ -44,23 +44,23 @@ func TestAnOwnerOfOnePartIsNotKeptFromTheOthers(t *testing.T) {
 	t.Run("in turn", func(t *testing.T) {
 		t.Parallel()
 		s := RealServer(t)
-		e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+		e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
 		for _, owner := range []*lockwheel.Engine{e, other} {
-			b := lock(t, owner.Mutex("b"))
-			waiting := lockingAll(t.Context(), inTurn(e))
-			eventually(t, "the first to be kept", func() bool { return s.exists("a") })
-			a := lock(t, owner.FencedMutex("a"))
-			unlock(t, a)
-			unlock(t, b)
-			unlock(t, granted(t, waiting))
+			b := Lock(t, owner.Mutex("b"))
+			waiting := LockingAll(t.Context(), inTurn(e))
+			Eventually(t, "the first to be kept", func() bool { return s.Exists("a") })
+			a := Lock(t, owner.FencedMutex("a"))
+			Unlock(t, a)
+			Unlock(t, b)
+			Unlock(t, Granted(t, waiting))
 		}
-		requireIdle(t, e)
+		RequireIdle(t, e)
 	})
 	t.Run("together", func(t *testing.T) {
 		t.Parallel()
 		s := RealServer(t)
-		e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-		ctx, stop := context.WithTimeout(t.Context(), 4*testDeadline)
+		e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+		ctx, stop := context.WithTimeout(t.Context(), 4*TestDeadline)
 		defer stop()
 		var all sync.WaitGroup
 		// In a deadlock they would reach the first or the second round at most.
@@ -85,7 +85,7 @@ func TestAnOwnerOfOnePartIsNotKeptFromTheOthers(t *testing.T) {
 			})
 		}
 		all.Go(func() {
-			again(ctx, t, func() (*lockwheel.Hold, error) { return multi(e, "a", "b", "c").Lock(ctx) }, &had)
+			again(ctx, t, func() (*lockwheel.Hold, error) { return Multi(e, "a", "b", "c").Lock(ctx) }, &had)
 		})
 		for (had.Load() < few || nested.Load() < few) && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
@@ -100,26 +100,26 @@ func TestAnOwnerOfOnePartIsNotKeptFromTheOthers(t *testing.T) {
 func TestAPartThatIsLostBeforeAllAreHadIsNoLoss(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
 	for _, opts := range [][]lockwheel.Option{nil, {lockwheel.Lease(time.Minute)}} {
 		for range 3 {
-			b := lock(t, other.Mutex("b"))
-			waiting := lockingAll(t.Context(), inTurn(e), opts...)
-			eventually(t, "the first to be taken", func() bool {
+			b := Lock(t, other.Mutex("b"))
+			waiting := LockingAll(t.Context(), inTurn(e), opts...)
+			Eventually(t, "the first to be taken", func() bool {
 				was, err := e.FencedMutex("a").ForceUnlock(t.Context())
 				return err == nil && was
 			})
-			unlock(t, b)
-			unlock(t, granted(t, waiting))
+			Unlock(t, b)
+			Unlock(t, Granted(t, waiting))
 		}
 	}
 
-	requireIdle(t, e)
+	RequireIdle(t, e)
 
 	// It is no loss even if Lock reports one for a part, because its owner has reached MaxHold.
-	short := s.open(lockwheel.Options{MaxHold: 20 * time.Millisecond})
-	hold := lock(t, short.Mutex("b"), lockwheel.Lease(time.Minute))
-	eventually(t, "MaxHold to be over", func() bool {
+	short := s.Open(lockwheel.Options{MaxHold: 20 * time.Millisecond})
+	hold := Lock(t, short.Mutex("b"), lockwheel.Lease(time.Minute))
+	Eventually(t, "MaxHold to be over", func() bool {
 		inner, err := short.Mutex("b").TryLock(hold.Context())
 		if err == nil {
 			_ = inner.Unlock(t.Context()) // it may have ended by now
@@ -132,40 +132,40 @@ func TestAPartThatIsLostBeforeAllAreHadIsNoLoss(t *testing.T) {
 		require.NotErrorIs(t, err, lockwheel.ErrLost)
 		require.ErrorContains(t, err, "MaxHold")
 	}
-	unlock(t, hold)
+	Unlock(t, hold)
 }
 
 // The context ends between the last grant and the lease that all locks should have.
 func TestAMultiInTurnWhoseCallerLeavesAtTheLeaseLeavesNothing(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	p := proxy.Start(t, s.addr)
-	e := s.openAt(p.Addr(), lockwheel.Options{})
-	unlock(t, lockAll(t, inTurn(e)))
+	p := proxy.Start(t, s.Addr)
+	e := s.OpenAt(p.Addr(), lockwheel.Options{})
+	Unlock(t, LockAll(t, inTurn(e)))
 	left := 0
 	for range 5 {
 		p.Set(proxy.Commands, proxy.Delay(50*time.Millisecond))
 		ctx, leave := context.WithCancel(t.Context())
-		waiting := lockingAll(ctx, inTurn(e), lockwheel.Lease(time.Minute))
-		eventually(t, "the last grant", func() bool { return s.exists("b") })
-		eventually(t, "the engine to know", func() bool { return e.Stats().Held == 2 })
+		waiting := LockingAll(ctx, inTurn(e), lockwheel.Lease(time.Minute))
+		Eventually(t, "the last grant", func() bool { return s.Exists("b") })
+		Eventually(t, "the engine to know", func() bool { return e.Stats().Held == 2 })
 		leave()
-		if got := receive(t, waiting); got.err == nil {
-			unlock(t, got.hold)
+		if got := Receive(t, waiting); got.Err == nil {
+			Unlock(t, got.Hold)
 		} else {
 			left++
 		}
 		require.NoError(t, p.Heal())
-		eventually(t, "nothing left", func() bool { return !s.exists("a") && !s.exists("b") })
+		Eventually(t, "nothing left", func() bool { return !s.Exists("a") && !s.Exists("b") })
 	}
 	require.NotZero(t, left)
-	requireIdle(t, e)
+	RequireIdle(t, e)
 }
 
 // However close the result and the end of the context are, what Lock returns is held.
 func TestAMultiThatIsReturnedWasNotGivenUp(t *testing.T) {
 	t.Parallel()
-	returnsWhatIsHeld(t, func(e *lockwheel.Engine) lockable { return multi(e, "a", "b") })
+	returnsWhatIsHeld(t, func(e *lockwheel.Engine) lockable { return Multi(e, "a", "b") })
 }
 
 func TestALockThatIsReturnedWasNotGivenUp(t *testing.T) {
@@ -182,9 +182,9 @@ type lockable interface {
 // one.
 func returnsWhatIsHeld(t *testing.T, of func(*lockwheel.Engine) lockable) {
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	given, returned, after := 0, 0, 100*time.Microsecond
-	for deadline := time.Now().Add(testDeadline); given+returned < 100 || given == 0 || returned == 0; {
+	for deadline := time.Now().Add(TestDeadline); given+returned < 100 || given == 0 || returned == 0; {
 		require.Less(t, time.Now(), deadline, "given up %d times, returned %d times", given, returned)
 		ctx, leave := context.WithCancel(t.Context())
 		timer := time.AfterFunc(after, leave)
@@ -193,7 +193,7 @@ func returnsWhatIsHeld(t *testing.T, of func(*lockwheel.Engine) lockable) {
 			after = after * 9 / 10
 			e.Stats() // after the messages that the loop received before
 			require.NoError(t, hold.Err())
-			unlock(t, hold)
+			Unlock(t, hold)
 		} else {
 			require.ErrorIs(t, err, context.Canceled)
 			given++
@@ -201,7 +201,7 @@ func returnsWhatIsHeld(t *testing.T, of func(*lockwheel.Engine) lockable) {
 		}
 		timer.Stop()
 		leave()
-		eventually(t, "nothing left", func() bool { return s.do("DBSIZE") == int64(0) })
+		Eventually(t, "nothing left", func() bool { return s.Do("DBSIZE") == int64(0) })
 	}
-	requireIdle(t, e)
+	RequireIdle(t, e)
 }

@@ -27,20 +27,20 @@ func many(e *lockwheel.Engine, n int) (lockwheel.Multi, func(i int) lockwheel.Mu
 	return e.Multi(locks...), name
 }
 
-func (s *Server) empty(t testing.TB) {
+func (s *Server) Empty(t testing.TB) {
 	t.Helper()
-	eventually(t, "nothing is left", func() bool { return s.do("DBSIZE") == int64(0) })
+	Eventually(t, "nothing is left", func() bool { return s.Do("DBSIZE") == int64(0) })
 }
 
 func TestVeryManyLocksAreHeldAsOne(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
 	m, _ := many(e, manyLocks)
 	_, theirs := many(other, manyLocks)
 
-	hold := lockAll(t, m)
-	require.Equal(t, int64(manyLocks), s.do("DBSIZE"))
+	hold := LockAll(t, m)
+	require.Equal(t, int64(manyLocks), s.Do("DBSIZE"))
 	for _, i := range []int{0, 999, 1000, manyLocks - 1} {
 		_, err := theirs(i).TryLock(t.Context())
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
@@ -49,64 +49,64 @@ func TestVeryManyLocksAreHeldAsOne(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, again.Unlock(t.Context()))
 	require.NoError(t, hold.Extend(t.Context(), time.Hour))
-	require.Greater(t, s.pttl("many/002499"), 50*time.Minute)
+	require.Greater(t, s.PTTL("many/002499"), 50*time.Minute)
 	require.NoError(t, hold.Unlock(t.Context()))
-	require.Equal(t, int64(0), s.do("DBSIZE"))
+	require.Equal(t, int64(0), s.Do("DBSIZE"))
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrNotHeld)
 
-	leased := lockAll(t, m, lockwheel.Lease(time.Hour))
-	require.Greater(t, s.pttl("many/000000"), 50*time.Minute)
+	leased := LockAll(t, m, lockwheel.Lease(time.Hour))
+	require.Greater(t, s.PTTL("many/000000"), 50*time.Minute)
 	require.WithinRange(t, leased.Deadline(), time.Now().Add(50*time.Minute), time.Now().Add(time.Hour))
 	require.NoError(t, leased.Unlock(t.Context()))
-	s.empty(t)
+	s.Empty(t)
 }
 
 func TestVeryManyLocksOfWhichOneIsTaken(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
 	m, _ := many(e, manyLocks)
 	_, theirs := many(other, manyLocks)
 	for _, i := range []int{0, 1500, manyLocks - 1} {
-		taken := lock(t, theirs(i))
+		taken := Lock(t, theirs(i))
 		_, err := m.TryLock(t.Context())
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 		require.ErrorContains(t, err, fmt.Sprintf("%06d", i))
-		eventually(t, "what was taken is given back", func() bool { return s.do("DBSIZE") == int64(1) })
+		Eventually(t, "what was taken is given back", func() bool { return s.Do("DBSIZE") == int64(1) })
 
 		_, err = m.Lock(t.Context(), lockwheel.Wait(300*time.Millisecond))
 		if !errors.Is(err, lockwheel.ErrUnavailable) { // its wait may end while a command is in flight
 			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		waits := lockingAll(ctx, m)
-		eventually(t, "it waits", func() bool { return e.Stats().Waiting > 0 })
+		waits := LockingAll(ctx, m)
+		Eventually(t, "it waits", func() bool { return e.Stats().Waiting > 0 })
 		cancel()
-		require.ErrorIs(t, (<-waits).err, context.Canceled)
-		eventually(t, "what was taken is given back", func() bool { return s.do("DBSIZE") == int64(1) })
+		require.ErrorIs(t, (<-waits).Err, context.Canceled)
+		Eventually(t, "what was taken is given back", func() bool { return s.Do("DBSIZE") == int64(1) })
 
-		waits = lockingAll(t.Context(), m)
-		eventually(t, "it waits", func() bool { return e.Stats().Waiting > 0 })
+		waits = LockingAll(t.Context(), m)
+		Eventually(t, "it waits", func() bool { return e.Stats().Waiting > 0 })
 		require.NoError(t, taken.Unlock(t.Context()))
 		got := <-waits
-		require.NoError(t, got.err)
-		require.NoError(t, got.hold.Unlock(t.Context()))
-		s.empty(t)
+		require.NoError(t, got.Err)
+		require.NoError(t, got.Hold.Unlock(t.Context()))
+		s.Empty(t)
 	}
 }
 
 func TestVeryManyLocksAreLostWithOneOfThem(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e, other := s.open(lockwheel.Options{Lease: shortLeaseOptions.Lease, RenewInterval: shortLeaseOptions.RenewInterval}), s.open(lockwheel.Options{})
+	e, other := s.Open(lockwheel.Options{Lease: ShortLeaseOptions.Lease, RenewInterval: ShortLeaseOptions.RenewInterval}), s.Open(lockwheel.Options{})
 	m, _ := many(e, manyLocks)
 	_, theirs := many(other, manyLocks)
-	hold := lockAll(t, m)
+	hold := LockAll(t, m)
 	_, err := theirs(1234).ForceUnlock(t.Context())
 	require.NoError(t, err)
 	<-hold.Done()
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
-	s.empty(t)
+	s.Empty(t)
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 }
 
@@ -115,36 +115,36 @@ func TestOthersComeInBetweenVeryManyLocks(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
 	s := RealServer(t)
-	e := s.open(lockwheel.Options{CallTimeout: 10 * time.Second})
+	e := s.Open(lockwheel.Options{CallTimeout: 10 * time.Second})
 	m, _ := many(e, n)
-	lockAll(t, multi(e, "x", "y")).Unlock(t.Context()) // the server knows the scripts
+	LockAll(t, Multi(e, "x", "y")).Unlock(t.Context()) // the server knows the scripts
 	besides := func(begin func()) int64 {
 		t.Helper()
-		require.NoError(t, s.real.Pause())
+		require.NoError(t, s.Real.Pause())
 		begin()
-		eventually(t, "some are under way", func() bool { return e.Stats().InFlight > 0 })
+		Eventually(t, "some are under way", func() bool { return e.Stats().InFlight > 0 })
 		waiting := e.Stats().Waiting
-		other := make(chan outcome, 1)
+		other := make(chan Outcome, 1)
 		go func() {
 			hold, err := e.Mutex("other").Lock(t.Context())
-			other <- outcome{hold, err}
+			other <- Outcome{hold, err}
 		}()
-		eventually(t, "another waits", func() bool { return e.Stats().Waiting > waiting })
-		require.NoError(t, s.real.Continue())
+		Eventually(t, "another waits", func() bool { return e.Stats().Waiting > waiting })
+		require.NoError(t, s.Real.Continue())
 		got := <-other
-		require.NoError(t, got.err)
-		there := s.do("DBSIZE").(int64)
-		require.NoError(t, got.hold.Unlock(t.Context()))
+		require.NoError(t, got.Err)
+		there := s.Do("DBSIZE").(int64)
+		require.NoError(t, got.Hold.Unlock(t.Context()))
 		return there
 	}
-	var locks <-chan outcome
-	require.Less(t, besides(func() { locks = lockingAll(t.Context(), m) }), int64(n/2))
+	var locks <-chan Outcome
+	require.Less(t, besides(func() { locks = LockingAll(t.Context(), m) }), int64(n/2))
 	all := <-locks
-	require.NoError(t, all.err)
+	require.NoError(t, all.Err)
 	unlocks := make(chan error, 1)
-	require.Greater(t, besides(func() { go func() { unlocks <- all.hold.Unlock(t.Context()) }() }), int64(n/2))
+	require.Greater(t, besides(func() { go func() { unlocks <- all.Hold.Unlock(t.Context()) }() }), int64(n/2))
 	require.NoError(t, <-unlocks)
-	s.empty(t)
+	s.Empty(t)
 }
 
 // Releases continue even if the caller does not wait for them. If the server does not reply, all are sent, and not
@@ -152,22 +152,22 @@ func TestOthersComeInBetweenVeryManyLocks(t *testing.T) {
 func TestAllOfVeryManyLocksAreReleasedWhateverTheirCallerDoes(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e := s.open(lockwheel.Options{CallTimeout: time.Second})
+	e := s.Open(lockwheel.Options{CallTimeout: time.Second})
 	m, _ := many(e, manyLocks)
-	hold := lockAll(t, m)
+	hold := LockAll(t, m)
 	left, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := hold.Unlock(left); err != nil { // the results may have arrived
 		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 		require.ErrorIs(t, err, context.Canceled)
 	}
-	s.empty(t)
+	s.Empty(t)
 
-	hold = lockAll(t, m)
-	require.NoError(t, s.real.Pause())
+	hold = LockAll(t, m)
+	require.NoError(t, s.Real.Pause())
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrUnavailable)
-	require.NoError(t, s.real.Continue())
-	s.empty(t)
+	require.NoError(t, s.Real.Continue())
+	s.Empty(t)
 	require.NoError(t, e.Close())
 	_, err := m.Lock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrClosed)
@@ -177,7 +177,7 @@ func TestAllOfVeryManyLocksAreReleasedWhateverTheirCallerDoes(t *testing.T) {
 func TestAMultiOfTooManyLocksIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	before := e.Stats().LoopTurns
 	m, _ := many(e, 100_001)
 	_, err := m.Lock(t.Context())

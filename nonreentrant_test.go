@@ -15,17 +15,17 @@ import (
 func TestAContenderBlocksUntilTheRelease(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	for _, other := range []*lockwheel.Engine{nil, s.open(lockwheel.Options{})} {
-		e := s.open(lockwheel.Options{})
+	for _, other := range []*lockwheel.Engine{nil, s.Open(lockwheel.Options{})} {
+		e := s.Open(lockwheel.Options{})
 		if other == nil {
 			other = e
 		}
-		hold := lock(t, e.Mutex("n"))
-		contender := locking(t.Context(), other.Mutex("n"))
-		requireNoReply(t, contender, 300*time.Millisecond)
-		unlock(t, hold)
-		unlock(t, granted(t, contender))
-		require.False(t, s.exists("n"))
+		hold := Lock(t, e.Mutex("n"))
+		contender := Locking(t.Context(), other.Mutex("n"))
+		RequireNoReply(t, contender, 300*time.Millisecond)
+		Unlock(t, hold)
+		Unlock(t, Granted(t, contender))
+		require.False(t, s.Exists("n"))
 	}
 }
 
@@ -33,7 +33,7 @@ func TestAContenderBlocksUntilTheRelease(t *testing.T) {
 func TestTheHolderItselfIsAStrangerWithoutItsContext(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	m := e.Mutex("n")
 	requireStranger(t, s, m, m)
 }
@@ -42,15 +42,15 @@ func TestTheHolderItselfIsAStrangerWithoutItsContext(t *testing.T) {
 func TestTheHolderIsAStrangerThroughAnotherHandle(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	requireStranger(t, s, e.Mutex("n"), e.Mutex("n"))
 }
 
 // requireStranger requires that one goroutine cannot acquire a lock twice, and that one unlock frees it.
 func requireStranger(t *testing.T, s *Server, m, again lockwheel.Mutex) {
 	t.Helper()
-	hold := lock(t, m)
-	stateFailed(t, again)
+	hold := Lock(t, m)
+	StateFailed(t, again)
 	for _, wait := range []time.Duration{-1, 0, 50 * time.Millisecond} {
 		_, err := again.Lock(t.Context(), lockwheel.Wait(wait))
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
@@ -58,7 +58,7 @@ func requireStranger(t *testing.T, s *Server, m, again lockwheel.Mutex) {
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 	}
 	require.NoError(t, hold.Err())
-	require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash("n"))
-	unlock(t, hold)
-	require.False(t, s.exists("n"))
+	require.Equal(t, map[string]string{hold.ID(): "1"}, s.Hash("n"))
+	Unlock(t, hold)
+	require.False(t, s.Exists("n"))
 }

@@ -2,5 +2,5 @@
 
 package lockwheel_test
 
-// raceEnabled is true under the race detector, where large tests are smaller.
-const raceEnabled = false
+// RaceEnabled is true under the race detector, where large tests are smaller.
+const RaceEnabled = false

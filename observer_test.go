@@ -40,13 +40,13 @@ func (d *observerLog) read() []string {
 // requireLines waits until an observer has received that many events, and requires that they are these.
 func (d *observerLog) requireLines(t *testing.T, lines ...string) {
 	t.Helper()
-	eventually(t, "the observer to be told", func() bool { return len(d.read()) >= len(lines) })
+	Eventually(t, "the observer to be told", func() bool { return len(d.read()) >= len(lines) })
 	require.Equal(t, lines, d.read())
 }
 
 func (d *observerLog) observer() lockwheel.Observer {
 	ok := func(d time.Duration) string {
-		if d < 0 || d > testDeadline {
+		if d < 0 || d > TestDeadline {
 			return d.String()
 		}
 		return "a while"
@@ -63,7 +63,7 @@ func (d *observerLog) observer() lockwheel.Observer {
 
 // kind returns the error of the package that err matches.
 func kind(err error) error {
-	for _, sentinel := range sentinels {
+	for _, sentinel := range Sentinels {
 		if errors.Is(err, sentinel) {
 			return sentinel
 		}
@@ -75,21 +75,21 @@ func TestTheObserverIsToldWhatLocksDo(t *testing.T) {
 	t.Parallel()
 	var d observerLog
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{Prefix: "app:", Observer: d.observer()})
+	e := s.Open(lockwheel.Options{Prefix: "app:", Observer: d.observer()})
 	m := e.Mutex("n")
-	hold := lock(t, m)
-	inner := lockWith(t, hold.Context(), m)
-	stateFailed(t, m)
-	unlock(t, inner)
-	unlock(t, hold)
-	hold = lock(t, m)
-	forceUnlock(t, m)
+	hold := Lock(t, m)
+	inner := LockWith(t, hold.Context(), m)
+	StateFailed(t, m)
+	Unlock(t, inner)
+	Unlock(t, hold)
+	hold = Lock(t, m)
+	ForceUnlock(t, m)
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
-	lock(t, m)
-	waiting := locking(t.Context(), m)
-	queued(t, e, 1)
+	Lock(t, m)
+	waiting := Locking(t.Context(), m)
+	Queued(t, e, 1)
 	require.NoError(t, e.Close())
-	require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
+	require.ErrorIs(t, Receive(t, waiting).Err, lockwheel.ErrClosed)
 	d.requireLines(t, strings.Split(strings.TrimSpace(`
 n acquired after a while
 n acquired after a while
@@ -108,10 +108,10 @@ func TestTheObserverIsToldOfALossThatAnUnlockFinds(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
 	var d observerLog
-	e := s.open(lockwheel.Options{Observer: d.observer()})
+	e := s.Open(lockwheel.Options{Observer: d.observer()})
 	for _, opts := range [][]lockwheel.Option{nil, {lockwheel.Lease(time.Minute)}} {
-		hold := lock(t, e.Mutex("n"), opts...)
-		s.do("DEL", "n")
+		hold := Lock(t, e.Mutex("n"), opts...)
+		s.Do("DEL", "n")
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 	}
 	one := []string{"n acquired after a while", "n released after a while", "n lost: lock lost"}
@@ -127,25 +127,25 @@ func TestTheObserverIsToldHowLongAWaitWas(t *testing.T) {
 	waits := make(chan time.Duration, 2)
 	refusals := make(chan time.Duration, 1)
 	helds := make(chan time.Duration, 2)
-	e := AnyServer(t).open(lockwheel.Options{Observer: lockwheel.Observer{
+	e := AnyServer(t).Open(lockwheel.Options{Observer: lockwheel.Observer{
 		Acquired: func(_ string, waited time.Duration) { waits <- waited },
 		Rejected: func(_ string, waited time.Duration, _ error) { refusals <- waited },
 		Released: func(_ string, held time.Duration) { helds <- held },
 	}})
 	m := e.Mutex("n")
 	const wait = 100 * time.Millisecond
-	hold := lock(t, m)
+	hold := Lock(t, m)
 	<-waits
 	_, err := m.Lock(t.Context(), lockwheel.Wait(wait))
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
-	require.GreaterOrEqual(t, receive(t, refusals), wait)
-	waiting := locking(t.Context(), m)
-	queued(t, e, 1)
+	require.GreaterOrEqual(t, Receive(t, refusals), wait)
+	waiting := Locking(t.Context(), m)
+	Queued(t, e, 1)
 	time.Sleep(wait)
-	unlock(t, hold)
-	require.GreaterOrEqual(t, receive(t, helds), 2*wait)
-	unlock(t, granted(t, waiting))
-	require.GreaterOrEqual(t, receive(t, waits), wait)
+	Unlock(t, hold)
+	require.GreaterOrEqual(t, Receive(t, helds), 2*wait)
+	Unlock(t, Granted(t, waiting))
+	require.GreaterOrEqual(t, Receive(t, waits), wait)
 }
 
 // A grant that is not taken and so released is reported as acquired and released. The request of a caller that left
@@ -154,18 +154,18 @@ func TestTheObserverSeesWhatWasGivenBack(t *testing.T) {
 	t.Parallel()
 	var d observerLog
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{Observer: d.observer()})
+	e := s.Open(lockwheel.Options{Observer: d.observer()})
 	p := e.Mutex("n").LockAsync(t.Context())
-	receive(t, p.Done())
+	Receive(t, p.Done())
 	p.Cancel()
-	eventually(t, "given back", func() bool { return !s.exists("n") })
+	Eventually(t, "given back", func() bool { return !s.Exists("n") })
 	s.HoldAsOther("n", time.Hour)
 	ctx, leave := context.WithCancel(t.Context())
-	waiting := locking(ctx, e.Mutex("n"))
-	requireWaiting(t, e, 1, 1)
+	waiting := Locking(ctx, e.Mutex("n"))
+	RequireWaiting(t, e, 1, 1)
 	leave()
-	receive(t, waiting)
-	requireIdle(t, e)
+	Receive(t, waiting)
+	RequireIdle(t, e)
 	d.requireLines(t,
 		"n acquired after a while",
 		"n released after a while",
@@ -177,13 +177,13 @@ func TestTheObserverSeesWhatWasGivenBack(t *testing.T) {
 func TestTheObserverIsNotToldOfARefusalWhenSeveralLocksAreReentered(t *testing.T) {
 	t.Parallel()
 	var d observerLog
-	e := AnyServer(t).open(lockwheel.Options{Observer: d.observer()})
-	outer := lock(t, e.Mutex("a"))
-	inner, err := multi(e, "a", "b").Lock(outer.Context())
+	e := AnyServer(t).Open(lockwheel.Options{Observer: d.observer()})
+	outer := Lock(t, e.Mutex("a"))
+	inner, err := Multi(e, "a", "b").Lock(outer.Context())
 	require.NoError(t, err)
-	unlock(t, inner)
-	unlock(t, outer)
-	requireIdle(t, e)
+	Unlock(t, inner)
+	Unlock(t, outer)
+	RequireIdle(t, e)
 	d.requireLines(t,
 		"a acquired after a while",
 		"a acquired after a while",
@@ -200,13 +200,13 @@ func TestAnObserverOfLossesAloneIsToldOfEachOfThem(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
 	var d observerLog
-	e := s.open(lockwheel.Options{Observer: lockwheel.Observer{Lost: d.observer().Lost}})
-	hold := lock(t, e.Mutex("deleted"))
-	s.do("DEL", "deleted")
+	e := s.Open(lockwheel.Options{Observer: lockwheel.Observer{Lost: d.observer().Lost}})
+	hold := Lock(t, e.Mutex("deleted"))
+	s.Do("DEL", "deleted")
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
-	lock(t, e.Mutex("forced"))
-	forceUnlock(t, e.Mutex("forced"))
-	lock(t, e.Mutex("closed"))
+	Lock(t, e.Mutex("forced"))
+	ForceUnlock(t, e.Mutex("forced"))
+	Lock(t, e.Mutex("closed"))
 	require.NoError(t, e.Close())
 	require.Equal(t, []string{"deleted lost: lock lost", "forced lost: lock lost", "closed lost: engine closed"}, d.read(),
 		"Close waits until it has been told")
@@ -217,7 +217,7 @@ func TestAnObserverMayCallTheEngine(t *testing.T) {
 	t.Parallel()
 	var e *lockwheel.Engine
 	opened, done := make(chan struct{}), make(chan error, 10)
-	e = AnyServer(t).open(lockwheel.Options{Observer: lockwheel.Observer{
+	e = AnyServer(t).Open(lockwheel.Options{Observer: lockwheel.Observer{
 		Acquired: func(name string, _ time.Duration) {
 			<-opened
 			if name != "n" {
@@ -235,10 +235,10 @@ func TestAnObserverMayCallTheEngine(t *testing.T) {
 		Lost: func(string, error) { done <- e.Shutdown(context.Background()) },
 	}})
 	close(opened)
-	lock(t, e.Mutex("n"))
-	require.NoError(t, receive(t, done))
-	forceUnlock(t, e.Mutex("n"))
-	require.NoError(t, receive(t, done))
+	Lock(t, e.Mutex("n"))
+	require.NoError(t, Receive(t, done))
+	ForceUnlock(t, e.Mutex("n"))
+	require.NoError(t, Receive(t, done))
 	require.NoError(t, e.Close())
 }
 
@@ -254,8 +254,8 @@ func TestAnObserverThatBlocksHoldsNothingUp(t *testing.T) {
 		"Close":    func(e *lockwheel.Engine) error { return e.Close() },
 		"Shutdown": func(e *lockwheel.Engine) error { return e.Shutdown(context.Background()) },
 	} {
-		e := s.open(lockwheel.Options{
-			Lease: shortLease, CallTimeout: shortLease / 3,
+		e := s.Open(lockwheel.Options{
+			Lease: ShortLease, CallTimeout: ShortLease / 3,
 			Logger: slog.New(handlerFunc(func(slog.Record) { block() })),
 			Observer: lockwheel.Observer{
 				Acquired: func(string, time.Duration) { block() },
@@ -264,22 +264,22 @@ func TestAnObserverThatBlocksHoldsNothingUp(t *testing.T) {
 			},
 		})
 		m := e.Mutex(name)
-		hold := lock(t, m, lockwheel.Lease(200*time.Millisecond))
-		receive(t, hold.Done())
+		hold := Lock(t, m, lockwheel.Lease(200*time.Millisecond))
+		Receive(t, hold.Done())
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
-		outer := lockWith(t, t.Context(), m)
+		outer := LockWith(t, t.Context(), m)
 		for range 5000 {
-			unlock(t, lockWith(t, outer.Context(), m))
+			Unlock(t, LockWith(t, outer.Context(), m))
 		}
 		require.NotZero(t, e.Stats().Untold)
-		unlock(t, outer)
+		Unlock(t, outer)
 		locker := e.Mutex(name + " of a Locker").Locker()
 		locker.Lock()
-		forceUnlock(t, e.Mutex(name+" of a Locker"))
+		ForceUnlock(t, e.Mutex(name+" of a Locker"))
 		locker.Unlock() // the error is logged
 		done := make(chan error, 1)
 		go func() { done <- end(e) }()
-		require.NoError(t, receive(t, done))
+		require.NoError(t, Receive(t, done))
 	}
 }
 
@@ -287,10 +287,10 @@ func TestAnObserverThatBlocksHoldsNothingUp(t *testing.T) {
 func TestAPanicInAnObserverOrALogEndsNothing(t *testing.T) {
 	t.Parallel()
 	var d observerLog
-	var log logBuffer
+	var log LogBuffer
 	text := slog.NewTextHandler(&log, nil)
 	lost := d.observer().Lost
-	e := AnyServer(t).open(lockwheel.Options{
+	e := AnyServer(t).Open(lockwheel.Options{
 		Logger: slog.New(handlerFunc(func(r slog.Record) {
 			_ = text.Handle(context.Background(), r)
 			panic("the log's")
@@ -304,11 +304,11 @@ func TestAPanicInAnObserverOrALogEndsNothing(t *testing.T) {
 		},
 	})
 	for range 3 {
-		lock(t, e.Mutex("n"))
-		forceUnlock(t, e.Mutex("n"))
+		Lock(t, e.Mutex("n"))
+		ForceUnlock(t, e.Mutex("n"))
 	}
 	d.requireLines(t, "n lost: lock lost", "n lost: lock lost", "n lost: lock lost")
-	eventually(t, "all counted", func() bool { return e.Stats().Panics >= 3+3+6 }) // and those of the log for each of them
+	Eventually(t, "all counted", func() bool { return e.Stats().Panics >= 3+3+6 }) // and those of the log for each of them
 	require.NoError(t, e.Close())
 	require.Contains(t, log.String(), `msg="lockwheel: Options.Observer panicked" panic="the observer's"`)
 	require.Contains(t, log.String(), "observer_test.go", "where")

@@ -29,13 +29,13 @@ import (
 func TestDialReadsAURL(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t, "--requirepass", "secret")
-	e, err := lockwheel.Dial(t.Context(), "redis://:secret@"+s.addr+"/3")
+	e, err := lockwheel.Dial(t.Context(), "redis://:secret@"+s.Addr+"/3")
 	require.NoError(t, err)
 	t.Cleanup(func() { e.Close() })
-	hold := lock(t, e.Mutex("n"))
-	require.Equal(t, "OK", s.do("SELECT", 3))
-	require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash("n"))
-	unlock(t, hold)
+	hold := Lock(t, e.Mutex("n"))
+	require.Equal(t, "OK", s.Do("SELECT", 3))
+	require.Equal(t, map[string]string{hold.ID(): "1"}, s.Hash("n"))
+	Unlock(t, hold)
 }
 
 func TestDialRefusesWhatIsNoURL(t *testing.T) {
@@ -66,8 +66,8 @@ func TestDialSaysWhatAURLLooksLike(t *testing.T) {
 func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	client := s.client()
-	redis := rueidis.ClientOption{InitAddress: []string{s.addr}, ForceSingleClient: true}
+	client := s.Client()
+	redis := rueidis.ClientOption{InitAddress: []string{s.Addr}, ForceSingleClient: true}
 	for want, opts := range map[string]lockwheel.Options{
 		"no server":                                       {},
 		"two servers":                                     {Redis: redis, Client: client},
@@ -92,21 +92,21 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 		require.ErrorContains(t, err, "lockwheel: open: ", want)
 		require.ErrorContains(t, err, want)
 	}
-	require.NoError(t, s.open(lockwheel.Options{Lease: 100 * time.Millisecond}).Close(), "the shortest lease")
+	require.NoError(t, s.Open(lockwheel.Options{Lease: 100 * time.Millisecond}).Close(), "the shortest lease")
 }
 
 // This test and the following are not parallel: they count goroutines.
 func TestOpenThatFailsLeavesNothing(t *testing.T) {
 	s := RealServer(t, "--requirepass", "secret")
-	p := proxy.Start(t, s.addr)
-	swallowing := proxy.Start(t, s.addr)
+	p := proxy.Start(t, s.Addr)
+	swallowing := proxy.Start(t, s.Addr)
 	swallowing.Set(proxy.Both, proxy.Drop)
 	ended, cancel := context.WithCancelCause(t.Context())
-	cancel(errTest)
+	cancel(ErrTest)
 	brieflyOpen := func(ctx context.Context) (context.Context, context.CancelFunc) {
-		return context.WithTimeoutCause(ctx, 50*time.Millisecond, errTest)
+		return context.WithTimeoutCause(ctx, 50*time.Millisecond, ErrTest)
 	}
-	s.do("PING")
+	s.Do("PING")
 	for _, c := range []struct {
 		name, addr string
 		change     func(*lockwheel.Options)
@@ -114,17 +114,17 @@ func TestOpenThatFailsLeavesNothing(t *testing.T) {
 		is         error
 		says       string
 	}{
-		{name: "no listener", addr: unused(t), says: "connection refused"},
+		{name: "no listener", addr: Unused(t), says: "connection refused"},
 		{name: "no port", addr: "127.0.0.1", says: "port"},
-		{name: "a password is wanted", addr: s.addr, says: "NOAUTH"},
-		{name: "another password is wanted", addr: s.addr, says: "WRONGPASS",
+		{name: "a password is wanted", addr: s.Addr, says: "NOAUTH"},
+		{name: "another password is wanted", addr: s.Addr, says: "WRONGPASS",
 			change: func(o *lockwheel.Options) { o.Redis.Password = "public" }},
 		{name: "a silent server", addr: swallowing.Addr(), change: func(o *lockwheel.Options) { o.CallTimeout = 100 * time.Millisecond }},
-		{name: "a silent server and a context", addr: swallowing.Addr(), ctx: brieflyOpen, is: errTest,
+		{name: "a silent server and a context", addr: swallowing.Addr(), ctx: brieflyOpen, is: ErrTest,
 			change: func(o *lockwheel.Options) { o.CallTimeout = 500 * time.Millisecond }},
-		{name: "a context that ended", addr: p.Addr(), is: errTest,
+		{name: "a context that ended", addr: p.Addr(), is: ErrTest,
 			ctx: func(context.Context) (context.Context, context.CancelFunc) { return ended, func() {} }},
-		{name: "no such database", addr: s.addr, says: "out of range",
+		{name: "no such database", addr: s.Addr, says: "out of range",
 			change: func(o *lockwheel.Options) { o.Redis.Password, o.Redis.SelectDB = "secret", 4711 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -141,21 +141,21 @@ func TestOpenThatFailsLeavesNothing(t *testing.T) {
 			}
 			before := time.Now()
 			_, err := lockwheel.Open(ctx, opts)
-			require.Less(t, time.Since(before), testDeadline)
+			require.Less(t, time.Since(before), TestDeadline)
 			require.ErrorContains(t, err, "lockwheel: open: ")
 			require.ErrorContains(t, err, c.says)
 			if c.is != nil {
 				require.ErrorIs(t, err, c.is)
 			}
 			t.Log(err)
-			eventually(t, "no goroutine left", func() bool {
+			Eventually(t, "no goroutine left", func() bool {
 				swallowing.Cut() // otherwise it keeps its side open
 				return goleak.Find(running) == nil
 			})
 		})
 	}
-	eventually(t, "no connection left", func() bool { return len(s.engines()) == 0 })
-	require.Equal(t, int64(0), s.do("DBSIZE"))
+	Eventually(t, "no connection left", func() bool { return len(s.Engines()) == 0 })
+	require.Equal(t, int64(0), s.Do("DBSIZE"))
 }
 
 // Several addresses mean the nodes of a cluster. rueidis keeps connecting to them after it has found that there is no
@@ -163,23 +163,23 @@ func TestOpenThatFailsLeavesNothing(t *testing.T) {
 func TestOpenOfWhatIsNoClusterLeavesNoConnection(t *testing.T) {
 	first, second := RealServer(t), RealServer(t)
 	for range 20 {
-		_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{first.addr, second.addr}}})
+		_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{first.Addr, second.Addr}}})
 		require.Error(t, err)
 	}
-	eventually(t, "no connection left", func() bool { return len(first.engines())+len(second.engines()) == 0 })
+	Eventually(t, "no connection left", func() bool { return len(first.Engines())+len(second.Engines()) == 0 })
 }
 
 // The error for a server that does not reply does not match the end of a context that continues.
 func TestOpenOfASilentServerIsNoEndOfTheContext(t *testing.T) {
 	s := RealServer(t)
-	require.NoError(t, s.real.Pause())
-	_, err := lockwheel.Open(t.Context(), lockwheel.Options{CallTimeout: 100 * time.Millisecond, Redis: rueidis.ClientOption{InitAddress: []string{s.addr}}})
+	require.NoError(t, s.Real.Pause())
+	_, err := lockwheel.Open(t.Context(), lockwheel.Options{CallTimeout: 100 * time.Millisecond, Redis: rueidis.ClientOption{InitAddress: []string{s.Addr}}})
 	require.Error(t, err)
 	require.NotErrorIs(t, err, context.DeadlineExceeded)
 	require.NotErrorIs(t, err, context.Canceled)
 	require.ErrorContains(t, err, "no answer within Options.CallTimeout")
 	require.NotContains(t, err.Error(), context.DeadlineExceeded.Error())
-	require.NoError(t, s.real.Continue())
+	require.NoError(t, s.Real.Continue())
 }
 
 // A custom dialer that gave up has not ended Open's context.
@@ -187,7 +187,7 @@ func TestOpenWithADialerThatGaveUpIsNoEndOfTheContext(t *testing.T) {
 	t.Parallel()
 	for _, its := range []error{context.DeadlineExceeded, context.Canceled} {
 		_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{
-			InitAddress: []string{unused(t)}, ForceSingleClient: true,
+			InitAddress: []string{Unused(t)}, ForceSingleClient: true,
 			DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
 				return nil, fmt.Errorf("the dialer's own: %w", its)
 			},
@@ -197,8 +197,8 @@ func TestOpenWithADialerThatGaveUpIsNoEndOfTheContext(t *testing.T) {
 	}
 }
 
-// unused returns an address without a listener.
-func unused(t *testing.T) string {
+// Unused returns an address without a listener.
+func Unused(t *testing.T) string {
 	t.Helper()
 	port, err := testport.Port() // not in use by any other process
 	require.NoError(t, err)
@@ -209,50 +209,50 @@ func unused(t *testing.T) string {
 func TestOpenRefusesAClusterWithoutSlots(t *testing.T) {
 	s := RealServer(t, "--cluster-enabled", "yes")
 	running := goleak.IgnoreCurrent()
-	_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{s.addr}}})
+	_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{s.Addr}}})
 	require.ErrorContains(t, err, "lockwheel: open: ")
 	t.Log(err)
-	eventually(t, "no goroutine left", func() bool { return goleak.Find(running) == nil })
+	Eventually(t, "no goroutine left", func() bool { return goleak.Find(running) == nil })
 }
 
 func TestPrefixIsPutBeforeEveryName(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	here, bare := s.open(lockwheel.Options{Prefix: "app:"}), s.open(lockwheel.Options{})
-	hold := lock(t, here.Mutex("n"))
+	here, bare := s.Open(lockwheel.Options{Prefix: "app:"}), s.Open(lockwheel.Options{})
+	hold := Lock(t, here.Mutex("n"))
 	require.Equal(t, "n", hold.Name())
-	require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash("app:n"))
-	require.False(t, s.exists("n"))
-	stateFailed(t, bare.Mutex("app:n"))
-	unlock(t, lock(t, bare.Mutex("n")))
+	require.Equal(t, map[string]string{hold.ID(): "1"}, s.Hash("app:n"))
+	require.False(t, s.Exists("n"))
+	StateFailed(t, bare.Mutex("app:n"))
+	Unlock(t, Lock(t, bare.Mutex("n")))
 
-	waiting := locking(t.Context(), bare.Mutex("app:n"))
-	requireWaiting(t, bare, 1, 1)
-	require.Equal(t, []any{"redisson_lock__channel:{app:n}"}, s.channels())
-	inner := lockWith(t, hold.Context(), here.Mutex("n"))
-	unlock(t, inner)
-	unlock(t, hold)
+	waiting := Locking(t.Context(), bare.Mutex("app:n"))
+	RequireWaiting(t, bare, 1, 1)
+	require.Equal(t, []any{"redisson_lock__channel:{app:n}"}, s.Channels())
+	inner := LockWith(t, hold.Context(), here.Mutex("n"))
+	Unlock(t, inner)
+	Unlock(t, hold)
 	require.ErrorContains(t, hold.Unlock(t.Context()), `lock "n"`)
-	unlock(t, granted(t, waiting))
+	Unlock(t, Granted(t, waiting))
 }
 
 // Some libraries send WAIT, WAITAOF and INFO for every lock. This one sends nothing but its scripts.
 func TestALockIsOneScriptEachWay(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e := s.open(lockwheel.Options{})
-	watch := s.real.Conn(t)
+	e := s.Open(lockwheel.Options{})
+	watch := s.Real.Conn(t)
 	require.NoError(t, watch.Send("MONITOR"))
-	_, err := watch.Receive(testDeadline)
+	_, err := watch.Receive(TestDeadline)
 	require.NoError(t, err)
 	const pairs = 20
 	for range pairs {
-		unlock(t, lock(t, e.Mutex("n")))
+		Unlock(t, Lock(t, e.Mutex("n")))
 	}
-	s.do("ECHO", "the end")
+	s.Do("ECHO", "the end")
 	commands := 0
 	for {
-		line := monitored(t, watch)
+		line := Monitored(t, watch)
 		if strings.Contains(line, "the end") {
 			break
 		}
@@ -264,9 +264,9 @@ func TestALockIsOneScriptEachWay(t *testing.T) {
 	require.Equal(t, 2*pairs, commands)
 }
 
-func monitored(t *testing.T, c *redistest.Conn) string {
+func Monitored(t *testing.T, c *redistest.Conn) string {
 	t.Helper()
-	line, err := c.Receive(testDeadline)
+	line, err := c.Receive(TestDeadline)
 	require.NoError(t, err)
 	return line.(string)
 }
@@ -278,14 +278,14 @@ func TestTheEndOfOpensContextEndsADialThatNeverComes(t *testing.T) {
 	ended := make(chan error, 1)
 	opened := make(chan error, 1)
 	go func() {
-		_, err := lockwheel.Open(ctx, lockwheel.Options{Lease: 10 * testDeadline, CallTimeout: 2 * testDeadline, Redis: rueidis.ClientOption{
+		_, err := lockwheel.Open(ctx, lockwheel.Options{Lease: 10 * TestDeadline, CallTimeout: 2 * TestDeadline, Redis: rueidis.ClientOption{
 			InitAddress: []string{"127.0.0.1:1"}, ForceSingleClient: true,
 			DialCtxFn: func(ctx context.Context, _ string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
 				cancel()
 				select {
 				case <-ctx.Done():
 					ended <- nil
-				case <-time.After(testDeadline):
+				case <-time.After(TestDeadline):
 					ended <- errors.New("the dial goes on")
 				}
 				return nil, errors.New("given up")
@@ -293,8 +293,8 @@ func TestTheEndOfOpensContextEndsADialThatNeverComes(t *testing.T) {
 		}})
 		opened <- err
 	}()
-	require.ErrorIs(t, receive(t, opened), context.Canceled)
-	require.NoError(t, receive(t, ended))
+	require.ErrorIs(t, Receive(t, opened), context.Canceled)
+	require.NoError(t, Receive(t, ended))
 }
 
 // Once Open has returned, the end of its context closes no connection.
@@ -304,7 +304,7 @@ func TestTheEndOfOpensContextLaterCutsNoConnection(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var dialled atomic.Int32
 	e, err := lockwheel.Open(ctx, lockwheel.Options{Redis: rueidis.ClientOption{
-		InitAddress: []string{s.addr}, ForceSingleClient: true,
+		InitAddress: []string{s.Addr}, ForceSingleClient: true,
 		DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 			dialled.Add(1)
 			return d.DialContext(ctx, "tcp", address)
@@ -313,12 +313,12 @@ func TestTheEndOfOpensContextLaterCutsNoConnection(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { e.Close() })
 	again := func() bool {
-		unlock(t, lock(t, e.Mutex("n")))
+		Unlock(t, Lock(t, e.Mutex("n")))
 		return dialled.Load() == 1
 	}
-	always(t, 50*time.Millisecond, "the connection of Open", again)
+	Always(t, 50*time.Millisecond, "the connection of Open", again)
 	cancel()
-	always(t, 50*time.Millisecond, "the connection of Open", again)
+	Always(t, 50*time.Millisecond, "the connection of Open", again)
 }
 
 // blockedWriter is a connection that ends Open's context at the first write. Its first Close, which follows from that,
@@ -348,11 +348,11 @@ func (c *blockedWriter) Close() error {
 func TestAConnectionThatIsMadeTooLateIsClosed(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	noneConnected := func() bool { return len(s.engines()) == 0 }
-	eventually(t, "the end of what started the server", noneConnected)
+	noneConnected := func() bool { return len(s.Engines()) == 0 }
+	Eventually(t, "the end of what started the server", noneConnected)
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := lockwheel.Open(ctx, lockwheel.Options{Redis: rueidis.ClientOption{
-		InitAddress: []string{s.addr}, ForceSingleClient: true,
+		InitAddress: []string{s.Addr}, ForceSingleClient: true,
 		DialCtxFn: func(_ context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 			conn, err := d.Dial("tcp", address)
 			if err != nil {
@@ -362,7 +362,7 @@ func TestAConnectionThatIsMadeTooLateIsClosed(t *testing.T) {
 		},
 	}})
 	require.ErrorIs(t, err, context.Canceled)
-	eventually(t, "no connection", noneConnected)
+	Eventually(t, "no connection", noneConnected)
 }
 
 // cancelling is a connection that cancels instead of writing data that contains a word.
@@ -387,14 +387,14 @@ func TestOpenSaysWhyItsContextEnded(t *testing.T) {
 	for _, word := range []string{"HELLO", "PING", "SCRIPT", "WAIT"} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		_, err := lockwheel.Open(ctx, lockwheel.Options{Replicas: lockwheel.Replicas{Min: 1}, Redis: rueidis.ClientOption{
-			InitAddress: []string{s.addr}, ForceSingleClient: true,
+			InitAddress: []string{s.Addr}, ForceSingleClient: true,
 			DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 				c, err := d.DialContext(ctx, "tcp", address)
-				return &cancelling{c, []byte(word), func() { cancel(errTest) }}, err
+				return &cancelling{c, []byte(word), func() { cancel(ErrTest) }}, err
 			},
 		}})
-		require.EqualError(t, err, "lockwheel: open: "+errTest.Error(), word)
-		require.ErrorIs(t, err, errTest, word)
+		require.EqualError(t, err, "lockwheel: open: "+ErrTest.Error(), word)
+		require.ErrorIs(t, err, ErrTest, word)
 		cancel(nil)
 	}
 }

@@ -18,9 +18,9 @@ import (
 func TestOwnersOfGoroutinesExcludeEachOther(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
-	var r criticalSection
-	crowd(t, 100, func(int) error {
+	e := s.Open(lockwheel.Options{})
+	var r CriticalSection
+	Crowd(t, 100, func(int) error {
 		me := lockwheel.WithOwner(t.Context())
 		outer, err := e.Mutex("n").Lock(me)
 		if err != nil {
@@ -30,44 +30,44 @@ func TestOwnersOfGoroutinesExcludeEachOther(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		r.enter(shortRun)
+		r.Enter(ShortRun)
 		if err := outer.Unlock(t.Context()); err != nil {
 			return err
 		}
 		return inner.Unlock(t.Context())
 	})
-	r.require(t, 100)
-	require.False(t, s.exists("n"))
+	r.Require(t, 100)
+	require.False(t, s.Exists("n"))
 }
 
 // One owner in many goroutines is one owner, as documented, and its count is exact.
 func TestOneOwnerInManyGoroutinesHoldsTogether(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(lockwheel.Options{}).Mutex("n")
+	m := s.Open(lockwheel.Options{}).Mutex("n")
 	for name, ctx := range map[string]func(*lockwheel.Hold) context.Context{
 		"of a thread": nil,
 		"of a hold":   func(h *lockwheel.Hold) context.Context { return h.Context() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			me := lockwheel.WithOwner(t.Context())
-			first := lockWith(t, me, m)
+			first := LockWith(t, me, m)
 			if ctx != nil {
 				me = ctx(first)
 			}
 			const n = 20
 			holds := make([]*lockwheel.Hold, n)
-			crowd(t, n, func(i int) (err error) {
+			Crowd(t, n, func(i int) (err error) {
 				holds[i], err = m.Lock(me)
 				return err
 			})
-			requireCount(t, me, m, n+1)
-			eventually(t, "the count in Redis", func() bool { return s.hash("n")[first.ID()] == "21" })
-			crowd(t, n, func(i int) error { return holds[i].Unlock(t.Context()) })
-			requireCount(t, me, m, 1)
-			stateFailed(t, m)
-			unlock(t, first)
-			require.False(t, s.exists("n"))
+			RequireCount(t, me, m, n+1)
+			Eventually(t, "the count in Redis", func() bool { return s.Hash("n")[first.ID()] == "21" })
+			Crowd(t, n, func(i int) error { return holds[i].Unlock(t.Context()) })
+			RequireCount(t, me, m, 1)
+			StateFailed(t, m)
+			Unlock(t, first)
+			require.False(t, s.Exists("n"))
 		})
 	}
 }
@@ -75,119 +75,119 @@ func TestOneOwnerInManyGoroutinesHoldsTogether(t *testing.T) {
 func TestTheContextOfAHoldReentersItsNameOnly(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-	a := lock(t, e.Mutex("a"))
+	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+	a := Lock(t, e.Mutex("a"))
 	_, err := other.Mutex("a").TryLock(a.Context())
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired, "another engine is another client")
 
 	// Two goroutines with the same hold both want another lock: it must exclude them from each other.
-	var r criticalSection
-	crowd(t, 8, func(int) error { return enterWith(a.Context(), e.Mutex("b"), &r) })
-	r.require(t, 8)
+	var r CriticalSection
+	Crowd(t, 8, func(int) error { return EnterWith(a.Context(), e.Mutex("b"), &r) })
+	r.Require(t, 8)
 
 	// A context within a context still carries the outer name.
-	b := lockWith(t, a.Context(), e.Mutex("b"))
-	again := lockWith(t, b.Context(), e.Mutex("a"))
-	requireCount(t, b.Context(), e.Mutex("a"), 2)
-	requireCount(t, again.Context(), e.Mutex("b"), 1)
-	requireCount(t, a.Context(), e.Mutex("b"), 0)
-	unlock(t, again)
-	unlock(t, b)
-	unlock(t, a)
+	b := LockWith(t, a.Context(), e.Mutex("b"))
+	again := LockWith(t, b.Context(), e.Mutex("a"))
+	RequireCount(t, b.Context(), e.Mutex("a"), 2)
+	RequireCount(t, again.Context(), e.Mutex("b"), 1)
+	RequireCount(t, a.Context(), e.Mutex("b"), 0)
+	Unlock(t, again)
+	Unlock(t, b)
+	Unlock(t, a)
 }
 
 func TestWithoutOwnerMakesAStranger(t *testing.T) {
 	t.Parallel()
-	m := AnyServer(t).open(lockwheel.Options{}).Mutex("n")
+	m := AnyServer(t).Open(lockwheel.Options{}).Mutex("n")
 	for _, ctx := range []context.Context{t.Context(), lockwheel.WithOwner(t.Context())} {
-		hold := lockWith(t, ctx, m)
+		hold := LockWith(t, ctx, m)
 		for _, carried := range []context.Context{hold.Context(), ctx} {
 			stranger := lockwheel.WithoutOwner(carried)
-			requireCount(t, stranger, m, 0)
+			RequireCount(t, stranger, m, 0)
 			_, err := m.TryLock(stranger)
 			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 		}
 		// WithOwner can be used again after WithoutOwner.
 		_, err := m.TryLock(lockwheel.WithOwner(lockwheel.WithoutOwner(hold.Context())))
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
-		inner := lockWith(t, hold.Context(), m)
-		unlock(t, inner)
-		unlock(t, hold)
+		inner := LockWith(t, hold.Context(), m)
+		Unlock(t, inner)
+		Unlock(t, hold)
 	}
 }
 
 // For a name that the context holds, the hold has priority over the owner of WithOwner.
 func TestTheHoldOfAContextWinsOverItsThread(t *testing.T) {
 	t.Parallel()
-	m := AnyServer(t).open(lockwheel.Options{}).Mutex("n")
-	hold := lock(t, m)
+	m := AnyServer(t).Open(lockwheel.Options{}).Mutex("n")
+	hold := Lock(t, m)
 	both := lockwheel.WithOwner(hold.Context())
-	requireCount(t, both, m, 1)
-	unlock(t, lockWith(t, both, m))
-	unlock(t, hold)
-	requireCount(t, context.WithoutCancel(both), m, 0)
+	RequireCount(t, both, m, 1)
+	Unlock(t, LockWith(t, both, m))
+	Unlock(t, hold)
+	RequireCount(t, context.WithoutCancel(both), m, 0)
 }
 
 // The context of an ended hold does not re-enter, even if the lock has other holders.
 func TestAContextOfAHoldThatIsOverQueues(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{})
+	e := AnyServer(t).Open(lockwheel.Options{})
 	m := e.Mutex("n")
-	first := lock(t, m)
+	first := Lock(t, m)
 	stale := context.WithoutCancel(first.Context())
-	unlock(t, first)
-	next := lock(t, m)
+	Unlock(t, first)
+	next := Lock(t, m)
 	_, err := m.TryLock(stale)
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
-	waiting := locking(stale, m)
-	queued(t, e, 1)
-	requireNoReply(t, waiting, 20*time.Millisecond)
-	unlock(t, next)
-	again := granted(t, waiting)
-	requireCount(t, stale, m, 0)
-	requireCount(t, again.Context(), m, 1)
-	unlock(t, again)
+	waiting := Locking(stale, m)
+	Queued(t, e, 1)
+	RequireNoReply(t, waiting, 20*time.Millisecond)
+	Unlock(t, next)
+	again := Granted(t, waiting)
+	RequireCount(t, stale, m, 0)
+	RequireCount(t, again.Context(), m, 1)
+	Unlock(t, again)
 }
 
 // Holds of one owner may end in any order; the lock is free with the last.
 func TestHoldsEndInAnyOrder(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(lockwheel.Options{}).Mutex("n")
+	m := s.Open(lockwheel.Options{}).Mutex("n")
 	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {1, 0, 2}} {
 		me := lockwheel.WithOwner(t.Context())
-		holds := []*lockwheel.Hold{lockWith(t, me, m), lockWith(t, me, m), lockWith(t, me, m)}
+		holds := []*lockwheel.Hold{LockWith(t, me, m), LockWith(t, me, m), LockWith(t, me, m)}
 		for i, at := range order {
-			require.True(t, s.exists("n"))
-			unlock(t, holds[at])
-			requireCount(t, me, m, 2-i)
+			require.True(t, s.Exists("n"))
+			Unlock(t, holds[at])
+			RequireCount(t, me, m, 2-i)
 		}
-		require.False(t, s.exists("n"))
+		require.False(t, s.Exists("n"))
 	}
 }
 
 // Re-entry is granted in the loop, without a round trip, while the lease covers it.
 func TestReentryCostsNoRoundTrip(t *testing.T) {
 	t.Parallel()
-	s, p, e := behind(t, lockwheel.Options{})
+	s, p, e := Behind(t, lockwheel.Options{})
 	_ = p
 	m := e.Mutex("n")
-	outer := lock(t, m)
-	require.NoError(t, s.real.Pause())
-	inner := lockWith(t, outer.Context(), m)
-	unlock(t, inner)
-	inner = lockWith(t, outer.Context(), m, lockwheel.Lease(10*time.Second))
-	unlock(t, inner)
-	require.NoError(t, s.real.Continue())
-	unlock(t, outer)
+	outer := Lock(t, m)
+	require.NoError(t, s.Real.Pause())
+	inner := LockWith(t, outer.Context(), m)
+	Unlock(t, inner)
+	inner = LockWith(t, outer.Context(), m, lockwheel.Lease(10*time.Second))
+	Unlock(t, inner)
+	require.NoError(t, s.Real.Continue())
+	Unlock(t, outer)
 }
 
 // A function that runs when a hold's context ends may call methods.
 func TestWhatRunsAtTheEndOfAContextMayLock(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{})
+	e := AnyServer(t).Open(lockwheel.Options{})
 	m := e.Mutex("n")
-	hold := lock(t, m)
+	hold := Lock(t, m)
 	var wg sync.WaitGroup
 	var got atomic.Int32
 	wg.Add(1)
@@ -198,10 +198,10 @@ func TestWhatRunsAtTheEndOfAContextMayLock(t *testing.T) {
 			got.Add(1)
 		}
 	})
-	unlock(t, hold)
+	Unlock(t, hold)
 	wg.Wait()
 	require.EqualValues(t, 1, got.Load())
-	requireIdle(t, e)
+	RequireIdle(t, e)
 }
 
 // Each engine numbers its own owners, from 1 on. An owner's context of one engine does not re-enter in another,
@@ -210,25 +210,25 @@ func TestWhatRunsAtTheEndOfAContextMayLock(t *testing.T) {
 func TestTheContextOfAHoldIsAStrangersForAnotherEngine(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	for name, kindOf := range grantable() {
+	for name, kindOf := range Grantable() {
 		t.Run(name, func(t *testing.T) {
 			var holds []*lockwheel.Hold
 			var locks []lockwheel.Mutex
 			for _, prefix := range []string{"a:", "b:"} {
-				locks = append(locks, kindOf(s.open(lockwheel.Options{Prefix: prefix}), "n"))
-				holds = append(holds, lock(t, locks[len(locks)-1]))
+				locks = append(locks, kindOf(s.Open(lockwheel.Options{Prefix: prefix}), "n"))
+				holds = append(holds, Lock(t, locks[len(locks)-1]))
 			}
 			for i, m := range locks {
 				carried := holds[1-i].Context()
-				requireCount(t, carried, m, 0)
+				RequireCount(t, carried, m, 0)
 				if name != "reader" { // readers share the lock
 					_, err := m.TryLock(carried)
 					require.ErrorIs(t, err, lockwheel.ErrNotAcquired, "the lock of engine %d with the context of the other", i)
 				}
-				requireCount(t, holds[i].Context(), m, 1)
+				RequireCount(t, holds[i].Context(), m, 1)
 			}
 			for _, hold := range holds {
-				unlock(t, hold)
+				Unlock(t, hold)
 			}
 		})
 	}

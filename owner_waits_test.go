@@ -13,28 +13,28 @@ import (
 // The first call may wait for the second before it unlocks: without a joint grant they would deadlock.
 func TestAllWhoWaitAsOneOwnerAreGrantedTogether(t *testing.T) {
 	t.Parallel()
-	onEveryKind(t, func(t *testing.T, mutex, other kindOfLock) {
+	OnEveryKind(t, func(t *testing.T, mutex, other KindOfLock) {
 		s := RealServer(t)
-		e, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-		taken := lock(t, other(elsewhere, "n"))
+		e, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+		taken := Lock(t, other(elsewhere, "n"))
 		me := lockwheel.WithOwner(t.Context())
-		waiting := []<-chan outcome{
-			locking(me, mutex(e, "n")),
-			locking(me, mutex(e, "n"), lockwheel.Lease(longer)),
-			locking(me, mutex(e, "n"), lockwheel.Wait(time.Minute)),
+		waiting := []<-chan Outcome{
+			Locking(me, mutex(e, "n")),
+			Locking(me, mutex(e, "n"), lockwheel.Lease(Longer)),
+			Locking(me, mutex(e, "n"), lockwheel.Wait(time.Minute)),
 		}
-		eventually(t, "all asleep", func() bool { return e.Stats().Waiting == 3 && listens(e) })
-		unlock(t, taken)
+		Eventually(t, "all asleep", func() bool { return e.Stats().Waiting == 3 && Listens(e) })
+		Unlock(t, taken)
 		var holds []*lockwheel.Hold
 		for _, w := range waiting {
-			holds = append(holds, granted(t, w))
+			holds = append(holds, Granted(t, w))
 		}
-		stateFailed(t, other(elsewhere, "n"))
+		StateFailed(t, other(elsewhere, "n"))
 		for _, h := range holds {
-			unlock(t, h)
+			Unlock(t, h)
 		}
-		requireIdle(t, e)
-		require.False(t, s.exists("n"))
+		RequireIdle(t, e)
+		require.False(t, s.Exists("n"))
 	})
 }
 
@@ -45,48 +45,48 @@ func TestWhoWaitsToReadIsLetInWhenItsOwnerWrites(t *testing.T) {
 		t.Run(first+" first", func(t *testing.T) {
 			t.Parallel()
 			s := RealServer(t)
-			e, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+			e, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
 			m, me := e.RWMutex("n"), lockwheel.WithOwner(t.Context())
-			taken := lock(t, elsewhere.RWMutex("n").Writer())
-			var writer <-chan outcome
+			taken := Lock(t, elsewhere.RWMutex("n").Writer())
+			var writer <-chan Outcome
 			if first == "the writer" {
-				writer = locking(me, m.Writer())
-				queued(t, e, 1)
+				writer = Locking(me, m.Writer())
+				Queued(t, e, 1)
 			}
-			readers := []<-chan outcome{
-				locking(me, m.RLocker()),
-				locking(me, m.RLocker(), lockwheel.Lease(longer)),
-				locking(me, m.RLocker(), lockwheel.Wait(time.Minute)),
+			readers := []<-chan Outcome{
+				Locking(me, m.RLocker()),
+				Locking(me, m.RLocker(), lockwheel.Lease(Longer)),
+				Locking(me, m.RLocker(), lockwheel.Wait(time.Minute)),
 			}
 			if first != "the writer" {
-				queued(t, e, 3)
-				writer = locking(me, m.Writer())
+				Queued(t, e, 3)
+				writer = Locking(me, m.Writer())
 			}
-			eventually(t, "all asleep", func() bool { return e.Stats().Waiting == 4 && listens(e) })
-			unlock(t, taken)
+			Eventually(t, "all asleep", func() bool { return e.Stats().Waiting == 4 && Listens(e) })
+			Unlock(t, taken)
 			var holds []*lockwheel.Hold
 			if first == "the writer" { // the readers of its engine let the writer go first
-				holds = append(holds, granted(t, writer))
+				holds = append(holds, Granted(t, writer))
 				for _, r := range readers {
-					holds = append(holds, granted(t, r))
+					holds = append(holds, Granted(t, r))
 				}
-				stateFailed(t, elsewhere.RWMutex("n").RLocker())
+				StateFailed(t, elsewhere.RWMutex("n").RLocker())
 			} else { // the first grant tells which
-				write := receive(t, writer)
-				if write.err == nil {
-					holds = append(holds, write.hold)
+				write := Receive(t, writer)
+				if write.Err == nil {
+					holds = append(holds, write.Hold)
 				} else {
-					require.ErrorIs(t, write.err, lockwheel.ErrUpgrade)
+					require.ErrorIs(t, write.Err, lockwheel.ErrUpgrade)
 				}
 				for _, r := range readers {
-					holds = append(holds, granted(t, r))
+					holds = append(holds, Granted(t, r))
 				}
 			}
 			for _, h := range holds {
-				unlock(t, h)
+				Unlock(t, h)
 			}
-			requireIdle(t, e)
-			require.False(t, s.exists("n"))
+			RequireIdle(t, e)
+			require.False(t, s.Exists("n"))
 		})
 	}
 }
@@ -95,22 +95,22 @@ func TestWhoWaitsToReadIsLetInWhenItsOwnerWrites(t *testing.T) {
 func TestWhoWaitsToWriteIsRefusedWhenItsOwnerReads(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	e, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
 	m, me := e.RWMutex("n"), lockwheel.WithOwner(t.Context())
-	taken := lock(t, elsewhere.RWMutex("n").RLocker())
-	writers := []<-chan outcome{locking(me, m.Writer()), locking(me, m.Writer(), lockwheel.Wait(time.Minute))}
-	stranger := locking(t.Context(), m.Writer())
-	eventually(t, "all asleep", func() bool { return e.Stats().Waiting == 3 && listens(e) })
-	read := lockWith(t, me, m.RLocker())
+	taken := Lock(t, elsewhere.RWMutex("n").RLocker())
+	writers := []<-chan Outcome{Locking(me, m.Writer()), Locking(me, m.Writer(), lockwheel.Wait(time.Minute))}
+	stranger := Locking(t.Context(), m.Writer())
+	Eventually(t, "all asleep", func() bool { return e.Stats().Waiting == 3 && Listens(e) })
+	read := LockWith(t, me, m.RLocker())
 	for _, w := range writers {
-		require.ErrorIs(t, receive(t, w).err, lockwheel.ErrUpgrade)
+		require.ErrorIs(t, Receive(t, w).Err, lockwheel.ErrUpgrade)
 	}
 	require.NoError(t, read.Err())
-	unlock(t, taken)
-	unlock(t, read)
-	unlock(t, granted(t, stranger))
-	requireIdle(t, e)
-	require.False(t, s.exists("n"))
+	Unlock(t, taken)
+	Unlock(t, read)
+	Unlock(t, Granted(t, stranger))
+	RequireIdle(t, e)
+	require.False(t, s.Exists("n"))
 }
 
 // The owner unlocks the re-entered side before the reply arrives. The waiting call belongs to the same owner, which
@@ -121,27 +121,27 @@ func TestWhoReenteredOneHalfDoesNotWaitForTheOtherOfItsOwner(t *testing.T) {
 		t.Run(half, func(t *testing.T) {
 			t.Parallel()
 			s := RealServer(t)
-			e := s.open(lockwheel.Options{})
+			e := s.Open(lockwheel.Options{})
 			m, me := e.RWMutex("n"), lockwheel.WithOwner(t.Context())
-			write := lockWith(t, me, m.Writer())
-			read := lockWith(t, me, m.RLocker())
+			write := LockWith(t, me, m.Writer())
+			read := LockWith(t, me, m.RLocker())
 			of, outer := m.RLocker(), read
 			if half == "writes" {
 				of, outer = m.Writer(), write
 			}
-			s.do("CLIENT", "PAUSE", "1500", "ALL") // all that follows happens before the reply
-			inner := locking(me, of, lockwheel.Lease(longer))
-			queued(t, e, 1)
-			unlock(t, outer)
+			s.Do("CLIENT", "PAUSE", "1500", "ALL") // all that follows happens before the reply
+			inner := Locking(me, of, lockwheel.Lease(Longer))
+			Queued(t, e, 1)
+			Unlock(t, outer)
 			if half == "writes" {
-				require.ErrorIs(t, receive(t, inner).err, lockwheel.ErrUpgrade)
-				unlock(t, read)
+				require.ErrorIs(t, Receive(t, inner).Err, lockwheel.ErrUpgrade)
+				Unlock(t, read)
 			} else {
-				unlock(t, granted(t, inner))
-				unlock(t, write)
+				Unlock(t, Granted(t, inner))
+				Unlock(t, write)
 			}
-			requireIdle(t, e)
-			require.False(t, s.exists("n"))
+			RequireIdle(t, e)
+			require.False(t, s.Exists("n"))
 		})
 	}
 }
@@ -149,50 +149,50 @@ func TestWhoReenteredOneHalfDoesNotWaitForTheOtherOfItsOwner(t *testing.T) {
 // The quorum's own request for a missing member is ahead in the queue: both have one owner.
 func TestWhoLocksAMissingMemberOfItsQuorumDoesNotWaitForTheQuorum(t *testing.T) {
 	t.Parallel()
-	onEveryKind(t, func(t *testing.T, mutex, other kindOfLock) {
-		p := newServerSet(t, 3)
-		engines := p.client(lockwheel.Options{})
-		taken := lock(t, other(p[2].open(lockwheel.Options{}), "n"))
-		hold := lockAll(t, lockwheel.Quorum(mutex(engines[0], "n"), mutex(engines[1], "n"), mutex(engines[2], "n")))
-		inner := locking(hold.Context(), mutex(engines[2], "n"))
-		again := locking(hold.Context(), mutex(engines[2], "n"))
-		eventually(t, "all of them to wait", func() bool { return engines[2].Stats().Waiting == 3 })
-		unlock(t, taken)
-		unlock(t, granted(t, inner))
-		unlock(t, granted(t, again))
+	OnEveryKind(t, func(t *testing.T, mutex, other KindOfLock) {
+		p := NewServerSet(t, 3)
+		engines := p.Client(lockwheel.Options{})
+		taken := Lock(t, other(p[2].Open(lockwheel.Options{}), "n"))
+		hold := LockAll(t, lockwheel.Quorum(mutex(engines[0], "n"), mutex(engines[1], "n"), mutex(engines[2], "n")))
+		inner := Locking(hold.Context(), mutex(engines[2], "n"))
+		again := Locking(hold.Context(), mutex(engines[2], "n"))
+		Eventually(t, "all of them to wait", func() bool { return engines[2].Stats().Waiting == 3 })
+		Unlock(t, taken)
+		Unlock(t, Granted(t, inner))
+		Unlock(t, Granted(t, again))
 		require.NoError(t, hold.Err())
-		eventually(t, "the quorum to have it as well", func() bool { return engines[2].Stats().Held == 1 })
-		unlock(t, hold)
+		Eventually(t, "the quorum to have it as well", func() bool { return engines[2].Stats().Held == 1 })
+		Unlock(t, hold)
 		for _, e := range engines {
-			requireIdle(t, e)
+			RequireIdle(t, e)
 		}
-		require.Zero(t, p.holders("n"))
+		require.Zero(t, p.Holders("n"))
 	})
 }
 
 // A call that has the owner number of a quorum from its context keeps it as long as the quorum exists.
 func TestTheOwnerOfAQuorumEndsWithIt(t *testing.T) {
 	t.Parallel()
-	p := newServerSet(t, 3)
-	engines := p.client(lockwheel.Options{})
-	taken := lock(t, p[2].open(lockwheel.Options{}).Mutex("n"))
-	hold := lockAll(t, quorum(engines, "n"))
+	p := NewServerSet(t, 3)
+	engines := p.Client(lockwheel.Options{})
+	taken := Lock(t, p[2].Open(lockwheel.Options{}).Mutex("n"))
+	hold := LockAll(t, Quorum(engines, "n"))
 	beyond := context.WithoutCancel(hold.Context())
-	one, two := locking(beyond, engines[2].Mutex("n")), locking(beyond, engines[2].Mutex("n"))
-	eventually(t, "all of them to wait", func() bool { return engines[2].Stats().Waiting == 3 })
-	unlock(t, hold)
-	eventually(t, "the quorum not to wait any more", func() bool { return engines[2].Stats().Waiting == 2 })
-	unlock(t, taken)
-	var first outcome
+	one, two := Locking(beyond, engines[2].Mutex("n")), Locking(beyond, engines[2].Mutex("n"))
+	Eventually(t, "all of them to wait", func() bool { return engines[2].Stats().Waiting == 3 })
+	Unlock(t, hold)
+	Eventually(t, "the quorum not to wait any more", func() bool { return engines[2].Stats().Waiting == 2 })
+	Unlock(t, taken)
+	var first Outcome
 	select {
 	case first = <-one:
 	case first = <-two:
 		two = one
-	case <-time.After(testDeadline):
+	case <-time.After(TestDeadline):
 		t.Fatal("neither of them was granted")
 	}
-	require.NoError(t, first.err)
-	requireNoReply(t, two, 50*time.Millisecond)
-	unlock(t, first.hold)
-	unlock(t, granted(t, two))
+	require.NoError(t, first.Err)
+	RequireNoReply(t, two, 50*time.Millisecond)
+	Unlock(t, first.Hold)
+	Unlock(t, Granted(t, two))
 }

@@ -41,17 +41,17 @@ func TestAHolderThatIsCutOffSaysSoFirst(t *testing.T) {
 	const lease = 5 * time.Second
 	pairs := min(40, *partitionTrials)
 	s := RealServer(t)
-	stranger := s.open(lockwheel.Options{})
+	stranger := s.Open(lockwheel.Options{})
 	var done, starved atomic.Int64
 	var closest atomic.Int64
 	closest.Store(int64(time.Hour))
 	var holders []*lockwheel.Engine
 	var links []*proxy.Proxy
 	for range pairs {
-		p := proxy.Start(t, s.addr)
-		holders, links = append(holders, s.openAt(p.Addr(), lockwheel.Options{Lease: lease})), append(links, p)
+		p := proxy.Start(t, s.Addr)
+		holders, links = append(holders, s.OpenAt(p.Addr(), lockwheel.Options{Lease: lease})), append(links, p)
 	}
-	crowd(t, pairs, func(i int) error {
+	Crowd(t, pairs, func(i int) error {
 		for trial := i; trial < *partitionTrials; trial += pairs {
 			ahead, err := cutOff(t, holders[i].Mutex(fmt.Sprint("n", i)), stranger.Mutex(fmt.Sprint("n", i)), links[i])
 			if errors.Is(err, errStarved) && starved.Add(1) <= int64(*partitionTrials) {
@@ -95,7 +95,7 @@ func ringsAt(hold *lockwheel.Hold) <-chan int64 {
 
 // cutOff is one trial. It returns how long before the other caller's grant Done was closed, in nanoseconds.
 func cutOff(t *testing.T, holder, stranger lockwheel.Mutex, p *proxy.Proxy) (ahead int64, err error) {
-	hold, err := holder.Lock(t.Context(), lockwheel.Wait(testDeadline))
+	hold, err := holder.Lock(t.Context(), lockwheel.Wait(TestDeadline))
 	if err != nil {
 		return 0, err
 	}
@@ -105,16 +105,16 @@ func cutOff(t *testing.T, holder, stranger lockwheel.Mutex, p *proxy.Proxy) (ahe
 		<-hold.Done()
 		closed <- now()
 	}()
-	waiting := locking(t.Context(), stranger)
-	pause(t.Context(), time.Duration(rand.IntN(1500))*time.Millisecond) // a random time between two renewals
+	waiting := Locking(t.Context(), stranger)
+	Pause(t.Context(), time.Duration(rand.IntN(1500))*time.Millisecond) // a random time between two renewals
 	if err := cutoffs[rand.IntN(len(cutoffs))](p); err != nil {
 		return 0, err
 	}
 	next := <-waiting
 	at := now()
-	known, told := hold.Err(), isClosed(hold.Done())
-	if next.err != nil {
-		return 0, next.err
+	known, told := hold.Err(), IsClosed(hold.Done())
+	if next.Err != nil {
+		return 0, next.Err
 	}
 	if errors.Is(known, lockwheel.ErrLost) && !told {
 		if late := <-rung; late > at-int64(10*time.Millisecond) {
@@ -123,7 +123,7 @@ func cutOff(t *testing.T, holder, stranger lockwheel.Mutex, p *proxy.Proxy) (ahe
 		<-closed
 	}
 	if err == nil && (!errors.Is(known, lockwheel.ErrLost) || !told) {
-		return 0, fmt.Errorf("%s has the lock beside %s: Err is %v, Done is closed: %v", next.hold.ID(), hold.ID(), known, told)
+		return 0, fmt.Errorf("%s has the lock beside %s: Err is %v, Done is closed: %v", next.Hold.ID(), hold.ID(), known, told)
 	}
 	if err == nil {
 		ahead = at - <-closed
@@ -132,10 +132,10 @@ func cutOff(t *testing.T, holder, stranger lockwheel.Mutex, p *proxy.Proxy) (ahe
 		return 0, err
 	}
 	p.Cut()
-	return ahead, errors.Join(err, next.hold.Unlock(t.Context()))
+	return ahead, errors.Join(err, next.Hold.Unlock(t.Context()))
 }
 
-func isClosed(done <-chan struct{}) bool {
+func IsClosed(done <-chan struct{}) bool {
 	select {
 	case <-done:
 		return true

@@ -17,62 +17,62 @@ import (
 func TestAPendingGrantIsTakenOnce(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
-	hold := lock(t, e.Mutex("n"))
+	e := s.Open(lockwheel.Options{})
+	hold := Lock(t, e.Mutex("n"))
 	p := e.Mutex("n").LockAsync(t.Context())
 	_, err := p.Hold()
 	require.ErrorContains(t, err, `"n"`)
-	requireNoReply(t, p.Done(), 20*time.Millisecond)
-	unlock(t, hold)
-	receive(t, p.Done())
+	RequireNoReply(t, p.Done(), 20*time.Millisecond)
+	Unlock(t, hold)
+	Receive(t, p.Done())
 	next, err := p.Hold()
 	require.NoError(t, err)
 	_, err = p.Hold()
 	require.ErrorContains(t, err, "taken before")
 	p.Cancel() // too late to have an effect
 	require.NoError(t, next.Err())
-	require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
-	unlock(t, next)
-	requireIdle(t, e)
+	require.Equal(t, map[string]string{next.ID(): "1"}, s.Hash("n"))
+	Unlock(t, next)
+	RequireIdle(t, e)
 }
 
 // Redisson's spin lock testTryLockAsyncFailed, testTryLockAsyncSucceed.
 func TestAPendingThatDoesNotWaitIsDecidedByTheFirstAnswer(t *testing.T) {
 	t.Parallel()
-	onEachNotify(t, func(t *testing.T) {
+	OnEachNotify(t, func(t *testing.T) {
 		s := AnyServer(t)
-		e := s.open(lockwheel.Options{})
+		e := s.Open(lockwheel.Options{})
 		s.HoldAsOther("n", time.Hour)
 		for range 2 {
 			p := e.Mutex("n").LockAsync(t.Context(), lockwheel.Wait(0))
-			receive(t, p.Done())
+			Receive(t, p.Done())
 			_, err := p.Hold()
 			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 		}
-		s.do("DEL", "n")
+		s.Do("DEL", "n")
 		p := e.Mutex("n").LockAsync(t.Context(), lockwheel.Wait(0))
-		receive(t, p.Done())
+		Receive(t, p.Done())
 		hold, err := p.Hold()
 		require.NoError(t, err)
-		unlock(t, hold)
-		requireIdle(t, e)
+		Unlock(t, hold)
+		RequireIdle(t, e)
 	})
 }
 
 func TestOfManyTakersOneGetsThePendingHold(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{})
+	e := AnyServer(t).Open(lockwheel.Options{})
 	p := e.Mutex("n").LockAsync(t.Context())
-	receive(t, p.Done())
+	Receive(t, p.Done())
 	holds := make(chan *lockwheel.Hold, 16)
-	crowd(t, 16, func(int) error {
+	Crowd(t, 16, func(int) error {
 		if hold, err := p.Hold(); err == nil {
 			holds <- hold
 		}
 		return nil
 	})
 	require.Len(t, holds, 1)
-	unlock(t, <-holds)
+	Unlock(t, <-holds)
 }
 
 func TestAPendingGrantThatIsNotTakenIsGivenBack(t *testing.T) {
@@ -85,17 +85,17 @@ func TestAPendingGrantThatIsNotTakenIsGivenBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := AnyServer(t)
-			e := s.open(lockwheel.Options{})
+			e := s.Open(lockwheel.Options{})
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			p := e.Mutex("n").LockAsync(ctx)
-			receive(t, p.Done())
-			require.True(t, s.exists("n"))
-			waiting := locking(t.Context(), e.Mutex("n"))
-			queued(t, e, 1)
+			Receive(t, p.Done())
+			require.True(t, s.Exists("n"))
+			waiting := Locking(t.Context(), e.Mutex("n"))
+			Queued(t, e, 1)
 			end(p, cancel)
-			unlock(t, granted(t, waiting))
-			require.False(t, s.exists("n"))
+			Unlock(t, Granted(t, waiting))
+			require.False(t, s.Exists("n"))
 			_, err := p.Hold()
 			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 			if name == "cancelled" {
@@ -103,7 +103,7 @@ func TestAPendingGrantThatIsNotTakenIsGivenBack(t *testing.T) {
 			} else {
 				require.ErrorIs(t, err, reason)
 			}
-			requireIdle(t, e)
+			RequireIdle(t, e)
 		})
 	}
 }
@@ -112,16 +112,16 @@ func TestAPendingRequestThatIsGivenUpLeavesTheQueue(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
 	s.HoldAsOther("n", time.Hour)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	reason := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	first, second := e.Mutex("n").LockAsync(t.Context()), e.Mutex("n").LockAsync(ctx)
-	third := e.Mutex("n").LockAsync(t.Context(), lockwheel.Wait(shortLease))
-	requireWaiting(t, e, 3, 1)
+	third := e.Mutex("n").LockAsync(t.Context(), lockwheel.Wait(ShortLease))
+	RequireWaiting(t, e, 3, 1)
 	first.Cancel()
 	cancel(reason)
 	for p, want := range map[*lockwheel.Pending]error{first: context.Canceled, second: reason, third: nil} {
-		receive(t, p.Done())
+		Receive(t, p.Done())
 		_, err := p.Hold()
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 		if want != nil {
@@ -131,29 +131,29 @@ func TestAPendingRequestThatIsGivenUpLeavesTheQueue(t *testing.T) {
 		require.Equal(t, err.Error(), again.Error(), "an error can be read again")
 		p.Cancel()
 	}
-	requireIdle(t, e)
+	RequireIdle(t, e)
 }
 
 func TestLockAsyncDoesNotBlockOnASilentServer(t *testing.T) {
 	t.Parallel()
-	s, p, e := behind(t, lockwheel.Options{})
+	s, p, e := Behind(t, lockwheel.Options{})
 	p.Set(proxy.Both, proxy.Hold)
 	pending := e.Mutex("n").LockAsync(t.Context())
-	requireNoReply(t, pending.Done(), 50*time.Millisecond)
+	RequireNoReply(t, pending.Done(), 50*time.Millisecond)
 	pending.Cancel()
-	receive(t, pending.Done())
+	Receive(t, pending.Done())
 	_, err := pending.Hold()
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, p.Heal())
-	requireIdle(t, e)
-	require.False(t, s.exists("n"))
+	RequireIdle(t, e)
+	require.False(t, s.Exists("n"))
 }
 
 // Invalid input is detected at once, and Hold returns the error.
 func TestLockAsyncTellsBadInputByItsHold(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{})
+	e := AnyServer(t).Open(lockwheel.Options{})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for what, p := range map[string]*lockwheel.Pending{
@@ -162,7 +162,7 @@ func TestLockAsyncTellsBadInputByItsHold(t *testing.T) {
 		"lease": e.Mutex("n").LockAsync(t.Context(), lockwheel.Lease(-1)),
 		"ctx":   e.Mutex("n").LockAsync(ended),
 	} {
-		receive(t, p.Done())
+		Receive(t, p.Done())
 		_, err := p.Hold()
 		require.Error(t, err, what)
 		p.Cancel()
@@ -174,27 +174,27 @@ func TestLockAsyncTellsBadInputByItsHold(t *testing.T) {
 func TestATakenPendingHoldOutlivesItsContext(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	p := e.Mutex("n").LockAsync(ctx)
-	receive(t, p.Done())
+	Receive(t, p.Done())
 	hold, err := p.Hold()
 	require.NoError(t, err)
 	cancel()
-	receive(t, hold.Context().Done())
-	always(t, 50*time.Millisecond, "still held", func() bool { return hold.Err() == nil && s.exists("n") })
-	unlock(t, hold)
+	Receive(t, hold.Context().Done())
+	Always(t, 50*time.Millisecond, "still held", func() bool { return hold.Err() == nil && s.Exists("n") })
+	Unlock(t, hold)
 }
 
 // A caller that takes its grant after the lease has expired gets a loss.
 func TestAPendingGrantThatItsCallerComesLateToIsLost(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{})
+	e := AnyServer(t).Open(lockwheel.Options{})
 	p := e.Mutex("n").LockAsync(t.Context(), lockwheel.Lease(100*time.Millisecond))
-	receive(t, p.Done())
-	eventually(t, "the end of the lease", func() bool { return e.Stats().Lost > 0 })
+	Receive(t, p.Done())
+	Eventually(t, "the end of the lease", func() bool { return e.Stats().Lost > 0 })
 	hold, err := p.Hold()
 	require.ErrorIs(t, err, lockwheel.ErrLost)
 	require.Nil(t, hold)
-	requireIdle(t, e)
+	RequireIdle(t, e)
 }

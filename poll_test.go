@@ -17,11 +17,11 @@ import (
 // with clients that poll.
 const polling = "polling"
 
-// polls reports whether the engines of a test must poll.
-func polls(t testing.TB) bool { return strings.HasSuffix(t.Name(), "/"+polling) }
+// Polls reports whether the engines of a test must poll.
+func Polls(t testing.TB) bool { return strings.HasSuffix(t.Name(), "/"+polling) }
 
-// onEachNotify runs a test of the plain lock with engines that subscribe, and with engines that poll.
-func onEachNotify(t *testing.T, test func(t *testing.T)) {
+// OnEachNotify runs a test of the plain lock with engines that subscribe, and with engines that poll.
+func OnEachNotify(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	for _, name := range []string{"listening", polling} {
 		t.Run(name, func(t *testing.T) {
@@ -34,56 +34,56 @@ func onEachNotify(t *testing.T, test func(t *testing.T)) {
 // Otherwise the tests for engines that poll would run with engines that subscribe.
 func TestTheEnginesOfATestThatPollsDo(t *testing.T) {
 	t.Parallel()
-	onEachNotify(t, func(t *testing.T) {
+	OnEachNotify(t, func(t *testing.T) {
 		s := RealServer(t)
 		s.HoldAsOther("n", time.Hour)
-		e := s.open(lockwheel.Options{})
+		e := s.Open(lockwheel.Options{})
 		ctx, cancel := context.WithCancel(t.Context())
-		waiting := locking(ctx, e.Mutex("n"))
-		if polls(t) {
-			eventually(t, "it to poll", func() bool { return e.Stats().Polling == 1 })
-			require.Zero(t, s.subscriptions())
+		waiting := Locking(ctx, e.Mutex("n"))
+		if Polls(t) {
+			Eventually(t, "it to poll", func() bool { return e.Stats().Polling == 1 })
+			require.Zero(t, s.Subscriptions())
 		} else {
-			requireWaiting(t, e, 1, 1)
+			RequireWaiting(t, e, 1, 1)
 		}
 		cancel()
-		require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrNotAcquired)
+		require.ErrorIs(t, Receive(t, waiting).Err, lockwheel.ErrNotAcquired)
 	})
 }
 
 func TestPollersNeverSubscribeAndComeSoon(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	holder, waiter := s.open(lockwheel.Options{}), s.open(lockwheel.Options{Notify: lockwheel.Poll})
+	holder, waiter := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{Notify: lockwheel.Poll})
 	for range 3 {
-		hold := lock(t, holder.Mutex("n"))
-		waiting := locking(t.Context(), waiter.Mutex("n"))
-		eventually(t, "it to poll", func() bool { return waiter.Stats().Polling == 1 })
-		calls, since := s.scripts(), time.Now()
-		requireNoReply(t, waiting, 400*time.Millisecond)
-		require.LessOrEqual(t, s.scripts()-calls, 10+int(time.Since(since)/(50*time.Millisecond)), "less and less often")
-		unlock(t, hold)
-		unlock(t, granted(t, waiting))
+		hold := Lock(t, holder.Mutex("n"))
+		waiting := Locking(t.Context(), waiter.Mutex("n"))
+		Eventually(t, "it to poll", func() bool { return waiter.Stats().Polling == 1 })
+		calls, since := s.Scripts(), time.Now()
+		RequireNoReply(t, waiting, 400*time.Millisecond)
+		require.LessOrEqual(t, s.Scripts()-calls, 10+int(time.Since(since)/(50*time.Millisecond)), "less and less often")
+		Unlock(t, hold)
+		Unlock(t, Granted(t, waiting))
 		require.Zero(t, waiter.Stats().Polling)
 	}
-	require.Zero(t, s.subscriptions())
-	requireIdle(t, waiter)
+	require.Zero(t, s.Subscriptions())
+	RequireIdle(t, waiter)
 }
 
 func TestPollersAreServedInTheirOrder(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	holder, e := s.open(lockwheel.Options{}), s.open(lockwheel.Options{Notify: lockwheel.Poll})
-	hold := lock(t, holder.Mutex("n"))
-	var waiting []<-chan outcome
+	holder, e := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{Notify: lockwheel.Poll})
+	hold := Lock(t, holder.Mutex("n"))
+	var waiting []<-chan Outcome
 	for i := range 5 {
-		waiting = append(waiting, locking(t.Context(), e.Mutex("n")))
-		queued(t, e, int64(i+1))
+		waiting = append(waiting, Locking(t.Context(), e.Mutex("n")))
+		Queued(t, e, int64(i+1))
 	}
-	eventually(t, "one to ask for all", func() bool { return e.Stats().Polling == 1 })
-	unlock(t, hold)
+	Eventually(t, "one to ask for all", func() bool { return e.Stats().Polling == 1 })
+	Unlock(t, hold)
 	for _, w := range waiting {
-		unlock(t, granted(t, w))
+		Unlock(t, Granted(t, w))
 	}
 }
 
@@ -92,43 +92,43 @@ func TestPollersAreServedInTheirOrder(t *testing.T) {
 func TestWaitersBesideSpinLocksProgress(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	polls, listens := s.open(lockwheel.Options{Notify: lockwheel.Poll}), s.open(lockwheel.Options{})
+	polls, listens := s.Open(lockwheel.Options{Notify: lockwheel.Poll}), s.Open(lockwheel.Options{})
 	for range 5 {
 		s.HoldAsOther("n", time.Hour)
-		waiting := locking(t.Context(), polls.Mutex("n"))
-		eventually(t, "it to poll", func() bool { return polls.Stats().Polling == 1 })
-		s.do("DEL", "n")               // as the spin lock does
-		unlock(t, granted(t, waiting)) // within patience, which is far shorter than an hour
+		waiting := Locking(t.Context(), polls.Mutex("n"))
+		Eventually(t, "it to poll", func() bool { return polls.Stats().Polling == 1 })
+		s.Do("DEL", "n")               // as the spin lock does
+		Unlock(t, Granted(t, waiting)) // within patience, which is far shorter than an hour
 	}
-	s.HoldAsOther("n", shortLease)
-	waiting := locking(t.Context(), listens.Mutex("n"))
-	requireWaiting(t, listens, 1, 1)
-	s.do("DEL", "n")
-	unlock(t, granted(t, waiting))
+	s.HoldAsOther("n", ShortLease)
+	waiting := Locking(t.Context(), listens.Mutex("n"))
+	RequireWaiting(t, listens, 1, 1)
+	s.Do("DEL", "n")
+	Unlock(t, Granted(t, waiting))
 }
 
 // Redisson's spin lock testTryLockAsync, testTimedTryLockAsync, testTryLockAsyncWaitTime.
 func TestAPollersWaitEndsInTime(t *testing.T) {
 	t.Parallel()
-	for name, ask := range map[string]func(context.Context, lockwheel.Mutex, ...lockwheel.Option) <-chan outcome{
-		"Lock": locking, "LockAsync": takingAsync,
+	for name, ask := range map[string]func(context.Context, lockwheel.Mutex, ...lockwheel.Option) <-chan Outcome{
+		"Lock": Locking, "LockAsync": TakingAsync,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := AnyServer(t)
-			e := s.open(lockwheel.Options{Notify: lockwheel.Poll})
+			e := s.Open(lockwheel.Options{Notify: lockwheel.Poll})
 			s.HoldAsOther("n", time.Hour)
 			began := time.Now()
-			require.ErrorIs(t, receive(t, ask(t.Context(), e.Mutex("n"), lockwheel.Wait(time.Second))).err, lockwheel.ErrNotAcquired)
+			require.ErrorIs(t, Receive(t, ask(t.Context(), e.Mutex("n"), lockwheel.Wait(time.Second))).Err, lockwheel.ErrNotAcquired)
 			require.GreaterOrEqual(t, time.Since(began), time.Second)
 			for _, opts := range [][]lockwheel.Option{nil, {lockwheel.Wait(time.Minute)}} {
 				waiting := ask(t.Context(), e.Mutex("n"), opts...)
-				eventually(t, "it to poll", func() bool { return e.Stats().Polling == 1 })
-				s.do("DEL", "n")
-				unlock(t, granted(t, waiting))
+				Eventually(t, "it to poll", func() bool { return e.Stats().Polling == 1 })
+				s.Do("DEL", "n")
+				Unlock(t, Granted(t, waiting))
 				s.HoldAsOther("n", time.Hour)
 			}
-			requireIdle(t, e)
+			RequireIdle(t, e)
 		})
 	}
 }
@@ -136,16 +136,16 @@ func TestAPollersWaitEndsInTime(t *testing.T) {
 func TestARefusedSubscriptionShowsInStats(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	s.do("ACL", "SETUSER", "deaf", "on", ">secret", "~*", "resetchannels", "+@all")
-	holder := s.open(lockwheel.Options{})
+	s.Do("ACL", "SETUSER", "deaf", "on", ">secret", "~*", "resetchannels", "+@all")
+	holder := s.Open(lockwheel.Options{})
 	var opts lockwheel.Options
 	opts.Redis.Username, opts.Redis.Password = "deaf", "secret"
-	deaf := s.open(opts)
-	hold := lock(t, holder.Mutex("n"))
-	waiting := locking(t.Context(), deaf.Mutex("n"))
-	eventually(t, "it to poll", func() bool { return deaf.Stats().Polling == 1 })
-	unlock(t, hold)
-	unlock(t, granted(t, waiting))
-	requireIdle(t, deaf)
+	deaf := s.Open(opts)
+	hold := Lock(t, holder.Mutex("n"))
+	waiting := Locking(t.Context(), deaf.Mutex("n"))
+	Eventually(t, "it to poll", func() bool { return deaf.Stats().Polling == 1 })
+	Unlock(t, hold)
+	Unlock(t, Granted(t, waiting))
+	RequireIdle(t, deaf)
 	require.Zero(t, deaf.Stats().Polling)
 }

@@ -15,14 +15,14 @@ import (
 // An engine takes dedicated connections from the pool of rueidis, which can be small, and which other users can
 // exhaust.
 
-// usedUp returns a client of the program with an exhausted pool. unlockHold returns the connections to the pool.
-func (s *Server) usedUp(size int) (client rueidis.Client, giveBack func()) {
-	s.t.Helper()
+// UsedUp returns a client of the program with an exhausted pool. UnlockHold returns the connections to the pool.
+func (s *Server) UsedUp(size int) (client rueidis.Client, giveBack func()) {
+	s.T.Helper()
 	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{s.real.Addr()}, PipelineMultiplex: -1, DisableRetry: true, DisableCache: true, BlockingPoolSize: size,
+		InitAddress: []string{s.Real.Addr()}, PipelineMultiplex: -1, DisableRetry: true, DisableCache: true, BlockingPoolSize: size,
 	})
-	require.NoError(s.t, err)
-	s.t.Cleanup(client.Close)
+	require.NoError(s.T, err)
+	s.T.Cleanup(client.Close)
 	var releases []func()
 	for range size {
 		_, release := client.Dedicate()
@@ -43,41 +43,41 @@ func endsInTime(t *testing.T, what string, end func()) {
 		defer close(done)
 		end()
 	}()
-	receive(t, done)
+	Receive(t, done)
 }
 
 func TestWhoWaitsPollsWhileTheProgramHasAllConnectionsOfItsPool(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	client, giveBack := s.usedUp(4)
-	holder := s.open(lockwheel.Options{})
+	client, giveBack := s.UsedUp(4)
+	holder := s.Open(lockwheel.Options{})
 	e, err := lockwheel.Open(t.Context(), lockwheel.Options{Client: client})
 	require.NoError(t, err)
-	hold := lock(t, holder.Mutex("n"))
-	waiting := locking(t.Context(), e.Mutex("n"))
-	eventually(t, "it polls", func() bool { return e.Stats().Polling == 1 })
-	unlock(t, hold)
-	next := granted(t, waiting)
+	hold := Lock(t, holder.Mutex("n"))
+	waiting := Locking(t.Context(), e.Mutex("n"))
+	Eventually(t, "it polls", func() bool { return e.Stats().Polling == 1 })
+	Unlock(t, hold)
+	next := Granted(t, waiting)
 
-	waiting = locking(t.Context(), holder.Mutex("m"))
-	unlock(t, granted(t, waiting))
+	waiting = Locking(t.Context(), holder.Mutex("m"))
+	Unlock(t, Granted(t, waiting))
 	giveBack()
-	hold = lock(t, holder.Mutex("o"))
-	waiting = locking(t.Context(), e.Mutex("o"))
-	requireWaiting(t, e, 1, 1)
-	unlock(t, hold)
-	unlock(t, granted(t, waiting))
-	unlock(t, next)
-	requireIdle(t, e)
+	hold = Lock(t, holder.Mutex("o"))
+	waiting = Locking(t.Context(), e.Mutex("o"))
+	RequireWaiting(t, e, 1, 1)
+	Unlock(t, hold)
+	Unlock(t, Granted(t, waiting))
+	Unlock(t, next)
+	RequireIdle(t, e)
 	endsInTime(t, "Close", func() { e.Close() })
 }
 
 func TestCloseLeavesACallForAConnectionOfAUsedUpPoolBehind(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	client, giveBack := s.usedUp(4)
-	holder := s.open(lockwheel.Options{})
-	hold := lock(t, holder.Mutex("n"))
+	client, giveBack := s.UsedUp(4)
+	holder := s.Open(lockwheel.Options{})
+	hold := Lock(t, holder.Mutex("n"))
 	for _, end := range []func(e *lockwheel.Engine){
 		func(e *lockwheel.Engine) { e.Close() },
 		func(e *lockwheel.Engine) {
@@ -88,12 +88,12 @@ func TestCloseLeavesACallForAConnectionOfAUsedUpPoolBehind(t *testing.T) {
 	} {
 		e, err := lockwheel.Open(t.Context(), lockwheel.Options{Client: client})
 		require.NoError(t, err)
-		waiting := locking(t.Context(), e.Mutex("n"))
-		eventually(t, "it polls", func() bool { return e.Stats().Polling == 1 })
+		waiting := Locking(t.Context(), e.Mutex("n"))
+		Eventually(t, "it polls", func() bool { return e.Stats().Polling == 1 })
 		endsInTime(t, "the end", func() { end(e) })
-		require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
+		require.ErrorIs(t, Receive(t, waiting).Err, lockwheel.ErrClosed)
 	}
-	unlock(t, hold)
+	Unlock(t, hold)
 	// The calls that were left behind return their connections: the whole pool is available to the program again.
 	giveBack()
 	for range 2 {
@@ -112,16 +112,16 @@ func TestCloseLeavesACallForAConnectionOfAUsedUpPoolBehind(t *testing.T) {
 
 func TestReplicasAreNotWaitedForWithoutAConnectionToAskThem(t *testing.T) {
 	t.Parallel()
-	master, _ := withReplica(t)
-	client, giveBack := master.usedUp(4)
+	master, _ := WithReplica(t)
+	client, giveBack := master.UsedUp(4)
 	opts := lockwheel.Options{Client: client, Lease: 3 * time.Second, CallTimeout: time.Second, Replicas: lockwheel.Replicas{Min: 1}}
-	eventually(t, "a refusal", func() bool {
+	Eventually(t, "a refusal", func() bool {
 		_, err := lockwheel.Open(t.Context(), opts)
 		require.Error(t, err)
 		return strings.Contains(err.Error(), "no connection is free")
 	})
 	giveBack()
-	e := openRetrying(t, opts)
+	e := OpenRetrying(t, opts)
 	var releases []func()
 	for range 4 {
 		_, release := client.Dedicate()
@@ -132,11 +132,11 @@ func TestReplicasAreNotWaitedForWithoutAConnectionToAskThem(t *testing.T) {
 		_, err := e.Mutex("n").TryLock(t.Context())
 		asked <- err
 	}()
-	require.ErrorIs(t, receive(t, asked), lockwheel.ErrUnavailable)
+	require.ErrorIs(t, Receive(t, asked), lockwheel.ErrUnavailable)
 	for _, release := range releases {
 		release()
 	}
-	eventually(t, "a grant that the replica has", func() bool {
+	Eventually(t, "a grant that the replica has", func() bool {
 		hold, err := e.Mutex("n").TryLock(t.Context())
 		return err == nil && hold.Unlock(t.Context()) == nil
 	})
@@ -146,27 +146,27 @@ func TestReplicasAreNotWaitedForWithoutAConnectionToAskThem(t *testing.T) {
 // A subscriber needs a second connection to unsubscribe, and Replicas needs two more.
 func TestAPoolThatIsTooSmallIsMadeLargeEnough(t *testing.T) {
 	t.Parallel()
-	master, _ := withReplica(t)
-	holder := master.open(lockwheel.Options{})
+	master, _ := WithReplica(t)
+	holder := master.Open(lockwheel.Options{})
 	for _, replicas := range []int{0, 1} {
-		e := master.open(lockwheel.Options{
-			Redis:    rueidis.ClientOption{InitAddress: []string{master.real.Addr()}, BlockingPoolSize: 1},
+		e := master.Open(lockwheel.Options{
+			Redis:    rueidis.ClientOption{InitAddress: []string{master.Real.Addr()}, BlockingPoolSize: 1},
 			Replicas: lockwheel.Replicas{Min: replicas},
 		})
-		a, b, c := lock(t, holder.Mutex("a")), lock(t, holder.Mutex("b")), lock(t, holder.Mutex("c"))
-		first := locking(t.Context(), e.Mutex("a"))
+		a, b, c := Lock(t, holder.Mutex("a")), Lock(t, holder.Mutex("b")), Lock(t, holder.Mutex("c"))
+		first := Locking(t.Context(), e.Mutex("a"))
 		left := e.Mutex("b").LockAsync(t.Context())
-		requireWaiting(t, e, 2, 2)
+		RequireWaiting(t, e, 2, 2)
 		left.Cancel()
-		eventually(t, "one is left", func() bool { return e.Stats().Subscriptions == 1 })
-		second := locking(t.Context(), e.Mutex("c"))
-		requireWaiting(t, e, 2, 2)
+		Eventually(t, "one is left", func() bool { return e.Stats().Subscriptions == 1 })
+		second := Locking(t.Context(), e.Mutex("c"))
+		RequireWaiting(t, e, 2, 2)
 		for _, hold := range []*lockwheel.Hold{a, b, c} {
-			unlock(t, hold)
+			Unlock(t, hold)
 		}
-		unlock(t, granted(t, first))
-		unlock(t, granted(t, second))
-		requireIdle(t, e)
+		Unlock(t, Granted(t, first))
+		Unlock(t, Granted(t, second))
+		RequireIdle(t, e)
 		endsInTime(t, "Close", func() { e.Close() })
 	}
 }

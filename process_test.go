@@ -19,7 +19,7 @@ import (
 
 // Holders in another process, which dies or is paused.
 
-// holder is another process that holds the lock n with a lease of holderLease.
+// holder is another process that holds the lock n with a lease of HolderLease.
 type holder struct {
 	t       *testing.T
 	process *os.Process
@@ -31,7 +31,7 @@ type holder struct {
 func holdElsewhere(t *testing.T, s *Server) *holder {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), envHolder+"="+s.addr)
+	cmd.Env = append(os.Environ(), EnvHolder+"="+s.Addr)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func (h *holder) ask() {
 // Redisson's testAutoExpire: a process that dies frees its locks within the lease, and not while it lives.
 func TestALockOfAProcessThatDiedIsFree(t *testing.T) {
 	t.Parallel()
-	onEachNotify(t, func(t *testing.T) { diesElsewhere(t, (*lockwheel.Engine).Mutex) })
+	OnEachNotify(t, func(t *testing.T) { diesElsewhere(t, (*lockwheel.Engine).Mutex) })
 }
 
 // Redisson's testAutoExpire: only the waiter's kind matters, and not that of the dead holder.
@@ -72,19 +72,19 @@ func TestAFairLockOfAProcessThatDiedIsFree(t *testing.T) {
 	diesElsewhere(t, (*lockwheel.Engine).FairMutex)
 }
 
-func diesElsewhere(t *testing.T, mutex kindOfLock) {
+func diesElsewhere(t *testing.T, mutex KindOfLock) {
 	t.Helper()
 	s := RealServer(t)
 	h := holdElsewhere(t, s)
-	require.Equal(t, map[string]string{h.id: "1"}, s.hash("n"))
-	waiting := locking(t.Context(), mutex(s.open(lockwheel.Options{}), "n"))
-	requireNoReply(t, waiting, renewed) // the lease was renewed
+	require.Equal(t, map[string]string{h.id: "1"}, s.Hash("n"))
+	waiting := Locking(t.Context(), mutex(s.Open(lockwheel.Options{}), "n"))
+	RequireNoReply(t, waiting, Renewed) // the lease was renewed
 	h.ask()
 	require.Equal(t, "<nil>", h.read())
 	require.NoError(t, h.process.Kill())
 	died := time.Now()
-	unlock(t, granted(t, waiting))
-	require.Less(t, time.Since(died), 2*holderLease)
+	Unlock(t, Granted(t, waiting))
+	require.Less(t, time.Since(died), 2*HolderLease)
 }
 
 // A process that was paused for longer than its lease sees the loss immediately, whichever goroutine runs first.
@@ -92,12 +92,12 @@ func TestAProcessThatStoodStillKnowsThatItLost(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
 	h := holdElsewhere(t, s)
-	waiting := locking(t.Context(), s.open(lockwheel.Options{}).Mutex("n"))
+	waiting := Locking(t.Context(), s.Open(lockwheel.Options{}).Mutex("n"))
 	require.NoError(t, h.process.Signal(syscall.SIGSTOP))
-	next := granted(t, waiting)
+	next := Granted(t, waiting)
 	h.ask()
 	require.NoError(t, h.process.Signal(syscall.SIGCONT))
 	require.Contains(t, h.read(), lockwheel.ErrLost.Error())
-	always(t, 200*time.Millisecond, "the next holder undisturbed", func() bool { return s.hash("n")[next.ID()] == "1" })
-	unlock(t, next)
+	Always(t, 200*time.Millisecond, "the next holder undisturbed", func() bool { return s.Hash("n")[next.ID()] == "1" })
+	Unlock(t, next)
 }

@@ -11,9 +11,9 @@ import (
 // A process that starts while a minority of the servers is down uses zero Engines in their places.
 func TestAQuorumDoesWithoutServersThatWereNeverThere(t *testing.T) {
 	t.Parallel()
-	p := newServerSet(t, 3)
+	p := NewServerSet(t, 3)
 	none := new(lockwheel.Engine)
-	engines := p.client(lockwheel.Options{})
+	engines := p.Client(lockwheel.Options{})
 	locks := func(absent int) (all []*lockwheel.Engine) {
 		for i := range 5 {
 			if i < absent || i-absent >= len(engines) {
@@ -25,29 +25,29 @@ func TestAQuorumDoesWithoutServersThatWereNeverThere(t *testing.T) {
 		return all
 	}
 	for absent := range 3 { // the number of zero Engines that come first
-		m := quorum(locks(absent), "n")
-		hold := lockAll(t, m)
+		m := Quorum(locks(absent), "n")
+		hold := LockAll(t, m)
 		require.NoError(t, hold.Err())
-		require.NoError(t, hold.Extend(t.Context(), longer))
+		require.NoError(t, hold.Extend(t.Context(), Longer))
 		require.NoError(t, hold.Extend(t.Context(), 0))
 		ctx := hold.Context()
 		inner, err := m.TryLock(ctx)
 		require.NoError(t, err)
-		unlock(t, inner)
-		unlock(t, hold)
+		Unlock(t, inner)
+		Unlock(t, hold)
 		<-ctx.Done()
-		eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
+		Eventually(t, "all to be released", func() bool { return p.Holders("n") == 0 })
 	}
 
 	// Zero Engines in the places of a majority cause an error that says so.
-	_, err := quorum([]*lockwheel.Engine{engines[0], none, none}, "n").Lock(t.Context())
+	_, err := Quorum([]*lockwheel.Engine{engines[0], none, none}, "n").Lock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrClosed)
 	require.ErrorContains(t, err, "zero Engine")
-	_, err = quorum([]*lockwheel.Engine{engines[0], engines[1], none}, "").Lock(t.Context())
+	_, err = Quorum([]*lockwheel.Engine{engines[0], engines[1], none}, "").Lock(t.Context())
 	require.ErrorContains(t, err, "must not be empty")
-	_, err = quorum([]*lockwheel.Engine{engines[0], engines[1], none}, "n").Lock(noContext)
+	_, err = Quorum([]*lockwheel.Engine{engines[0], engines[1], none}, "n").Lock(NoContext)
 	require.ErrorContains(t, err, "nil context")
 	for _, e := range engines {
-		requireIdle(t, e)
+		RequireIdle(t, e)
 	}
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// pause pauses a server, until the end of the test at most.
-func (s *Server) pause(t *testing.T) {
+// Pause pauses a server, until the end of the test at most.
+func (s *Server) Pause(t *testing.T) {
 	t.Helper()
-	require.NoError(t, s.real.Pause())
-	t.Cleanup(func() { _ = s.real.Continue() })
+	require.NoError(t, s.Real.Pause())
+	t.Cleanup(func() { _ = s.Real.Continue() })
 }
 
 // anyNoReply requires that an unlock had no reply, and that its error does not claim one.
@@ -31,28 +31,28 @@ func anyNoReply(t *testing.T, err error) {
 func answered(t *testing.T, hold *lockwheel.Hold) {
 	t.Helper()
 	var err error
-	eventually(t, "the answers", func() bool { err = hold.Unlock(t.Context()); return !errors.Is(err, lockwheel.ErrUnavailable) })
+	Eventually(t, "the answers", func() bool { err = hold.Unlock(t.Context()); return !errors.Is(err, lockwheel.ErrUnavailable) })
 	if err != nil { // the reply arrived between two calls
 		require.ErrorIs(t, err, lockwheel.ErrNotHeld)
 	}
 }
 
 // impatient waits for a reply for a moment only, with leases that do not expire because of that.
-var impatient = lockwheel.Options{Lease: longer, CallTimeout: 200 * time.Millisecond}
+var impatient = lockwheel.Options{Lease: Longer, CallTimeout: 200 * time.Millisecond}
 
 // While too few servers have replied, each Unlock waits for the same releases, as for a single lock.
 func TestAnotherUnlockOfAQuorumWaitsForTheSameReleases(t *testing.T) {
 	t.Parallel()
-	p := newServerSet(t, 3)
-	engines := p.client(impatient)
-	hold := lockAll(t, quorum(engines, "n"))
-	heldBy(t, engines)
-	p[0].pause(t)
-	p[1].pause(t)
+	p := NewServerSet(t, 3)
+	engines := p.Client(impatient)
+	hold := LockAll(t, Quorum(engines, "n"))
+	HeldBy(t, engines)
+	p[0].Pause(t)
+	p[1].Pause(t)
 	for range 3 {
 		anyNoReply(t, hold.Unlock(t.Context()))
 	}
-	require.NoError(t, p[0].real.Continue())
+	require.NoError(t, p[0].Real.Continue())
 	answered(t, hold)
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrNotHeld)
 }
@@ -60,47 +60,47 @@ func TestAnotherUnlockOfAQuorumWaitsForTheSameReleases(t *testing.T) {
 // Once an Unlock has returned nil, the next one returns ErrNotHeld at once, even beside a server that does not reply.
 func TestAnotherUnlockOfAQuorumWaitsForNothing(t *testing.T) {
 	t.Parallel()
-	p := newServerSet(t, 3)
-	engines := p.client(slowToGiveUp)
-	hold := lockAll(t, quorum(engines, "n"))
-	heldBy(t, engines)
+	p := NewServerSet(t, 3)
+	engines := p.Client(SlowToGiveUp)
+	hold := LockAll(t, Quorum(engines, "n"))
+	HeldBy(t, engines)
 	for _, s := range p[1:] {
-		require.NoError(t, s.real.Pause())
+		require.NoError(t, s.Real.Pause())
 	}
 	unlocked := make(chan error, 1)
 	go func() { unlocked <- hold.Unlock(t.Context()) }()
-	eventually(t, "the first to be released", func() bool { return !p[0].exists("n") })
-	requireNoReply(t, unlocked, 50*time.Millisecond)
-	require.NoError(t, p[1].real.Continue())
-	t.Cleanup(func() { _ = p[2].real.Continue() })
-	require.NoError(t, receive(t, unlocked))
+	Eventually(t, "the first to be released", func() bool { return !p[0].Exists("n") })
+	RequireNoReply(t, unlocked, 50*time.Millisecond)
+	require.NoError(t, p[1].Real.Continue())
+	t.Cleanup(func() { _ = p[2].Real.Continue() })
+	require.NoError(t, Receive(t, unlocked))
 
 	// The release is not requested again: an engine that was closed since would not reply.
 	require.NoError(t, engines[1].Close())
 	for range 3 {
 		go func() { unlocked <- hold.Unlock(t.Context()) }()
-		require.ErrorIs(t, receive(t, unlocked), lockwheel.ErrNotHeld)
+		require.ErrorIs(t, Receive(t, unlocked), lockwheel.ErrNotHeld)
 	}
 }
 
 // The replies came after the first Unlock had returned.
 func TestAnotherUnlockOfAQuorumSaysThatTheFirstWasAnswered(t *testing.T) {
 	t.Parallel()
-	p := newServerSet(t, 3)
-	engines := p.client(slowToGiveUp)
-	hold := lockAll(t, quorum(engines, "n"))
-	heldBy(t, engines)
+	p := NewServerSet(t, 3)
+	engines := p.Client(SlowToGiveUp)
+	hold := LockAll(t, Quorum(engines, "n"))
+	HeldBy(t, engines)
 	for _, s := range p {
-		s.pause(t)
+		s.Pause(t)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	anyNoReply(t, hold.Unlock(ctx))
 	for _, s := range p[:2] {
-		require.NoError(t, s.real.Continue())
+		require.NoError(t, s.Real.Continue())
 	}
 	for _, e := range engines[:2] {
-		eventually(t, "the answer", func() bool { return e.Stats().InFlight == 0 })
+		Eventually(t, "the answer", func() bool { return e.Stats().InFlight == 0 })
 	}
 	err := hold.Unlock(t.Context()) // the third server does not reply
 	require.ErrorIs(t, err, lockwheel.ErrNotHeld)
@@ -112,23 +112,23 @@ func TestAnotherUnlockOfVeryManyLocksWaitsForTheSameReleases(t *testing.T) {
 	t.Parallel()
 	const many = 1200
 	s := RealServer(t)
-	way := proxy.Start(t, s.addr)
-	e := s.openAt(way.Addr(), lockwheel.Options{Lease: longer, CallTimeout: time.Second})
+	way := proxy.Start(t, s.Addr)
+	e := s.OpenAt(way.Addr(), lockwheel.Options{Lease: Longer, CallTimeout: time.Second})
 	var locks []lockwheel.Mutex
 	for i := range many {
 		locks = append(locks, e.Mutex(fmt.Sprintf("n%04d", i)))
 	}
-	hold := lockAll(t, e.Multi(locks...))
+	hold := LockAll(t, e.Multi(locks...))
 	way.Set(proxy.Replies, proxy.Hold)
 	unlocked := make(chan error, 1)
 	go func() { unlocked <- hold.Unlock(t.Context()) }()
-	eventually(t, "some to be released", func() bool { return s.do("DBSIZE").(int64) < many })
+	Eventually(t, "some to be released", func() bool { return s.Do("DBSIZE").(int64) < many })
 	way.Set(proxy.Commands, proxy.Hold)
 	way.Set(proxy.Replies, proxy.Pass)
-	anyNoReply(t, receive(t, unlocked))
+	anyNoReply(t, Receive(t, unlocked))
 	anyNoReply(t, hold.Unlock(t.Context()))
 	require.NoError(t, way.Heal())
 	answered(t, hold)
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrNotHeld)
-	require.Equal(t, int64(0), s.do("DBSIZE"))
+	require.Equal(t, int64(0), s.Do("DBSIZE"))
 }

@@ -68,7 +68,7 @@ func (c *contest) between(t *testing.T, clients [][]*lockwheel.Engine, grants in
 	defer stop()
 	var all sync.WaitGroup
 	for i, engines := range clients {
-		all.Go(func() { c.take(ctx, t, i, quorum(engines, "n")) })
+		all.Go(func() { c.take(ctx, t, i, Quorum(engines, "n")) })
 	}
 	for c.least() < grants && ctx.Err() == nil {
 		if c.least() > grants/10 && strikes != nil {
@@ -90,8 +90,8 @@ func TestContendersForAQuorumGoOnWithoutAMinority(t *testing.T) {
 	for name, fail := range map[string]func(*testing.T, *Server, []*proxy.Proxy){
 		"none is dead": func(*testing.T, *Server, []*proxy.Proxy) {},
 		"it is stopped": func(t *testing.T, s *Server, _ []*proxy.Proxy) {
-			require.NoError(t, s.real.Pause())
-			t.Cleanup(func() { _ = s.real.Continue() })
+			require.NoError(t, s.Real.Pause())
+			t.Cleanup(func() { _ = s.Real.Continue() })
 		},
 		"it refuses connections": func(t *testing.T, _ *Server, ways []*proxy.Proxy) {
 			for _, way := range ways {
@@ -106,18 +106,18 @@ func TestContendersForAQuorumGoOnWithoutAMinority(t *testing.T) {
 				if dead != 2 && name == "none is dead" {
 					continue
 				}
-				p := newServerSet(t, 3)
+				p := NewServerSet(t, 3)
 				clients := make([][]*lockwheel.Engine, 2)
 				var ways []*proxy.Proxy
 				for i := range clients {
 					for at, s := range p {
 						if at != dead {
-							clients[i] = append(clients[i], s.open(patient))
+							clients[i] = append(clients[i], s.Open(patient))
 							continue
 						}
-						way := proxy.Start(t, s.addr)
+						way := proxy.Start(t, s.Addr)
 						ways = append(ways, way)
-						clients[i] = append(clients[i], s.openAt(way.Addr(), patient))
+						clients[i] = append(clients[i], s.OpenAt(way.Addr(), patient))
 					}
 				}
 				var c contest
@@ -140,7 +140,7 @@ func TestAStreamOfReadersOfAQuorumDoesNotStarveAWriterOfItsEngines(t *testing.T)
 		t.Run(fmt.Sprint(members), func(t *testing.T) {
 			t.Parallel()
 			var readers, writers []lockwheel.Mutex
-			for _, e := range newServerSet(t, members).client(lockwheel.Options{}) {
+			for _, e := range NewServerSet(t, members).Client(lockwheel.Options{}) {
 				m := e.RWMutex("n")
 				readers, writers = append(readers, m.RLocker()), append(writers, m.Writer())
 			}
@@ -162,12 +162,12 @@ func TestAStreamOfReadersOfAQuorumDoesNotStarveAWriterOfItsEngines(t *testing.T)
 			}
 			for range 3 {
 				before := reads.Load()
-				eventually(t, "readers", func() bool { return reads.Load() > before+8 })
+				Eventually(t, "readers", func() bool { return reads.Load() > before+8 })
 				began := time.Now()
 				hold, err := lockwheel.Quorum(writers...).Lock(t.Context(), lockwheel.Wait(time.Minute))
 				require.NoError(t, err)
 				t.Logf("a writer waited for %v", time.Since(began))
-				unlock(t, hold)
+				Unlock(t, hold)
 			}
 		})
 	}

@@ -14,71 +14,71 @@ import (
 // acquired again.
 func TestAQuorumWhoseExtensionFailsIsStillWatched(t *testing.T) {
 	t.Parallel()
-	p := newServerSet(t, 3)
-	hold, err := quorum(p.client(shortLeaseOptions), "n").Lock(t.Context())
+	p := NewServerSet(t, 3)
+	hold, err := Quorum(p.Client(ShortLeaseOptions), "n").Lock(t.Context())
 	require.NoError(t, err)
-	eventually(t, "all three", func() bool { return p.holders("n") == 3 })
+	Eventually(t, "all three", func() bool { return p.Holders("n") == 3 })
 	for _, s := range p[:2] {
-		s.do("CLIENT", "PAUSE", testDeadline.Milliseconds(), "WRITE")
+		s.Do("CLIENT", "PAUSE", TestDeadline.Milliseconds(), "WRITE")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	require.ErrorIs(t, hold.Extend(ctx, longer), lockwheel.ErrUnavailable)
+	require.ErrorIs(t, hold.Extend(ctx, Longer), lockwheel.ErrUnavailable)
 	for _, s := range p[:2] {
-		s.do("CLIENT", "UNPAUSE")
+		s.Do("CLIENT", "UNPAUSE")
 	}
 	for _, s := range p {
-		eventually(t, "the lease of a watched lock", func() bool { ttl := s.pttl("n"); return ttl > 0 && ttl <= shortLeaseOptions.Lease })
+		Eventually(t, "the lease of a watched lock", func() bool { ttl := s.PTTL("n"); return ttl > 0 && ttl <= ShortLeaseOptions.Lease })
 	}
-	p[2].do("DEL", "n") // this member had confirmed the extension
-	eventually(t, "it is back", func() bool { return p.holders("n") == 3 })
+	p[2].Do("DEL", "n") // this member had confirmed the extension
+	Eventually(t, "it is back", func() bool { return p.Holders("n") == 3 })
 	require.NoError(t, hold.Err())
-	unlock(t, hold)
-	eventually(t, "nothing left", func() bool { return p.holders("n") == 0 })
+	Unlock(t, hold)
+	Eventually(t, "nothing left", func() bool { return p.Holders("n") == 0 })
 }
 
 // A successful extension ends the watching, as for a single lock: a lost member stays lost until the hold is watched
 // again.
 func TestAQuorumThatIsExtendedIsNoLongerWatched(t *testing.T) {
 	t.Parallel()
-	p := newServerSet(t, 3)
-	engines := p.client(shortLeaseOptions)
-	hold, err := quorum(engines, "n").Lock(t.Context())
+	p := NewServerSet(t, 3)
+	engines := p.Client(ShortLeaseOptions)
+	hold, err := Quorum(engines, "n").Lock(t.Context())
 	require.NoError(t, err)
 	heldByEach(t, engines)
-	require.NoError(t, hold.Extend(t.Context(), longer))
+	require.NoError(t, hold.Extend(t.Context(), Longer))
 	long := 0
 	for _, s := range p {
-		if s.pttl("n") > longer/2 {
+		if s.PTTL("n") > Longer/2 {
 			long++
 		}
 	}
 	require.GreaterOrEqual(t, long, 2)
-	require.Greater(t, time.Until(hold.Deadline()), longer/2)
+	require.Greater(t, time.Until(hold.Deadline()), Longer/2)
 	was, err := engines[0].Mutex("n").ForceUnlock(t.Context())
 	require.NoError(t, err)
 	require.True(t, was)
-	always(t, 100*time.Millisecond, "it is not asked for", func() bool { return p.holders("n") == 2 })
+	Always(t, 100*time.Millisecond, "it is not asked for", func() bool { return p.Holders("n") == 2 })
 	require.NoError(t, hold.Extend(t.Context(), 0))
-	eventually(t, "it is back", func() bool { return p.holders("n") == 3 })
-	unlock(t, hold)
+	Eventually(t, "it is back", func() bool { return p.Holders("n") == 3 })
+	Unlock(t, hold)
 }
 
 // Extend returns how the hold ended. It does not report the release of the remaining members, which the caller did
 // not request.
 func TestAnExtensionByWhichAQuorumIsFoundLostSaysNothingElse(t *testing.T) {
 	t.Parallel()
-	p := newServerSet(t, 3)
-	engines := p.client(lockwheel.Options{})
-	hold, err := quorum(engines, "n").Lock(t.Context(), lockwheel.Lease(longer))
+	p := NewServerSet(t, 3)
+	engines := p.Client(lockwheel.Options{})
+	hold, err := Quorum(engines, "n").Lock(t.Context(), lockwheel.Lease(Longer))
 	require.NoError(t, err)
 	heldByEach(t, engines)
 	for _, s := range p[:2] {
-		s.do("DEL", "n")
+		s.Do("DEL", "n")
 	}
-	p[2].do("CLIENT", "PAUSE", time.Minute.Milliseconds(), "WRITE") // it does not reply before the quorum releases it
-	defer p[2].do("CLIENT", "UNPAUSE")
-	err = hold.Extend(t.Context(), longer)
+	p[2].Do("CLIENT", "PAUSE", time.Minute.Milliseconds(), "WRITE") // it does not reply before the quorum releases it
+	defer p[2].Do("CLIENT", "UNPAUSE")
+	err = hold.Extend(t.Context(), Longer)
 	require.ErrorIs(t, err, lockwheel.ErrLost)
 	require.NotErrorIs(t, err, lockwheel.ErrNotHeld)
 	require.Equal(t, hold.Err(), err)

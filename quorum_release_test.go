@@ -13,23 +13,23 @@ import (
 
 // ways is three servers, each behind a proxy, and a process that uses them through the proxies.
 type ways struct {
-	serverSet
+	ServerSet
 	way     []*proxy.Proxy
 	engines []*lockwheel.Engine
 }
 
 func newWays(t *testing.T) (w ways) {
 	t.Helper()
-	w.serverSet = newServerSet(t, 3)
-	for i, s := range w.serverSet {
-		w.way = append(w.way, proxy.Start(t, s.addr))
-		w.engines = append(w.engines, s.openAt(w.way[i].Addr(), slowToGiveUp))
+	w.ServerSet = NewServerSet(t, 3)
+	for i, s := range w.ServerSet {
+		w.way = append(w.way, proxy.Start(t, s.Addr))
+		w.engines = append(w.engines, s.OpenAt(w.way[i].Addr(), SlowToGiveUp))
 	}
 	return w
 }
 
-// unlocking unlocks a hold in a goroutine.
-func unlocking(ctx context.Context, hold *lockwheel.Hold) <-chan error {
+// Unlocking unlocks a hold in a goroutine.
+func Unlocking(ctx context.Context, hold *lockwheel.Hold) <-chan error {
 	unlocked := make(chan error, 1)
 	go func() { unlocked <- hold.Unlock(ctx) }()
 	return unlocked
@@ -38,9 +38,9 @@ func unlocking(ctx context.Context, hold *lockwheel.Hold) <-chan error {
 // othersHaveIt requires that another caller can acquire a majority.
 func (w ways) othersHaveIt(t *testing.T) {
 	t.Helper()
-	hold, err := quorum(w.client(lockwheel.Options{}), "n").TryLock(t.Context())
+	hold, err := Quorum(w.Client(lockwheel.Options{}), "n").TryLock(t.Context())
 	require.NoError(t, err)
-	unlock(t, hold)
+	Unlock(t, hold)
 }
 
 // A missing member may have been granted with a late reply: it does not count as released.
@@ -51,14 +51,14 @@ func TestAnUnlockOfAQuorumWaitsForAGrantThatIsNotKnownYet(t *testing.T) {
 			t.Parallel()
 			w := newWays(t)
 			w.way[0].Set(proxy.Replies, proxy.Hold)
-			hold := lockAll(t, quorum(w.engines, "n"))
-			eventually(t, "all of them", func() bool { return w.holders("n") == 3 })
+			hold := LockAll(t, Quorum(w.engines, "n"))
+			Eventually(t, "all of them", func() bool { return w.Holders("n") == 3 })
 			w.way[2].Set(proxy.Commands, proxy.Hold)
-			unlocked := unlocking(t.Context(), hold)
-			eventually(t, "one to be released", func() bool { return !w.serverSet[1].exists("n") })
-			requireNoReply(t, unlocked, 100*time.Millisecond)
+			unlocked := Unlocking(t.Context(), hold)
+			Eventually(t, "one to be released", func() bool { return !w.ServerSet[1].Exists("n") })
+			RequireNoReply(t, unlocked, 100*time.Millisecond)
 			require.NoError(t, w.way[slow].Heal())
-			require.NoError(t, receive(t, unlocked))
+			require.NoError(t, Receive(t, unlocked))
 			w.othersHaveIt(t)
 		})
 	}
@@ -72,23 +72,23 @@ func TestAnUnlockOfAQuorumWaitsForAMemberThatIsAskedForAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWays(t)
-			w.serverSet[0].HoldAsOther("n", longer)
-			hold := lockAll(t, quorum(w.engines, "n"))
+			w.ServerSet[0].HoldAsOther("n", Longer)
+			hold := LockAll(t, Quorum(w.engines, "n"))
 			for _, e := range w.engines[1:] {
-				eventually(t, "the others", func() bool { return e.Stats().Held == 1 })
+				Eventually(t, "the others", func() bool { return e.Stats().Held == 1 })
 			}
-			eventually(t, "it to be waited for", func() bool { return listens(w.engines[0]) })
+			Eventually(t, "it to be waited for", func() bool { return Listens(w.engines[0]) })
 			w.way[0].Set(proxy.Replies, proxy.Hold)
 			w.way[0].SetFor(proxy.Subscribers, proxy.Replies, proxy.Pass)
-			w.serverSet[0].do("DEL", "n")
-			w.serverSet[0].do("PUBLISH", "redisson_lock__channel:{n}", 0)
-			eventually(t, "it to be granted", func() bool { return w.serverSet[0].exists("n") })
+			w.ServerSet[0].Do("DEL", "n")
+			w.ServerSet[0].Do("PUBLISH", "redisson_lock__channel:{n}", 0)
+			Eventually(t, "it to be granted", func() bool { return w.ServerSet[0].Exists("n") })
 			w.way[2].Set(proxy.Commands, proxy.Hold)
-			unlocked := unlocking(t.Context(), hold)
-			eventually(t, "one to be released", func() bool { return !w.serverSet[1].exists("n") })
-			requireNoReply(t, unlocked, 100*time.Millisecond)
+			unlocked := Unlocking(t.Context(), hold)
+			Eventually(t, "one to be released", func() bool { return !w.ServerSet[1].Exists("n") })
+			RequireNoReply(t, unlocked, 100*time.Millisecond)
 			require.NoError(t, w.way[slow].Heal())
-			require.NoError(t, receive(t, unlocked))
+			require.NoError(t, Receive(t, unlocked))
 			w.othersHaveIt(t)
 		})
 	}
@@ -98,29 +98,29 @@ func TestAnUnlockOfAQuorumWaitsForAMemberThatIsAskedForAgain(t *testing.T) {
 // nevertheless.
 func TestAnUnlockOfAQuorumThatIsLeftReleasesWhatIsGrantedLater(t *testing.T) {
 	t.Parallel()
-	for name, timeout := range map[string]time.Duration{"by its context": slowToGiveUp.CallTimeout, "by Timeout": 300 * time.Millisecond} {
+	for name, timeout := range map[string]time.Duration{"by its context": SlowToGiveUp.CallTimeout, "by Timeout": 300 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWays(t)
-			w.engines[0] = w.serverSet[0].openAt(w.way[0].Addr(), lockwheel.Options{CallTimeout: timeout})
-			w.engines[2] = w.serverSet[2].openAt(w.way[2].Addr(), lockwheel.Options{CallTimeout: timeout})
+			w.engines[0] = w.ServerSet[0].OpenAt(w.way[0].Addr(), lockwheel.Options{CallTimeout: timeout})
+			w.engines[2] = w.ServerSet[2].OpenAt(w.way[2].Addr(), lockwheel.Options{CallTimeout: timeout})
 			w.way[0].Set(proxy.Replies, proxy.Hold)
-			hold := lockAll(t, quorum(w.engines, "n"))
-			eventually(t, "all of them", func() bool { return w.holders("n") == 3 })
+			hold := LockAll(t, Quorum(w.engines, "n"))
+			Eventually(t, "all of them", func() bool { return w.Holders("n") == 3 })
 			w.way[2].Set(proxy.Commands, proxy.Hold)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			unlocked := unlocking(ctx, hold)
-			eventually(t, "one to be released", func() bool { return !w.serverSet[1].exists("n") })
+			unlocked := Unlocking(ctx, hold)
+			Eventually(t, "one to be released", func() bool { return !w.ServerSet[1].Exists("n") })
 			if timeout > time.Second {
-				requireNoReply(t, unlocked, 100*time.Millisecond)
+				RequireNoReply(t, unlocked, 100*time.Millisecond)
 				cancel()
 			}
-			err := receive(t, unlocked)
+			err := Receive(t, unlocked)
 			anyNoReply(t, err)
 			require.NoError(t, w.way[0].Heal())
 			require.NoError(t, w.way[2].Heal())
-			eventually(t, "all to be released", func() bool { return w.holders("n") == 0 })
+			Eventually(t, "all to be released", func() bool { return w.Holders("n") == 0 })
 			answered(t, hold)
 		})
 	}
@@ -131,14 +131,14 @@ func TestAnUnlockOfAQuorumDoesNotCountWhatAnExtensionWithdrew(t *testing.T) {
 	t.Parallel()
 	w := newWays(t)
 	w.way[0].Set(proxy.Replies, proxy.Hold)
-	hold := lockAll(t, quorum(w.engines, "n"))
-	eventually(t, "all of them", func() bool { return w.holders("n") == 3 })
-	require.NoError(t, hold.Extend(t.Context(), longer))
+	hold := LockAll(t, Quorum(w.engines, "n"))
+	Eventually(t, "all of them", func() bool { return w.Holders("n") == 3 })
+	require.NoError(t, hold.Extend(t.Context(), Longer))
 	w.way[2].Set(proxy.Commands, proxy.Hold)
-	unlocked := unlocking(t.Context(), hold)
-	eventually(t, "one to be released", func() bool { return !w.serverSet[1].exists("n") })
-	requireNoReply(t, unlocked, 100*time.Millisecond)
+	unlocked := Unlocking(t.Context(), hold)
+	Eventually(t, "one to be released", func() bool { return !w.ServerSet[1].Exists("n") })
+	RequireNoReply(t, unlocked, 100*time.Millisecond)
 	require.NoError(t, w.way[2].Heal())
-	require.NoError(t, receive(t, unlocked))
+	require.NoError(t, Receive(t, unlocked))
 	w.othersHaveIt(t)
 }

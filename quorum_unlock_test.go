@@ -16,23 +16,23 @@ func TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds(t *testing.T) {
 	for _, name := range []string{all, one, unwanted} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newServerSet(t, 3)
-			engines := p.client(slowToGiveUp)
+			p := NewServerSet(t, 3)
+			engines := p.Client(SlowToGiveUp)
 			var opts []lockwheel.Option
 			if name != all {
-				p[2].HoldAsOther("n", longer)
+				p[2].HoldAsOther("n", Longer)
 			}
 			if name == unwanted {
-				opts = append(opts, lockwheel.Lease(longer))
+				opts = append(opts, lockwheel.Lease(Longer))
 			}
-			hold := lockAll(t, quorum(engines, "n"), opts...)
-			eventually(t, "all that can be had", func() bool { return engines[0].Stats().Held+engines[1].Stats().Held == 2 && p.holders("n") == 3 })
-			eventually(t, "the third's answer", func() bool { return engines[2].Stats().InFlight == 0 })
-			p[0].pause(t)
+			hold := LockAll(t, Quorum(engines, "n"), opts...)
+			Eventually(t, "all that can be had", func() bool { return engines[0].Stats().Held+engines[1].Stats().Held == 2 && p.Holders("n") == 3 })
+			Eventually(t, "the third's answer", func() bool { return engines[2].Stats().InFlight == 0 })
+			p[0].Pause(t)
 			unlocked := make(chan error, 1)
 			go func() { unlocked <- hold.Unlock(t.Context()) }()
-			require.NoError(t, receive(t, unlocked))
-			eventually(t, "it to be released", func() bool { return !p[1].exists("n") })
+			require.NoError(t, Receive(t, unlocked))
+			Eventually(t, "it to be released", func() bool { return !p[1].Exists("n") })
 		})
 	}
 }

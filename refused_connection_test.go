@@ -29,42 +29,42 @@ func requireRefused(t *testing.T, err error) {
 func TestOneTryFailsAtOnceWhereConnectionsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e := s.open(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute}) // so that no lease or timeout ends a wait
+	e := s.Open(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute}) // so that no lease or timeout ends a wait
 	members := make([]lockwheel.Mutex, 3)
 	for i, prefix := range []string{"x", "y", "z"} {
-		members[i] = s.open(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute, Prefix: prefix}).Mutex("n")
+		members[i] = s.Open(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute, Prefix: prefix}).Mutex("n")
 	}
-	unlock(t, lock(t, e.Mutex("before")))
-	require.NoError(t, s.real.Kill())
+	Unlock(t, Lock(t, e.Mutex("before")))
+	require.NoError(t, s.Real.Kill())
 	for range 3 { // the first call finds it out, the others know it
 		for what, try := range map[string]func() error{
-			"TryLock":           func() error { return second(e.Mutex("a").TryLock(t.Context())) },
-			"Wait(0)":           func() error { return second(e.Mutex("b").Lock(t.Context(), lockwheel.Wait(0))) },
-			"fenced":            func() error { return second(e.FencedMutex("c").TryLock(t.Context())) },
-			"fair":              func() error { return second(e.FairMutex("d").TryLock(t.Context())) },
-			"a reader":          func() error { return second(e.RWMutex("e").RLocker().TryLock(t.Context())) },
-			"a writer":          func() error { return second(e.RWMutex("f").TryLock(t.Context())) },
-			"several":           func() error { return second(multi(e, "g", "h").TryLock(t.Context())) },
-			"several in turn":   func() error { return second(e.Multi(e.Mutex("i"), e.FencedMutex("j")).TryLock(t.Context())) },
-			"a quorum":          func() error { return second(lockwheel.Quorum(members...).TryLock(t.Context())) },
-			"without goroutine": func() error { return second(outcomeOf(t, e.Mutex("k").LockAsync(t.Context(), lockwheel.Wait(0)))) },
+			"TryLock":           func() error { return Second(e.Mutex("a").TryLock(t.Context())) },
+			"Wait(0)":           func() error { return Second(e.Mutex("b").Lock(t.Context(), lockwheel.Wait(0))) },
+			"fenced":            func() error { return Second(e.FencedMutex("c").TryLock(t.Context())) },
+			"fair":              func() error { return Second(e.FairMutex("d").TryLock(t.Context())) },
+			"a reader":          func() error { return Second(e.RWMutex("e").RLocker().TryLock(t.Context())) },
+			"a writer":          func() error { return Second(e.RWMutex("f").TryLock(t.Context())) },
+			"several":           func() error { return Second(Multi(e, "g", "h").TryLock(t.Context())) },
+			"several in turn":   func() error { return Second(e.Multi(e.Mutex("i"), e.FencedMutex("j")).TryLock(t.Context())) },
+			"a quorum":          func() error { return Second(lockwheel.Quorum(members...).TryLock(t.Context())) },
+			"without goroutine": func() error { return Second(OutcomeOf(t, e.Mutex("k").LockAsync(t.Context(), lockwheel.Wait(0)))) },
 		} {
 			t.Log(what)
 			done := make(chan error, 1)
 			go func() { done <- try() }()
-			requireRefused(t, receive(t, done)) // long before CallTimeout
+			requireRefused(t, Receive(t, done)) // long before CallTimeout
 		}
 	}
-	require.NoError(t, s.real.Restart())
-	eventually(t, "a lock when the server is back", func() bool {
+	require.NoError(t, s.Real.Restart())
+	Eventually(t, "a lock when the server is back", func() bool {
 		hold, err := e.Mutex("a").TryLock(t.Context())
 		return err == nil && hold.Unlock(t.Context()) == nil
 	})
 }
 
-// outcomeOf waits for the result of a LockAsync.
-func outcomeOf(t *testing.T, p *lockwheel.Pending) (*lockwheel.Hold, error) {
-	receive(t, p.Done())
+// OutcomeOf waits for the result of a LockAsync.
+func OutcomeOf(t *testing.T, p *lockwheel.Pending) (*lockwheel.Hold, error) {
+	Receive(t, p.Done())
 	return p.Hold()
 }
 
@@ -74,39 +74,39 @@ func TestAWaitThatEndsInVainSaysWhyNoConnectionWasMade(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
 	const timeout = time.Second // so long that all calls are sent by then
-	e := s.open(lockwheel.Options{Lease: time.Minute, CallTimeout: timeout})
-	hold := lock(t, e.Mutex("held"))
-	require.NoError(t, s.real.Kill())
-	eventually(t, "a refused connection", func() bool {
-		return errors.Is(second(e.Mutex("before").TryLock(t.Context())), syscall.ECONNREFUSED)
+	e := s.Open(lockwheel.Options{Lease: time.Minute, CallTimeout: timeout})
+	hold := Lock(t, e.Mutex("held"))
+	require.NoError(t, s.Real.Kill())
+	Eventually(t, "a refused connection", func() bool {
+		return errors.Is(Second(e.Mutex("before").TryLock(t.Context())), syscall.ECONNREFUSED)
 	})
 	ends := make(chan error, 10)
 	for _, ask := range []func() error{
-		func() error { return second(e.Mutex("a").Lock(t.Context(), lockwheel.Wait(timeout))) },
-		func() error { return second(multi(e, "b", "c").Lock(t.Context(), lockwheel.Wait(timeout))) },
+		func() error { return Second(e.Mutex("a").Lock(t.Context(), lockwheel.Wait(timeout))) },
+		func() error { return Second(Multi(e, "b", "c").Lock(t.Context(), lockwheel.Wait(timeout))) },
 		func() error {
-			return second(outcomeOf(t, e.Mutex("d").LockAsync(t.Context(), lockwheel.Wait(timeout))))
+			return Second(OutcomeOf(t, e.Mutex("d").LockAsync(t.Context(), lockwheel.Wait(timeout))))
 		},
-		func() error { return second(e.Mutex("e").State(t.Context())) },
-		func() error { return second(e.Mutex("f").ForceUnlock(t.Context())) },
+		func() error { return Second(e.Mutex("e").State(t.Context())) },
+		func() error { return Second(e.Mutex("f").ForceUnlock(t.Context())) },
 		func() error { return hold.Extend(t.Context(), time.Hour) },
 		func() error {
 			ctx, cancel := context.WithTimeout(t.Context(), timeout)
 			defer cancel()
-			err := second(e.Mutex("g").Lock(ctx))
+			err := Second(e.Mutex("g").Lock(ctx))
 			return errors.Join(err, errUnless(errors.Is(err, context.DeadlineExceeded)))
 		},
 	} {
 		go func() { ends <- ask() }()
 	}
 	for range 7 {
-		err := receive(t, ends)
+		err := Receive(t, ends)
 		requireRefused(t, err)
 		t.Log(err)
 	}
 	requireRefused(t, hold.Unlock(t.Context()))
-	require.NoError(t, s.real.Restart())
-	requireIdle(t, e)
+	require.NoError(t, s.Real.Restart())
+	RequireIdle(t, e)
 }
 
 func errUnless(ok bool) error {

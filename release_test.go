@@ -17,30 +17,30 @@ import (
 
 // Every command may be sent twice, with the same effect as once.
 
-// behind returns a site, and an engine that connects to it through a proxy.
-func behind(t *testing.T, opts lockwheel.Options) (*Server, *proxy.Proxy, *lockwheel.Engine) {
+// Behind returns a site, and an engine that connects to it through a proxy.
+func Behind(t *testing.T, opts lockwheel.Options) (*Server, *proxy.Proxy, *lockwheel.Engine) {
 	t.Helper()
 	s := RealServer(t)
-	p := proxy.Start(t, s.addr)
-	return s, p, s.openAt(p.Addr(), opts)
+	p := proxy.Start(t, s.Addr)
+	return s, p, s.OpenAt(p.Addr(), opts)
 }
 
 // An acquire that is sent again counts once.
 // redisson#7367, #4822, #6025: one TryLock, a hold count of 2, never released.
 func TestAnAcquireThatIsSentAgainCountsOnce(t *testing.T) {
 	t.Parallel()
-	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s, p, e := behind(t, lockwheel.Options{})
+	OnEachKind(t, func(t *testing.T, mutex KindOfLock) {
+		s, p, e := Behind(t, lockwheel.Options{})
 		m := mutex(e, "n")
 		for range long.Pick(15, 40) {
 			p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
-			hold := lock(t, m)
-			require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash("n"))
-			requireCount(t, hold.Context(), m, 1)
-			unlock(t, hold)
-			require.False(t, s.exists("n"))
+			hold := Lock(t, m)
+			require.Equal(t, map[string]string{hold.ID(): "1"}, s.Hash("n"))
+			RequireCount(t, hold.Context(), m, 1)
+			Unlock(t, hold)
+			require.False(t, s.Exists("n"))
 		}
-		requireIdle(t, e)
+		RequireIdle(t, e)
 		require.NotZero(t, e.Stats().Retries)
 	})
 }
@@ -49,25 +49,25 @@ func TestAnAcquireThatIsSentAgainCountsOnce(t *testing.T) {
 // by current thread" after one unlock.
 func TestAnUnlockThatIsSentAgainReleasesOnce(t *testing.T) {
 	t.Parallel()
-	onEveryKind(t, func(t *testing.T, mutex, _ kindOfLock) {
-		s, p, e := behind(t, lockwheel.Options{})
+	OnEveryKind(t, func(t *testing.T, mutex, _ KindOfLock) {
+		s, p, e := Behind(t, lockwheel.Options{})
 		m := mutex(e, "n")
 		const next = "00000000-0000-4000-8000-000000000000:1" // whom a fair lock's message is for
 		fair := strings.HasSuffix(t.Name(), "/fair")
-		messages := s.real.Subscribe(t, "redisson_lock__channel:{n}", "redisson_rwlock:{n}", "redisson_lock__channel:{n}:"+next)
+		messages := s.Real.Subscribe(t, "redisson_lock__channel:{n}", "redisson_rwlock:{n}", "redisson_lock__channel:{n}:"+next)
 		for range 30 {
-			hold := lock(t, m)
+			hold := Lock(t, m)
 			if fair {
-				s.stand("n", next, time.Hour)
+				s.Stand("n", next, time.Hour)
 			}
 			p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(0))
 			require.NoError(t, hold.Unlock(t.Context()))
-			require.False(t, s.exists("n"))
-			receive(t, messages)
-			s.do("DEL", "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}")
+			require.False(t, s.Exists("n"))
+			Receive(t, messages)
+			s.Do("DEL", "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}")
 		}
 		if !fair { // any unlock of a free fair lock notifies the head of its queue
-			requireNoReply(t, messages, 50*time.Millisecond)
+			RequireNoReply(t, messages, 50*time.Millisecond)
 		}
 	})
 }
@@ -75,83 +75,83 @@ func TestAnUnlockThatIsSentAgainReleasesOnce(t *testing.T) {
 // the outer hold was dropped when the unlock of the inner one was sent again.
 func TestAnInnerUnlockThatIsSentAgainKeepsTheOuterHold(t *testing.T) {
 	t.Parallel()
-	s, p, e := behind(t, lockwheel.Options{})
+	s, p, e := Behind(t, lockwheel.Options{})
 	m := e.Mutex("n")
-	outer := lock(t, m)
+	outer := Lock(t, m)
 	for range 20 {
-		inner := lockWith(t, outer.Context(), m)
-		eventually(t, "the count of two", func() bool { return s.hash("n")[outer.ID()] == "2" })
+		inner := LockWith(t, outer.Context(), m)
+		Eventually(t, "the count of two", func() bool { return s.Hash("n")[outer.ID()] == "2" })
 		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
-		unlock(t, inner)
-		eventually(t, "the count of one", func() bool { return s.hash("n")[outer.ID()] == "1" })
+		Unlock(t, inner)
+		Eventually(t, "the count of one", func() bool { return s.Hash("n")[outer.ID()] == "1" })
 	}
-	stateFailed(t, s.open(lockwheel.Options{}).Mutex("n"))
+	StateFailed(t, s.Open(lockwheel.Options{}).Mutex("n"))
 	require.NoError(t, outer.Err())
-	unlock(t, outer)
-	require.False(t, s.exists("n"))
+	Unlock(t, outer)
+	require.False(t, s.Exists("n"))
 }
 
 // Another caller holds the lock by the time the release arrives.
 func TestALateReleaseLeavesTheNextHolderAlone(t *testing.T) {
 	t.Parallel()
-	s, p, e := behind(t, lockwheel.Options{Lease: shortLease, CallTimeout: 200 * time.Millisecond})
-	hold := lock(t, e.Mutex("n"))
+	s, p, e := Behind(t, lockwheel.Options{Lease: ShortLease, CallTimeout: 200 * time.Millisecond})
+	hold := Lock(t, e.Mutex("n"))
 	p.SetFor(proxy.Existing, proxy.Commands, proxy.Hold)
 	require.NoError(t, p.Refuse(true))
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrUnavailable)
-	next := lock(t, s.open(lockwheel.Options{}).Mutex("n"))
+	next := Lock(t, s.Open(lockwheel.Options{}).Mutex("n"))
 	require.NoError(t, p.Heal()) // now the release runs
-	requireIdle(t, e)
-	require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
+	RequireIdle(t, e)
+	require.Equal(t, map[string]string{next.ID(): "1"}, s.Hash("n"))
 	require.NoError(t, next.Err())
 	require.Error(t, hold.Unlock(t.Context()))
-	require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
-	unlock(t, next)
+	require.Equal(t, map[string]string{next.ID(): "1"}, s.Hash("n"))
+	Unlock(t, next)
 }
 
 // redisson#1602: the unlock failed on the network, and renewal continued. redis-py#3847: a failed release cleared the
 // token but not the key.
 func TestAReleaseThatFailsIsSentUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
-	s, p, e := behind(t, lockwheel.Options{CallTimeout: 200 * time.Millisecond})
-	hold := lock(t, e.Mutex("n"))
+	s, p, e := Behind(t, lockwheel.Options{CallTimeout: 200 * time.Millisecond})
+	hold := Lock(t, e.Mutex("n"))
 	p.Set(proxy.Commands, proxy.Drop)
 	for range 3 {
 		before := time.Now()
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrUnavailable)
-		require.Less(t, time.Since(before), testDeadline)
+		require.Less(t, time.Since(before), TestDeadline)
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrNotHeld, "the hold has ended")
 		p.Cut() // and fail again in another way
 	}
-	require.True(t, s.exists("n"))
-	renewals := s.real.CommandCalls(t, "pexpire", "pexpireat")
+	require.True(t, s.Exists("n"))
+	renewals := s.Real.CommandCalls(t, "pexpire", "pexpireat")
 	again := make(chan error, 1)
 	go func() { again <- hold.Unlock(t.Context()) }()
 	require.NoError(t, p.Heal())
-	eventually(t, "no key", func() bool { return !s.exists("n") })
-	if err := receive(t, again); err != nil { // nil when it was in time to wait for the same release
+	Eventually(t, "no key", func() bool { return !s.Exists("n") })
+	if err := Receive(t, again); err != nil { // nil when it was in time to wait for the same release
 		require.True(t, errors.Is(err, lockwheel.ErrNotHeld) || errors.Is(err, lockwheel.ErrUnavailable), err)
 	}
-	require.Equal(t, renewals, s.real.CommandCalls(t, "pexpire", "pexpireat"), "not renewed meanwhile")
-	eventually(t, "unlocked for good", func() bool { return errors.Is(hold.Unlock(t.Context()), lockwheel.ErrNotHeld) })
-	requireIdle(t, e)
+	require.Equal(t, renewals, s.Real.CommandCalls(t, "pexpire", "pexpireat"), "not renewed meanwhile")
+	Eventually(t, "unlocked for good", func() bool { return errors.Is(hold.Unlock(t.Context()), lockwheel.ErrNotHeld) })
+	RequireIdle(t, e)
 }
 
 // A second Unlock waits for the same release while that has no reply, and returns ErrNotHeld afterwards.
 func TestASecondUnlockWaitsForTheSameRelease(t *testing.T) {
 	t.Parallel()
-	s, p, e := behind(t, lockwheel.Options{})
-	hold := lock(t, e.Mutex("n"))
+	s, p, e := Behind(t, lockwheel.Options{})
+	hold := Lock(t, e.Mutex("n"))
 	p.Set(proxy.Replies, proxy.Hold)
 	results := make(chan error, 2)
 	for range 2 {
 		go func() { results <- hold.Unlock(t.Context()) }()
 	}
-	eventually(t, "released", func() bool { return !s.exists("n") })
-	requireNoReply(t, results, 50*time.Millisecond)
+	Eventually(t, "released", func() bool { return !s.Exists("n") })
+	RequireNoReply(t, results, 50*time.Millisecond)
 	p.Set(proxy.Replies, proxy.Pass)
-	require.NoError(t, receive(t, results))
-	require.NoError(t, receive(t, results))
+	require.NoError(t, Receive(t, results))
+	require.NoError(t, Receive(t, results))
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrNotHeld)
 }
 
@@ -161,43 +161,43 @@ func TestUnlockIsSentWhateverItsContextSays(t *testing.T) {
 	t.Run("ended before", func(t *testing.T) {
 		t.Parallel()
 		s := AnyServer(t)
-		e := s.open(lockwheel.Options{})
+		e := s.Open(lockwheel.Options{})
 		ctx, cancel := context.WithCancel(t.Context())
-		hold := lockWith(t, ctx, e.Mutex("n"))
-		waiting := locking(t.Context(), e.Mutex("n"))
-		queued(t, e, 1)
+		hold := LockWith(t, ctx, e.Mutex("n"))
+		waiting := Locking(t.Context(), e.Mutex("n"))
+		Queued(t, e, 1)
 		cancel()
 		require.NoError(t, hold.Err(), "the context bounds the wait, not the hold")
 		if err := hold.Unlock(ctx); err != nil {
 			require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 			require.ErrorIs(t, err, context.Canceled)
 		}
-		unlock(t, granted(t, waiting))
-		require.False(t, s.exists("n"))
+		Unlock(t, Granted(t, waiting))
+		require.False(t, s.Exists("n"))
 	})
 	t.Run("ended meanwhile", func(t *testing.T) {
 		t.Parallel()
-		s, p, e := behind(t, lockwheel.Options{})
+		s, p, e := Behind(t, lockwheel.Options{})
 		ctx, cancel := context.WithCancel(t.Context())
-		hold := lock(t, e.Mutex("n"))
+		hold := Lock(t, e.Mutex("n"))
 		p.Set(proxy.Commands, proxy.Hold)
 		done := make(chan error, 1)
 		go func() { done <- hold.Unlock(ctx) }()
-		eventually(t, "on its way", func() bool { return p.Buffered(proxy.Commands) > 0 })
+		Eventually(t, "on its way", func() bool { return p.Buffered(proxy.Commands) > 0 })
 		cancel()
-		err := receive(t, done)
+		err := Receive(t, done)
 		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 		require.ErrorIs(t, err, context.Canceled)
 		p.Set(proxy.Commands, proxy.Pass)
-		eventually(t, "no key", func() bool { return !s.exists("n") })
-		requireIdle(t, e)
+		Eventually(t, "no key", func() bool { return !s.Exists("n") })
+		RequireIdle(t, e)
 	})
 	t.Run("none at all", func(t *testing.T) {
 		t.Parallel()
 		s := AnyServer(t)
-		hold := lock(t, s.open(lockwheel.Options{}).Mutex("n"))
-		require.ErrorContains(t, hold.Unlock(noContext), "nil context")
-		require.False(t, s.exists("n"))
+		hold := Lock(t, s.Open(lockwheel.Options{}).Mutex("n"))
+		require.ErrorContains(t, hold.Unlock(NoContext), "nil context")
+		require.False(t, s.Exists("n"))
 	})
 }
 
@@ -205,15 +205,15 @@ func TestUnlockIsSentWhateverItsContextSays(t *testing.T) {
 func TestAHoldIsUnlockedWithItsOwnContext(t *testing.T) {
 	t.Parallel()
 	for what, take := range map[string]func(t *testing.T, e *lockwheel.Engine) *lockwheel.Hold{
-		"one": func(t *testing.T, e *lockwheel.Engine) *lockwheel.Hold { return lock(t, e.Mutex("n")) },
+		"one": func(t *testing.T, e *lockwheel.Engine) *lockwheel.Hold { return Lock(t, e.Mutex("n")) },
 		"several": func(t *testing.T, e *lockwheel.Engine) *lockwheel.Hold {
-			return lockAll(t, e.Multi(e.Mutex("n"), e.Mutex("m")))
+			return LockAll(t, e.Multi(e.Mutex("n"), e.Mutex("m")))
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			s := AnyServer(t)
-			e := s.open(lockwheel.Options{})
+			e := s.Open(lockwheel.Options{})
 			for range 20 {
 				hold := take(t, e)
 				require.NoError(t, hold.Unlock(hold.Context()))
@@ -221,7 +221,7 @@ func TestAHoldIsUnlockedWithItsOwnContext(t *testing.T) {
 				ctx, cancel := context.WithTimeout(lockwheel.WithoutOwner(hold.Context()), time.Minute)
 				require.NoError(t, hold.Unlock(ctx))
 				cancel()
-				require.False(t, s.exists("n"))
+				require.False(t, s.Exists("n"))
 			}
 		})
 	}

@@ -16,13 +16,13 @@ import (
 
 // Grants of every kind of lock that count only if replicas have them.
 
-// grantable returns all kinds of lock, including the shared one.
-func grantable() map[string]kindOfLock {
-	all := map[string]kindOfLock{
+// Grantable returns all kinds of lock, including the shared one.
+func Grantable() map[string]KindOfLock {
+	all := map[string]KindOfLock{
 		"reader": func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).RLocker() },
 		"writer": func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).Writer() },
 	}
-	for name, kind := range kinds {
+	for name, kind := range Kinds {
 		all[name] = kind
 	}
 	return all
@@ -30,119 +30,119 @@ func grantable() map[string]kindOfLock {
 
 func TestALockOfAnyKindThatNoReplicaHasIsUndone(t *testing.T) {
 	t.Parallel()
-	master, replica := withReplica(t)
-	e := master.open(twice)
-	for name, kind := range grantable() {
-		hold := lock(t, kind(e, name))
-		require.Contains(t, fmt.Sprint(replica.hash(name)), hold.ID(), name)
-		unlock(t, hold)
+	master, replica := WithReplica(t)
+	e := master.Open(Twice)
+	for name, kind := range Grantable() {
+		hold := Lock(t, kind(e, name))
+		require.Contains(t, fmt.Sprint(replica.Hash(name)), hold.ID(), name)
+		Unlock(t, hold)
 	}
-	require.NoError(t, replica.real.Pause())
-	refused := make(map[string]<-chan outcome)
-	for name, kind := range grantable() {
-		refused[name] = locking(t.Context(), kind(e, name))
+	require.NoError(t, replica.Real.Pause())
+	refused := make(map[string]<-chan Outcome)
+	for name, kind := range Grantable() {
+		refused[name] = Locking(t.Context(), kind(e, name))
 	}
 	for name, done := range refused {
-		require.ErrorIs(t, receive(t, done).err, lockwheel.ErrNotReplicated, name)
-		require.False(t, master.exists(name), name)
+		require.ErrorIs(t, Receive(t, done).Err, lockwheel.ErrNotReplicated, name)
+		require.False(t, master.Exists(name), name)
 	}
-	require.NoError(t, replica.real.Continue())
-	for name, kind := range grantable() {
-		unlock(t, lock(t, kind(e, name)))
+	require.NoError(t, replica.Real.Continue())
+	for name, kind := range Grantable() {
+		Unlock(t, Lock(t, kind(e, name)))
 	}
-	requireIdle(t, e)
-	require.ElementsMatch(t, []any{"redisson_lock_token:{fenced}"}, master.do("KEYS", "*"), "nothing else is left behind")
+	RequireIdle(t, e)
+	require.ElementsMatch(t, []any{"redisson_lock_token:{fenced}"}, master.Do("KEYS", "*"), "nothing else is left behind")
 }
 
 // Callers of one name get ErrNotReplicated together. They do not each wait for replicas, one after the other.
 func TestAllWhoWaitForALockThatNoReplicaHasAreTold(t *testing.T) {
 	t.Parallel()
 	const callers = 20
-	master, replica := withReplica(t)
-	e := master.open(lockwheel.Options{Replicas: lockwheel.Replicas{Min: 1, Timeout: 500 * time.Millisecond}})
+	master, replica := WithReplica(t)
+	e := master.Open(lockwheel.Options{Replicas: lockwheel.Replicas{Min: 1, Timeout: 500 * time.Millisecond}})
 	lockable := func(m lockwheel.Mutex) {
 		t.Helper()
-		eventually(t, "the replica has it in time", func() bool {
+		Eventually(t, "the replica has it in time", func() bool {
 			hold, err := m.Lock(t.Context())
 			return err == nil && hold.Unlock(t.Context()) == nil
 		})
 	}
 	lockable(e.Mutex("before"))
-	require.NoError(t, replica.real.Pause())
-	asked := master.real.CommandCalls(t, "wait")
-	refused := make(map[string][]<-chan outcome)
-	for name, kind := range grantable() {
+	require.NoError(t, replica.Real.Pause())
+	asked := master.Real.CommandCalls(t, "wait")
+	refused := make(map[string][]<-chan Outcome)
+	for name, kind := range Grantable() {
 		for i := range callers {
 			var opts []lockwheel.Option
 			if i%2 == 1 {
-				opts = append(opts, lockwheel.Wait(testDeadline))
+				opts = append(opts, lockwheel.Wait(TestDeadline))
 			}
-			refused[name] = append(refused[name], locking(t.Context(), kind(e, name), opts...))
+			refused[name] = append(refused[name], Locking(t.Context(), kind(e, name), opts...))
 		}
 	}
 	for name, all := range refused {
 		for _, done := range all {
-			err := receive(t, done).err
+			err := Receive(t, done).Err
 			require.ErrorIs(t, err, lockwheel.ErrNotReplicated, name)
 			require.ErrorContains(t, err, "0 of 1", name)
 		}
 	}
-	require.Less(t, master.real.CommandCalls(t, "wait")-asked, callers, "the exclusive ones alone would have taken four times as many")
-	require.NoError(t, replica.real.Continue())
-	for name, kind := range grantable() {
+	require.Less(t, master.Real.CommandCalls(t, "wait")-asked, callers, "the exclusive ones alone would have taken four times as many")
+	require.NoError(t, replica.Real.Continue())
+	for name, kind := range Grantable() {
 		lockable(kind(e, name))
 	}
-	requireIdle(t, e)
+	RequireIdle(t, e)
 }
 
 // A repeated acquire finds its own field. It is a grant only if replicas have that field.
 func TestAnAcquireOfAnyKindThatIsSentAgainHasItsReplicas(t *testing.T) {
 	t.Parallel()
-	master, replica := withReplica(t)
-	p := proxy.Start(t, master.addr)
-	e := master.openAt(p.Addr(), twice)
-	for name, kind := range grantable() {
-		require.NoError(t, replica.real.Pause())
+	master, replica := WithReplica(t)
+	p := proxy.Start(t, master.Addr)
+	e := master.OpenAt(p.Addr(), Twice)
+	for name, kind := range Grantable() {
+		require.NoError(t, replica.Real.Pause())
 		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(0))
 		_, err := kind(e, name).Lock(t.Context())
 		require.ErrorIs(t, err, lockwheel.ErrNotReplicated, name)
-		require.NoError(t, replica.real.Continue())
+		require.NoError(t, replica.Real.Continue())
 		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(0))
-		hold := lock(t, kind(e, name))
-		require.Contains(t, fmt.Sprint(replica.hash(name)), hold.ID(), name)
-		unlock(t, hold)
+		hold := Lock(t, kind(e, name))
+		require.Contains(t, fmt.Sprint(replica.Hash(name)), hold.ID(), name)
+		Unlock(t, hold)
 	}
-	requireIdle(t, e)
+	RequireIdle(t, e)
 }
 
 // The next owner in the same engine has a token of its own, which counts only if replicas have it.
 func TestATokenThatNoReplicaHasIsNotHandedOn(t *testing.T) {
 	t.Parallel()
-	master, replica := withReplica(t)
-	e := master.open(twice)
+	master, replica := WithReplica(t)
+	e := master.Open(Twice)
 	m := e.FencedMutex("n")
-	first := lock(t, m)
-	second := locking(t.Context(), m)
-	queued(t, e, 1)
-	unlock(t, first)
-	hold := granted(t, second)
+	first := Lock(t, m)
+	second := Locking(t.Context(), m)
+	Queued(t, e, 1)
+	Unlock(t, first)
+	hold := Granted(t, second)
 	require.Equal(t, uint64(1), e.Stats().HandedOff)
-	require.Equal(t, fmt.Sprint(hold.Token()), replica.do("GET", "redisson_lock_token:{n}"))
-	unlock(t, hold)
+	require.Equal(t, fmt.Sprint(hold.Token()), replica.Do("GET", "redisson_lock_token:{n}"))
+	Unlock(t, hold)
 
-	hold = lock(t, m)
-	third := locking(t.Context(), m)
-	queued(t, e, 1)
-	require.NoError(t, replica.real.Pause())
-	unlock(t, hold)
-	require.ErrorIs(t, receive(t, third).err, lockwheel.ErrNotReplicated)
+	hold = Lock(t, m)
+	third := Locking(t.Context(), m)
+	Queued(t, e, 1)
+	require.NoError(t, replica.Real.Pause())
+	Unlock(t, hold)
+	require.ErrorIs(t, Receive(t, third).Err, lockwheel.ErrNotReplicated)
 	require.Equal(t, uint64(1), e.Stats().HandedOff)
-	require.False(t, master.exists("n"))
-	require.NoError(t, replica.real.Continue())
-	last := lock(t, m)
+	require.False(t, master.Exists("n"))
+	require.NoError(t, replica.Real.Continue())
+	last := Lock(t, m)
 	require.Greater(t, last.Token(), hold.Token())
-	unlock(t, last)
-	requireIdle(t, e)
+	Unlock(t, last)
+	RequireIdle(t, e)
 }
 
 // Behind Sentinel the replicas are those of the current master.
@@ -157,17 +157,17 @@ func TestSentinelsNextMasterHasWhatReplicasHad(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { e.Close() })
 	holds := make(map[string]*lockwheel.Hold)
-	for name, kind := range grantable() {
-		holds[name] = lock(t, kind(e, name))
+	for name, kind := range Grantable() {
+		holds[name] = Lock(t, kind(e, name))
 	}
 	old := w.Master(t)
 	require.NoError(t, old.Kill())
 	next := w.AwaitMaster(t, old)
 	for name, hold := range holds {
 		require.Contains(t, fmt.Sprint(next.Hash(t, name)), hold.ID(), "it was granted, so every replica had it")
-		unlock(t, hold)
+		Unlock(t, hold)
 	}
 	_, err = e.Mutex("other").Lock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrNotReplicated, "there is one replica left")
-	requireIdle(t, e)
+	RequireIdle(t, e)
 }

@@ -14,9 +14,9 @@ var (
 	replicaOffset = regexp.MustCompile(`slave\d+:.*state=online,offset=(\d+)`)
 )
 
-// replicated waits until that many replicas have all data of a master. WAIT would wait only for the writes of its own
+// Replicated waits until that many replicas have all data of a master. WAIT would wait only for the writes of its own
 // connection.
-func replicated(t testing.TB, master *redistest.Server, replicas int) {
+func Replicated(t testing.TB, master *redistest.Server, replicas int) {
 	t.Helper()
 	offsets := func(of *regexp.Regexp) (all []int) {
 		for _, found := range of.FindAllStringSubmatch(fmt.Sprint(master.Do(t, "INFO", "replication")), -1) {
@@ -26,7 +26,7 @@ func replicated(t testing.TB, master *redistest.Server, replicas int) {
 		return all
 	}
 	wanted := offsets(masterOffset)[0]
-	eventually(t, fmt.Sprintf("%d replicas at %d", replicas, wanted), func() bool {
+	Eventually(t, fmt.Sprintf("%d replicas at %d", replicas, wanted), func() bool {
 		have := 0
 		for _, offset := range offsets(replicaOffset) {
 			if offset >= wanted {

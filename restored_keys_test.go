@@ -11,22 +11,22 @@ import (
 
 // The section "What can come back" of docs/clusters.md, with one server that acts as a master and as the next.
 
-// remember records all data of a server. comesBack restores exactly these data.
-func (s *Server) remember() (comesBack func()) {
-	s.t.Helper()
+// Remember records all data of a server. comesBack restores exactly these data.
+func (s *Server) Remember() (comesBack func()) {
+	s.T.Helper()
 	type entry struct {
 		key, value string
 		ttl        int
 	}
 	var all []entry
-	for _, key := range s.real.Strings(s.t, "KEYS", "*") {
-		all = append(all, entry{key, s.real.String(s.t, "DUMP", key), s.real.Int(s.t, "PTTL", key)})
+	for _, key := range s.Real.Strings(s.T, "KEYS", "*") {
+		all = append(all, entry{key, s.Real.String(s.T, "DUMP", key), s.Real.Int(s.T, "PTTL", key)})
 	}
 	return func() {
-		s.t.Helper()
-		require.Equal(s.t, "OK", s.do("FLUSHALL"))
+		s.T.Helper()
+		require.Equal(s.T, "OK", s.Do("FLUSHALL"))
 		for _, k := range all {
-			require.Equal(s.t, "OK", s.do("RESTORE", k.key, max(k.ttl, 0), k.value))
+			require.Equal(s.T, "OK", s.Do("RESTORE", k.key, max(k.ttl, 0), k.value))
 		}
 	}
 }
@@ -47,16 +47,16 @@ func TestWhatCameBackIsTakenAwayByTheEngineThatReleasedIt(t *testing.T) {
 			t.Run(c.held+" came back, "+c.asked+" "+how, func(t *testing.T) {
 				t.Parallel()
 				s := RealServer(t)
-				e := s.open(lockwheel.Options{})
-				held := lock(t, grantable()[c.held](e, "n"), lockwheel.Lease(time.Hour))
-				comesBack := s.remember()
-				unlock(t, held)
+				e := s.Open(lockwheel.Options{})
+				held := Lock(t, Grantable()[c.held](e, "n"), lockwheel.Lease(time.Hour))
+				comesBack := s.Remember()
+				Unlock(t, held)
 				comesBack()
-				asked, err := ask(grantable()[c.asked](e, "n"))
+				asked, err := ask(Grantable()[c.asked](e, "n"))
 				require.NoError(t, err)
-				require.Less(t, s.pttl("n"), time.Minute)
-				unlock(t, asked)
-				require.False(t, s.exists("n"))
+				require.Less(t, s.PTTL("n"), time.Minute)
+				Unlock(t, asked)
+				require.False(t, s.Exists("n"))
 			})
 		}
 	}
@@ -66,43 +66,43 @@ func TestWhatCameBackIsTakenAwayByTheEngineThatReleasedIt(t *testing.T) {
 func TestAWriterThatCameBackWithWhatItReadIsTakenAway(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	m := s.open(lockwheel.Options{}).RWMutex("n")
-	write := lock(t, m.Writer(), lockwheel.Lease(time.Hour))
-	read := lockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(time.Hour))
-	comesBack := s.remember()
-	unlock(t, read)
-	unlock(t, write)
+	m := s.Open(lockwheel.Options{}).RWMutex("n")
+	write := Lock(t, m.Writer(), lockwheel.Lease(time.Hour))
+	read := LockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(time.Hour))
+	comesBack := s.Remember()
+	Unlock(t, read)
+	Unlock(t, write)
 	comesBack()
-	unlock(t, lock(t, m.Writer(), lockwheel.Wait(soon)))
-	require.Equal(t, int64(0), s.do("DBSIZE"))
+	Unlock(t, Lock(t, m.Writer(), lockwheel.Wait(soon)))
+	require.Equal(t, int64(0), s.Do("DBSIZE"))
 }
 
 // Live readers beside the hold that came back are left alone, and waited for.
 func TestReadersBesideOneThatCameBackAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e := s.open(lockwheel.Options{})
-	stale := lock(t, e.RWMutex("n").RLocker(), lockwheel.Lease(time.Hour))
-	others := []*lockwheel.Hold{lock(t, e.RWMutex("n").RLocker()), lock(t, s.open(lockwheel.Options{}).RWMutex("n").RLocker())}
-	comesBack := s.remember()
-	unlock(t, stale)
+	e := s.Open(lockwheel.Options{})
+	stale := Lock(t, e.RWMutex("n").RLocker(), lockwheel.Lease(time.Hour))
+	others := []*lockwheel.Hold{Lock(t, e.RWMutex("n").RLocker()), Lock(t, s.Open(lockwheel.Options{}).RWMutex("n").RLocker())}
+	comesBack := s.Remember()
+	Unlock(t, stale)
 	comesBack()
-	stateFailed(t, e.RWMutex("n").Writer())
-	eventually(t, "the read that came back to go", func() bool {
-		return s.real.Do(t, "HEXISTS", "n", stale.ID()) == int64(0)
+	StateFailed(t, e.RWMutex("n").Writer())
+	Eventually(t, "the read that came back to go", func() bool {
+		return s.Real.Do(t, "HEXISTS", "n", stale.ID()) == int64(0)
 	})
-	writing := locking(t.Context(), e.RWMutex("n").Writer(), lockwheel.Wait(soon))
+	writing := Locking(t.Context(), e.RWMutex("n").Writer(), lockwheel.Wait(soon))
 	for _, hold := range others {
 		require.NoError(t, hold.Err())
-		require.Equal(t, int64(1), s.do("HEXISTS", "n", hold.ID()))
+		require.Equal(t, int64(1), s.Do("HEXISTS", "n", hold.ID()))
 		select {
 		case <-writing:
 			require.Fail(t, "a writer beside readers")
 		default:
 		}
-		unlock(t, hold)
+		Unlock(t, hold)
 	}
 	came := <-writing
-	require.NoError(t, came.err)
-	unlock(t, came.hold)
+	require.NoError(t, came.Err)
+	Unlock(t, came.Hold)
 }

@@ -19,40 +19,40 @@ import (
 func TestAWriterComesWhenTheLongestReaderEnds(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m, elsewhere := s.open(lockwheel.Options{}).RWMutex("n"), s.open(lockwheel.Options{}).RWMutex("n")
+	m, elsewhere := s.Open(lockwheel.Options{}).RWMutex("n"), s.Open(lockwheel.Options{}).RWMutex("n")
 	const long = 2 * time.Second
 	before := time.Now()
-	lock(t, m.RLocker(), lockwheel.Lease(long))
-	lock(t, m.RLocker(), lockwheel.Lease(long/3))
-	hold := lock(t, elsewhere.Writer())
-	require.GreaterOrEqual(t, time.Since(before), long-skew-long/50)
-	unlock(t, hold)
+	Lock(t, m.RLocker(), lockwheel.Lease(long))
+	Lock(t, m.RLocker(), lockwheel.Lease(long/3))
+	hold := Lock(t, elsewhere.Writer())
+	require.GreaterOrEqual(t, time.Since(before), long-Skew-long/50)
+	Unlock(t, hold)
 }
 
 // Redisson's testReadLockIsLocked
 func TestUnderAWriteNobodyReadsUntilItsOwnerDoes(t *testing.T) {
 	t.Parallel()
-	m := AnyServer(t).open(lockwheel.Options{}).RWMutex("n")
-	write := lock(t, m.Writer())
-	requireLocked(t, m.RLocker(), false)
-	requireLocked(t, m.Writer(), true)
-	read := lockWith(t, write.Context(), m.RLocker())
-	requireLocked(t, m.RLocker(), true)
-	unlock(t, read)
-	requireLocked(t, m.RLocker(), false)
-	unlock(t, write)
+	m := AnyServer(t).Open(lockwheel.Options{}).RWMutex("n")
+	write := Lock(t, m.Writer())
+	RequireLocked(t, m.RLocker(), false)
+	RequireLocked(t, m.Writer(), true)
+	read := LockWith(t, write.Context(), m.RLocker())
+	RequireLocked(t, m.RLocker(), true)
+	Unlock(t, read)
+	RequireLocked(t, m.RLocker(), false)
+	Unlock(t, write)
 }
 
 // Redisson's testReadLockExpirationRenewal
 func TestManyReadersAreRenewed(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{Lease: shortLease})
-	crowd(t, 50, func(int) error {
+	e := AnyServer(t).Open(lockwheel.Options{Lease: ShortLease})
+	Crowd(t, 50, func(int) error {
 		hold, err := e.RWMutex("n").RLocker().Lock(t.Context())
 		if err != nil {
 			return err
 		}
-		time.Sleep(renewed)
+		time.Sleep(Renewed)
 		return hold.Unlock(t.Context())
 	})
 }
@@ -61,61 +61,61 @@ func TestManyReadersAreRenewed(t *testing.T) {
 func TestReadersOfNamesWithBracesAndColons(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	for _, name := range []string{"a{b}c", "{a}:b", "a:b:c", "a}b"} {
-		crowd(t, 10, func(int) error {
+		Crowd(t, 10, func(int) error {
 			hold, err := e.RWMutex(name).RLocker().Lock(t.Context())
 			if err != nil {
 				return err
 			}
 			return hold.Unlock(t.Context())
 		})
-		unlock(t, lock(t, e.RWMutex(name).Writer()))
+		Unlock(t, Lock(t, e.RWMutex(name).Writer()))
 	}
-	require.Equal(t, int64(0), s.do("DBSIZE"))
+	require.Equal(t, int64(0), s.Do("DBSIZE"))
 }
 
 // Redisson's testWriteLockExpiration
 func TestAWriteThatIsReenteredForLessKeepsItsLease(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(lockwheel.Options{}).RWMutex("n")
-	outer := lock(t, m.Writer(), lockwheel.Lease(10*time.Second))
-	inner := lockWith(t, outer.Context(), m.Writer(), lockwheel.Lease(700*time.Millisecond))
-	receive(t, inner.Done())
-	_, err := s.open(lockwheel.Options{}).RWMutex("n").TryLock(t.Context(), lockwheel.Wait(shortLease))
+	m := s.Open(lockwheel.Options{}).RWMutex("n")
+	outer := Lock(t, m.Writer(), lockwheel.Lease(10*time.Second))
+	inner := LockWith(t, outer.Context(), m.Writer(), lockwheel.Lease(700*time.Millisecond))
+	Receive(t, inner.Done())
+	_, err := s.Open(lockwheel.Options{}).RWMutex("n").TryLock(t.Context(), lockwheel.Wait(ShortLease))
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 	require.NoError(t, outer.Err())
-	unlock(t, outer)
+	Unlock(t, outer)
 }
 
 // Redisson's testReadLockLeaseTimeoutDiffThreadsWRR
 func TestReadersFollowAnAbandonedWriter(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	s.abandonWriter("n", 700*time.Millisecond)
-	e := s.open(lockwheel.Options{})
-	first, second := locking(t.Context(), e.RWMutex("n").RLocker()), locking(t.Context(), e.RWMutex("n").RLocker())
-	unlock(t, granted(t, first))
-	unlock(t, granted(t, second))
+	s.AbandonWriter("n", 700*time.Millisecond)
+	e := s.Open(lockwheel.Options{})
+	first, second := Locking(t.Context(), e.RWMutex("n").RLocker()), Locking(t.Context(), e.RWMutex("n").RLocker())
+	Unlock(t, Granted(t, first))
+	Unlock(t, Granted(t, second))
 }
 
-const removeHolder = "00000000-0000-4000-8000-000000000000:1"
+const RemoveHolder = "00000000-0000-4000-8000-000000000000:1"
 
-// abandonWriter makes an absent client hold a lock for writing.
-func (s *Server) abandonWriter(name string, lease time.Duration) {
-	s.t.Helper()
-	require.Equal(s.t, int64(2), s.do("HSET", name, "mode", "write", removeHolder+":write", 1))
-	require.Equal(s.t, int64(1), s.do("PEXPIRE", name, lease.Milliseconds()))
+// AbandonWriter makes an absent client hold a lock for writing.
+func (s *Server) AbandonWriter(name string, lease time.Duration) {
+	s.T.Helper()
+	require.Equal(s.T, int64(2), s.Do("HSET", name, "mode", "write", RemoveHolder+":write", 1))
+	require.Equal(s.T, int64(1), s.Do("PEXPIRE", name, lease.Milliseconds()))
 }
 
-// abandonReader makes an absent client hold a lock for reading, beside other readers.
-func (s *Server) abandonReader(name string, lease time.Duration) {
-	s.t.Helper()
-	s.do("HSET", name, "mode", "read", removeHolder, 1)
-	require.Equal(s.t, "OK", s.do("SET", "{"+name+"}:"+removeHolder+":rwlock_timeout:1", 1, "PX", lease.Milliseconds()))
-	if s.pttl(name) < lease {
-		require.Equal(s.t, int64(1), s.do("PEXPIRE", name, lease.Milliseconds()))
+// AbandonReader makes an absent client hold a lock for reading, beside other readers.
+func (s *Server) AbandonReader(name string, lease time.Duration) {
+	s.T.Helper()
+	s.Do("HSET", name, "mode", "read", RemoveHolder, 1)
+	require.Equal(s.T, "OK", s.Do("SET", "{"+name+"}:"+RemoveHolder+":rwlock_timeout:1", 1, "PX", lease.Milliseconds()))
+	if s.PTTL(name) < lease {
+		require.Equal(s.T, int64(1), s.Do("PEXPIRE", name, lease.Milliseconds()))
 	}
 }
 
@@ -123,26 +123,26 @@ func (s *Server) abandonReader(name string, lease time.Duration) {
 func TestTheTTLFallsBackToWhatAnAbandonedReaderHas(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	s.abandonReader("n", 700*time.Millisecond)
-	m := s.open(lockwheel.Options{}).RWMutex("n")
-	read := lock(t, m.RLocker(), lockwheel.Lease(time.Hour))
-	requireTTL(t, m.RLocker(), 50*time.Minute, time.Hour)
-	unlock(t, read)
-	require.LessOrEqual(t, s.pttl("n"), 700*time.Millisecond)
-	unlock(t, lock(t, m.Writer()))
+	s.AbandonReader("n", 700*time.Millisecond)
+	m := s.Open(lockwheel.Options{}).RWMutex("n")
+	read := Lock(t, m.RLocker(), lockwheel.Lease(time.Hour))
+	RequireTTL(t, m.RLocker(), 50*time.Minute, time.Hour)
+	Unlock(t, read)
+	require.LessOrEqual(t, s.PTTL("n"), 700*time.Millisecond)
+	Unlock(t, Lock(t, m.Writer()))
 }
 
 // Redisson's testReadLockLeaseTimeout
 func TestAReadThatWasReenteredEndsWithItsOwnLease(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(lockwheel.Options{}).RWMutex("n")
-	outer := lock(t, m.RLocker(), lockwheel.Lease(shortLease))
-	inner := lockWith(t, outer.Context(), m.RLocker(), lockwheel.Lease(time.Hour))
-	requireTTL(t, m.RLocker(), 50*time.Minute, time.Hour+time.Minute)
-	unlock(t, inner)
-	eventually(t, "the shorter lease", func() bool { return s.pttl("n") <= shortLease })
-	unlock(t, lock(t, m.Writer()))
+	m := s.Open(lockwheel.Options{}).RWMutex("n")
+	outer := Lock(t, m.RLocker(), lockwheel.Lease(ShortLease))
+	inner := LockWith(t, outer.Context(), m.RLocker(), lockwheel.Lease(time.Hour))
+	RequireTTL(t, m.RLocker(), 50*time.Minute, time.Hour+time.Minute)
+	Unlock(t, inner)
+	Eventually(t, "the shorter lease", func() bool { return s.PTTL("n") <= ShortLease })
+	Unlock(t, Lock(t, m.Writer()))
 	require.ErrorIs(t, outer.Err(), lockwheel.ErrLost)
 }
 
@@ -150,20 +150,20 @@ func TestAReadThatWasReenteredEndsWithItsOwnLease(t *testing.T) {
 func TestWriteAndReadAreReleasedEachByItself(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(lockwheel.Options{}).RWMutex("n")
-	write := lock(t, m.Writer())
-	unlock(t, lockWith(t, write.Context(), m.RLocker()))
-	requireLocked(t, m.Writer(), true)
-	unlock(t, write)
-	require.False(t, s.exists("n"))
+	m := s.Open(lockwheel.Options{}).RWMutex("n")
+	write := Lock(t, m.Writer())
+	Unlock(t, LockWith(t, write.Context(), m.RLocker()))
+	RequireLocked(t, m.Writer(), true)
+	Unlock(t, write)
+	require.False(t, s.Exists("n"))
 }
 
 // Redisson's testWriteRead
 func TestOneUnlockOfAWriterLetsAllReadersInTogether(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-	write := lock(t, here.RWMutex("n").Writer())
+	here, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+	write := Lock(t, here.RWMutex("n").Writer())
 	const readers = 20
 	var inside atomic.Int32
 	all := make(chan struct{})
@@ -178,17 +178,17 @@ func TestOneUnlockOfAWriterLetsAllReadersInTogether(t *testing.T) {
 				select {
 				case <-all:
 					return nil
-				case <-time.After(testDeadline):
+				case <-time.After(TestDeadline):
 					return fmt.Errorf("only %d read together", inside.Load())
 				}
 			})
 		}()
 	}
-	requireWaiting(t, elsewhere, readers/2, 1)
-	requireWaiting(t, here, readers/2, 1)
-	unlock(t, write)
+	RequireWaiting(t, elsewhere, readers/2, 1)
+	RequireWaiting(t, here, readers/2, 1)
+	Unlock(t, write)
 	for range readers {
-		require.NoError(t, receive(t, done))
+		require.NoError(t, Receive(t, done))
 	}
 }
 
@@ -196,80 +196,80 @@ func TestOneUnlockOfAWriterLetsAllReadersInTogether(t *testing.T) {
 func TestAWriterReadsAndKeepsOthersOutUntilItEnds(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m, elsewhere := s.open(lockwheel.Options{}).RWMutex("n"), s.open(lockwheel.Options{}).RWMutex("n")
-	write := lock(t, m.Writer())
+	m, elsewhere := s.Open(lockwheel.Options{}).RWMutex("n"), s.Open(lockwheel.Options{}).RWMutex("n")
+	write := Lock(t, m.Writer())
 	read, err := m.RLocker().TryLock(context.WithoutCancel(write.Context()))
 	require.NoError(t, err)
-	stateFailed(t, m.RLocker())
-	stateFailed(t, elsewhere.RLocker())
-	stateFailed(t, elsewhere.Writer())
-	unlock(t, write)
+	StateFailed(t, m.RLocker())
+	StateFailed(t, elsewhere.RLocker())
+	StateFailed(t, elsewhere.Writer())
+	Unlock(t, write)
 	_, err = m.TryLock(read.Context())
 	require.ErrorIs(t, err, lockwheel.ErrUpgrade)
-	stateFailed(t, elsewhere.Writer())
-	unlock(t, lock(t, elsewhere.RLocker()))
-	unlock(t, read)
-	unlock(t, lock(t, elsewhere.Writer()))
+	StateFailed(t, elsewhere.Writer())
+	Unlock(t, Lock(t, elsewhere.RLocker()))
+	Unlock(t, read)
+	Unlock(t, Lock(t, elsewhere.Writer()))
 }
 
 // Redisson's testWriteLock
 func TestAWriteIsReenteredAndAReaderBlocksIt(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m, elsewhere := s.open(lockwheel.Options{}).RWMutex("n"), s.open(lockwheel.Options{}).RWMutex("n")
-	outer := lock(t, m.Writer())
-	inner := lockWith(t, outer.Context(), m.Writer())
-	reader := locking(t.Context(), elsewhere.RLocker())
-	unlock(t, inner)
-	requireNoReply(t, reader, 50*time.Millisecond)
-	unlock(t, outer)
-	read := granted(t, reader)
-	stateFailed(t, m.Writer())
-	unlock(t, read)
-	unlock(t, lock(t, m.Writer()))
+	m, elsewhere := s.Open(lockwheel.Options{}).RWMutex("n"), s.Open(lockwheel.Options{}).RWMutex("n")
+	outer := Lock(t, m.Writer())
+	inner := LockWith(t, outer.Context(), m.Writer())
+	reader := Locking(t.Context(), elsewhere.RLocker())
+	Unlock(t, inner)
+	RequireNoReply(t, reader, 50*time.Millisecond)
+	Unlock(t, outer)
+	read := Granted(t, reader)
+	StateFailed(t, m.Writer())
+	Unlock(t, read)
+	Unlock(t, Lock(t, m.Writer()))
 }
 
 // Redisson's testMultiRead
 func TestAWriterComesAfterAllReaders(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m, elsewhere := s.open(lockwheel.Options{}).RWMutex("n"), s.open(lockwheel.Options{}).RWMutex("n")
+	m, elsewhere := s.Open(lockwheel.Options{}).RWMutex("n"), s.Open(lockwheel.Options{}).RWMutex("n")
 	was, err := m.RLocker().ForceUnlock(t.Context())
 	require.NoError(t, err)
 	require.False(t, was)
-	first, second := lock(t, m.RLocker()), lock(t, elsewhere.RLocker())
-	writer := locking(t.Context(), elsewhere.Writer())
-	unlock(t, first)
-	requireNoReply(t, writer, 50*time.Millisecond)
-	unlock(t, second)
-	unlock(t, granted(t, writer))
+	first, second := Lock(t, m.RLocker()), Lock(t, elsewhere.RLocker())
+	writer := Locking(t.Context(), elsewhere.Writer())
+	Unlock(t, first)
+	RequireNoReply(t, writer, 50*time.Millisecond)
+	Unlock(t, second)
+	Unlock(t, Granted(t, writer))
 }
 
 // Redisson's testForceUnlock
 func TestForceOfEachSideActsOnItsOwnMode(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m, elsewhere := s.open(lockwheel.Options{}).RWMutex("n"), s.open(lockwheel.Options{}).RWMutex("n")
+	m, elsewhere := s.Open(lockwheel.Options{}).RWMutex("n"), s.Open(lockwheel.Options{}).RWMutex("n")
 	force := func(m lockwheel.Mutex, want bool) {
 		t.Helper()
 		was, err := m.ForceUnlock(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, want, was)
 	}
-	write := lock(t, m.Writer())
+	write := Lock(t, m.Writer())
 	force(elsewhere.RLocker(), false)
 	force(m.RLocker(), false)
-	requireLocked(t, m.Writer(), true)
+	RequireLocked(t, m.Writer(), true)
 	force(elsewhere.Writer(), true)
-	requireLocked(t, m.Writer(), false)
+	RequireLocked(t, m.Writer(), false)
 	require.ErrorIs(t, write.Unlock(t.Context()), lockwheel.ErrLost)
 
-	read := lock(t, m.RLocker())
+	read := Lock(t, m.RLocker())
 	force(elsewhere.Writer(), false)
 	force(m.Writer(), false)
-	requireLocked(t, m.RLocker(), true)
+	RequireLocked(t, m.RLocker(), true)
 	force(elsewhere.RLocker(), true)
-	requireLocked(t, m.RLocker(), false)
+	RequireLocked(t, m.RLocker(), false)
 	require.ErrorIs(t, read.Unlock(t.Context()), lockwheel.ErrLost)
 }
 
@@ -277,28 +277,28 @@ func TestForceOfEachSideActsOnItsOwnMode(t *testing.T) {
 func TestWriteAndReadAreBothRenewed(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(shortLeaseOptions).RWMutex("n")
-	write := lock(t, m.Writer())
-	read := lockWith(t, write.Context(), m.RLocker())
-	requireRenewed(t, s, write, read)
+	m := s.Open(ShortLeaseOptions).RWMutex("n")
+	write := Lock(t, m.Writer())
+	read := LockWith(t, write.Context(), m.RLocker())
+	RequireRenewed(t, s, write, read)
 	until := read.Deadline()
-	require.GreaterOrEqual(t, s.pttl("{n}:"+read.ID()+":rwlock_timeout:1"), time.Until(until))
-	unlock(t, write)
-	requireRenewed(t, s, read)
-	require.Equal(t, map[string]string{"mode": "read", read.ID(): "1"}, s.hash("n"))
-	unlock(t, read)
-	require.False(t, s.exists("n"))
+	require.GreaterOrEqual(t, s.PTTL("{n}:"+read.ID()+":rwlock_timeout:1"), time.Until(until))
+	Unlock(t, write)
+	RequireRenewed(t, s, read)
+	require.Equal(t, map[string]string{"mode": "read", read.ID(): "1"}, s.Hash("n"))
+	Unlock(t, read)
+	require.False(t, s.Exists("n"))
 }
 
 // Redisson's testExpireRead
 func TestASecondReaderEntersAtOnce(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	first := lock(t, s.open(lockwheel.Options{}).RWMutex("n").RLocker())
-	second, err := s.open(lockwheel.Options{}).RWMutex("n").RLocker().TryLock(t.Context())
+	first := Lock(t, s.Open(lockwheel.Options{}).RWMutex("n").RLocker())
+	second, err := s.Open(lockwheel.Options{}).RWMutex("n").RLocker().TryLock(t.Context())
 	require.NoError(t, err)
-	unlock(t, second)
-	unlock(t, first)
+	Unlock(t, second)
+	Unlock(t, first)
 }
 
 // Redisson's testExpireWrite
@@ -307,45 +307,45 @@ func TestTheNextWriterComesWhenALeaseEnds(t *testing.T) {
 	s := AnyServer(t)
 	const lease = 700 * time.Millisecond
 	before := time.Now()
-	first := lock(t, s.open(lockwheel.Options{}).RWMutex("n").Writer(), lockwheel.Lease(lease))
-	next := lock(t, s.open(lockwheel.Options{}).RWMutex("n").Writer())
-	require.GreaterOrEqual(t, time.Since(before), lease-skew)
+	first := Lock(t, s.Open(lockwheel.Options{}).RWMutex("n").Writer(), lockwheel.Lease(lease))
+	next := Lock(t, s.Open(lockwheel.Options{}).RWMutex("n").Writer())
+	require.GreaterOrEqual(t, time.Since(before), lease-Skew)
 	require.ErrorIs(t, first.Unlock(t.Context()), lockwheel.ErrLost)
-	require.Equal(t, "1", s.hash("n")[next.ID()+":write"])
-	unlock(t, next)
+	require.Equal(t, "1", s.Hash("n")[next.ID()+":write"])
+	Unlock(t, next)
 }
 
 // Redisson's testAutoExpire
 func TestAClosedEnginesWriterAndReadersEndWithTheirLeases(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e, elsewhere := s.open(lockwheel.Options{Lease: shortLease}), s.open(lockwheel.Options{})
-	write, read := lock(t, e.RWMutex("w").Writer()), lock(t, e.RWMutex("r").RLocker())
+	e, elsewhere := s.Open(lockwheel.Options{Lease: ShortLease}), s.Open(lockwheel.Options{})
+	write, read := Lock(t, e.RWMutex("w").Writer()), Lock(t, e.RWMutex("r").RLocker())
 	require.NoError(t, e.Close())
 	require.ErrorIs(t, write.Err(), lockwheel.ErrClosed)
 	require.ErrorIs(t, read.Err(), lockwheel.ErrClosed)
-	require.True(t, s.exists("w"))
-	unlock(t, lock(t, elsewhere.RWMutex("w").RLocker()))
-	unlock(t, lock(t, elsewhere.RWMutex("r").Writer()))
-	eventually(t, "no key", func() bool { return s.do("DBSIZE") == int64(0) })
+	require.True(t, s.Exists("w"))
+	Unlock(t, Lock(t, elsewhere.RWMutex("w").RLocker()))
+	Unlock(t, Lock(t, elsewhere.RWMutex("r").Writer()))
+	Eventually(t, "no key", func() bool { return s.Do("DBSIZE") == int64(0) })
 }
 
 // Redisson's testHoldCount
 func TestHoldCountOfEachSide(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	rw := s.open(lockwheel.Options{}).RWMutex("n")
+	rw := s.Open(lockwheel.Options{}).RWMutex("n")
 	for _, m := range []lockwheel.Mutex{rw.RLocker(), rw.Writer()} {
 		me := lockwheel.WithOwner(t.Context())
-		requireCount(t, me, m, 0)
-		unlock(t, lockWith(t, me, m))
-		requireCount(t, me, m, 0)
-		outer, inner := lockWith(t, me, m), lockWith(t, me, m)
-		requireCount(t, me, m, 2)
-		unlock(t, inner)
-		requireCount(t, me, m, 1)
-		unlock(t, outer)
-		requireCount(t, me, m, 0)
+		RequireCount(t, me, m, 0)
+		Unlock(t, LockWith(t, me, m))
+		RequireCount(t, me, m, 0)
+		outer, inner := LockWith(t, me, m), LockWith(t, me, m)
+		RequireCount(t, me, m, 2)
+		Unlock(t, inner)
+		RequireCount(t, me, m, 1)
+		Unlock(t, outer)
+		RequireCount(t, me, m, 0)
 	}
 }
 
@@ -353,47 +353,47 @@ func TestHoldCountOfEachSide(t *testing.T) {
 func TestWhoReadsIsKnown(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m, elsewhere := s.open(lockwheel.Options{}).RWMutex("n").RLocker(), s.open(lockwheel.Options{}).RWMutex("n").RLocker()
+	m, elsewhere := s.Open(lockwheel.Options{}).RWMutex("n").RLocker(), s.Open(lockwheel.Options{}).RWMutex("n").RLocker()
 	other := lockwheel.WithOwner(t.Context())
-	requireLocked(t, m, false)
-	hold := lock(t, m)
+	RequireLocked(t, m, false)
+	hold := Lock(t, m)
 	owner := context.WithoutCancel(hold.Context())
-	requireCount(t, owner, m, 1)
-	requireCount(t, other, m, 0)
-	requireLocked(t, m, true)
-	requireLocked(t, elsewhere, true)
-	unlock(t, hold)
-	requireCount(t, owner, m, 0)
-	requireLocked(t, elsewhere, false)
+	RequireCount(t, owner, m, 1)
+	RequireCount(t, other, m, 0)
+	RequireLocked(t, m, true)
+	RequireLocked(t, elsewhere, true)
+	Unlock(t, hold)
+	RequireCount(t, owner, m, 0)
+	RequireLocked(t, elsewhere, false)
 }
 
 // Redisson's testUnlockFail: as for the plain lock, a stranger has only a hold that has ended.
 func TestUnlockOfAReadThatIsOverLeavesOtherReadersAlone(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(lockwheel.Options{}).RWMutex("n")
-	first := lock(t, m.RLocker())
-	unlock(t, first)
-	next := lock(t, m.RLocker())
+	m := s.Open(lockwheel.Options{}).RWMutex("n")
+	first := Lock(t, m.RLocker())
+	Unlock(t, first)
+	next := Lock(t, m.RLocker())
 	require.ErrorIs(t, first.Unlock(t.Context()), lockwheel.ErrNotHeld)
-	require.Equal(t, map[string]string{"mode": "read", next.ID(): "1"}, s.hash("n"))
-	unlock(t, next)
+	require.Equal(t, map[string]string{"mode": "read", next.ID(): "1"}, s.Hash("n"))
+	Unlock(t, next)
 }
 
 // Redisson's testLockUnlock, testReentrancy
 func TestAReadCanBeTakenAgainAndReentered(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(lockwheel.Options{}).RWMutex("n")
+	m := s.Open(lockwheel.Options{}).RWMutex("n")
 	for range 2 {
-		outer := lock(t, m.RLocker())
+		outer := Lock(t, m.RLocker())
 		inner, err := m.RLocker().TryLock(outer.Context())
 		require.NoError(t, err)
 		require.Equal(t, outer.ID(), inner.ID())
-		unlock(t, inner)
-		stateFailed(t, m.Writer())
-		unlock(t, outer)
-		require.Equal(t, int64(0), s.do("DBSIZE"))
+		Unlock(t, inner)
+		StateFailed(t, m.Writer())
+		Unlock(t, outer)
+		require.Equal(t, int64(0), s.Do("DBSIZE"))
 	}
 }
 
@@ -408,7 +408,7 @@ func (p *visitors) visit(ctx context.Context, m lockwheel.RWMutex) error {
 				return fmt.Errorf("a writer is not alone")
 			}
 			p.visits.Add(1)
-			shortRun()
+			ShortRun()
 			if p.writers.Load() != 1 || p.readers.Load() != 0 {
 				return fmt.Errorf("a writer was not left alone")
 			}
@@ -419,7 +419,7 @@ func (p *visitors) visit(ctx context.Context, m lockwheel.RWMutex) error {
 		defer p.readers.Add(-1)
 		p.readers.Add(1)
 		p.visits.Add(1)
-		shortRun()
+		ShortRun()
 		if p.writers.Load() != 0 {
 			return fmt.Errorf("a reader is beside a writer")
 		}
@@ -431,22 +431,22 @@ func (p *visitors) visit(ctx context.Context, m lockwheel.RWMutex) error {
 func TestReadersAndWritersOfOneEngine(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	var p visitors
-	crowd(t, 15, func(int) error { return p.visit(t.Context(), e.RWMutex("n")) })
+	Crowd(t, 15, func(int) error { return p.visit(t.Context(), e.RWMutex("n")) })
 	require.EqualValues(t, 15, p.visits.Load())
-	require.Equal(t, int64(0), s.do("DBSIZE"))
-	requireIdle(t, e)
+	require.Equal(t, int64(0), s.Do("DBSIZE"))
+	RequireIdle(t, e)
 }
 
 // Redisson's testConcurrencyLoop_MultiInstance
 func TestReadersAndWritersOfManyEnginesInLoops(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	engines, rounds := 16, s.amount(100, 20)
+	engines, rounds := 16, s.Amount(100, 20)
 	var p visitors
-	crowd(t, engines, func(int) error {
-		e := s.open(slowTimeouts)
+	Crowd(t, engines, func(int) error {
+		e := s.Open(SlowTimeouts)
 		for range rounds {
 			if err := p.visit(t.Context(), e.RWMutex("n")); err != nil {
 				return err
@@ -455,7 +455,7 @@ func TestReadersAndWritersOfManyEnginesInLoops(t *testing.T) {
 		return nil
 	})
 	require.EqualValues(t, engines*rounds, p.visits.Load())
-	require.Equal(t, int64(0), s.do("DBSIZE"))
+	require.Equal(t, int64(0), s.Do("DBSIZE"))
 }
 
 // Redisson's testConcurrency_MultiInstance
@@ -463,7 +463,7 @@ func TestReadersAndWritersOfThirtyEngines(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
 	var p visitors
-	crowd(t, 30, func(int) error { return p.visit(t.Context(), s.open(slowTimeouts).RWMutex("n")) })
+	Crowd(t, 30, func(int) error { return p.visit(t.Context(), s.Open(SlowTimeouts).RWMutex("n")) })
 	require.EqualValues(t, 30, p.visits.Load())
 }
 
@@ -471,32 +471,32 @@ func TestReadersAndWritersOfThirtyEngines(t *testing.T) {
 func TestAReaderThatDiedIsRemovedByTheLastOneThatLives(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(lockwheel.Options{Lease: shortLease}).RWMutex("n")
-	s.abandonReader("n", shortLease/2)
-	read := lock(t, m.RLocker())
-	eventually(t, "the end of the lease of the one that died", func() bool { return !s.exists("{n}:" + removeHolder + ":rwlock_timeout:1") })
-	require.Contains(t, s.hash("n"), removeHolder)
-	unlock(t, read)
-	require.False(t, s.exists("n"))
+	m := s.Open(lockwheel.Options{Lease: ShortLease}).RWMutex("n")
+	s.AbandonReader("n", ShortLease/2)
+	read := Lock(t, m.RLocker())
+	Eventually(t, "the end of the lease of the one that died", func() bool { return !s.Exists("{n}:" + RemoveHolder + ":rwlock_timeout:1") })
+	require.Contains(t, s.Hash("n"), RemoveHolder)
+	Unlock(t, read)
+	require.False(t, s.Exists("n"))
 	hold, err := m.TryLock(t.Context())
 	require.NoError(t, err)
-	unlock(t, hold)
+	Unlock(t, hold)
 }
 
 // Redisson's testWriteLockAfterTimeout, testReadLockAfterTimeout
 func TestReadersAndWritersAfterARestartAreRenewed(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	rw := s.open(shortLeaseOptions).RWMutex("n")
+	rw := s.Open(ShortLeaseOptions).RWMutex("n")
 	for _, m := range []lockwheel.Mutex{rw.Writer(), rw.RLocker()} {
-		hold := lock(t, m)
-		require.NoError(t, s.real.RestartEmpty())
-		receive(t, hold.Done())
+		hold := Lock(t, m)
+		require.NoError(t, s.Real.RestartEmpty())
+		Receive(t, hold.Done())
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 
-		hold = lock(t, m)
-		requireRenewed(t, s, hold)
-		unlock(t, hold)
-		require.False(t, s.exists("n"))
+		hold = Lock(t, m)
+		RequireRenewed(t, s, hold)
+		Unlock(t, hold)
+		require.False(t, s.Exists("n"))
 	}
 }

@@ -11,7 +11,7 @@ import (
 // BenchmarkPairs measures locking and unlocking by many callers, each with its own name, and for readers also with
 // one shared name.
 func BenchmarkPairs(b *testing.B) {
-	e := RealServer(b).open(lockwheel.Options{})
+	e := RealServer(b).Open(lockwheel.Options{})
 	for _, kind := range []struct {
 		name string
 		lock func(string) lockwheel.Mutex

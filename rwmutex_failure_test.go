@@ -19,40 +19,40 @@ import (
 
 func TestAReadOrWriteThatIsSentAgainCountsOnce(t *testing.T) {
 	t.Parallel()
-	s, p, e := behind(t, lockwheel.Options{})
+	s, p, e := Behind(t, lockwheel.Options{})
 	m := e.RWMutex("n")
 	for range 20 {
 		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
-		write := lock(t, m.Writer())
+		write := Lock(t, m.Writer())
 		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
-		read := lockWith(t, context.WithoutCancel(write.Context()), m.RLocker())
-		require.Equal(t, map[string]string{"mode": "write", write.ID() + ":write": "1", read.ID(): "1"}, s.hash("n"))
+		read := LockWith(t, context.WithoutCancel(write.Context()), m.RLocker())
+		require.Equal(t, map[string]string{"mode": "write", write.ID() + ":write": "1", read.ID(): "1"}, s.Hash("n"))
 		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
-		unlock(t, write)
-		require.Equal(t, map[string]string{"mode": "read", read.ID(): "1"}, s.hash("n"))
+		Unlock(t, write)
+		require.Equal(t, map[string]string{"mode": "read", read.ID(): "1"}, s.Hash("n"))
 		require.NoError(t, read.Err())
 		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
-		unlock(t, read)
-		require.False(t, s.exists("n"))
+		Unlock(t, read)
+		require.False(t, s.Exists("n"))
 	}
-	requireIdle(t, e)
+	RequireIdle(t, e)
 	require.NotZero(t, e.Stats().Retries)
 }
 
 // An acquire is released if its caller left before the reply arrived, for readers and writers.
 func TestAGhostOfAReaderOrWriterIsReleased(t *testing.T) {
 	t.Parallel()
-	s, p, e := behind(t, lockwheel.Options{Lease: shortLease})
+	s, p, e := Behind(t, lockwheel.Options{Lease: ShortLease})
 	for _, m := range []lockwheel.Mutex{e.RWMutex("n").RLocker(), e.RWMutex("n").Writer()} {
 		p.Set(proxy.Replies, proxy.Hold)
 		ctx, leave := context.WithCancel(t.Context())
-		done := locking(ctx, m)
-		eventually(t, "the lock taken", func() bool { return s.exists("n") })
+		done := Locking(ctx, m)
+		Eventually(t, "the lock taken", func() bool { return s.Exists("n") })
 		leave()
-		require.ErrorIs(t, receive(t, done).err, lockwheel.ErrUnavailable)
+		require.ErrorIs(t, Receive(t, done).Err, lockwheel.ErrUnavailable)
 		p.Set(proxy.Replies, proxy.Pass)
-		eventually(t, "the lock given back", func() bool { return s.do("DBSIZE") == int64(0) })
-		requireIdle(t, e)
+		Eventually(t, "the lock given back", func() bool { return s.Do("DBSIZE") == int64(0) })
+		RequireIdle(t, e)
 	}
 }
 
@@ -61,121 +61,121 @@ func TestAGhostOfAReaderOrWriterIsReleased(t *testing.T) {
 func TestALostReadOrWriteIsNoticedByTheNextRenewal(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(shortLeaseOptions)
-	write := lock(t, e.RWMutex("w").Writer())
-	read, other := lock(t, e.RWMutex("r").RLocker()), lock(t, e.RWMutex("r").RLocker())
-	require.Equal(t, int64(2), s.do("DEL", "w", "r"))
+	e := s.Open(ShortLeaseOptions)
+	write := Lock(t, e.RWMutex("w").Writer())
+	read, other := Lock(t, e.RWMutex("r").RLocker()), Lock(t, e.RWMutex("r").RLocker())
+	require.Equal(t, int64(2), s.Do("DEL", "w", "r"))
 	for _, hold := range []*lockwheel.Hold{write, read, other} {
-		receive(t, hold.Done())
+		Receive(t, hold.Done())
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 	}
-	unlock(t, lock(t, e.RWMutex("r").Writer()))
+	Unlock(t, Lock(t, e.RWMutex("r").Writer()))
 }
 
 func TestShutdownWaitsForReadersAndWriters(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
-	write, read := lock(t, e.RWMutex("w").Writer()), lock(t, e.RWMutex("r").RLocker())
-	waits := locking(t.Context(), e.RWMutex("w").RLocker())
-	queued(t, e, 1)
+	e := s.Open(lockwheel.Options{})
+	write, read := Lock(t, e.RWMutex("w").Writer()), Lock(t, e.RWMutex("r").RLocker())
+	waits := Locking(t.Context(), e.RWMutex("w").RLocker())
+	Queued(t, e, 1)
 	done := make(chan error, 1)
 	go func() { done <- e.Shutdown(t.Context()) }()
-	require.ErrorIs(t, receive(t, waits).err, lockwheel.ErrClosed)
-	unlock(t, write)
-	requireNoReply(t, done, 20*time.Millisecond)
-	unlock(t, read)
-	require.NoError(t, receive(t, done))
-	require.Equal(t, int64(0), s.do("DBSIZE"))
+	require.ErrorIs(t, Receive(t, waits).Err, lockwheel.ErrClosed)
+	Unlock(t, write)
+	RequireNoReply(t, done, 20*time.Millisecond)
+	Unlock(t, read)
+	require.NoError(t, Receive(t, done))
+	require.Equal(t, int64(0), s.Do("DBSIZE"))
 }
 
 func TestAServerWithoutMemoryStillRenewsAndReleasesReadersAndWriters(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e := s.open(shortLeaseOptions)
-	write := lock(t, e.RWMutex("w").Writer())
-	read := lockWith(t, context.WithoutCancel(write.Context()), e.RWMutex("w").RLocker())
-	others := []*lockwheel.Hold{lock(t, e.RWMutex("r").RLocker()), lock(t, e.RWMutex("r").RLocker())}
-	require.Equal(t, "OK", s.do("CONFIG", "SET", "maxmemory", 1))
-	requireRenewed(t, s, append(others, write, read)...)
-	unlock(t, write)
-	require.Equal(t, map[string]string{"mode": "read", read.ID(): "1"}, s.hash("w"))
+	e := s.Open(ShortLeaseOptions)
+	write := Lock(t, e.RWMutex("w").Writer())
+	read := LockWith(t, context.WithoutCancel(write.Context()), e.RWMutex("w").RLocker())
+	others := []*lockwheel.Hold{Lock(t, e.RWMutex("r").RLocker()), Lock(t, e.RWMutex("r").RLocker())}
+	require.Equal(t, "OK", s.Do("CONFIG", "SET", "maxmemory", 1))
+	RequireRenewed(t, s, append(others, write, read)...)
+	Unlock(t, write)
+	require.Equal(t, map[string]string{"mode": "read", read.ID(): "1"}, s.Hash("w"))
 	for _, hold := range append(others, read) {
-		unlock(t, hold)
+		Unlock(t, hold)
 	}
-	require.Equal(t, int64(0), s.do("DBSIZE"))
+	require.Equal(t, int64(0), s.Do("DBSIZE"))
 }
 
 func TestAReadWriteLockIsOfItsOwnKind(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	rw := e.RWMutex("n")
 	for _, m := range []lockwheel.Mutex{rw.RLocker(), rw.Writer()} {
-		hold := lock(t, m)
+		hold := Lock(t, m)
 		_, err := e.Mutex("n").TryLock(t.Context())
 		require.ErrorIs(t, err, lockwheel.ErrKindMismatch)
 		require.ErrorContains(t, err, "a read/write lock")
-		unlock(t, hold)
-		eventually(t, "the name as a plain lock", func() bool {
+		Unlock(t, hold)
+		Eventually(t, "the name as a plain lock", func() bool {
 			hold, err := e.Mutex("n").TryLock(t.Context())
 			if err == nil {
-				unlock(t, hold)
+				Unlock(t, hold)
 			}
 			return err == nil
 		})
-		plain := lock(t, e.Mutex("n"))
+		plain := Lock(t, e.Mutex("n"))
 		_, err = m.TryLock(t.Context())
 		require.ErrorIs(t, err, lockwheel.ErrKindMismatch)
-		unlock(t, plain)
+		Unlock(t, plain)
 	}
 	// For another engine the lock is merely held.
-	other := lock(t, s.open(lockwheel.Options{}).Mutex("n"))
-	eventually(t, "the name free of another kind here", func() bool {
+	other := Lock(t, s.Open(lockwheel.Options{}).Mutex("n"))
+	Eventually(t, "the name free of another kind here", func() bool {
 		_, err := rw.TryLock(t.Context())
 		return !errors.Is(err, lockwheel.ErrKindMismatch)
 	})
-	stateFailed(t, rw.Writer())
-	stateFailed(t, rw.RLocker())
-	unlock(t, other)
+	StateFailed(t, rw.Writer())
+	StateFailed(t, rw.RLocker())
+	Unlock(t, other)
 }
 
 // An engine has just waited for a name as a plain lock. It now subscribes to the other channel of that name.
 func TestANameThatBecomesAReadWriteLockIsHeardOnItsOwnChannel(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-	plain := lock(t, elsewhere.Mutex("n"))
-	waits := locking(t.Context(), here.Mutex("n"))
-	requireWaiting(t, here, 1, 1)
-	unlock(t, plain)
-	unlock(t, granted(t, waits))
-	requireIdle(t, elsewhere)
-	write := lock(t, elsewhere.RWMutex("n").Writer())
-	eventually(t, "another kind here", func() bool {
+	here, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+	plain := Lock(t, elsewhere.Mutex("n"))
+	waits := Locking(t.Context(), here.Mutex("n"))
+	RequireWaiting(t, here, 1, 1)
+	Unlock(t, plain)
+	Unlock(t, Granted(t, waits))
+	RequireIdle(t, elsewhere)
+	write := Lock(t, elsewhere.RWMutex("n").Writer())
+	Eventually(t, "another kind here", func() bool {
 		_, err := here.RWMutex("n").TryLock(t.Context())
 		return errors.Is(err, lockwheel.ErrNotAcquired)
 	})
-	writer, reader := locking(t.Context(), here.RWMutex("n").Writer()), locking(t.Context(), here.RWMutex("n").RLocker())
-	queued(t, here, 2)
-	eventually(t, "a subscription", func() bool {
-		channels, _ := s.do("PUBSUB", "CHANNELS", "redisson_rwlock:{n}").([]any)
+	writer, reader := Locking(t.Context(), here.RWMutex("n").Writer()), Locking(t.Context(), here.RWMutex("n").RLocker())
+	Queued(t, here, 2)
+	Eventually(t, "a subscription", func() bool {
+		channels, _ := s.Do("PUBSUB", "CHANNELS", "redisson_rwlock:{n}").([]any)
 		return len(channels) == 1
 	})
-	unlock(t, write)
+	Unlock(t, write)
 	for range 2 {
 		select {
 		case got := <-writer:
-			require.NoError(t, got.err)
-			unlock(t, got.hold)
+			require.NoError(t, got.Err)
+			Unlock(t, got.Hold)
 		case got := <-reader:
-			require.NoError(t, got.err)
-			unlock(t, got.hold)
-		case <-time.After(testDeadline):
+			require.NoError(t, got.Err)
+			Unlock(t, got.Hold)
+		case <-time.After(TestDeadline):
 			require.FailNow(t, "the waiter was not notified")
 		}
 	}
-	requireIdle(t, here)
+	RequireIdle(t, here)
 }
 
 // rwCheck is the set of readers and writers, as far as their holds report that they are valid.
@@ -238,7 +238,7 @@ func TestNoReaderBesideAWriterOnBrokenLinks(t *testing.T) {
 func TestAUserWithWhatTheReadmeSaysReadsAndWrites(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e := s.as(lockwheel.Options{}, rulesOf(t, "read/write"))
+	e := s.As(lockwheel.Options{}, RulesOf(t, "read/write"))
 	for _, name := range underOrders {
 		readsAndWrites(t, e, e.RWMutex(name))
 	}
@@ -246,22 +246,22 @@ func TestAUserWithWhatTheReadmeSaysReadsAndWrites(t *testing.T) {
 
 func readsAndWrites(t *testing.T, e *lockwheel.Engine, m lockwheel.RWMutex) {
 	t.Helper()
-	write := lock(t, m.Writer())
-	waits := locking(t.Context(), m.Writer())
-	reader := locking(t.Context(), m.RLocker())
-	requireWaiting(t, e, 2, 1)
-	read := lockWith(t, context.WithoutCancel(write.Context()), m.RLocker())
-	unlock(t, lockWith(t, read.Context(), m.RLocker()))
-	requireLocked(t, m.RLocker(), true)
-	unlock(t, write)
-	unlock(t, granted(t, reader))
-	unlock(t, read)
-	unlock(t, granted(t, waits))
+	write := Lock(t, m.Writer())
+	waits := Locking(t.Context(), m.Writer())
+	reader := Locking(t.Context(), m.RLocker())
+	RequireWaiting(t, e, 2, 1)
+	read := LockWith(t, context.WithoutCancel(write.Context()), m.RLocker())
+	Unlock(t, LockWith(t, read.Context(), m.RLocker()))
+	RequireLocked(t, m.RLocker(), true)
+	Unlock(t, write)
+	Unlock(t, Granted(t, reader))
+	Unlock(t, read)
+	Unlock(t, Granted(t, waits))
 	for _, m := range []lockwheel.Mutex{m.RLocker(), m.Writer()} {
-		lock(t, m)
+		Lock(t, m)
 		was, err := m.ForceUnlock(t.Context())
 		require.NoError(t, err)
 		require.True(t, was)
 	}
-	requireIdle(t, e)
+	RequireIdle(t, e)
 }

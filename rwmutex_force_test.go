@@ -21,23 +21,23 @@ func TestReadsAreLostByForceBeforeTheServerAnswers(t *testing.T) {
 			t.Run(name+" "+which, func(t *testing.T) {
 				t.Parallel()
 				s := RealServer(t)
-				p := proxy.Start(t, s.addr)
-				m := s.openAt(p.Addr(), lockwheel.Options{}).RWMutex("n")
+				p := proxy.Start(t, s.Addr)
+				m := s.OpenAt(p.Addr(), lockwheel.Options{}).RWMutex("n")
 				var holds []*lockwheel.Hold
 				ctx := t.Context()
 				if which == "writer" {
-					holds = append(holds, lock(t, m.Writer()))
+					holds = append(holds, Lock(t, m.Writer()))
 					ctx = context.WithoutCancel(holds[0].Context())
 				}
 				for range 3 {
-					holds = append(holds, lockWith(t, ctx, m.RLocker(), own...))
+					holds = append(holds, LockWith(t, ctx, m.RLocker(), own...))
 				}
 				p.Set(proxy.Both, proxy.Drop)
 				forcing, cancel := context.WithCancel(t.Context())
 				done := make(chan error, 1)
-				go func() { done <- second(force(m).ForceUnlock(forcing)) }()
+				go func() { done <- Second(force(m).ForceUnlock(forcing)) }()
 				for _, hold := range holds {
-					receive(t, hold.Done())
+					Receive(t, hold.Done())
 					require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 					require.ErrorContains(t, hold.Err(), "unlocked by force")
 				}
@@ -58,39 +58,39 @@ func TestReadsAreLostByForceBeforeTheServerAnswers(t *testing.T) {
 func TestNothingIsLeftOfReadersThatLostTheLock(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(t *testing.T, s *Server, here, elsewhere *lockwheel.Engine){
-		"forced here": func(t *testing.T, _ *Server, here, _ *lockwheel.Engine) { forceUnlock(t, here.RWMutex("n").RLocker()) },
+		"forced here": func(t *testing.T, _ *Server, here, _ *lockwheel.Engine) { ForceUnlock(t, here.RWMutex("n").RLocker()) },
 		"forced elsewhere": func(t *testing.T, _ *Server, _, other *lockwheel.Engine) {
-			forceUnlock(t, other.RWMutex("n").RLocker())
+			ForceUnlock(t, other.RWMutex("n").RLocker())
 		},
-		"as Redisson does":        func(t *testing.T, s *Server, _, _ *lockwheel.Engine) { s.do("DEL", "n") },
-		"the writer forced here":  func(t *testing.T, _ *Server, here, _ *lockwheel.Engine) { forceUnlock(t, here.RWMutex("n").Writer()) },
-		"the writer forced there": func(t *testing.T, _ *Server, _, other *lockwheel.Engine) { forceUnlock(t, other.RWMutex("n").Writer()) },
+		"as Redisson does":        func(t *testing.T, s *Server, _, _ *lockwheel.Engine) { s.Do("DEL", "n") },
+		"the writer forced here":  func(t *testing.T, _ *Server, here, _ *lockwheel.Engine) { ForceUnlock(t, here.RWMutex("n").Writer()) },
+		"the writer forced there": func(t *testing.T, _ *Server, _, other *lockwheel.Engine) { ForceUnlock(t, other.RWMutex("n").Writer()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := RealServer(t)
-			here, elsewhere := s.open(shortLeaseOptions), s.open(shortLeaseOptions)
+			here, elsewhere := s.Open(ShortLeaseOptions), s.Open(ShortLeaseOptions)
 			m := here.RWMutex("n")
 			for _, own := range [][]lockwheel.Option{{lockwheel.Lease(10 * time.Hour)}, nil} {
 				ctx := t.Context()
 				var holds []*lockwheel.Hold
 				if name == "the writer forced here" || name == "the writer forced there" {
-					holds = append(holds, lock(t, m.Writer(), own...))
+					holds = append(holds, Lock(t, m.Writer(), own...))
 					ctx = context.WithoutCancel(holds[0].Context())
 				}
-				first := lockWith(t, ctx, m.RLocker(), lockwheel.Lease(10*time.Hour))
-				inner := lockWith(t, context.WithoutCancel(first.Context()), m.RLocker(), own...)
+				first := LockWith(t, ctx, m.RLocker(), lockwheel.Lease(10*time.Hour))
+				inner := LockWith(t, context.WithoutCancel(first.Context()), m.RLocker(), own...)
 				holds = append(holds, first, inner)
-				eventually(t, "keys", func() bool { return s.exists("{n}:" + inner.ID() + ":rwlock_timeout:2") })
+				Eventually(t, "keys", func() bool { return s.Exists("{n}:" + inner.ID() + ":rwlock_timeout:2") })
 				lose(t, s, here, elsewhere)
 				var errs []error
 				for _, hold := range holds {
 					errs = append(errs, hold.Unlock(t.Context()))
 				}
 				require.ErrorIs(t, errors.Join(errs...), lockwheel.ErrLost)
-				eventually(t, "nothing", func() bool { return s.do("DBSIZE") == int64(0) })
+				Eventually(t, "nothing", func() bool { return s.Do("DBSIZE") == int64(0) })
 			}
-			requireIdle(t, here)
+			RequireIdle(t, here)
 		})
 	}
 }

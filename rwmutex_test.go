@@ -38,31 +38,31 @@ func TestAZeroRWMutexGivesAnError(t *testing.T) {
 func TestAWritersReadHasItsName(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	m := e.RWMutex("n")
-	write := lock(t, m.Writer())
-	require.Equal(t, map[string]string{"mode": "write", write.ID() + ":write": "1"}, s.hash("n"))
+	write := Lock(t, m.Writer())
+	require.Equal(t, map[string]string{"mode": "write", write.ID() + ":write": "1"}, s.Hash("n"))
 	for range 2 { // again after the first has ended
-		read := lockWith(t, write.Context(), m.RLocker())
+		read := LockWith(t, write.Context(), m.RLocker())
 		require.Equal(t, write.ID(), read.ID())
-		require.Equal(t, map[string]string{"mode": "write", write.ID() + ":write": "1", write.ID(): "1"}, s.hash("n"))
-		require.True(t, s.exists("{n}:"+read.ID()+":rwlock_timeout:1"))
-		again := lockWith(t, read.Context(), m.RLocker())
-		eventually(t, "two holds", func() bool { return s.hash("n")[read.ID()] == "2" && s.exists("{n}:"+read.ID()+":rwlock_timeout:2") })
-		unlock(t, again)
-		eventually(t, "one hold", func() bool { return s.hash("n")[read.ID()] == "1" && !s.exists("{n}:"+read.ID()+":rwlock_timeout:2") })
-		unlock(t, read)
+		require.Equal(t, map[string]string{"mode": "write", write.ID() + ":write": "1", write.ID(): "1"}, s.Hash("n"))
+		require.True(t, s.Exists("{n}:"+read.ID()+":rwlock_timeout:1"))
+		again := LockWith(t, read.Context(), m.RLocker())
+		Eventually(t, "two holds", func() bool { return s.Hash("n")[read.ID()] == "2" && s.Exists("{n}:"+read.ID()+":rwlock_timeout:2") })
+		Unlock(t, again)
+		Eventually(t, "one hold", func() bool { return s.Hash("n")[read.ID()] == "1" && !s.Exists("{n}:"+read.ID()+":rwlock_timeout:2") })
+		Unlock(t, read)
 		require.NoError(t, write.Err())
 	}
-	unlock(t, write)
-	require.Equal(t, int64(0), s.do("DBSIZE"))
-	requireIdle(t, e)
+	Unlock(t, write)
+	require.Equal(t, int64(0), s.Do("DBSIZE"))
+	RequireIdle(t, e)
 }
 
 func TestAReaderCannotBecomeTheWriter(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	m := e.RWMutex("n")
 	upgrade := func(ctx context.Context) {
 		t.Helper()
@@ -80,66 +80,66 @@ func TestAReaderCannotBecomeTheWriter(t *testing.T) {
 		require.ErrorIs(t, err, lockwheel.ErrUpgrade)
 		require.Equal(t, before, e.Stats().Commands, "nothing is sent")
 	}
-	read := lock(t, m.RLocker())
+	read := Lock(t, m.RLocker())
 	upgrade(read.Context())
 	require.NoError(t, read.Err())
-	unlock(t, read)
+	Unlock(t, read)
 
 	thread := lockwheel.WithOwner(t.Context())
-	read = lockWith(t, thread, m.RLocker())
+	read = LockWith(t, thread, m.RLocker())
 	upgrade(thread)
-	unlock(t, read)
+	Unlock(t, read)
 
 	// A writer may write again while it reads, but not once it only reads.
-	write := lock(t, m.Writer())
-	read = lockWith(t, context.WithoutCancel(write.Context()), m.RLocker())
-	unlock(t, lockWith(t, read.Context(), m.Writer()))
-	unlock(t, write)
+	write := Lock(t, m.Writer())
+	read = LockWith(t, context.WithoutCancel(write.Context()), m.RLocker())
+	Unlock(t, LockWith(t, read.Context(), m.Writer()))
+	Unlock(t, write)
 	upgrade(read.Context())
-	unlock(t, read)
-	unlock(t, lock(t, m.Writer()))
-	require.False(t, s.exists("n"))
+	Unlock(t, read)
+	Unlock(t, Lock(t, m.Writer()))
+	require.False(t, s.Exists("n"))
 }
 
 // Redisson publishes nothing when a writer unlocks and keeps reading; here waiting readers are notified.
 func TestADowngradeLetsReadersInAtOnce(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-	write := lock(t, here.RWMutex("n").Writer())
-	read := lockWith(t, write.Context(), here.RWMutex("n").RLocker())
-	var readers []<-chan outcome
+	here, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+	write := Lock(t, here.RWMutex("n").Writer())
+	read := LockWith(t, write.Context(), here.RWMutex("n").RLocker())
+	var readers []<-chan Outcome
 	for range 3 {
-		readers = append(readers, locking(t.Context(), elsewhere.RWMutex("n").RLocker()), locking(t.Context(), here.RWMutex("n").RLocker()))
+		readers = append(readers, Locking(t.Context(), elsewhere.RWMutex("n").RLocker()), Locking(t.Context(), here.RWMutex("n").RLocker()))
 	}
-	writer := locking(t.Context(), elsewhere.RWMutex("n").Writer())
-	next := locking(t.Context(), here.RWMutex("n").Writer())
-	requireWaiting(t, elsewhere, 4, 1)
-	queued(t, here, 4)
-	unlock(t, write)
+	writer := Locking(t.Context(), elsewhere.RWMutex("n").Writer())
+	next := Locking(t.Context(), here.RWMutex("n").Writer())
+	RequireWaiting(t, elsewhere, 4, 1)
+	Queued(t, here, 4)
+	Unlock(t, write)
 	require.NoError(t, read.Err())
 	var holds []*lockwheel.Hold
 	for _, reader := range readers {
-		holds = append(holds, granted(t, reader))
+		holds = append(holds, Granted(t, reader))
 	}
-	requireNoReply(t, writer, 50*time.Millisecond)
-	requireNoReply(t, next, 0)
+	RequireNoReply(t, writer, 50*time.Millisecond)
+	RequireNoReply(t, next, 0)
 	for _, hold := range append(holds, read) {
-		unlock(t, hold)
+		Unlock(t, hold)
 	}
 	for range 2 {
 		select {
 		case got := <-writer:
-			require.NoError(t, got.err)
-			unlock(t, got.hold)
+			require.NoError(t, got.Err)
+			Unlock(t, got.Hold)
 		case got := <-next:
-			require.NoError(t, got.err)
-			unlock(t, got.hold)
-		case <-time.After(testDeadline):
+			require.NoError(t, got.Err)
+			Unlock(t, got.Hold)
+		case <-time.After(TestDeadline):
 			require.FailNow(t, "a writer waits")
 		}
 	}
-	require.False(t, s.exists("n"))
+	require.False(t, s.Exists("n"))
 }
 
 // The end of a read does not affect the write around it. In Redisson it shortens the write's lease to the rest of the
@@ -147,63 +147,63 @@ func TestADowngradeLetsReadersInAtOnce(t *testing.T) {
 func TestAReadThatEndsLeavesTheWriteAsItIs(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(shortLeaseOptions).RWMutex("n")
-	long := lock(t, m.Writer(), lockwheel.Lease(time.Hour))
-	unlock(t, lockWith(t, long.Context(), m.RLocker()))
-	requireTTL(t, m.Writer(), 50*time.Minute, time.Hour)
-	unlock(t, long)
+	m := s.Open(ShortLeaseOptions).RWMutex("n")
+	long := Lock(t, m.Writer(), lockwheel.Lease(time.Hour))
+	Unlock(t, LockWith(t, long.Context(), m.RLocker()))
+	RequireTTL(t, m.Writer(), 50*time.Minute, time.Hour)
+	Unlock(t, long)
 
-	write := lock(t, m.Writer())
-	unlock(t, lockWith(t, write.Context(), m.RLocker()))
-	requireRenewed(t, s, write)
-	require.Equal(t, "1", s.hash("n")[write.ID()+":write"])
-	unlock(t, write)
+	write := Lock(t, m.Writer())
+	Unlock(t, LockWith(t, write.Context(), m.RLocker()))
+	RequireRenewed(t, s, write)
+	require.Equal(t, "1", s.Hash("n")[write.ID()+":write"])
+	Unlock(t, write)
 }
 
 func TestAWriterDoesNotShortenItsOwnRead(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(shortLeaseOptions).RWMutex("n")
-	write := lock(t, m.Writer())
-	read := lockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(time.Hour))
-	requireRenewed(t, s, write)
-	requireTTL(t, m.RLocker(), 50*time.Minute, time.Hour)
+	m := s.Open(ShortLeaseOptions).RWMutex("n")
+	write := Lock(t, m.Writer())
+	read := LockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(time.Hour))
+	RequireRenewed(t, s, write)
+	RequireTTL(t, m.RLocker(), 50*time.Minute, time.Hour)
 	require.NoError(t, write.Extend(t.Context(), time.Minute))
-	requireTTL(t, m.RLocker(), 50*time.Minute, time.Hour+2*time.Minute)
-	unlock(t, write)
-	requireTTL(t, m.RLocker(), 50*time.Minute, time.Hour+2*time.Minute)
+	RequireTTL(t, m.RLocker(), 50*time.Minute, time.Hour+2*time.Minute)
+	Unlock(t, write)
+	RequireTTL(t, m.RLocker(), 50*time.Minute, time.Hour+2*time.Minute)
 	require.NoError(t, read.Extend(t.Context(), time.Minute))
-	requireTTL(t, m.RLocker(), 30*time.Second, 62*time.Second)
-	unlock(t, read)
+	RequireTTL(t, m.RLocker(), 30*time.Second, 62*time.Second)
+	Unlock(t, read)
 }
 
 func TestReadersAreRenewedEachForItself(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	here, elsewhere := s.open(shortLeaseOptions), s.open(shortLeaseOptions)
-	watched := lock(t, here.RWMutex("n").RLocker())
-	other := lock(t, elsewhere.RWMutex("n").RLocker())
-	fixed := lock(t, here.RWMutex("n").RLocker(), lockwheel.Lease(shortLease/2))
-	receive(t, fixed.Done())
+	here, elsewhere := s.Open(ShortLeaseOptions), s.Open(ShortLeaseOptions)
+	watched := Lock(t, here.RWMutex("n").RLocker())
+	other := Lock(t, elsewhere.RWMutex("n").RLocker())
+	fixed := Lock(t, here.RWMutex("n").RLocker(), lockwheel.Lease(ShortLease/2))
+	Receive(t, fixed.Done())
 	require.ErrorIs(t, fixed.Err(), lockwheel.ErrLost)
-	requireRenewed(t, s, watched, other)
+	RequireRenewed(t, s, watched, other)
 	for _, hold := range []*lockwheel.Hold{watched, other} {
 		until := hold.Deadline()
-		require.Equal(t, "1", s.hash("n")[hold.ID()])
-		require.GreaterOrEqual(t, s.pttl("{n}:"+hold.ID()+":rwlock_timeout:1"), time.Until(until))
+		require.Equal(t, "1", s.Hash("n")[hold.ID()])
+		require.GreaterOrEqual(t, s.PTTL("{n}:"+hold.ID()+":rwlock_timeout:1"), time.Until(until))
 	}
-	require.NotContains(t, s.hash("n"), fixed.ID())
-	unlock(t, watched)
-	stateFailed(t, here.RWMutex("n").Writer())
-	unlock(t, other)
-	unlock(t, lock(t, here.RWMutex("n").Writer()))
-	require.Equal(t, int64(0), s.do("DBSIZE"))
+	require.NotContains(t, s.Hash("n"), fixed.ID())
+	Unlock(t, watched)
+	StateFailed(t, here.RWMutex("n").Writer())
+	Unlock(t, other)
+	Unlock(t, Lock(t, here.RWMutex("n").Writer()))
+	require.Equal(t, int64(0), s.Do("DBSIZE"))
 }
 
 func TestStateTellsReadersFromTheWriter(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	m := e.RWMutex("n")
 	state := func(m lockwheel.Mutex) lockwheel.State {
 		state, err := m.State(t.Context())
@@ -215,44 +215,44 @@ func TestStateTellsReadersFromTheWriter(t *testing.T) {
 	free := lockwheel.State{}
 	require.Equal(t, free, state(m.Writer()))
 	require.Equal(t, free, state(m.RLocker()))
-	first := lock(t, m.RLocker())
+	first := Lock(t, m.RLocker())
 	require.Equal(t, free, state(m.Writer()))
 	require.Equal(t, lockwheel.State{Locked: true, Owner: first.ID(), Count: 1}, state(m.RLocker()))
-	second := lock(t, m.RLocker())
+	second := Lock(t, m.RLocker())
 	require.NotEqual(t, first.ID(), second.ID())
 	require.Equal(t, lockwheel.State{Locked: true, Count: 2}, state(m.RLocker()))
-	unlock(t, first)
-	unlock(t, second)
-	write := lock(t, m.Writer())
-	again := lockWith(t, write.Context(), m.Writer())
-	eventually(t, "the count", func() bool {
+	Unlock(t, first)
+	Unlock(t, second)
+	write := Lock(t, m.Writer())
+	again := LockWith(t, write.Context(), m.Writer())
+	Eventually(t, "the count", func() bool {
 		return state(m.Writer()) == lockwheel.State{Locked: true, Owner: write.ID(), Count: 2}
 	})
 	require.Equal(t, free, state(m.RLocker()))
 	got, err := m.State(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, write.ID(), got.Owner)
-	unlock(t, again)
-	unlock(t, write)
+	Unlock(t, again)
+	Unlock(t, write)
 }
 
 // The engine that forces a read lock notifies its other readers of the loss at once.
 func TestAForcedReadLockIsLostByAllItsReaders(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-	holds := []*lockwheel.Hold{lock(t, here.RWMutex("n").RLocker()), lock(t, here.RWMutex("n").RLocker())}
-	writer := locking(t.Context(), elsewhere.RWMutex("n").Writer())
-	requireWaiting(t, elsewhere, 1, 1)
+	here, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+	holds := []*lockwheel.Hold{Lock(t, here.RWMutex("n").RLocker()), Lock(t, here.RWMutex("n").RLocker())}
+	writer := Locking(t.Context(), elsewhere.RWMutex("n").Writer())
+	RequireWaiting(t, elsewhere, 1, 1)
 	was, err := here.RWMutex("n").RLocker().ForceUnlock(t.Context())
 	require.NoError(t, err)
 	require.True(t, was)
 	for _, hold := range holds {
-		receive(t, hold.Done())
+		Receive(t, hold.Done())
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 	}
-	write := granted(t, writer)
-	read := lockWith(t, write.Context(), elsewhere.RWMutex("n").RLocker())
+	write := Granted(t, writer)
+	read := LockWith(t, write.Context(), elsewhere.RWMutex("n").RLocker())
 	was, err = elsewhere.RWMutex("n").RLocker().ForceUnlock(t.Context())
 	require.NoError(t, err)
 	require.False(t, was, "there is a writer")
@@ -261,20 +261,20 @@ func TestAForcedReadLockIsLostByAllItsReaders(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, was)
 	require.ErrorIs(t, write.Err(), lockwheel.ErrLost)
-	receive(t, read.Done())
-	requireIdle(t, here)
-	requireIdle(t, elsewhere)
+	Receive(t, read.Done())
+	RequireIdle(t, here)
+	RequireIdle(t, elsewhere)
 }
 
 func TestOneRLockerIsForManyReaders(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(lockwheel.Options{}).RWMutex("n")
+	m := s.Open(lockwheel.Options{}).RWMutex("n")
 	readers, writer := m.RLocker().Locker(), m.Locker()
 	var inside sync.WaitGroup
 	const together = 4
 	inside.Add(together)
-	crowd(t, together, func(int) error {
+	Crowd(t, together, func(int) error {
 		readers.Lock()
 		inside.Done()
 		inside.Wait() // all reads have ended
@@ -282,16 +282,16 @@ func TestOneRLockerIsForManyReaders(t *testing.T) {
 		return nil
 	})
 	writer.Lock()
-	require.Equal(t, "write", s.hash("n")["mode"])
+	require.Equal(t, "write", s.Hash("n")["mode"])
 	writer.Unlock()
 	require.Panics(t, readers.Unlock)
-	require.False(t, s.exists("n"))
+	require.False(t, s.Exists("n"))
 }
 
 // A continuous stream of readers of one engine, and a writer of the same engine.
 func TestAStreamOfReadersDoesNotStarveAWriterOfItsEngine(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{})
+	e := AnyServer(t).Open(lockwheel.Options{})
 	m := e.RWMutex("n")
 	over, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -311,8 +311,8 @@ func TestAStreamOfReadersDoesNotStarveAWriterOfItsEngine(t *testing.T) {
 	})
 	for range 5 {
 		before := reads.Load()
-		eventually(t, "readers", func() bool { return reads.Load() > before+8 })
-		unlock(t, lock(t, m.Writer()))
+		Eventually(t, "readers", func() bool { return reads.Load() > before+8 })
+		Unlock(t, Lock(t, m.Writer()))
 	}
 	stop()
 	readers.Wait()
@@ -321,7 +321,7 @@ func TestAStreamOfReadersDoesNotStarveAWriterOfItsEngine(t *testing.T) {
 // A continuous stream of writers of one engine, and a reader of the same engine.
 func TestAStreamOfWritersDoesNotStarveAReaderOfItsEngine(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{})
+	e := AnyServer(t).Open(lockwheel.Options{})
 	m := e.RWMutex("n")
 	over, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -340,8 +340,8 @@ func TestAStreamOfWritersDoesNotStarveAReaderOfItsEngine(t *testing.T) {
 	}
 	for range 5 {
 		before := writes.Load()
-		eventually(t, "writers", func() bool { return writes.Load() > before+8 })
-		unlock(t, lock(t, m.RLocker()))
+		Eventually(t, "writers", func() bool { return writes.Load() > before+8 })
+		Unlock(t, Lock(t, m.RLocker()))
 	}
 	stop()
 	writers.Wait()
@@ -351,36 +351,36 @@ func TestAStreamOfWritersDoesNotStarveAReaderOfItsEngine(t *testing.T) {
 // A reader that locks once more as another owner while a writer waits does not wait for ever.
 func TestAReaderBehindAWaitingWriterIsLetInInTheEnd(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{})
+	e := AnyServer(t).Open(lockwheel.Options{})
 	m := e.RWMutex("n")
-	first := lock(t, m.RLocker())
+	first := Lock(t, m.RLocker())
 	ctx, cancel := context.WithCancel(t.Context())
-	writer := locking(ctx, m.Writer())
-	queued(t, e, 1)
+	writer := Locking(ctx, m.Writer())
+	Queued(t, e, 1)
 	_, err := m.RLocker().TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired, "it does not overtake")
-	eventually(t, "an answer within the wait", func() bool {
+	Eventually(t, "an answer within the wait", func() bool {
 		_, err = m.RLocker().Lock(t.Context(), lockwheel.Wait(20*time.Millisecond))
 		if !errors.Is(err, lockwheel.ErrUnavailable) {
 			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 		}
 		return errors.Is(err, lockwheel.ErrNotAcquired)
 	})
-	unlock(t, lockWith(t, first.Context(), m.RLocker())) // its owner re-enters
-	unlock(t, lock(t, m.RLocker()))
+	Unlock(t, LockWith(t, first.Context(), m.RLocker())) // its owner re-enters
+	Unlock(t, Lock(t, m.RLocker()))
 
-	stands := locking(t.Context(), m.RLocker())
-	queued(t, e, 2)
+	stands := Locking(t.Context(), m.RLocker())
+	Queued(t, e, 2)
 	cancel()
-	require.ErrorIs(t, receive(t, writer).err, lockwheel.ErrNotAcquired)
-	unlock(t, granted(t, stands))
-	unlock(t, first)
+	require.ErrorIs(t, Receive(t, writer).Err, lockwheel.ErrNotAcquired)
+	Unlock(t, Granted(t, stands))
+	Unlock(t, first)
 }
 
 // The methods of an RWMutex report on the writer, and those of its RLocker on the readers.
 func TestAnRWMutexSpeaksOfTheWriterAndItsRLockerOfReaders(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{})
+	e := AnyServer(t).Open(lockwheel.Options{})
 	m := e.RWMutex("n")
 	type sight struct {
 		locked, owned bool
@@ -420,9 +420,9 @@ func TestAnRWMutexSpeaksOfTheWriterAndItsRLockerOfReaders(t *testing.T) {
 	was, err := m.RLocker().ForceUnlock(t.Context())
 	require.NoError(t, err)
 	require.False(t, was, "there is no reader")
-	unlock(t, write)
+	Unlock(t, write)
 
-	read := lock(t, m.RLocker())
+	read := Lock(t, m.RLocker())
 	require.Equal(t, free, see(m, read.Context()))
 	require.Equal(t, free, see(m.Writer(), read.Context()))
 	require.Equal(t, one, see(m.RLocker(), read.Context()))
@@ -431,7 +431,7 @@ func TestAnRWMutexSpeaksOfTheWriterAndItsRLockerOfReaders(t *testing.T) {
 	require.False(t, was, "there is no writer")
 	_, err = m.TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
-	unlock(t, read)
+	Unlock(t, read)
 
 	write, err = m.TryLock(t.Context())
 	require.NoError(t, err)

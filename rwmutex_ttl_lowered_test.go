@@ -15,11 +15,11 @@ import (
 // slowly renews only long after these tests have ended, and keeps its other deadlines within seconds.
 var slowly = lockwheel.Options{Lease: 10 * time.Minute, CallTimeout: 3 * time.Second}
 
-// requireTTL waits until the TTL of "n" has fallen to what is needed, which is well above a tenth of it.
-func (s *Server) requireTTL(t *testing.T, need time.Duration, holds ...*lockwheel.Hold) {
+// RequireTTL waits until the TTL of "n" has fallen to what is needed, which is well above a tenth of it.
+func (s *Server) RequireTTL(t *testing.T, need time.Duration, holds ...*lockwheel.Hold) {
 	t.Helper()
-	eventually(t, "a TTL of "+need.String(), func() bool {
-		ttl := s.pttl("n")
+	Eventually(t, "a TTL of "+need.String(), func() bool {
+		ttl := s.PTTL("n")
 		return ttl > need/2 && ttl <= need+need/20+time.Second
 	})
 	for _, hold := range holds {
@@ -37,16 +37,16 @@ func TestTheTTLOfAWriteFallsWhenItsReadLeaves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := RealServer(t)
-			m := s.open(slowly).RWMutex("n")
-			write := lock(t, m.Writer(), c.write...)
+			m := s.Open(slowly).RWMutex("n")
+			write := Lock(t, m.Writer(), c.write...)
 			for range 2 {
-				read := lockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(24*time.Hour))
-				require.Greater(t, s.pttl("n"), 23*time.Hour)
-				unlock(t, read)
-				s.requireTTL(t, c.need, write)
+				read := LockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(24*time.Hour))
+				require.Greater(t, s.PTTL("n"), 23*time.Hour)
+				Unlock(t, read)
+				s.RequireTTL(t, c.need, write)
 			}
-			unlock(t, write)
-			require.Equal(t, int64(0), s.do("DBSIZE"))
+			Unlock(t, write)
+			require.Equal(t, int64(0), s.Do("DBSIZE"))
 		})
 	}
 }
@@ -54,33 +54,33 @@ func TestTheTTLOfAWriteFallsWhenItsReadLeaves(t *testing.T) {
 func TestTheTTLOfAWriteFallsWhenItsReadIsGivenAShorterLease(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	m := s.open(slowly).RWMutex("n")
-	write := lock(t, m.Writer(), lockwheel.Lease(time.Minute))
-	read := lockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(24*time.Hour))
+	m := s.Open(slowly).RWMutex("n")
+	write := Lock(t, m.Writer(), lockwheel.Lease(time.Minute))
+	read := LockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(24*time.Hour))
 	require.NoError(t, read.Extend(t.Context(), 2*time.Minute))
-	s.requireTTL(t, 2*time.Minute, write, read)
-	unlock(t, read)
-	s.requireTTL(t, time.Minute, write)
-	unlock(t, write)
+	s.RequireTTL(t, 2*time.Minute, write, read)
+	Unlock(t, read)
+	s.RequireTTL(t, time.Minute, write)
+	Unlock(t, write)
 }
 
 // The lease falls at once, as for any hold, to what the writer's read still needs.
 func TestAWriteThatReadsIsGivenAShorterLease(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	m := s.open(slowly).RWMutex("n")
-	write := lock(t, m.Writer(), lockwheel.Lease(24*time.Hour))
-	read := lockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(10*time.Minute))
-	waiting := locking(t.Context(), s.open(lockwheel.Options{}).RWMutex("n").Writer())
-	requireNoReply(t, waiting, 50*time.Millisecond)
+	m := s.Open(slowly).RWMutex("n")
+	write := Lock(t, m.Writer(), lockwheel.Lease(24*time.Hour))
+	read := LockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(10*time.Minute))
+	waiting := Locking(t.Context(), s.Open(lockwheel.Options{}).RWMutex("n").Writer())
+	RequireNoReply(t, waiting, 50*time.Millisecond)
 	require.NoError(t, write.Extend(t.Context(), time.Minute))
-	require.LessOrEqual(t, s.pttl("n"), 10*time.Minute)
-	require.Greater(t, s.pttl("n"), 9*time.Minute)
+	require.LessOrEqual(t, s.PTTL("n"), 10*time.Minute)
+	require.Greater(t, s.PTTL("n"), 9*time.Minute)
 	require.NoError(t, read.Extend(t.Context(), time.Second)) // the read ends, and the write continues
-	s.requireTTL(t, time.Minute, write)
-	receive(t, read.Done())
+	s.RequireTTL(t, time.Minute, write)
+	Receive(t, read.Done())
 	require.NoError(t, write.Extend(t.Context(), 500*time.Millisecond))
-	unlock(t, granted(t, waiting))
+	Unlock(t, Granted(t, waiting))
 }
 
 // A write and a read remain, and a third, inner hold of either kind is unlocked.
@@ -90,15 +90,15 @@ func TestTheTTLOfAWriteThatReadsFallsWhenAnInnerHoldLeaves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := RealServer(t)
-			m := s.open(slowly).RWMutex("n")
-			write := lock(t, m.Writer())
-			read := lockWith(t, write.Context(), m.RLocker())
-			unlock(t, lockWith(t, read.Context(), inner(m), lockwheel.Lease(24*time.Hour)))
-			s.requireTTL(t, slowly.Lease, write, read)
-			unlock(t, write)
-			s.requireTTL(t, slowly.Lease, read)
-			unlock(t, read)
-			require.Equal(t, int64(0), s.do("DBSIZE"))
+			m := s.Open(slowly).RWMutex("n")
+			write := Lock(t, m.Writer())
+			read := LockWith(t, write.Context(), m.RLocker())
+			Unlock(t, LockWith(t, read.Context(), inner(m), lockwheel.Lease(24*time.Hour)))
+			s.RequireTTL(t, slowly.Lease, write, read)
+			Unlock(t, write)
+			s.RequireTTL(t, slowly.Lease, read)
+			Unlock(t, read)
+			require.Equal(t, int64(0), s.Do("DBSIZE"))
 		})
 	}
 }

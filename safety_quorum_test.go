@@ -20,7 +20,7 @@ func TestNoTwoHoldersOfAQuorumWhileItsServersFail(t *testing.T) {
 	long.Only(t, "servers fail again and again")
 	t.Parallel()
 	const clients, workers = 3, 4
-	names := namesOfKinds("n")
+	names := NamesOfKinds("n")
 	var scenes []*faultEnv
 	engines := make([][]*lockwheel.Engine, clients)
 	var ways [][]*proxy.Proxy // to each server, from each client
@@ -29,7 +29,7 @@ func TestNoTwoHoldersOfAQuorumWhileItsServersFail(t *testing.T) {
 		s.names = names
 		var links []*proxy.Proxy
 		for c := range clients {
-			e, p := s.enter(lockwheel.Options{Lease: flashLease})
+			e, p := s.enter(lockwheel.Options{Lease: FlashLease})
 			engines[c], links = append(engines[c], e), append(links, p)
 		}
 		scenes, ways = append(scenes, s), append(ways, links)
@@ -38,7 +38,7 @@ func TestNoTwoHoldersOfAQuorumWhileItsServersFail(t *testing.T) {
 	defer stop()
 	thrones := make([]singleHolder, len(names))
 	var granted, faults atomic.Int64
-	crowd(t, 2+clients*workers, func(i int) error {
+	Crowd(t, 2+clients*workers, func(i int) error {
 		switch i {
 		case 0: // strikes one server
 			for ; ctx.Err() == nil; faults.Add(1) {
@@ -76,10 +76,10 @@ func TestNoTwoHoldersOfAQuorumWhileItsServersFail(t *testing.T) {
 			p.Cut() // also half-open connections
 		}
 		for c := range clients {
-			requireIdle(t, engines[c][i])
+			RequireIdle(t, engines[c][i])
 		}
-		s.requireNothingLeft(t, flashLease, names)
-		eventually(t, "no channel", func() bool { return len(s.channels()) == 0 })
+		s.RequireNothingLeft(t, FlashLease, names)
+		Eventually(t, "no channel", func() bool { return len(s.Channels()) == 0 })
 	}
 	t.Logf("%d grants, %d faults", granted.Load(), faults.Load())
 	require.NotZero(t, granted.Load())
@@ -87,7 +87,7 @@ func TestNoTwoHoldersOfAQuorumWhileItsServersFail(t *testing.T) {
 
 // strikesSomehow makes one fault that keeps a server's keys, after a short pause.
 func strikesSomehow(ctx context.Context, s *faultEnv, ways []*proxy.Proxy) {
-	pause(ctx, time.Duration(rand.IntN(200))*time.Millisecond)
+	Pause(ctx, time.Duration(rand.IntN(200))*time.Millisecond)
 	s.spell = time.Duration(20+rand.IntN(300)) * time.Millisecond
 	s.links = nil
 	for _, p := range ways {

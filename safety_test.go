@@ -25,35 +25,35 @@ func TestAStaleContextDuringAHandoffIsAStranger(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := RealServer(t)
-			p := proxy.Start(t, s.addr)
-			e := s.openAt(p.Addr(), lockwheel.Options{})
+			p := proxy.Start(t, s.Addr)
+			e := s.OpenAt(p.Addr(), lockwheel.Options{})
 			m := e.Mutex("n")
-			first := lockWith(t, carried(t.Context()), m)
+			first := LockWith(t, carried(t.Context()), m)
 			stale := context.WithoutCancel(first.Context())
 			// A lock with a fixed lease is handed off only after a round trip, which is delayed here.
-			next := locking(t.Context(), m, lockwheel.Lease(time.Hour))
-			queued(t, e, 1)
-			eventually(t, "nothing under way", func() bool { return e.Stats().InFlight == 0 })
+			next := Locking(t.Context(), m, lockwheel.Lease(time.Hour))
+			Queued(t, e, 1)
+			Eventually(t, "nothing under way", func() bool { return e.Stats().InFlight == 0 })
 			p.Set(proxy.Replies, proxy.Hold)
-			unlock(t, first)
-			eventually(t, "the hand-off under way", func() bool { return e.Stats().InFlight == 1 })
+			Unlock(t, first)
+			Eventually(t, "the hand-off under way", func() bool { return e.Stats().InFlight == 1 })
 
-			requireCount(t, stale, m, 0)
+			RequireCount(t, stale, m, 0)
 			before := time.Now()
 			_, err := m.TryLock(stale)
 			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 			require.Less(t, time.Since(before), 2*time.Second, "without queueing: that ends after the Timeout of 3s")
-			last := locking(stale, m)
-			queued(t, e, 2)
-			requireNoReply(t, last, 50*time.Millisecond)
-			requireNoReply(t, next, 0)
+			last := Locking(stale, m)
+			Queued(t, e, 2)
+			RequireNoReply(t, last, 50*time.Millisecond)
+			RequireNoReply(t, next, 0)
 			p.Set(proxy.Replies, proxy.Pass)
-			hold := granted(t, next)
-			requireNoReply(t, last, 50*time.Millisecond)
-			requireCount(t, stale, m, 0)
-			requireCount(t, hold.Context(), m, 1)
-			unlock(t, hold)
-			unlock(t, granted(t, last))
+			hold := Granted(t, next)
+			RequireNoReply(t, last, 50*time.Millisecond)
+			RequireCount(t, stale, m, 0)
+			RequireCount(t, hold.Context(), m, 1)
+			Unlock(t, hold)
+			Unlock(t, Granted(t, last))
 		})
 	}
 }
@@ -63,54 +63,54 @@ func TestAStaleContextDuringAHandoffIsAStranger(t *testing.T) {
 func TestALateDuplicateWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	p := proxy.Start(t, s.addr)
+	p := proxy.Start(t, s.Addr)
 	const short = 4 * time.Second
-	e := s.openAt(p.Addr(), lockwheel.Options{CallTimeout: 200 * time.Millisecond})
-	hold := lock(t, e.Mutex("n"))
-	first := s.clients()
+	e := s.OpenAt(p.Addr(), lockwheel.Options{CallTimeout: 200 * time.Millisecond})
+	hold := Lock(t, e.Mutex("n"))
+	first := s.Clients()
 
 	p.SetFor(proxy.Existing, proxy.Commands, proxy.Hold)
 	require.ErrorIs(t, hold.Extend(t.Context(), short), lockwheel.ErrUnavailable)
 	renewed := e.Stats().Renewed
-	eventually(t, "the full lease confirmed by way of another connection", func() bool {
+	Eventually(t, "the full lease confirmed by way of another connection", func() bool {
 		stats := e.Stats()
-		return stats.Renewed > renewed && stats.InFlight == 0 && s.pttl("n") > short
+		return stats.Renewed > renewed && stats.InFlight == 0 && s.PTTL("n") > short
 	})
 	require.NoError(t, hold.Err())
 
 	p.SetFor(proxy.Upcoming, proxy.Both, proxy.Drop) // no later renewal may raise the lease again
-	for _, id := range s.clients() {
+	for _, id := range s.Clients() {
 		if !slices.Contains(first, id) {
-			s.do("CLIENT", "KILL", "ID", id)
+			s.Do("CLIENT", "KILL", "ID", id)
 		}
 	}
-	require.Greater(t, s.pttl("n"), short)
+	require.Greater(t, s.PTTL("n"), short)
 	p.SetFor(proxy.Existing, proxy.Commands, proxy.Pass)
-	eventually(t, "the late one has run", func() bool { return s.pttl("n") <= short })
-	stranger := s.open(lockwheel.Options{}).Mutex("n")
+	Eventually(t, "the late one has run", func() bool { return s.PTTL("n") <= short })
+	stranger := s.Open(lockwheel.Options{}).Mutex("n")
 	var got *lockwheel.Hold
-	eventually(t, "the other engine holds it", func() bool {
+	Eventually(t, "the other engine holds it", func() bool {
 		got, _ = stranger.TryLock(t.Context())
 		return got != nil
 	})
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, "two holders")
-	unlock(t, got)
+	Unlock(t, got)
 }
 
 // The converse: the holder does not rely on the longer lease, but can still renew in time.
 func TestAnUnansweredExtensionDoesNotCostTheLock(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	p := proxy.Start(t, s.addr)
-	const short = shortLease
-	e := s.openAt(p.Addr(), lockwheel.Options{CallTimeout: 200 * time.Millisecond})
-	hold := lock(t, e.Mutex("n"))
+	p := proxy.Start(t, s.Addr)
+	const short = ShortLease
+	e := s.OpenAt(p.Addr(), lockwheel.Options{CallTimeout: 200 * time.Millisecond})
+	hold := Lock(t, e.Mutex("n"))
 	p.SetFor(proxy.Existing, proxy.Replies, proxy.Hold)
 	require.ErrorIs(t, hold.Extend(t.Context(), short), lockwheel.ErrUnavailable)
 	p.Cut()
 	require.NoError(t, p.Heal())
-	always(t, renewed, "it goes on as before: watched", func() bool { return hold.Err() == nil && s.exists("n") })
-	unlockHold(t, hold)
+	Always(t, Renewed, "it goes on as before: watched", func() bool { return hold.Err() == nil && s.Exists("n") })
+	UnlockHold(t, hold)
 }
 
 // An acquire loses its reply after its caller has left. It acquires the lock without a holder.
@@ -119,46 +119,46 @@ func TestAGhostAcquireIsFoundAndReleased(t *testing.T) {
 	ghost := func(t *testing.T) (*Server, *lockwheel.Engine) {
 		t.Helper()
 		s := RealServer(t)
-		p := proxy.Start(t, s.addr)
-		e := s.openAt(p.Addr(), lockwheel.Options{})
+		p := proxy.Start(t, s.Addr)
+		e := s.OpenAt(p.Addr(), lockwheel.Options{})
 		p.SetFor(proxy.Existing, proxy.Replies, proxy.Hold)
 		ctx, leave := context.WithCancel(t.Context())
-		left := locking(ctx, e.Mutex("n"))
-		eventually(t, "taken", func() bool { return s.exists("n") })
+		left := Locking(ctx, e.Mutex("n"))
+		Eventually(t, "taken", func() bool { return s.Exists("n") })
 		leave()
-		require.ErrorIs(t, receive(t, left).err, context.Canceled)
-		require.True(t, s.exists("n"))
+		require.ErrorIs(t, Receive(t, left).Err, context.Canceled)
+		require.True(t, s.Exists("n"))
 		p.Cut() // the reply is lost
 		return s, e
 	}
 	t.Run("by itself", func(t *testing.T) {
 		t.Parallel()
 		s, e := ghost(t)
-		eventually(t, "no key", func() bool { return !s.exists("n") })
-		requireIdle(t, e)
+		Eventually(t, "no key", func() bool { return !s.Exists("n") })
+		RequireIdle(t, e)
 	})
 	t.Run("for the next of the same engine", func(t *testing.T) {
 		t.Parallel()
 		s, e := ghost(t)
-		hold := lock(t, e.Mutex("n"))
-		require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash("n"))
-		always(t, 200*time.Millisecond, "the ghost's release leaves it alone", func() bool { return s.hash("n")[hold.ID()] == "1" })
-		unlock(t, hold)
-		require.False(t, s.exists("n"))
+		hold := Lock(t, e.Mutex("n"))
+		require.Equal(t, map[string]string{hold.ID(): "1"}, s.Hash("n"))
+		Always(t, 200*time.Millisecond, "the ghost's release leaves it alone", func() bool { return s.Hash("n")[hold.ID()] == "1" })
+		Unlock(t, hold)
+		require.False(t, s.Exists("n"))
 	})
 	t.Run("for another engine", func(t *testing.T) {
 		t.Parallel()
 		s, _ := ghost(t)
-		unlock(t, lock(t, s.open(lockwheel.Options{}).Mutex("n")))
+		Unlock(t, Lock(t, s.Open(lockwheel.Options{}).Mutex("n")))
 	})
 	t.Run("one that its engine has forgotten", func(t *testing.T) {
 		t.Parallel()
 		s := AnyServer(t)
-		e := s.open(lockwheel.Options{})
-		s.do("HSET", "n", e.ID()+":4711", 1)
-		s.do("PEXPIRE", "n", time.Hour.Milliseconds())
-		unlock(t, lock(t, e.Mutex("n")))
-		require.False(t, s.exists("n"))
+		e := s.Open(lockwheel.Options{})
+		s.Do("HSET", "n", e.ID()+":4711", 1)
+		s.Do("PEXPIRE", "n", time.Hour.Milliseconds())
+		Unlock(t, Lock(t, e.Mutex("n")))
+		require.False(t, s.Exists("n"))
 	})
 }
 
@@ -166,42 +166,42 @@ func TestAGhostAcquireIsFoundAndReleased(t *testing.T) {
 func TestAGhostThatComesBackIsReleasedAgain(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	p := proxy.Start(t, s.addr)
-	e := s.openAt(p.Addr(), lockwheel.Options{CallTimeout: 2 * time.Second}) // for this time after the first release the orphan may come back
+	p := proxy.Start(t, s.Addr)
+	e := s.OpenAt(p.Addr(), lockwheel.Options{CallTimeout: 2 * time.Second}) // for this time after the first release the orphan may come back
 	p.SetFor(proxy.Existing, proxy.Commands, proxy.Hold)
 	_, err := e.Mutex("n").TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 	commands := e.Stats().Commands
-	eventually(t, "the ghost released on a new connection", func() bool {
+	Eventually(t, "the ghost released on a new connection", func() bool {
 		stats := e.Stats()
 		return stats.Commands > commands && stats.InFlight == 0
 	})
 	p.SetFor(proxy.Existing, proxy.Commands, proxy.Pass)
-	eventually(t, "no key, though it came late", func() bool {
-		return s.real.CommandCalls(t, "pexpire", "pexpireat") > 0 && !s.exists("n")
+	Eventually(t, "no key, though it came late", func() bool {
+		return s.Real.CommandCalls(t, "pexpire", "pexpireat") > 0 && !s.Exists("n")
 	})
-	requireIdle(t, e)
+	RequireIdle(t, e)
 }
 
 // A tenure near the end of its lease is not handed off without a renewal.
 func TestAHandoffNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	p := proxy.Start(t, s.addr)
-	e := s.openAt(p.Addr(), lockwheel.Options{})
+	p := proxy.Start(t, s.Addr)
+	e := s.OpenAt(p.Addr(), lockwheel.Options{})
 	m := e.Mutex("n")
-	first := lock(t, m, lockwheel.Lease(5*time.Second)) // less than half of the next caller's lease
-	next := locking(t.Context(), m)
-	queued(t, e, 1)
-	eventually(t, "nothing under way", func() bool { return e.Stats().InFlight == 0 })
+	first := Lock(t, m, lockwheel.Lease(5*time.Second)) // less than half of the next caller's lease
+	next := Locking(t.Context(), m)
+	Queued(t, e, 1)
+	Eventually(t, "nothing under way", func() bool { return e.Stats().InFlight == 0 })
 	p.Set(proxy.Replies, proxy.Hold)
-	unlock(t, first)
-	requireNoReply(t, next, 100*time.Millisecond)
+	Unlock(t, first)
+	RequireNoReply(t, next, 100*time.Millisecond)
 	p.Set(proxy.Replies, proxy.Pass)
-	hold := granted(t, next)
-	require.Greater(t, s.pttl("n"), 15*time.Second)
+	hold := Granted(t, next)
+	require.Greater(t, s.PTTL("n"), 15*time.Second)
 	require.Greater(t, time.Until(hold.Deadline()), 15*time.Second)
-	unlock(t, hold)
+	Unlock(t, hold)
 }
 
 // The same if the lease has run down because the server does not reply: no caller is handed a lease that may expire
@@ -209,42 +209,42 @@ func TestAHandoffNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
 func TestAHandoffOnASilentServerWaitsForIt(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	p := proxy.Start(t, s.addr)
+	p := proxy.Start(t, s.Addr)
 	const lease = 2400 * time.Millisecond
-	e := s.openAt(p.Addr(), lockwheel.Options{Lease: lease})
+	e := s.OpenAt(p.Addr(), lockwheel.Options{Lease: lease})
 	m := e.Mutex("n")
-	elsewhere := s.open(lockwheel.Options{})
-	first := lock(t, m)
+	elsewhere := s.Open(lockwheel.Options{})
+	first := Lock(t, m)
 	p.Set(proxy.Both, proxy.Hold)
-	eventually(t, "less than half of the lease left", func() bool { return time.Until(first.Deadline()) < lease/2 })
-	next := locking(t.Context(), m)
-	queued(t, e, 1)
-	other := locking(t.Context(), elsewhere.Mutex("n")) // the grant may come after the lease has expired
+	Eventually(t, "less than half of the lease left", func() bool { return time.Until(first.Deadline()) < lease/2 })
+	next := Locking(t.Context(), m)
+	Queued(t, e, 1)
+	other := Locking(t.Context(), elsewhere.Mutex("n")) // the grant may come after the lease has expired
 	_ = first.Unlock(t.Context())
-	hold := granted(t, other) // when the lease has expired
-	requireNoReply(t, next, 0)
+	hold := Granted(t, other) // when the lease has expired
+	RequireNoReply(t, next, 0)
 	p.Set(proxy.Both, proxy.Pass)
-	requireNoReply(t, next, 100*time.Millisecond)
-	unlock(t, hold)
-	unlock(t, granted(t, next))
+	RequireNoReply(t, next, 100*time.Millisecond)
+	Unlock(t, hold)
+	Unlock(t, Granted(t, next))
 }
 
 // A reply that arrives after its own lease has expired is no grant, for any caller.
 func TestAnAnswerAfterItsOwnLeaseIsNoGrant(t *testing.T) {
 	t.Parallel()
-	s, p, e := behind(t, lockwheel.Options{})
+	s, p, e := Behind(t, lockwheel.Options{})
 	m := e.Mutex("n")
 	p.Set(proxy.Replies, proxy.Hold)
-	waiting := locking(t.Context(), m, lockwheel.Lease(shortLease))
-	eventually(t, "taken", func() bool { return s.exists("n") })
-	eventually(t, "expired", func() bool { return !s.exists("n") })
-	next := lock(t, s.open(lockwheel.Options{}).Mutex("n"))
+	waiting := Locking(t.Context(), m, lockwheel.Lease(ShortLease))
+	Eventually(t, "taken", func() bool { return s.Exists("n") })
+	Eventually(t, "expired", func() bool { return !s.Exists("n") })
+	next := Lock(t, s.Open(lockwheel.Options{}).Mutex("n"))
 	p.Set(proxy.Replies, proxy.Pass)
-	requireNoReply(t, waiting, 100*time.Millisecond)
-	require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
-	unlock(t, next)
-	hold := granted(t, waiting)
+	RequireNoReply(t, waiting, 100*time.Millisecond)
+	require.Equal(t, map[string]string{next.ID(): "1"}, s.Hash("n"))
+	Unlock(t, next)
+	hold := Granted(t, waiting)
 	require.NoError(t, hold.Err())
-	unlock(t, hold)
-	require.False(t, s.exists("n"))
+	Unlock(t, hold)
+	require.False(t, s.Exists("n"))
 }

@@ -17,7 +17,7 @@ import (
 func TestLocksBehindSentinelNeedWhatTheReadmeSays(t *testing.T) {
 	t.Parallel()
 	w := redistest.StartSentinels(t, 1, 1)
-	given := regexp.MustCompile("(?s)ACL SETUSER watcher (.*?)```").FindStringSubmatch(contents(t, "docs/acl.md"))
+	given := regexp.MustCompile("(?s)ACL SETUSER watcher (.*?)```").FindStringSubmatch(Contents(t, "docs/acl.md"))
 	require.NotNil(t, given)
 	allow := func(servers []*redistest.Server, user, rules string) {
 		command := []any{"ACL", "SETUSER", user, "reset"}
@@ -31,17 +31,17 @@ func TestLocksBehindSentinelNeedWhatTheReadmeSays(t *testing.T) {
 	redis := rueidis.ClientOption{InitAddress: w.Addrs(), Username: "locks", Password: "secret"}
 	redis.Sentinel = rueidis.SentinelOption{MasterSet: w.Name, Username: "watcher", Password: "secret"}
 	allow(w.Sentinels, "watcher", given[1])
-	allow(w.Servers, "locks", "on >secret "+rulesOf(t, "plain"))
+	allow(w.Servers, "locks", "on >secret "+RulesOf(t, "plain"))
 	_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: redis})
 	require.ErrorContains(t, err, "role")
 
-	allow(w.Servers, "locks", "on >secret "+rulesOf(t, "behind Sentinel"))
-	holder, waiter := openRetrying(t, lockwheel.Options{Redis: redis}), openRetrying(t, lockwheel.Options{Redis: redis})
-	hold := lock(t, holder.Mutex("orders/7"))
-	waiting := locking(t.Context(), waiter.Mutex("orders/7"))
-	requireWaiting(t, waiter, 1, 1)
-	unlock(t, hold)
-	unlock(t, granted(t, waiting))
+	allow(w.Servers, "locks", "on >secret "+RulesOf(t, "behind Sentinel"))
+	holder, waiter := OpenRetrying(t, lockwheel.Options{Redis: redis}), OpenRetrying(t, lockwheel.Options{Redis: redis})
+	hold := Lock(t, holder.Mutex("orders/7"))
+	waiting := Locking(t.Context(), waiter.Mutex("orders/7"))
+	RequireWaiting(t, waiter, 1, 1)
+	Unlock(t, hold)
+	Unlock(t, Granted(t, waiting))
 	for _, s := range append(w.Servers, w.Sentinels...) {
 		if s == w.Servers[0] {
 			continue // it has rejected ROLE

@@ -19,61 +19,61 @@ import (
 func TestAKeyOfAnotherTypeIsNamedAndLeftAlone(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	s.do("SET", "text", "x")
-	s.do("RPUSH", "list", "x", "y")
-	s.do("SADD", "set", "x")
-	s.do("ZADD", "zset", 1, "x")
+	s.Do("SET", "text", "x")
+	s.Do("RPUSH", "list", "x", "y")
+	s.Do("SADD", "set", "x")
+	s.Do("ZADD", "zset", 1, "x")
 	keys := []string{"text", "list", "set", "zset"}
-	if s.real != nil {
-		s.do("XADD", "stream", "*", "k", "v")
+	if s.Real != nil {
+		s.Do("XADD", "stream", "*", "k", "v")
 		keys = append(keys, "stream")
 	}
 	dump := func() (all []any) {
 		for _, key := range keys {
-			all = append(all, s.do("TYPE", key), s.do("PTTL", key), s.do("OBJECT", "ENCODING", key))
+			all = append(all, s.Do("TYPE", key), s.Do("PTTL", key), s.Do("OBJECT", "ENCODING", key))
 		}
 		return all
 	}
 	before := dump()
-	e := s.open(lockwheel.Options{})
-	good := lock(t, e.Mutex("good"))
+	e := s.Open(lockwheel.Options{})
+	good := Lock(t, e.Mutex("good"))
 	for _, key := range keys {
-		errs := allCalls(t.Context(), e.Mutex(key))
+		errs := AllCalls(t.Context(), e.Mutex(key))
 		require.NoError(t, errs["HoldCount"], "the server is not asked")
 		delete(errs, "HoldCount")
 		for what, err := range errs {
 			require.ErrorContains(t, err, "WRONGTYPE", what)
 			require.ErrorContains(t, err, `"`+key+`"`, what)
-			for _, sentinel := range sentinels {
+			for _, sentinel := range Sentinels {
 				require.NotErrorIs(t, err, sentinel)
 			}
 		}
 	}
 	require.Equal(t, before, dump())
 	commands := e.Stats().Commands
-	always(t, 100*time.Millisecond, "no retry", func() bool { return e.Stats().Commands == commands })
+	Always(t, 100*time.Millisecond, "no retry", func() bool { return e.Stats().Commands == commands })
 	require.NoError(t, good.Err())
-	unlock(t, good)
-	requireIdle(t, e)
+	Unlock(t, good)
+	RequireIdle(t, e)
 }
 
 // One key of another type among many in one batch: the other locks are granted.
 func TestAKeyOfAnotherTypeDoesNotSpoilItsBatch(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	s.do("SET", "h17", "x")
-	requireOnlyOneRefused(t, s, s.open(lockwheel.Options{}), "h17", "WRONGTYPE")
+	s.Do("SET", "h17", "x")
+	requireOnlyOneRefused(t, s, s.Open(lockwheel.Options{}), "h17", "WRONGTYPE")
 }
 
 // requireOnlyOneRefused requests a lock that is rejected and 40 good ones in one batch. While the server is paused,
 // each sender has a call in flight, and all other commands queue up.
 func requireOnlyOneRefused(t *testing.T, s *Server, e *lockwheel.Engine, bad, why string) {
 	t.Helper()
-	require.NoError(t, s.real.Pause())
-	var waiting []<-chan outcome
+	require.NoError(t, s.Real.Pause())
+	var waiting []<-chan Outcome
 	ask := func(name string) {
-		waiting = append(waiting, locking(t.Context(), e.Mutex(name)))
-		queued(t, e, int64(len(waiting)))
+		waiting = append(waiting, Locking(t.Context(), e.Mutex(name)))
+		Queued(t, e, int64(len(waiting)))
 	}
 	for e.Stats().InFlight == int64(len(waiting)) {
 		ask("hold" + strconv.Itoa(len(waiting)))
@@ -84,34 +84,34 @@ func requireOnlyOneRefused(t *testing.T, s *Server, e *lockwheel.Engine, bad, wh
 		ask("hold" + strconv.Itoa(len(waiting)))
 	}
 	batches := e.Stats().Batches
-	require.NoError(t, s.real.Continue())
+	require.NoError(t, s.Real.Continue())
 	var holds []*lockwheel.Hold
 	for i, done := range waiting {
 		if i == refusal {
-			err := receive(t, done).err
+			err := Receive(t, done).Err
 			require.ErrorContains(t, err, why)
 			require.ErrorContains(t, err, `"`+bad+`"`)
 			continue
 		}
-		holds = append(holds, granted(t, done))
+		holds = append(holds, Granted(t, done))
 	}
 	require.Less(t, e.Stats().Batches-batches, uint64(len(holds)), "there was a batch")
 	for _, hold := range holds {
-		unlock(t, hold)
+		Unlock(t, hold)
 	}
-	requireIdle(t, e)
+	RequireIdle(t, e)
 }
 
-// as opens an engine as a user with the given rules of ACL SETUSER.
-func (s *Server) as(opts lockwheel.Options, rules string) *lockwheel.Engine {
-	s.t.Helper()
+// As opens an engine as a user with the given rules of ACL SETUSER.
+func (s *Server) As(opts lockwheel.Options, rules string) *lockwheel.Engine {
+	s.T.Helper()
 	user := []any{"ACL", "SETUSER", "limited", "reset", "on", ">secret"}
 	for _, rule := range strings.Fields(rules) {
 		user = append(user, rule)
 	}
-	require.Equal(s.t, "OK", s.do(user...))
+	require.Equal(s.T, "OK", s.Do(user...))
 	opts.Redis.Username, opts.Redis.Password = "limited", "secret"
-	return s.open(opts)
+	return s.Open(opts)
 }
 
 // notInScripts is the reply of Redis and Valkey for a command that the user of a script may not run.
@@ -131,19 +131,19 @@ func TestAUserWithoutPermissionIsToldAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := RealServer(t)
-			e := s.as(lockwheel.Options{}, c.rules)
-			for _, call := range locks(e.Mutex("n")) {
+			e := s.As(lockwheel.Options{}, c.rules)
+			for _, call := range Locks(e.Mutex("n")) {
 				before := time.Now()
 				_, err := call(t.Context(), lockwheel.Wait(time.Minute))
 				require.ErrorContains(t, err, `"n"`)
 				require.Regexp(t, c.says, err.Error())
-				require.Less(t, time.Since(before), testDeadline)
-				for _, sentinel := range sentinels {
+				require.Less(t, time.Since(before), TestDeadline)
+				for _, sentinel := range Sentinels {
 					require.NotErrorIs(t, err, sentinel)
 				}
 			}
-			require.False(t, s.exists("n"), "nothing left, least of all without a TTL")
-			requireIdle(t, e)
+			require.False(t, s.Exists("n"), "nothing left, least of all without a TTL")
+			RequireIdle(t, e)
 		})
 	}
 }
@@ -153,50 +153,50 @@ func TestAUserWithoutPermissionIsToldAtOnce(t *testing.T) {
 func TestAKeyWithoutPermissionDoesNotSpoilItsBatch(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	requireOnlyOneRefused(t, s, s.as(lockwheel.Options{}, "~h* &* +@all"), "forbidden", "NOPERM")
-	require.Equal(t, int64(0), s.do("DBSIZE"))
+	requireOnlyOneRefused(t, s, s.As(lockwheel.Options{}, "~h* &* +@all"), "forbidden", "NOPERM")
+	require.Equal(t, int64(0), s.Do("DBSIZE"))
 }
 
 // redisson#5439: a user without permission for the channel could lock and not unlock. Waiters then wake by the TTL.
 func TestAUserWithoutChannelsStillLocks(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	const lease = 2 * shortLease
-	e := s.as(lockwheel.Options{Lease: lease}, "~* resetchannels +@all")
-	hold := lock(t, e.Mutex("n"))
-	waiting := locking(t.Context(), e.Mutex("n"))
-	queued(t, e, 1)
-	unlock(t, hold)
-	unlock(t, granted(t, waiting)) // callers of one engine need no channel
-	require.False(t, s.exists("n"))
+	const lease = 2 * ShortLease
+	e := s.As(lockwheel.Options{Lease: lease}, "~* resetchannels +@all")
+	hold := Lock(t, e.Mutex("n"))
+	waiting := Locking(t.Context(), e.Mutex("n"))
+	Queued(t, e, 1)
+	Unlock(t, hold)
+	Unlock(t, Granted(t, waiting)) // callers of one engine need no channel
+	require.False(t, s.Exists("n"))
 	require.NotZero(t, e.Stats().UnpublishedReleases)
 
 	s.HoldAsOther("n", 500*time.Millisecond)
-	unlock(t, lock(t, e.Mutex("n")))
+	Unlock(t, Lock(t, e.Mutex("n")))
 
-	hold = lock(t, s.open(lockwheel.Options{Lease: lease}).Mutex("n"), lockwheel.Lease(shortLease))
-	waiting = locking(t.Context(), e.Mutex("n"))
-	queued(t, e, 1)
-	unlock(t, hold)
-	unlock(t, granted(t, waiting)) // by the TTL
-	calls := s.scripts()
+	hold = Lock(t, s.Open(lockwheel.Options{Lease: lease}).Mutex("n"), lockwheel.Lease(ShortLease))
+	waiting = Locking(t.Context(), e.Mutex("n"))
+	Queued(t, e, 1)
+	Unlock(t, hold)
+	Unlock(t, Granted(t, waiting)) // by the TTL
+	calls := s.Scripts()
 	s.HoldAsOther("n", time.Hour)
-	waiting = locking(t.Context(), e.Mutex("n"))
-	queued(t, e, 1)
+	waiting = Locking(t.Context(), e.Mutex("n"))
+	Queued(t, e, 1)
 	time.Sleep(time.Second)
-	require.LessOrEqual(t, s.scripts()-calls, 20, "a refused SUBSCRIBE is no reason to hurry")
+	require.LessOrEqual(t, s.Scripts()-calls, 20, "a refused SUBSCRIBE is no reason to hurry")
 	require.NoError(t, e.Close())
-	require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
+	require.ErrorIs(t, Receive(t, waiting).Err, lockwheel.ErrClosed)
 }
 
 // A permission is removed while a lock is held: the holder is notified, with the reason.
 func TestAPermissionThatGoesEndsTheHold(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e := s.as(lockwheel.Options{Lease: 3 * time.Second}, "~* &* +@all")
-	hold := lock(t, e.Mutex("n"))
-	require.Equal(t, "OK", s.do("ACL", "SETUSER", "limited", "resetkeys"))
-	receive(t, hold.Done())
+	e := s.As(lockwheel.Options{Lease: 3 * time.Second}, "~* &* +@all")
+	hold := Lock(t, e.Mutex("n"))
+	require.Equal(t, "OK", s.Do("ACL", "SETUSER", "limited", "resetkeys"))
+	Receive(t, hold.Done())
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 	require.ErrorContains(t, hold.Err(), "NOPERM")
 	require.ErrorIs(t, context.Cause(hold.Context()), lockwheel.ErrLost)
@@ -207,23 +207,23 @@ func TestAPermissionThatGoesEndsTheHold(t *testing.T) {
 func TestAPasswordThatChangesIsAnOutage(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e := s.as(lockwheel.Options{}, "~* &* +@all")
-	hold := lock(t, e.Mutex("n"))
-	s.do("ACL", "SETUSER", "limited", "resetpass", ">other")
-	s.do("CLIENT", "KILL", "USER", "limited")
+	e := s.As(lockwheel.Options{}, "~* &* +@all")
+	hold := Lock(t, e.Mutex("n"))
+	s.Do("ACL", "SETUSER", "limited", "resetpass", ">other")
+	s.Do("CLIENT", "KILL", "USER", "limited")
 	unavailableError(t, e.Mutex("m"), "WRONGPASS")
 	require.NoError(t, hold.Err())
-	s.do("ACL", "SETUSER", "limited", "resetpass", ">secret")
-	unlock(t, lock(t, e.Mutex("m")))
-	unlock(t, hold)
-	requireIdle(t, e)
+	s.Do("ACL", "SETUSER", "limited", "resetpass", ">secret")
+	Unlock(t, Lock(t, e.Mutex("m")))
+	Unlock(t, hold)
+	RequireIdle(t, e)
 }
 
 // unavailableError requires that a lock is not available, and that the error contains the reason. The reason may not come
 // at once, if the connection is gone as well, or a reply was late.
 func unavailableError(t *testing.T, m lockwheel.Mutex, why string) {
 	t.Helper()
-	eventually(t, "told why", func() bool {
+	Eventually(t, "told why", func() bool {
 		_, err := m.TryLock(t.Context(), lockwheel.Wait(200*time.Millisecond))
 		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 		return strings.Contains(err.Error(), why)
@@ -234,44 +234,44 @@ func unavailableError(t *testing.T, m lockwheel.Mutex, why string) {
 func TestAServerWithoutMemoryStillRenewsAndUnlocks(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e := s.open(shortLeaseOptions)
+	e := s.Open(ShortLeaseOptions)
 	m := e.Mutex("n")
-	hold := lock(t, m)
-	s.do("CONFIG", "SET", "maxmemory", 1)
+	hold := Lock(t, m)
+	s.Do("CONFIG", "SET", "maxmemory", 1)
 	unavailableError(t, e.Mutex("m"), "OOM")
-	inner := lockWith(t, hold.Context(), m) // its count cannot be written
-	requireRenewed(t, s, hold)
-	unlock(t, inner)
-	waiting := locking(t.Context(), e.Mutex("m"))
-	queued(t, e, 1)
-	unlock(t, hold)
-	require.False(t, s.exists("n"))
-	require.False(t, s.exists("m"), "nothing left of what was refused")
-	s.do("CONFIG", "SET", "maxmemory", 0)
-	unlock(t, granted(t, waiting))
-	requireIdle(t, e)
+	inner := LockWith(t, hold.Context(), m) // its count cannot be written
+	RequireRenewed(t, s, hold)
+	Unlock(t, inner)
+	waiting := Locking(t.Context(), e.Mutex("m"))
+	Queued(t, e, 1)
+	Unlock(t, hold)
+	require.False(t, s.Exists("n"))
+	require.False(t, s.Exists("m"), "nothing left of what was refused")
+	s.Do("CONFIG", "SET", "maxmemory", 0)
+	Unlock(t, Granted(t, waiting))
+	RequireIdle(t, e)
 }
 
 // A replica rejects writes temporarily: a failover will make it a master, or lead to another one.
 func TestAReadOnlyServerIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t, "--repl-diskless-load", "swapdb", "--replica-serve-stale-data", "yes")
-	e := s.open(lockwheel.Options{})
-	hold := lock(t, e.Mutex("held"))
-	s.do("REPLICAOF", "127.0.0.1", 1)
+	e := s.Open(lockwheel.Options{})
+	hold := Lock(t, e.Mutex("held"))
+	s.Do("REPLICAOF", "127.0.0.1", 1)
 	unavailableError(t, e.Mutex("n"), "READONLY")
-	waiting := locking(t.Context(), e.Mutex("n"))
-	queued(t, e, 1)
+	waiting := Locking(t.Context(), e.Mutex("n"))
+	Queued(t, e, 1)
 	require.NoError(t, hold.Err())
-	s.do("REPLICAOF", "NO", "ONE")
-	unlock(t, granted(t, waiting))
-	unlock(t, hold)
+	s.Do("REPLICAOF", "NO", "ONE")
+	Unlock(t, Granted(t, waiting))
+	Unlock(t, hold)
 }
 
-// rulesOf returns the rules of ACL SETUSER that README gives for a kind of lock, for names that begin with orders/.
-func rulesOf(t *testing.T, kind string) string {
+// RulesOf returns the rules of ACL SETUSER that README gives for a kind of lock, for names that begin with orders/.
+func RulesOf(t *testing.T, kind string) string {
 	t.Helper()
-	section := contents(t, "docs/acl.md")
+	section := Contents(t, "docs/acl.md")
 	places := []string{"(?s)```sh\nredis-cli ACL SETUSER locks on '>secret' (.*?)```"}
 	if kind != "plain" {
 		places = append(places, "(?m)^redis-cli ACL SETUSER locks (.*?) +# "+kind)
@@ -291,16 +291,16 @@ var underOrders = []string{"orders/7", "orders/{7}", "orders/{7}/{8}", "orders/a
 // Fenced and fair locks need exactly the permissions that README lists; without one they return an error.
 func TestFencedAndFairLocksNeedWhatTheReadmeSays(t *testing.T) {
 	t.Parallel()
-	for name, mutex := range kinds {
+	for name, mutex := range Kinds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := RealServer(t)
 			if name != "plain" {
-				_, err := mutex(s.as(lockwheel.Options{}, rulesOf(t, "plain")), "orders/7").Lock(t.Context())
+				_, err := mutex(s.As(lockwheel.Options{}, RulesOf(t, "plain")), "orders/7").Lock(t.Context())
 				require.ErrorContains(t, err, "NOPERM")
-				require.False(t, s.exists("orders/7"))
+				require.False(t, s.Exists("orders/7"))
 			}
-			e := s.as(lockwheel.Options{}, rulesOf(t, name))
+			e := s.As(lockwheel.Options{}, RulesOf(t, name))
 			for _, lockName := range underOrders {
 				worksWithWhatIsAllowed(t, e, mutex(e, lockName), name == "fair")
 			}
@@ -310,31 +310,31 @@ func TestFencedAndFairLocksNeedWhatTheReadmeSays(t *testing.T) {
 
 func worksWithWhatIsAllowed(t *testing.T, e *lockwheel.Engine, m lockwheel.Mutex, fair bool) {
 	t.Helper()
-	hold := lock(t, m)
+	hold := Lock(t, m)
 	gone := m.LockAsync(t.Context())
 	waiting := m.LockAsync(t.Context())
-	bothWait(t, e, fair)
+	BothWait(t, e, fair)
 	gone.Cancel()
-	inner := lockWith(t, hold.Context(), m)
+	inner := LockWith(t, hold.Context(), m)
 	require.NoError(t, inner.Extend(t.Context(), time.Minute))
-	unlock(t, inner)
-	unlock(t, hold)
-	receive(t, waiting.Done())
+	Unlock(t, inner)
+	Unlock(t, hold)
+	Receive(t, waiting.Done())
 	next, err := waiting.Hold()
 	require.NoError(t, err)
-	forceUnlock(t, m)
+	ForceUnlock(t, m)
 	require.ErrorIs(t, next.Unlock(t.Context()), lockwheel.ErrLost)
-	requireIdle(t, e)
+	RequireIdle(t, e)
 	require.Zero(t, e.Stats().UnpublishedReleases)
 }
 
-// bothWait waits until two requests wait: on the server, each with its own channel, or in the engine.
-func bothWait(t *testing.T, e *lockwheel.Engine, fair bool) {
+// BothWait waits until two requests wait: on the server, each with its own channel, or in the engine.
+func BothWait(t *testing.T, e *lockwheel.Engine, fair bool) {
 	t.Helper()
 	if fair {
-		requireWaiting(t, e, 2, 2)
+		RequireWaiting(t, e, 2, 2)
 	} else {
-		queued(t, e, 2)
+		Queued(t, e, 2)
 	}
 }
 
@@ -342,33 +342,33 @@ func bothWait(t *testing.T, e *lockwheel.Engine, fair bool) {
 func TestWhatIsRefusedToBeReleasedIsReleasedWhenTheRightIsBack(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e := s.as(lockwheel.Options{Lease: 3 * time.Second}, "~* &* +@all")
+	e := s.As(lockwheel.Options{Lease: 3 * time.Second}, "~* &* +@all")
 	m := e.Mutex("n")
 	denied := func(f func() error) {
 		t.Helper()
-		require.Equal(t, "OK", s.do("ACL", "SETUSER", "limited", "-evalsha", "-eval"))
+		require.Equal(t, "OK", s.Do("ACL", "SETUSER", "limited", "-evalsha", "-eval"))
 		var refusal lockwheel.ServerError
 		require.ErrorAs(t, f(), &refusal)
 		require.ErrorContains(t, refusal, "NOPERM")
-		require.Equal(t, "OK", s.do("ACL", "SETUSER", "limited", "+evalsha", "+eval"))
-		eventually(t, "released", func() bool { return !s.exists("n") })
-		requireIdle(t, e)
+		require.Equal(t, "OK", s.Do("ACL", "SETUSER", "limited", "+evalsha", "+eval"))
+		Eventually(t, "released", func() bool { return !s.Exists("n") })
+		RequireIdle(t, e)
 	}
 	hour := lockwheel.Lease(time.Hour)
 	t.Run("by Unlock", func(t *testing.T) {
-		hold := lock(t, m, hour)
+		hold := Lock(t, m, hour)
 		denied(func() error { return hold.Unlock(t.Context()) })
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrNotHeld)
 	})
 	t.Run("by ForceUnlock", func(t *testing.T) {
-		hold := lock(t, m, hour)
+		hold := Lock(t, m, hour)
 		denied(func() error { _, err := m.ForceUnlock(t.Context()); return err })
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 	})
 	t.Run("when it was lost for want of the right", func(t *testing.T) {
-		hold := lock(t, m)
-		inner := lockWith(t, hold.Context(), m, hour)
-		denied(func() error { receive(t, hold.Done()); return hold.Err() })
+		hold := Lock(t, m)
+		inner := LockWith(t, hold.Context(), m, hour)
+		denied(func() error { Receive(t, hold.Done()); return hold.Err() })
 		require.ErrorIs(t, inner.Err(), lockwheel.ErrLost)
 	})
 }
@@ -376,21 +376,21 @@ func TestWhatIsRefusedToBeReleasedIsReleasedWhenTheRightIsBack(t *testing.T) {
 // A lock is lost if its key has another type, even if its Unlock is the first to find that.
 func TestAnUnlockThatFindsAnotherTypeIsALoss(t *testing.T) {
 	t.Parallel()
-	onEveryKind(t, func(t *testing.T, mutex, _ kindOfLock) {
+	OnEveryKind(t, func(t *testing.T, mutex, _ KindOfLock) {
 		s := RealServer(t)
 		lost := make(chan error, 1)
-		e := s.open(lockwheel.Options{Observer: lockwheel.Observer{Lost: func(_ string, err error) { lost <- err }}})
-		hold := lock(t, mutex(e, "n"))
-		s.do("SET", "n", "x")
+		e := s.Open(lockwheel.Options{Observer: lockwheel.Observer{Lost: func(_ string, err error) { lost <- err }}})
+		hold := Lock(t, mutex(e, "n"))
+		s.Do("SET", "n", "x")
 		err := hold.Unlock(t.Context())
 		require.ErrorIs(t, err, lockwheel.ErrLost)
 		var refusal lockwheel.ServerError
 		require.ErrorAs(t, err, &refusal)
 		require.ErrorContains(t, refusal, "WRONGTYPE")
-		require.ErrorIs(t, receive(t, lost), lockwheel.ErrLost)
+		require.ErrorIs(t, Receive(t, lost), lockwheel.ErrLost)
 		require.EqualValues(t, 1, e.Stats().LostAtUnlock)
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrNotHeld)
-		requireIdle(t, e)
-		require.Equal(t, "x", s.do("GET", "n"))
+		RequireIdle(t, e)
+		require.Equal(t, "x", s.Do("GET", "n"))
 	})
 }

@@ -19,15 +19,15 @@ import (
 // others are not.
 func TestACallThatIsOneTooManyIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
-	onEveryKind(t, func(t *testing.T, mutex, other kindOfLock) {
+	OnEveryKind(t, func(t *testing.T, mutex, other KindOfLock) {
 		s := RealServer(t)
-		holder := s.open(lockwheel.Options{})
-		e := s.open(lockwheel.Options{MaxWaitingPerLock: 2})
-		hold := lock(t, other(holder, "n"))
-		waiting := []<-chan outcome{locking(t.Context(), mutex(e, "n"))}
-		queued(t, e, 1) // so that this call acquires the lock first
-		waiting = append(waiting, takingAsync(t.Context(), mutex(e, "n")))
-		queued(t, e, 2)
+		holder := s.Open(lockwheel.Options{})
+		e := s.Open(lockwheel.Options{MaxWaitingPerLock: 2})
+		hold := Lock(t, other(holder, "n"))
+		waiting := []<-chan Outcome{Locking(t.Context(), mutex(e, "n"))}
+		Queued(t, e, 1) // so that this call acquires the lock first
+		waiting = append(waiting, TakingAsync(t.Context(), mutex(e, "n")))
+		Queued(t, e, 2)
 		sent := e.Stats().Commands
 
 		_, err := mutex(e, "n").Lock(t.Context())
@@ -38,7 +38,7 @@ func TestACallThatIsOneTooManyIsRefusedAtOnce(t *testing.T) {
 		_, err = mutex(e, "n").TryLock(t.Context())
 		require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters)
 		pending := mutex(e, "n").LockAsync(t.Context())
-		receive(t, pending.Done())
+		Receive(t, pending.Done())
 		_, err = pending.Hold()
 		require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters)
 		stats := e.Stats()
@@ -46,15 +46,15 @@ func TestACallThatIsOneTooManyIsRefusedAtOnce(t *testing.T) {
 		require.EqualValues(t, 3, stats.Failed)
 		require.EqualValues(t, 2, stats.Waiting)
 		require.LessOrEqual(t, stats.Commands-sent, uint64(4), "only those who wait may ask")
-		unlock(t, lock(t, mutex(e, "another")))
+		Unlock(t, Lock(t, mutex(e, "another")))
 
-		unlock(t, hold)
+		Unlock(t, hold)
 		for _, w := range waiting {
-			unlock(t, granted(t, w))
+			Unlock(t, Granted(t, w))
 		}
-		unlock(t, lock(t, mutex(e, "n")))
-		requireIdle(t, e)
-		require.Equal(t, int64(0), s.do("EXISTS", "n", "another"))
+		Unlock(t, Lock(t, mutex(e, "n")))
+		RequireIdle(t, e)
+		require.Equal(t, int64(0), s.Do("EXISTS", "n", "another"))
 	})
 }
 
@@ -64,10 +64,10 @@ func TestAFloodBeyondWhatMayWaitIsRefused(t *testing.T) {
 	t.Parallel()
 	const most, flood = 1_000, 10_000
 	s := RealServer(t)
-	holder := s.open(lockwheel.Options{})
+	holder := s.Open(lockwheel.Options{})
 	var told atomic.Int64
-	e := s.open(lockwheel.Options{MaxWaiting: most, Observer: lockwheel.Observer{Rejected: func(string, time.Duration, error) { told.Add(1) }}})
-	hold, theirs := lock(t, e.Mutex("mine")), lock(t, holder.Mutex("n"))
+	e := s.Open(lockwheel.Options{MaxWaiting: most, Observer: lockwheel.Observer{Rejected: func(string, time.Duration, error) { told.Add(1) }}})
+	hold, theirs := Lock(t, e.Mutex("mine")), Lock(t, holder.Mutex("n"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var waiting, refused []*lockwheel.Pending
@@ -78,7 +78,7 @@ func TestAFloodBeyondWhatMayWaitIsRefused(t *testing.T) {
 		}
 	}
 	for _, p := range refused {
-		receive(t, p.Done())
+		Receive(t, p.Done())
 		_, err := p.Hold()
 		require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters)
 		require.ErrorContains(t, err, "1000 in this engine (Options.MaxWaiting)")
@@ -89,31 +89,31 @@ func TestAFloodBeyondWhatMayWaitIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters, "the bound is on all names")
 	again, err := e.Mutex("mine").Lock(hold.Context()) // a holder may re-enter
 	require.NoError(t, err)
-	unlock(t, again)
-	unlock(t, hold)
+	Unlock(t, again)
+	Unlock(t, hold)
 
 	cancel()
 	for _, p := range waiting {
-		receive(t, p.Done())
+		Receive(t, p.Done())
 		_, err := p.Hold()
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 	}
-	unlock(t, lock(t, e.Mutex("free")))
-	unlock(t, theirs)
-	requireIdle(t, e)
-	s.empty(t)
-	eventually(t, "all refusals are told", func() bool { return uint64(told.Load())+e.Stats().Untold >= most+flood })
+	Unlock(t, Lock(t, e.Mutex("free")))
+	Unlock(t, theirs)
+	RequireIdle(t, e)
+	s.Empty(t)
+	Eventually(t, "all refusals are told", func() bool { return uint64(told.Load())+e.Stats().Untold >= most+flood })
 }
 
 // If one of several locks exceeds its limit, none is acquired, and nothing is left of the others.
 func TestSeveralLocksBeyondWhatMayWaitAreNotHad(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	holder := s.open(lockwheel.Options{})
-	e := s.open(lockwheel.Options{MaxWaitingPerLock: 1})
-	theirs := lock(t, holder.Mutex("b"))
-	waiting := locking(t.Context(), e.Mutex("b"))
-	queued(t, e, 1)
+	holder := s.Open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{MaxWaitingPerLock: 1})
+	theirs := Lock(t, holder.Mutex("b"))
+	waiting := Locking(t.Context(), e.Mutex("b"))
+	Queued(t, e, 1)
 	for name, m := range map[string]lockwheel.Multi{
 		"in one question": e.Multi(e.Mutex("b"), e.Mutex("c")),
 		"in turn":         e.Multi(e.Mutex("a"), e.FencedMutex("c"), e.Mutex("b")),
@@ -122,22 +122,22 @@ func TestSeveralLocksBeyondWhatMayWaitAreNotHad(t *testing.T) {
 		_, err := m.Lock(t.Context(), lockwheel.Wait(10*time.Second))
 		require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters, name)
 		require.ErrorContains(t, err, `"b"`, name)
-		eventually(t, "nothing else is left", func() bool { return s.do("EXISTS", "a", "c") == int64(0) })
+		Eventually(t, "nothing else is left", func() bool { return s.Do("EXISTS", "a", "c") == int64(0) })
 	}
-	unlock(t, theirs)
-	unlock(t, granted(t, waiting))
+	Unlock(t, theirs)
+	Unlock(t, Granted(t, waiting))
 	hold, err := e.Multi(e.Mutex("a"), e.Mutex("b")).Lock(t.Context())
 	require.NoError(t, err)
-	unlock(t, hold)
-	requireIdle(t, e)
-	s.empty(t)
+	Unlock(t, hold)
+	RequireIdle(t, e)
+	s.Empty(t)
 }
 
 // A Multi of more locks than MaxWaiting allows is rejected as a whole.
 func TestMoreLocksThanMayWaitAreRefusedAsOne(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	e := s.open(lockwheel.Options{MaxWaiting: 3})
+	e := s.Open(lockwheel.Options{MaxWaiting: 3})
 	var locks []lockwheel.Mutex
 	for i := range 4 {
 		locks = append(locks, e.Mutex(fmt.Sprintf("{m}%d", i)))
@@ -146,8 +146,8 @@ func TestMoreLocksThanMayWaitAreRefusedAsOne(t *testing.T) {
 	require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters)
 	hold, err := e.Multi(locks[:3]...).Lock(t.Context())
 	require.NoError(t, err)
-	unlock(t, hold)
-	s.empty(t)
+	Unlock(t, hold)
+	s.Empty(t)
 }
 
 // There are more callers of one quorum than each of its locks admits. When a caller has its turn at one lock, it is
@@ -158,12 +158,12 @@ func TestAQuorumIsHadThoughTooManyWaitForEachOfItsLocks(t *testing.T) {
 	var members []lockwheel.Mutex
 	var engines []*lockwheel.Engine
 	for range 3 {
-		e := AnyServer(t).open(lockwheel.Options{MaxWaitingPerLock: callers / 3})
+		e := AnyServer(t).Open(lockwheel.Options{MaxWaitingPerLock: callers / 3})
 		engines, members = append(engines, e), append(members, e.Mutex("q"))
 	}
 	q := lockwheel.Quorum(members...)
 	var had, sent atomic.Int64
-	crowd(t, callers, func(int) error {
+	Crowd(t, callers, func(int) error {
 		for had.Load() < 10*callers {
 			hold, err := q.Lock(t.Context())
 			if errors.Is(err, lockwheel.ErrTooManyWaiters) {
@@ -183,7 +183,7 @@ func TestAQuorumIsHadThoughTooManyWaitForEachOfItsLocks(t *testing.T) {
 	})
 	require.NotZero(t, sent.Load(), "too few calls for a rejection")
 	for _, e := range engines {
-		requireIdle(t, e)
+		RequireIdle(t, e)
 	}
 }
 
@@ -192,36 +192,36 @@ func TestAQuorumIsHadThoughTooManyWaitForEachOfItsLocks(t *testing.T) {
 func TestAQuorumOfFullQueuesSaysThatTooManyWait(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	holder, e := s.open(lockwheel.Options{}), s.open(lockwheel.Options{MaxWaitingPerLock: 1})
-	theirs := lock(t, holder.Mutex("q"))
-	waiting := locking(t.Context(), e.Mutex("q"))
-	queued(t, e, 1)
+	holder, e := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{MaxWaitingPerLock: 1})
+	theirs := Lock(t, holder.Mutex("q"))
+	waiting := Locking(t.Context(), e.Mutex("q"))
+	Queued(t, e, 1)
 	_, err := lockwheel.Quorum(e.Mutex("q")).Lock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters)
 	require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
 	require.NotErrorIs(t, err, lockwheel.ErrNotAcquired)
 	require.NotContains(t, err.Error(), "for good")
-	unlock(t, theirs)
-	unlock(t, granted(t, waiting))
+	Unlock(t, theirs)
+	Unlock(t, Granted(t, waiting))
 }
 
 // A Locker cannot return an error: it retries until there is room.
 func TestALockerWaitsUntilThereIsRoomToWait(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	holder, e := s.open(lockwheel.Options{}), s.open(lockwheel.Options{MaxWaitingPerLock: 1})
-	theirs := lock(t, holder.Mutex("n"))
-	waiting := locking(t.Context(), e.Mutex("n"))
-	queued(t, e, 1)
+	holder, e := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{MaxWaitingPerLock: 1})
+	theirs := Lock(t, holder.Mutex("n"))
+	waiting := Locking(t.Context(), e.Mutex("n"))
+	Queued(t, e, 1)
 	l, locked := e.Mutex("n").Locker(), make(chan struct{})
 	go func() {
 		l.Lock()
 		close(locked)
 	}()
-	eventually(t, "it is refused, and asks again", func() bool { return e.Stats().Shed >= 2 })
-	unlock(t, theirs)
-	unlock(t, granted(t, waiting))
-	receive(t, locked)
+	Eventually(t, "it is refused, and asks again", func() bool { return e.Stats().Shed >= 2 })
+	Unlock(t, theirs)
+	Unlock(t, Granted(t, waiting))
+	Receive(t, locked)
 	l.Unlock()
 }
 
@@ -229,20 +229,20 @@ func TestALockerWaitsUntilThereIsRoomToWait(t *testing.T) {
 func TestAnUpgradeIsRefusedAsSuchThoughTooManyWait(t *testing.T) {
 	t.Parallel()
 	for _, opts := range []lockwheel.Options{{MaxWaitingPerLock: 1}, {MaxWaiting: 1}} {
-		rejectsAnUpgrade(t, AnyServer(t).open(opts))
+		rejectsAnUpgrade(t, AnyServer(t).Open(opts))
 	}
 }
 
 func rejectsAnUpgrade(t *testing.T, e *lockwheel.Engine) {
 	t.Helper()
 	rw := e.RWMutex("n")
-	hold := lock(t, rw.RLocker())
-	waiting := locking(t.Context(), rw.Writer())
-	queued(t, e, 1)
+	hold := Lock(t, rw.RLocker())
+	waiting := Locking(t.Context(), rw.Writer())
+	Queued(t, e, 1)
 	_, err := rw.Lock(hold.Context())
 	require.ErrorIs(t, err, lockwheel.ErrUpgrade)
 	_, err = e.Mutex("n").Lock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrKindMismatch)
-	unlock(t, hold)
-	unlock(t, granted(t, waiting))
+	Unlock(t, hold)
+	Unlock(t, Granted(t, waiting))
 }

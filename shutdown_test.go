@@ -23,45 +23,45 @@ func TestShutdownNeverLetsASecondHolderInBesideARunningOne(t *testing.T) {
 	t.Run("waiting for the holder", func(t *testing.T) {
 		t.Parallel()
 		s := AnyServer(t)
-		here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-		hold := lock(t, here.Mutex("n"))
-		local, other := locking(t.Context(), here.Mutex("n")), locking(t.Context(), elsewhere.Mutex("n"))
-		queued(t, here, 1)
-		requireWaiting(t, elsewhere, 1, 1)
+		here, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+		hold := Lock(t, here.Mutex("n"))
+		local, other := Locking(t.Context(), here.Mutex("n")), Locking(t.Context(), elsewhere.Mutex("n"))
+		Queued(t, here, 1)
+		RequireWaiting(t, elsewhere, 1, 1)
 		done := make(chan error, 1)
 		go func() { done <- here.Shutdown(t.Context()) }()
-		require.ErrorIs(t, receive(t, local).err, lockwheel.ErrClosed)
-		requireNoReply(t, done, 100*time.Millisecond)
-		requireNoReply(t, other, 0)
+		require.ErrorIs(t, Receive(t, local).Err, lockwheel.ErrClosed)
+		RequireNoReply(t, done, 100*time.Millisecond)
+		RequireNoReply(t, other, 0)
 		require.NoError(t, hold.Err())
 		require.NoError(t, hold.Context().Err())
-		unlock(t, hold)
-		unlock(t, granted(t, other))
-		require.NoError(t, receive(t, done))
+		Unlock(t, hold)
+		Unlock(t, Granted(t, other))
+		require.NoError(t, Receive(t, done))
 	})
 	t.Run("not waiting any longer", func(t *testing.T) {
 		t.Parallel()
 		s := AnyServer(t)
-		here, elsewhere := s.open(lockwheel.Options{Lease: shortLease}), s.open(lockwheel.Options{})
-		hold := lock(t, here.Mutex("n"))
-		other := locking(t.Context(), elsewhere.Mutex("n"))
-		requireWaiting(t, elsewhere, 1, 1)
+		here, elsewhere := s.Open(lockwheel.Options{Lease: ShortLease}), s.Open(lockwheel.Options{})
+		hold := Lock(t, here.Mutex("n"))
+		other := Locking(t.Context(), elsewhere.Mutex("n"))
+		RequireWaiting(t, elsewhere, 1, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		require.ErrorIs(t, here.Shutdown(ctx), context.DeadlineExceeded)
 		closed := time.Now()
-		left := s.pttl("n")
+		left := s.PTTL("n")
 		require.Positive(t, left, "left to its lease")
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
 		// The clock of the embedded server stops while a busy machine does not run it.
-		checkRange(t, 3*testDeadline, "the end of the lease", func() bool { return len(other) > 0 })
-		unlock(t, granted(t, other))
-		require.GreaterOrEqual(t, time.Since(closed), left-2*skew)
+		CheckRange(t, 3*TestDeadline, "the end of the lease", func() bool { return len(other) > 0 })
+		Unlock(t, Granted(t, other))
+		require.GreaterOrEqual(t, time.Since(closed), left-2*Skew)
 	})
 	t.Run("under load", func(t *testing.T) {
 		t.Parallel()
 		s := AnyServer(t)
-		var r criticalSection
+		var r CriticalSection
 		var visits atomic.Int32
 		work := func(e *lockwheel.Engine) error {
 			for {
@@ -73,21 +73,21 @@ func TestShutdownNeverLetsASecondHolderInBesideARunningOne(t *testing.T) {
 					return err
 				}
 				visits.Add(1)
-				r.enter(shortRun)
+				r.Enter(ShortRun)
 				if err := hold.Unlock(t.Context()); err != nil {
 					return err
 				}
 			}
 		}
 		const engines, workers = 5, 4
-		crowd(t, engines, func(int) error {
-			e := s.open(lockwheel.Options{})
+		Crowd(t, engines, func(int) error {
+			e := s.Open(lockwheel.Options{})
 			before := visits.Load()
 			results := make(chan error, workers)
 			for range workers {
 				go func() { results <- work(e) }()
 			}
-			for deadline := time.Now().Add(testDeadline); visits.Load() < before+10; time.Sleep(time.Millisecond) {
+			for deadline := time.Now().Add(TestDeadline); visits.Load() < before+10; time.Sleep(time.Millisecond) {
 				if time.Now().After(deadline) {
 					return errors.New("no visit in time")
 				}
@@ -98,8 +98,8 @@ func TestShutdownNeverLetsASecondHolderInBesideARunningOne(t *testing.T) {
 			}
 			return err
 		})
-		r.require(t, int(visits.Load()))
-		require.False(t, s.exists("n"), "nothing left")
+		r.Require(t, int(visits.Load()))
+		require.False(t, s.Exists("n"), "nothing left")
 	})
 }
 
@@ -107,74 +107,74 @@ func TestShutdownNeverLetsASecondHolderInBesideARunningOne(t *testing.T) {
 func TestShutdownGivesBackAGrantUnderWay(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	p := proxy.Start(t, s.addr)
-	e := s.openAt(p.Addr(), lockwheel.Options{})
+	p := proxy.Start(t, s.Addr)
+	e := s.OpenAt(p.Addr(), lockwheel.Options{})
 	p.Set(proxy.Replies, proxy.Hold)
-	asked := locking(t.Context(), e.Mutex("n"))
-	eventually(t, "taken", func() bool { return s.exists("n") })
+	asked := Locking(t.Context(), e.Mutex("n"))
+	Eventually(t, "taken", func() bool { return s.Exists("n") })
 	done := make(chan error, 1)
 	go func() { done <- e.Shutdown(t.Context()) }()
-	require.ErrorIs(t, receive(t, asked).err, lockwheel.ErrClosed)
-	requireNoReply(t, done, 50*time.Millisecond)
+	require.ErrorIs(t, Receive(t, asked).Err, lockwheel.ErrClosed)
+	RequireNoReply(t, done, 50*time.Millisecond)
 	p.Set(proxy.Replies, proxy.Pass)
-	require.NoError(t, receive(t, done))
-	require.False(t, s.exists("n"))
+	require.NoError(t, Receive(t, done))
+	require.False(t, s.Exists("n"))
 }
 
 // redisson#1090, redisson#6029.
 func TestCloseEndsEverythingAtOnceAndNothingFollows(t *testing.T) {
 	t.Parallel()
-	onEachNotify(t, func(t *testing.T) {
+	OnEachNotify(t, func(t *testing.T) {
 		s := RealServer(t)
-		e := s.open(lockwheel.Options{Lease: shortLease})
-		other := s.open(lockwheel.Options{})
+		e := s.Open(lockwheel.Options{Lease: ShortLease})
+		other := s.Open(lockwheel.Options{})
 		const n = 100
-		holds := holdMany(t, e, n)
+		holds := HoldMany(t, e, n)
 		s.HoldAsOther("taken", time.Hour)
-		var waiting []<-chan outcome
+		var waiting []<-chan Outcome
 		for i := range n {
 			waiting = append(waiting,
-				locking(t.Context(), e.Mutex(fmt.Sprint("h", i))),
-				locking(t.Context(), e.Mutex("taken"), lockwheel.Wait(time.Hour)))
+				Locking(t.Context(), e.Mutex(fmt.Sprint("h", i))),
+				Locking(t.Context(), e.Mutex("taken"), lockwheel.Wait(time.Hour)))
 		}
 		pending := e.Mutex("taken").LockAsync(t.Context())
-		if polls(t) {
-			queued(t, e, 2*n+1)
-			eventually(t, "one to poll for all who want what others hold", func() bool { return e.Stats().Polling == 1 })
+		if Polls(t) {
+			Queued(t, e, 2*n+1)
+			Eventually(t, "one to poll for all who want what others hold", func() bool { return e.Stats().Polling == 1 })
 		} else {
-			requireWaiting(t, e, 2*n+1, n+1)
+			RequireWaiting(t, e, 2*n+1, n+1)
 		}
 		require.NotZero(t, e.Stats().Timers)
 
 		require.NoError(t, e.Close())
-		calls := s.scripts()
-		left := s.pttl("h0")
+		calls := s.Scripts()
+		left := s.PTTL("h0")
 		for _, done := range waiting {
-			require.ErrorIs(t, receive(t, done).err, lockwheel.ErrClosed)
+			require.ErrorIs(t, Receive(t, done).Err, lockwheel.ErrClosed)
 		}
-		receive(t, pending.Done())
+		Receive(t, pending.Done())
 		_, err := pending.Hold()
 		require.ErrorIs(t, err, lockwheel.ErrClosed)
 		for _, hold := range holds {
 			require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
 			require.ErrorIs(t, context.Cause(hold.Context()), lockwheel.ErrClosed)
-			receive(t, hold.Done())
+			Receive(t, hold.Done())
 		}
-		eventually(t, "no channel", func() bool { return len(s.channels()) == 0 })
-		require.Zero(t, s.subscribers())
+		Eventually(t, "no channel", func() bool { return len(s.Channels()) == 0 })
+		require.Zero(t, s.Subscribers())
 		require.Positive(t, left, "its keys are left to their leases")
-		eventually(t, "nothing renewed", func() bool { return s.do("DBSIZE") == int64(1) })
-		require.Equal(t, calls, s.scripts(), "no command after Close")
+		Eventually(t, "nothing renewed", func() bool { return s.Do("DBSIZE") == int64(1) })
+		require.Equal(t, calls, s.Scripts(), "no command after Close")
 		require.NoError(t, other.Close())
-		eventually(t, "no connection", func() bool { return len(s.engines()) == 0 })
+		Eventually(t, "no connection", func() bool { return len(s.Engines()) == 0 })
 	})
 }
 
-// engines returns the connections that are not those of the test itself. Only on a real server.
-func (s *Server) engines() (lines []string) {
-	s.t.Helper()
-	me := fmt.Sprintf("id=%d ", s.do("CLIENT", "ID"))
-	for line := range strings.Lines(s.real.String(s.t, "CLIENT", "LIST")) {
+// Engines returns the connections that are not those of the test itself. Only on a real server.
+func (s *Server) Engines() (lines []string) {
+	s.T.Helper()
+	me := fmt.Sprintf("id=%d ", s.Do("CLIENT", "ID"))
+	for line := range strings.Lines(s.Real.String(s.T, "CLIENT", "LIST")) {
 		if !strings.HasPrefix(line, me) {
 			lines = append(lines, line)
 		}
@@ -189,15 +189,15 @@ func TestCloseAndShutdownCanBeCalledAgain(t *testing.T) {
 		{shut, shut}, {(*lockwheel.Engine).Close, (*lockwheel.Engine).Close},
 		{shut, (*lockwheel.Engine).Close}, {(*lockwheel.Engine).Close, shut},
 	} {
-		e := s.open(lockwheel.Options{})
+		e := s.Open(lockwheel.Options{})
 		for _, way := range ways {
 			require.NoError(t, way(e))
 		}
 	}
 	// All calls at once, while a lock is held. A Shutdown is interrupted, or is called when the engine is closed.
-	e := s.open(lockwheel.Options{})
-	hold := lock(t, e.Mutex("n"))
-	crowd(t, 16, func(i int) error {
+	e := s.Open(lockwheel.Options{})
+	hold := Lock(t, e.Mutex("n"))
+	Crowd(t, 16, func(i int) error {
 		if i%2 == 0 {
 			return e.Close()
 		}
@@ -214,24 +214,24 @@ func shut(e *lockwheel.Engine) error { return e.Shutdown(context.Background()) }
 func TestNothingWorksAfterClose(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	m := e.Mutex("n")
-	hold := lock(t, m)
+	hold := Lock(t, m)
 	require.NoError(t, e.Close())
 	ctx := t.Context()
 	for what, err := range map[string]error{
 		"Unlock":      hold.Unlock(ctx),
 		"Extend":      hold.Extend(ctx, time.Minute),
 		"Err":         hold.Err(),
-		"Lock":        second(m.Lock(ctx)),
-		"TryLock":     second(m.TryLock(ctx)),
-		"LockAsync":   second(m.LockAsync(ctx).Hold()),
+		"Lock":        Second(m.Lock(ctx)),
+		"TryLock":     Second(m.TryLock(ctx)),
+		"LockAsync":   Second(m.LockAsync(ctx).Hold()),
 		"Do":          m.Do(ctx, func(context.Context) error { panic("run without the lock") }),
-		"ForceUnlock": second(m.ForceUnlock(ctx)),
-		"State":       second(m.State(ctx)),
-		"IsLocked":    second(m.IsLocked(ctx)),
-		"TTL":         second(m.TTL(ctx)),
-		"HoldCount":   second(m.HoldCount(ctx)),
+		"ForceUnlock": Second(m.ForceUnlock(ctx)),
+		"State":       Second(m.State(ctx)),
+		"IsLocked":    Second(m.IsLocked(ctx)),
+		"TTL":         Second(m.TTL(ctx)),
+		"HoldCount":   Second(m.HoldCount(ctx)),
 	} {
 		require.ErrorIs(t, err, lockwheel.ErrClosed, what)
 		require.ErrorContains(t, err, `"n"`, what)
@@ -240,49 +240,49 @@ func TestNothingWorksAfterClose(t *testing.T) {
 	require.EqualValues(t, 1, stats.Acquired)
 	require.Zero(t, stats.Held)
 	require.Equal(t, stats, e.Stats())
-	require.True(t, s.exists("n"), "left to its lease")
+	require.True(t, s.Exists("n"), "left to its lease")
 }
 
-func second[T any](_ T, err error) error { return err }
+func Second[T any](_ T, err error) error { return err }
 
 // Acquires during a shutdown are rejected; calls that end a hold are not.
 func TestShutdownRefusesNewLocksAndServesOldOnes(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	m := e.Mutex("n")
-	outer := lock(t, m)
-	inner := lockWith(t, outer.Context(), m)
+	outer := Lock(t, m)
+	inner := LockWith(t, outer.Context(), m)
 	done := make(chan error, 1)
 	go func() { done <- e.Shutdown(t.Context()) }()
-	eventually(t, "refused", func() bool {
+	Eventually(t, "refused", func() bool {
 		hold, err := e.Mutex("other").TryLock(t.Context())
 		if err == nil {
-			unlock(t, hold)
+			Unlock(t, hold)
 		}
 		return errors.Is(err, lockwheel.ErrClosed)
 	})
 	_, err := m.Lock(outer.Context())
 	require.ErrorIs(t, err, lockwheel.ErrClosed, "a re-entry as well")
-	requireLocked(t, m, true)
+	RequireLocked(t, m, true)
 	require.NoError(t, outer.Extend(t.Context(), time.Hour))
-	unlock(t, inner)
-	requireNoReply(t, done, 50*time.Millisecond)
-	unlock(t, outer)
-	require.NoError(t, receive(t, done))
-	require.False(t, s.exists("n"))
-	requireIdle(t, e)
+	Unlock(t, inner)
+	RequireNoReply(t, done, 50*time.Millisecond)
+	Unlock(t, outer)
+	require.NoError(t, Receive(t, done))
+	require.False(t, s.Exists("n"))
+	RequireIdle(t, e)
 }
 
 // A client of the caller stays open and usable.
 func TestAClientOfTheCallersIsNotClosed(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	client := s.client()
+	client := s.Client()
 	for range 2 {
 		e, err := lockwheel.Open(t.Context(), lockwheel.Options{Client: client})
 		require.NoError(t, err)
-		unlock(t, lock(t, e.Mutex("n")))
+		Unlock(t, Lock(t, e.Mutex("n")))
 		require.NoError(t, e.Close())
 	}
 	require.NoError(t, client.Do(t.Context(), client.B().Ping().Build()).Error())
@@ -301,18 +301,18 @@ func TestAShutdownThatIsCutShortSaysHowManyHoldsWereLeft(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			s := AnyServer(t)
-			e := s.open(lockwheel.Options{})
-			lock(t, e.Mutex("n"))
-			lock(t, e.Mutex("m"))
-			refusals, done := locking(t.Context(), e.Mutex("n")), make(chan error, 1)
-			queued(t, e, 1)
+			e := s.Open(lockwheel.Options{})
+			Lock(t, e.Mutex("n"))
+			Lock(t, e.Mutex("m"))
+			refusals, done := Locking(t.Context(), e.Mutex("n")), make(chan error, 1)
+			Queued(t, e, 1)
 			go func() { done <- e.Shutdown(t.Context()) }()
-			require.ErrorIs(t, receive(t, refusals).err, lockwheel.ErrClosed) // so the shutdown has begun
+			require.ErrorIs(t, Receive(t, refusals).Err, lockwheel.ErrClosed) // so the shutdown has begun
 			if err := cut(t.Context(), e); err != nil {
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				require.ErrorContains(t, err, "2 holds not unlocked")
 			}
-			err := receive(t, done)
+			err := Receive(t, done)
 			require.ErrorIs(t, err, lockwheel.ErrClosed)
 			require.ErrorContains(t, err, "2 holds not unlocked")
 			require.NoError(t, e.Shutdown(t.Context()), "closed before")
@@ -331,8 +331,8 @@ func TestAShutdownWithNothingHeldNeedsNoTime(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
 	for range 20 {
-		e := s.open(lockwheel.Options{})
-		unlock(t, lock(t, e.Mutex("n")))
+		e := s.Open(lockwheel.Options{})
+		Unlock(t, Lock(t, e.Mutex("n")))
 		require.NoError(t, shutdownUntil(t.Context(), e, 0))
 	}
 }

@@ -68,11 +68,11 @@ func TestSoak(t *testing.T) {
 	c := &soakRun{faultEnv: realFaultEnv(t), t: t, numbers: RealServer(t), faults: map[string]int{}}
 	c.lost = c.wiped
 	for range soakEngines {
-		e, p := c.enter(lockwheel.Options{Lease: flashLease})
+		e, p := c.enter(lockwheel.Options{Lease: FlashLease})
 		c.engines, c.all = append(c.engines, e), append(c.all, p)
 	}
 	for range soakCrews {
-		c.all = append(c.all, proxy.Start(t, c.addr))
+		c.all = append(c.all, proxy.Start(t, c.Addr))
 	}
 	for end := time.Now().Add(*soakTime); time.Now().Before(end) || c.round == 0; c.round++ {
 		c.goesOn(min(soakRound, max(time.Until(end), time.Second)))
@@ -91,23 +91,23 @@ func TestSoak(t *testing.T) {
 func (c *soakRun) wiped(names []string, from, to time.Time) {
 	for _, name := range names {
 		d := op{What: wiped, Lock: name, From: from.UnixNano(), To: to.UnixNano()}
-		if counted, ok := strings.CutPrefix(name, tokenKeys); ok {
+		if counted, ok := strings.CutPrefix(name, TokenKeys); ok {
 			d.What, d.Lock = forgot, strings.Trim(counted, "{}")
 		}
 		c.record.note(d)
 	}
 }
 
-// goesOn runs one round: all workers, and one fault after the other.
+// GoesOn runs one round: all workers, and one fault after the other.
 func (c *soakRun) goesOn(d time.Duration) {
-	c.names = namesOfKinds(fmt.Sprint("round", c.round))
+	c.names = NamesOfKinds(fmt.Sprint("round", c.round))
 	ctx, stop := context.WithTimeout(c.t.Context(), d)
 	defer stop()
 	var workers sync.WaitGroup
 	failed := make(chan error, soakEngines*soakLabourers)
 	for i, e := range c.engines {
 		for j := range soakLabourers {
-			number, err := redistest.Dial(c.numbers.addr) // not a connection that is kept until the test ends
+			number, err := redistest.Dial(c.numbers.Addr) // not a connection that is kept until the test ends
 			require.NoError(c.t, err)
 			l := &worker{
 				id: fmt.Sprint(sameProcess, i, ".", j), engine: e, names: c.names,
@@ -123,7 +123,7 @@ func (c *soakRun) goesOn(d time.Duration) {
 		c.crews = append(c.crews, c.newWorkerProcess(i))
 	}
 	for ctx.Err() == nil {
-		pause(ctx, time.Duration(rand.IntN(300))*time.Millisecond)
+		Pause(ctx, time.Duration(rand.IntN(300))*time.Millisecond)
 		c.strikes()
 	}
 	for _, p := range c.all {
@@ -145,8 +145,8 @@ func (c *soakRun) newWorkerProcess(i int) *workerProcess {
 	c.crewID++
 	return startWorkerProcess(c.t, workerConfig{
 		ID:   fmt.Sprint("crew", c.crewID),
-		Addr: c.all[soakEngines+i].Addr(), Numbers: c.numbers.addr,
-		Names: c.names, Labourers: soakLabourers, Lease: flashLease,
+		Addr: c.all[soakEngines+i].Addr(), Numbers: c.numbers.Addr,
+		Names: c.names, Labourers: soakLabourers, Lease: FlashLease,
 	}, &c.record)
 }
 
@@ -154,7 +154,7 @@ func (c *soakRun) newWorkerProcess(i int) *workerProcess {
 func (c *soakRun) strikes() {
 	c.spell = time.Duration(20+rand.IntN(400)) * time.Millisecond
 	if rand.IntN(10) == 0 {
-		c.spell = flashLease * 5 / 4
+		c.spell = FlashLease * 5 / 4
 	}
 	c.links = nil
 	for _, p := range c.all {
@@ -195,20 +195,20 @@ func (c *soakRun) counts(fault string, from int64) {
 // idles waits until nothing is left of a round, and checks its histories.
 func (c *soakRun) idles() {
 	for _, e := range c.engines {
-		requireIdle(c.t, e)
+		RequireIdle(c.t, e)
 		stats := e.Stats()
 		require.Equal(c.t, stats.Acquired, stats.Released+stats.Lost)
 	}
-	c.requireNoLock(c.t, c.engines[0], c.names)
-	eventually(c.t, "no channel", func() bool { return len(c.channels()) == 0 })
+	c.RequireNoLock(c.t, c.engines[0], c.names)
+	Eventually(c.t, "no channel", func() bool { return len(c.Channels()) == 0 })
 	for name, deeds := range c.record.byLock() {
 		c.histories++
 		c.deeds += len(deeds)
 		requireLinear(c.t, name, deeds)
-		requireLosersKnew(c.t, deeds, flashLease)
+		requireLosersKnew(c.t, deeds, FlashLease)
 	}
 	runtime.GC()
-	c.last = leftovers{goroutines: runtime.NumGoroutine(), heap: liveHeap()}
+	c.last = leftovers{goroutines: runtime.NumGoroutine(), heap: LiveHeap()}
 	if c.round < 2 { // the first round allocates what the others keep
 		c.first = c.last
 	}

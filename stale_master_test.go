@@ -44,13 +44,13 @@ func (s *replacement) replaceMaster(opts lockwheel.Options) (took time.Duration)
 	t := s.t
 	t.Helper()
 	e, rival := s.open(opts), s.open(lockwheel.Options{})
-	unlock(t, lock(t, rival.Mutex("{s}before")))
+	Unlock(t, Lock(t, rival.Mutex("{s}before")))
 	s.fallBehind()
 	told := make(map[string]<-chan time.Time)
-	for kindName, kind := range grantable() {
+	for kindName, kind := range Grantable() {
 		for leaseName, lease := range map[string][]lockwheel.Option{"watched": nil, "lease": {lockwheel.Lease(10 * time.Minute)}} {
-			hold := lock(t, kind(e, "{s}"+kindName+leaseName), lease...)
-			told[hold.Name()] = notifiedAt(hold)
+			hold := Lock(t, kind(e, "{s}"+kindName+leaseName), lease...)
+			told[hold.Name()] = NotifiedAt(hold)
 		}
 	}
 	if s.stops {
@@ -63,17 +63,17 @@ func (s *replacement) replaceMaster(opts lockwheel.Options) (took time.Duration)
 	has := s.grantedByNext(rival, name)
 	heard := time.Now()
 	if s.asks {
-		at := s.refused(e, has, time.Now().Add(testDeadline)) // by the new master: the old one does not have that lock
+		at := s.refused(e, has, time.Now().Add(TestDeadline)) // by the new master: the old one does not have that lock
 		if !s.sentinel {
 			heard = at
 		}
 	}
 	if s.stops {
-		pause(t.Context(), staleFor)
+		Pause(t.Context(), staleFor)
 		require.NoError(t, s.old.Continue())
 		require.NoError(t, s.other.Continue())
 	}
-	at := s.refused(e, has, time.Now().Add(testDeadline))
+	at := s.refused(e, has, time.Now().Add(TestDeadline))
 	if !s.sentinel && !s.asks {
 		heard = at // an engine that requests nothing of a cluster is not notified
 	}
@@ -81,19 +81,19 @@ func (s *replacement) replaceMaster(opts lockwheel.Options) (took time.Duration)
 		s.refused(e, has, until)
 	}
 	for name, told := range told {
-		at := receive(t, told)
+		at := Receive(t, told)
 		took = max(took, at.Sub(heard))
 		require.Zero(t, s.next.Int(t, "EXISTS", name), "the new master knew nothing of it")
 	}
-	unlock(t, has)
-	eventually(t, "a grant by the new master", func() bool {
-		hold, err := e.Mutex("{s}after").Lock(t.Context(), lockwheel.Wait(testDeadline))
+	Unlock(t, has)
+	Eventually(t, "a grant by the new master", func() bool {
+		hold, err := e.Mutex("{s}after").Lock(t.Context(), lockwheel.Wait(TestDeadline))
 		if err != nil {
 			require.ErrorIs(t, err, lockwheel.ErrNotReplicated) // until the other replicas follow the new master
 			return false
 		}
 		require.Equal(t, 1, s.next.Int(t, "EXISTS", "{s}after"))
-		unlock(t, hold)
+		Unlock(t, hold)
 		return true
 	})
 	require.NoError(t, e.Close())
@@ -106,7 +106,7 @@ func (s *replacement) fallBehind() {
 	t := s.t
 	require.NoError(t, s.next.Pause())
 	s.old.Int(t, "CLIENT", "KILL", "TYPE", "replica")
-	eventually(t, "the other replica follows again", func() bool { return haveAll(t, s.old, 1) })
+	Eventually(t, "the other replica follows again", func() bool { return haveAll(t, s.old, 1) })
 }
 
 // haveAll reports whether that many replicas have all data of a master.
@@ -120,8 +120,8 @@ func haveAll(t *testing.T, master *redistest.Server, replicas int) bool {
 func (s *replacement) grantedByNext(e *lockwheel.Engine, name string) (hold *lockwheel.Hold) {
 	t := s.t
 	t.Helper()
-	eventually(t, "a grant by the next master", func() bool {
-		hold = lock(t, e.Mutex(name))
+	Eventually(t, "a grant by the next master", func() bool {
+		hold = Lock(t, e.Mutex(name))
 		if s.next.Int(t, "EXISTS", name) == 1 {
 			return true
 		}
@@ -157,7 +157,7 @@ func requirePrompt(t *testing.T, took []time.Duration) {
 	t.Helper()
 	allowed := time.Second
 	if *failovers == 1 {
-		allowed += lateTimer
+		allowed += LateTimer
 	}
 	worst := time.Duration(0)
 	for _, d := range took {
@@ -168,7 +168,7 @@ func requirePrompt(t *testing.T, took []time.Duration) {
 }
 
 func eachReplication(t *testing.T, test func(t *testing.T, opts lockwheel.Options)) {
-	for name, opts := range map[string]lockwheel.Options{"grants in replicas": twice, "grants in the master alone": {}} {
+	for name, opts := range map[string]lockwheel.Options{"grants in replicas": Twice, "grants in the master alone": {}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, opts)
@@ -224,23 +224,23 @@ func TestClustersOldMasterGrantsNothingOnceItIsReplaced(t *testing.T) {
 			t.Parallel()
 			eachReplication(t, func(t *testing.T, opts lockwheel.Options) {
 				c := redistest.StartCluster(t, 1, 2)
-				r := &clusterEnv{Cluster: c, t: t}
+				r := &ClusterEnv{Cluster: c, T: t}
 				var took []time.Duration
 				for i := range *failovers {
 					old := c.Master(t, 0)
 					replicas := otherServers(c.Nodes, old)
-					s := &replacement{t: t, old: old, next: replicas[0], other: replicas[1], stops: stops, asks: i%2 == 1, open: r.open}
+					s := &replacement{t: t, old: old, next: replicas[0], other: replicas[1], stops: stops, asks: i%2 == 1, open: r.Open}
 					takesOver := s.next.Conn(t)
 					s.replace = func() {
 						require.NoError(t, takesOver.Send("CLUSTER", "FAILOVER", "TAKEOVER")) // before it can catch up
 						require.NoError(t, s.next.Continue())
-						eventually(t, "the replica takes over", func() bool {
+						Eventually(t, "the replica takes over", func() bool {
 							return s.next.Strings(t, "ROLE")[0] == "master"
 						})
 					}
 					took = append(took, s.replaceMaster(opts))
 					c.AwaitHealthy(t)
-					eventually(t, "all follow the next master", func() bool { return haveAll(t, s.next, 2) })
+					Eventually(t, "all follow the next master", func() bool { return haveAll(t, s.next, 2) })
 				}
 				requirePrompt(t, took)
 			})
@@ -254,31 +254,31 @@ func TestSentinelsNextMasterGrantsPromptlyWithItsReplicas(t *testing.T) {
 	long.Only(t, "three sentinels replace a master")
 	t.Parallel()
 	w := redistest.StartSentinels(t, 2, 3)
-	e := behindSentinel(t, w, twice)
+	e := behindSentinel(t, w, Twice)
 	var asked atomic.Int64
 	for i := range 8 {
-		unlock(t, lock(t, e.Mutex(fmt.Sprint("before", i))))
+		Unlock(t, Lock(t, e.Mutex(fmt.Sprint("before", i))))
 	}
 	old := w.Master(t)
 	require.NoError(t, old.Pause())
-	crowding := make(chan outcome, 1)
+	crowding := make(chan Outcome, 1)
 	go func() { // callers that arrive while there is no master
 		for {
 			asked.Add(1)
-			hold, err := e.Mutex("n").Lock(t.Context(), lockwheel.Wait(testDeadline))
+			hold, err := e.Mutex("n").Lock(t.Context(), lockwheel.Wait(TestDeadline))
 			if !errors.Is(err, lockwheel.ErrNotReplicated) {
-				crowding <- outcome{hold, err}
+				crowding <- Outcome{hold, err}
 				return
 			}
 		}
 	}()
 	next := w.AwaitMaster(t, old)
-	eventually(t, "the next master has a replica", func() bool { return haveAll(t, next, 1) })
+	Eventually(t, "the next master has a replica", func() bool { return haveAll(t, next, 1) })
 	could := time.Now()
-	unlock(t, granted(t, crowding))
+	Unlock(t, Granted(t, crowding))
 	took := time.Since(could)
 	t.Logf("granted %v after the next master had a replica, %d calls", took, asked.Load())
-	require.Less(t, took, 2*time.Second+lateTimer)
+	require.Less(t, took, 2*time.Second+LateTimer)
 	require.NoError(t, old.Continue())
-	requireIdle(t, e)
+	RequireIdle(t, e)
 }

@@ -14,18 +14,18 @@ import (
 func TestStatsCountWhatLocksDo(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	m := e.Mutex("n")
 	fresh := e.Stats()
 	fresh.LoopTurns, fresh.TurnTimes = 0, lockwheel.TurnTimes{} // the turn of Stats itself, and the first turn, which may have come before it
 	require.Equal(t, lockwheel.Stats{}, fresh, "a fresh engine has done nothing")
 
-	outer := lock(t, m)
-	inner := lockWith(t, outer.Context(), m)
-	stateFailed(t, m)
-	first, second := locking(t.Context(), m), locking(t.Context(), m)
-	queued(t, e, 2)
-	requireWaiting(t, e, 2, 1)
+	outer := Lock(t, m)
+	inner := LockWith(t, outer.Context(), m)
+	StateFailed(t, m)
+	first, second := Locking(t.Context(), m), Locking(t.Context(), m)
+	Queued(t, e, 2)
+	RequireWaiting(t, e, 2, 1)
 	stats := e.Stats()
 	require.EqualValues(t, 2, stats.Held)
 	require.EqualValues(t, 2, stats.Acquired)
@@ -34,22 +34,22 @@ func TestStatsCountWhatLocksDo(t *testing.T) {
 	require.Zero(t, stats.HandedOff)
 	require.NotZero(t, stats.Timers)
 
-	unlock(t, inner)
+	Unlock(t, inner)
 	handed := time.Now()
-	unlock(t, outer)
-	var a, b outcome
+	Unlock(t, outer)
+	var a, b Outcome
 	select { // which caller queued first depends on the scheduler
 	case a = <-first:
-		unlock(t, a.hold)
-		b = receive(t, second)
+		Unlock(t, a.Hold)
+		b = Receive(t, second)
 	case a = <-second:
-		unlock(t, a.hold)
-		b = receive(t, first)
+		Unlock(t, a.Hold)
+		b = Receive(t, first)
 	}
 	atOnce := time.Since(handed) < 100*time.Millisecond // too soon for a caller of another engine to come between, which might poll
-	forceUnlock(t, m)
-	require.ErrorIs(t, b.hold.Err(), lockwheel.ErrLost)
-	requireIdle(t, e)
+	ForceUnlock(t, m)
+	require.ErrorIs(t, b.Hold.Err(), lockwheel.ErrLost)
+	RequireIdle(t, e)
 	stats = e.Stats()
 	require.EqualValues(t, 4, stats.Acquired)
 	require.EqualValues(t, 3, stats.Released)
@@ -69,15 +69,15 @@ func TestStatsCountWhatLocksDo(t *testing.T) {
 func TestStatsCountEachLockOfSeveral(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-	outside := lock(t, other.Mutex("b"))
+	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+	outside := Lock(t, other.Mutex("b"))
 	_, err := e.Multi(e.Mutex("a"), e.Mutex("b"), e.Mutex("c")).TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 	require.EqualValues(t, 3, e.Stats().Failed)
-	unlock(t, outside)
+	Unlock(t, outside)
 	hold, err := e.Multi(e.Mutex("a"), e.Mutex("b"), e.Mutex("c")).Lock(t.Context())
 	require.NoError(t, err)
-	unlock(t, hold)
+	Unlock(t, hold)
 	stats := e.Stats()
 	require.EqualValues(t, 3, stats.Acquired)
 	require.EqualValues(t, 3, stats.Released)
@@ -88,14 +88,14 @@ func TestStatsCountEachLockOfSeveral(t *testing.T) {
 func TestGaugesOfAClosedEngineAreZero(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-	outside := lock(t, other.Mutex("n"))
-	waits := locking(t.Context(), e.Mutex("n"))
-	queued(t, e, 1)
-	requireWaiting(t, e, 1, 1)
-	lock(t, e.Mutex("m"))
+	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+	outside := Lock(t, other.Mutex("n"))
+	waits := Locking(t.Context(), e.Mutex("n"))
+	Queued(t, e, 1)
+	RequireWaiting(t, e, 1, 1)
+	Lock(t, e.Mutex("m"))
 	e.Close()
-	require.ErrorIs(t, receive(t, waits).err, lockwheel.ErrClosed)
+	require.ErrorIs(t, Receive(t, waits).Err, lockwheel.ErrClosed)
 	stats := e.Stats()
 	for gauge, is := range map[string]int64{
 		"Held": stats.Held, "Waiting": stats.Waiting, "InFlight": stats.InFlight, "Subscriptions": stats.Subscriptions, "Timers": stats.Timers, "Polling": stats.Polling,
@@ -103,24 +103,24 @@ func TestGaugesOfAClosedEngineAreZero(t *testing.T) {
 		require.Zero(t, is, gauge)
 	}
 	require.EqualValues(t, 1, stats.Acquired)
-	unlock(t, outside)
+	Unlock(t, outside)
 }
 
 // At any time Held is Acquired minus Released minus Lost, and every request is granted, rejected or waiting.
 func TestStatsAddUpAtEveryMoment(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		crowd(t, 16, func(int) error {
+		Crowd(t, 16, func(int) error {
 			for {
 				select {
 				case <-stop:
 					return nil
 				default:
-					oneOfMany(t.Context(), e.Mutex("n"))
+					OneOfMany(t.Context(), e.Mutex("n"))
 				}
 			}
 		})
@@ -145,21 +145,21 @@ func TestStatsAddUpAtEveryMoment(t *testing.T) {
 // Renewals are counted, and the delay of the latest is reported.
 func TestStatsCountRenewals(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{Lease: shortLease})
-	holdMany(t, e, 50)
-	eventually(t, "all renewed twice", func() bool { return e.Stats().Renewed >= 100 })
+	e := AnyServer(t).Open(lockwheel.Options{Lease: ShortLease})
+	HoldMany(t, e, 50)
+	Eventually(t, "all renewed twice", func() bool { return e.Stats().Renewed >= 100 })
 	stats := e.Stats()
 	require.Positive(t, stats.RenewalLag)
-	require.Less(t, stats.RenewalLag, shortLease)
+	require.Less(t, stats.RenewalLag, ShortLease)
 	require.Less(t, stats.Batches, stats.Commands, "due together, they go together")
 }
 
 // TurnTimes counts every turn except the one that returns it.
 func TestStatsCountTurnsByHowLongTheyTook(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{})
+	e := AnyServer(t).Open(lockwheel.Options{})
 	for range 100 {
-		unlock(t, lock(t, e.Mutex("n")))
+		Unlock(t, Lock(t, e.Mutex("n")))
 	}
 	stats := e.Stats()
 	require.Equal(t, stats.LoopTurns-1, stats.TurnTimes.Turns())

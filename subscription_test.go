@@ -18,41 +18,41 @@ import (
 // redisson#6026, #3077: subscriptions were not re-established.
 func TestAWaitSurvivesTheEndOfItsSubscription(t *testing.T) {
 	t.Parallel()
-	for name, wait := range map[string]func(context.Context, lockwheel.Mutex) <-chan outcome{
-		"Lock": func(ctx context.Context, m lockwheel.Mutex) <-chan outcome { return locking(ctx, m) },
-		"a Wait": func(ctx context.Context, m lockwheel.Mutex) <-chan outcome {
-			return locking(ctx, m, lockwheel.Wait(time.Hour))
+	for name, wait := range map[string]func(context.Context, lockwheel.Mutex) <-chan Outcome{
+		"Lock": func(ctx context.Context, m lockwheel.Mutex) <-chan Outcome { return Locking(ctx, m) },
+		"a Wait": func(ctx context.Context, m lockwheel.Mutex) <-chan Outcome {
+			return Locking(ctx, m, lockwheel.Wait(time.Hour))
 		},
-		"LockAsync": func(ctx context.Context, m lockwheel.Mutex) <-chan outcome { return takingAsync(ctx, m) },
+		"LockAsync": func(ctx context.Context, m lockwheel.Mutex) <-chan Outcome { return TakingAsync(ctx, m) },
 	} {
 		for _, lost := range []bool{false, true} {
 			t.Run(name+", message lost="+strconv.FormatBool(lost), func(t *testing.T) {
 				t.Parallel()
 				s := RealServer(t)
-				holder, waiter := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-				hold := lock(t, holder.Mutex("n"))
+				holder, waiter := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+				hold := Lock(t, holder.Mutex("n"))
 				waiting := wait(t.Context(), waiter.Mutex("n"))
-				requireWaiting(t, waiter, 1, 1)
-				before := s.subscriptions()
-				s.do("CLIENT", "KILL", "TYPE", "pubsub")
+				RequireWaiting(t, waiter, 1, 1)
+				before := s.Subscriptions()
+				s.Do("CLIENT", "KILL", "TYPE", "pubsub")
 				if !lost {
-					eventually(t, "subscribed again", func() bool { return s.subscriptions() > before })
+					Eventually(t, "subscribed again", func() bool { return s.Subscriptions() > before })
 				}
-				unlock(t, hold)
-				unlock(t, granted(t, waiting))
+				Unlock(t, hold)
+				Unlock(t, Granted(t, waiting))
 			})
 		}
 	}
 }
 
-// takingAsync is locking through LockAsync.
-func takingAsync(ctx context.Context, m lockwheel.Mutex, opts ...lockwheel.Option) <-chan outcome {
-	done := make(chan outcome, 1)
+// TakingAsync is locking through LockAsync.
+func TakingAsync(ctx context.Context, m lockwheel.Mutex, opts ...lockwheel.Option) <-chan Outcome {
+	done := make(chan Outcome, 1)
 	p := m.LockAsync(ctx, opts...)
 	go func() {
 		<-p.Done()
 		hold, err := p.Hold()
-		done <- outcome{hold, err}
+		done <- Outcome{hold, err}
 	}()
 	return done
 }
@@ -61,23 +61,23 @@ func takingAsync(ctx context.Context, m lockwheel.Mutex, opts ...lockwheel.Optio
 func TestAHundredSubscriptionsComeBack(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	holder, waiter := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	holder, waiter := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
 	const names = 100
-	holds := holdMany(t, holder, names)
-	var waiting []<-chan outcome
+	holds := HoldMany(t, holder, names)
+	var waiting []<-chan Outcome
 	for _, hold := range holds {
-		waiting = append(waiting, takingAsync(t.Context(), waiter.Mutex(hold.Name())))
+		waiting = append(waiting, TakingAsync(t.Context(), waiter.Mutex(hold.Name())))
 	}
-	requireWaiting(t, waiter, names, names)
-	s.do("CLIENT", "KILL", "TYPE", "pubsub")
-	unlock(t, holds[42])
-	granted(t, waiting[42])
-	eventually(t, "all channels again", func() bool { return len(s.channels()) >= names-1 })
-	eventually(t, "one subscription", func() bool { return s.subscribers() == 1 })
+	RequireWaiting(t, waiter, names, names)
+	s.Do("CLIENT", "KILL", "TYPE", "pubsub")
+	Unlock(t, holds[42])
+	Granted(t, waiting[42])
+	Eventually(t, "all channels again", func() bool { return len(s.Channels()) >= names-1 })
+	Eventually(t, "one subscription", func() bool { return s.Subscribers() == 1 })
 	for i, hold := range holds {
 		if i != 42 {
-			unlock(t, hold)
-			granted(t, waiting[i])
+			Unlock(t, hold)
+			Granted(t, waiting[i])
 		}
 	}
 }
@@ -86,18 +86,18 @@ func TestAHundredSubscriptionsComeBack(t *testing.T) {
 func TestAFailedSubscriptionIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	p := proxy.Start(t, s.addr)
-	holder, waiter := s.open(lockwheel.Options{}), s.openAt(p.Addr(), lockwheel.Options{})
+	p := proxy.Start(t, s.Addr)
+	holder, waiter := s.Open(lockwheel.Options{}), s.OpenAt(p.Addr(), lockwheel.Options{})
 	for i := range 10 {
-		hold := lock(t, holder.Mutex("n"))
+		hold := Lock(t, holder.Mutex("n"))
 		p.SetFor(proxy.Subscribers, proxy.Replies, proxy.CutAfter(2*i)) // within the reply to SUBSCRIBE
 		accepted := p.Accepted()
-		waiting := locking(t.Context(), waiter.Mutex("n"))
-		eventually(t, "a subscription that failed", func() bool { return p.Accepted() > accepted })
+		waiting := Locking(t.Context(), waiter.Mutex("n"))
+		Eventually(t, "a subscription that failed", func() bool { return p.Accepted() > accepted })
 		p.SetFor(proxy.Subscribers, proxy.Replies, proxy.Pass)
-		unlock(t, hold)
-		unlock(t, granted(t, waiting))
-		requireIdle(t, waiter)
+		Unlock(t, hold)
+		Unlock(t, Granted(t, waiting))
+		RequireIdle(t, waiter)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestAWaiterThatCannotListenPolls(t *testing.T) {
 	t.Parallel()
 	for name, deafen := range map[string]func(*Server) lockwheel.Options{
 		"the user may not": func(s *Server) (opts lockwheel.Options) {
-			s.do("ACL", "SETUSER", "deaf", "on", ">secret", "~*", "resetchannels", "+@all")
+			s.Do("ACL", "SETUSER", "deaf", "on", ">secret", "~*", "resetchannels", "+@all")
 			opts.Redis.Username, opts.Redis.Password = "deaf", "secret"
 			return opts
 		},
@@ -115,19 +115,19 @@ func TestAWaiterThatCannotListenPolls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := RealServer(t)
-			holder, waiter := s.open(lockwheel.Options{}), s.open(deafen(s))
+			holder, waiter := s.Open(lockwheel.Options{}), s.Open(deafen(s))
 			if name == "no connection is to be had" {
-				s.do("CONFIG", "SET", "maxclients", 1)
+				s.Do("CONFIG", "SET", "maxclients", 1)
 			}
 			for range 3 {
-				hold := lock(t, holder.Mutex("n"))
-				waiting := locking(t.Context(), waiter.Mutex("n"))
-				queued(t, waiter, 1)
-				calls, since := s.scripts(), time.Now()
-				requireNoReply(t, waiting, 400*time.Millisecond)
-				require.LessOrEqual(t, s.scripts()-calls, 2+int(time.Since(since)/(50*time.Millisecond)), "no hurry")
-				unlock(t, hold)
-				unlock(t, granted(t, waiting))
+				hold := Lock(t, holder.Mutex("n"))
+				waiting := Locking(t.Context(), waiter.Mutex("n"))
+				Queued(t, waiter, 1)
+				calls, since := s.Scripts(), time.Now()
+				RequireNoReply(t, waiting, 400*time.Millisecond)
+				require.LessOrEqual(t, s.Scripts()-calls, 2+int(time.Since(since)/(50*time.Millisecond)), "no hurry")
+				Unlock(t, hold)
+				Unlock(t, Granted(t, waiting))
 			}
 		})
 	}
@@ -137,21 +137,21 @@ func TestAWaiterThatCannotListenPolls(t *testing.T) {
 func TestNoChannelIsLeftBehindWithADeadConnection(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	p := proxy.Start(t, s.addr)
-	holder, waiter := s.open(lockwheel.Options{}), s.openAt(p.Addr(), lockwheel.Options{CallTimeout: 700 * time.Millisecond})
-	lock(t, holder.Mutex("a"))
-	lock(t, holder.Mutex("b"))
+	p := proxy.Start(t, s.Addr)
+	holder, waiter := s.Open(lockwheel.Options{}), s.OpenAt(p.Addr(), lockwheel.Options{CallTimeout: 700 * time.Millisecond})
+	Lock(t, holder.Mutex("a"))
+	Lock(t, holder.Mutex("b"))
 	first, leave := context.WithCancel(t.Context())
 	second, leaveToo := context.WithCancel(t.Context())
-	one, two := locking(first, waiter.Mutex("a")), locking(second, waiter.Mutex("b"))
-	requireWaiting(t, waiter, 2, 2)
+	one, two := Locking(first, waiter.Mutex("a")), Locking(second, waiter.Mutex("b"))
+	RequireWaiting(t, waiter, 2, 2)
 	p.SetFor(proxy.ExistingSubscribers, proxy.Both, proxy.Drop)
 	accepted := p.Accepted()
 	leave()
-	require.ErrorIs(t, receive(t, one).err, context.Canceled)
-	eventually(t, "another connection", func() bool { return p.Accepted() > accepted })
+	require.ErrorIs(t, Receive(t, one).Err, context.Canceled)
+	Eventually(t, "another connection", func() bool { return p.Accepted() > accepted })
 	leaveToo()
-	require.ErrorIs(t, receive(t, two).err, context.Canceled)
-	requireIdle(t, waiter)
-	eventually(t, "the dead connection is the only one", func() bool { return s.subscribers() == 1 })
+	require.ErrorIs(t, Receive(t, two).Err, context.Canceled)
+	RequireIdle(t, waiter)
+	Eventually(t, "the dead connection is the only one", func() bool { return s.Subscribers() == 1 })
 }

@@ -24,8 +24,8 @@ import (
 
 // Encrypted connections of users with minimal permissions.
 
-// testCA is a certificate authority for one test.
-type testCA struct {
+// TestCA is a certificate authority for one test.
+type TestCA struct {
 	t    *testing.T
 	dir  string
 	cert *x509.Certificate
@@ -33,16 +33,16 @@ type testCA struct {
 	pool *x509.CertPool
 }
 
-func newTestCA(t *testing.T) *testCA {
+func newTestCA(t *testing.T) *TestCA {
 	t.Helper()
-	a := &testCA{t: t, dir: t.TempDir(), pool: x509.NewCertPool()}
+	a := &TestCA{t: t, dir: t.TempDir(), pool: x509.NewCertPool()}
 	a.cert, a.key = a.sign("authority", nil)
 	a.pool.AddCert(a.cert)
 	return a
 }
 
 // sign writes name.crt and name.key; the first certificate is self-signed.
-func (a *testCA) sign(name string, addresses []net.IP) (*x509.Certificate, *ecdsa.PrivateKey) {
+func (a *TestCA) sign(name string, addresses []net.IP) (*x509.Certificate, *ecdsa.PrivateKey) {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)
@@ -71,24 +71,24 @@ func (a *testCA) sign(name string, addresses []net.IP) (*x509.Certificate, *ecds
 	return cert, key
 }
 
-func (a *testCA) write(file, kind string, der []byte) {
+func (a *TestCA) write(file, kind string, der []byte) {
 	a.t.Helper()
 	require.NoError(a.t, os.WriteFile(a.path(file), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 }
 
-func (a *testCA) path(file string) string { return filepath.Join(a.dir, file) }
+func (a *TestCA) path(file string) string { return filepath.Join(a.dir, file) }
 
 // tlsSite returns a server that accepts encrypted connections of clients with a certificate, and its address.
-func tlsSite(t *testing.T) (s *Server, addr string, a *testCA) {
+func tlsSite(t *testing.T) (s *Server, addr string, a *TestCA) {
 	t.Helper()
-	a = serverCA(t)
-	s = RealServer(t, append(a.secured(), "--user", user, "on", ">"+password, "~app:*", "&redisson_lock__channel:*",
+	a = ServerCA(t)
+	s = RealServer(t, append(a.Secured(), "--user", User, "on", ">"+Password, "~app:*", "&redisson_lock__channel:*",
 		"+ping", "+hello", "+client", "+script|load", "+evalsha", "+eval", "+subscribe", "+publish", "+pubsub|numsub",
 		"+pttl", "+hset", "+pexpire", "+hexists", "+hkeys", "+hdel", "+hgetall", "+hlen", "+del")...)
-	return s, s.real.SecureAddr(), a
+	return s, s.Real.SecureAddr(), a
 }
 
-func (a *testCA) client() *tls.Config {
+func (a *TestCA) Client() *tls.Config {
 	a.t.Helper()
 	pair, err := tls.LoadX509KeyPair(a.path("client.crt"), a.path("client.key"))
 	require.NoError(a.t, err)
@@ -101,45 +101,45 @@ func TestLocksWorkOverTLSForAUserWithLittle(t *testing.T) {
 	p := proxy.Start(t, addr)
 	opts := lockwheel.Options{
 		Prefix:        "app:",
-		Lease:         shortLeaseOptions.Lease,
-		RenewInterval: shortLeaseOptions.RenewInterval,
-		Redis:         rueidis.ClientOption{TLSConfig: a.client(), Username: user, Password: password},
+		Lease:         ShortLeaseOptions.Lease,
+		RenewInterval: ShortLeaseOptions.RenewInterval,
+		Redis:         rueidis.ClientOption{TLSConfig: a.Client(), Username: User, Password: Password},
 	}
-	holder, waiter := s.openAt(p.Addr(), opts), s.openAt(addr, opts)
+	holder, waiter := s.OpenAt(p.Addr(), opts), s.OpenAt(addr, opts)
 	for range 3 {
-		hold := lock(t, holder.Mutex("n"))
-		inner := lockWith(t, hold.Context(), holder.Mutex("n"))
-		waiting := locking(t.Context(), waiter.Mutex("n"))
-		requireWaiting(t, waiter, 1, 1)
+		hold := Lock(t, holder.Mutex("n"))
+		inner := LockWith(t, hold.Context(), holder.Mutex("n"))
+		waiting := Locking(t.Context(), waiter.Mutex("n"))
+		RequireWaiting(t, waiter, 1, 1)
 		p.Cut()
-		goesOn(t, hold) // on another connection
-		require.True(t, s.exists("app:n"))
-		unlock(t, inner)
-		unlock(t, hold)
-		unlock(t, granted(t, waiting))
+		GoesOn(t, hold) // on another connection
+		require.True(t, s.Exists("app:n"))
+		Unlock(t, inner)
+		Unlock(t, hold)
+		Unlock(t, Granted(t, waiting))
 	}
-	hold := lock(t, holder.Mutex("n"))
-	forceUnlock(t, waiter.Mutex("n"))
-	requireLocked(t, waiter.Mutex("n"), false)
-	receive(t, hold.Done())
-	requireIdle(t, waiter)
+	hold := Lock(t, holder.Mutex("n"))
+	ForceUnlock(t, waiter.Mutex("n"))
+	RequireLocked(t, waiter.Mutex("n"), false)
+	Receive(t, hold.Done())
+	RequireIdle(t, waiter)
 	require.Zero(t, waiter.Stats().UnpublishedReleases)
 }
 
 func TestOpenRefusesAServerThatNobodyVouchesFor(t *testing.T) {
 	t.Parallel()
 	_, addr, a := tlsSite(t)
-	unknown, anonymous := a.client(), a.client()
+	unknown, anonymous := a.Client(), a.Client()
 	unknown.RootCAs = x509.NewCertPool()
 	anonymous.Certificates = nil
 	for name, config := range map[string]*tls.Config{"an authority unknown to us": unknown, "a client without certificate": anonymous, "no TLS": nil} {
 		_, err := lockwheel.Open(t.Context(), lockwheel.Options{
 			CallTimeout: 2 * time.Second,
-			Redis:       rueidis.ClientOption{InitAddress: []string{addr}, TLSConfig: config, Username: user, Password: password},
+			Redis:       rueidis.ClientOption{InitAddress: []string{addr}, TLSConfig: config, Username: User, Password: Password},
 		})
 		require.Error(t, err, name)
 	}
-	opts := lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}, TLSConfig: a.client(), Username: user, Password: "wrong"}}
+	opts := lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}, TLSConfig: a.Client(), Username: User, Password: "wrong"}}
 	_, err := lockwheel.Open(t.Context(), opts)
 	require.ErrorContains(t, err, "WRONGPASS")
 }

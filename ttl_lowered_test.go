@@ -16,21 +16,21 @@ import (
 const shortened = time.Second
 
 // requireSoon requires that a waiter acquires the lock soon after the shortened lease.
-func requireSoon(t *testing.T, waiting <-chan outcome) {
+func requireSoon(t *testing.T, waiting <-chan Outcome) {
 	t.Helper()
-	unlock(t, granted(t, waiting)) // within patience, which is far shorter than an hour
+	Unlock(t, Granted(t, waiting)) // within patience, which is far shorter than an hour
 }
 
 // The holder gives its lock a shorter lease, and dies.
 func TestWhoWaitsLearnsOfALeaseThatWasMadeShorter(t *testing.T) {
 	t.Parallel()
-	onEveryKind(t, func(t *testing.T, mutex, other kindOfLock) {
+	OnEveryKind(t, func(t *testing.T, mutex, other KindOfLock) {
 		s := RealServer(t)
-		p := proxy.Start(t, s.addr)
-		dying, waiter := s.openAt(p.Addr(), lockwheel.Options{}), s.open(lockwheel.Options{})
-		hold := lock(t, mutex(dying, "n"), lockwheel.Lease(time.Hour))
-		waiting := locking(t.Context(), other(waiter, "n"))
-		requireWaiting(t, waiter, 1, 1)
+		p := proxy.Start(t, s.Addr)
+		dying, waiter := s.OpenAt(p.Addr(), lockwheel.Options{}), s.Open(lockwheel.Options{})
+		hold := Lock(t, mutex(dying, "n"), lockwheel.Lease(time.Hour))
+		waiting := Locking(t.Context(), other(waiter, "n"))
+		RequireWaiting(t, waiter, 1, 1)
 		require.NoError(t, hold.Extend(t.Context(), shortened))
 		p.Set(proxy.Both, proxy.Drop)
 		requireSoon(t, waiting)
@@ -41,14 +41,14 @@ func TestWhoWaitsLearnsOfALeaseThatWasMadeShorter(t *testing.T) {
 func TestAWriterLearnsThatTheLongestOfItsReadersLeft(t *testing.T) {
 	t.Parallel()
 	s := RealServer(t)
-	p := proxy.Start(t, s.addr)
-	dying, leaving, waiter := s.openAt(p.Addr(), lockwheel.Options{}), s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-	hold := lock(t, leaving.RWMutex("n").RLocker(), lockwheel.Lease(time.Hour))
-	lock(t, dying.RWMutex("n").RLocker(), lockwheel.Lease(2*shortened))
-	waiting := locking(t.Context(), waiter.RWMutex("n").Writer())
-	requireWaiting(t, waiter, 1, 1)
+	p := proxy.Start(t, s.Addr)
+	dying, leaving, waiter := s.OpenAt(p.Addr(), lockwheel.Options{}), s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+	hold := Lock(t, leaving.RWMutex("n").RLocker(), lockwheel.Lease(time.Hour))
+	Lock(t, dying.RWMutex("n").RLocker(), lockwheel.Lease(2*shortened))
+	waiting := Locking(t.Context(), waiter.RWMutex("n").Writer())
+	RequireWaiting(t, waiter, 1, 1)
 	p.Set(proxy.Both, proxy.Drop)
-	unlock(t, hold)
+	Unlock(t, hold)
 	requireSoon(t, waiting)
 }
 
@@ -56,29 +56,29 @@ func TestAWriterLearnsThatTheLongestOfItsReadersLeft(t *testing.T) {
 // first waiter is granted the lock, and only then is the call without a wait rejected.
 func TestTryLockAsksTheServerThoughOthersWaitInItsEngine(t *testing.T) {
 	t.Parallel()
-	for name, mutex := range grantable() {
+	for name, mutex := range Grantable() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := AnyServer(t)
-			e := s.open(lockwheel.Options{})
+			e := s.Open(lockwheel.Options{})
 			if name == "reader" || name == "writer" {
-				s.abandonWriter("n", time.Hour)
+				s.AbandonWriter("n", time.Hour)
 			} else {
 				s.HoldAsOther("n", time.Hour)
 			}
-			waiting := locking(t.Context(), mutex(e, "n"))
-			requireWaiting(t, e, 1, 1)
-			stateFailed(t, mutex(e, "n"))
-			s.do("DEL", "n") // without a message
+			waiting := Locking(t.Context(), mutex(e, "n"))
+			RequireWaiting(t, e, 1, 1)
+			StateFailed(t, mutex(e, "n"))
+			s.Do("DEL", "n") // without a message
 			hold, err := mutex(e, "n").TryLock(t.Context())
 			if name == "reader" {
 				require.NoError(t, err, "they read together")
-				unlock(t, hold)
+				Unlock(t, hold)
 				return
 			}
 			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 			if name != "fair" { // it does not wake waiters out of turn
-				unlock(t, granted(t, waiting))
+				Unlock(t, Granted(t, waiting))
 			}
 		})
 	}

@@ -27,31 +27,31 @@ func TestLeavingChannelsOfABusyServerIsHarmless(t *testing.T) {
 
 func unsubscribeBusy(t *testing.T, n int) {
 	s := RealServer(t, "--busy-reply-threshold", "50")
-	holder, e := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	holder, e := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
 	var holds []*lockwheel.Hold
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for i := range n {
-		holds = append(holds, lock(t, holder.Mutex(fmt.Sprint("n", i))))
+		holds = append(holds, Lock(t, holder.Mutex(fmt.Sprint("n", i))))
 		e.Mutex(fmt.Sprint("n", i)).LockAsync(ctx)
 	}
-	requireWaiting(t, e, int64(n), int64(n))
-	require.NoError(t, s.real.Conn(t).Send("EVAL", "while true do end", 0))
-	probe := s.real.Conn(t)
+	RequireWaiting(t, e, int64(n), int64(n))
+	require.NoError(t, s.Real.Conn(t).Send("EVAL", "while true do end", 0))
+	probe := s.Real.Conn(t)
 	says := func(args ...any) string {
 		reply, err := probe.Do(args...)
 		return fmt.Sprint(reply, err)
 	}
-	eventually(t, "a busy server", func() bool { return strings.Contains(says("PING"), "BUSY") })
+	Eventually(t, "a busy server", func() bool { return strings.Contains(says("PING"), "BUSY") })
 	cancel()
-	eventually(t, "the channel left while the server is busy", func() bool { return e.Stats().Subscriptions == 0 })
+	Eventually(t, "the channel left while the server is busy", func() bool { return e.Stats().Subscriptions == 0 })
 	require.Contains(t, says("SCRIPT", "KILL"), "OK")
-	eventually(t, "an answer", func() bool { return strings.Contains(says("PING"), "PONG") })
-	eventually(t, "no channel", func() bool { return len(s.channels()) == 0 })
+	Eventually(t, "an answer", func() bool { return strings.Contains(says("PING"), "PONG") })
+	Eventually(t, "no channel", func() bool { return len(s.Channels()) == 0 })
 	for _, hold := range holds {
-		unlock(t, hold)
+		Unlock(t, hold)
 	}
-	unlock(t, lock(t, e.Mutex("n0")))
+	Unlock(t, Lock(t, e.Mutex("n0")))
 }
 
 // A server that removes very many subscriptions in one command blocks all its clients meanwhile.
@@ -65,17 +65,17 @@ func TestVeryManyChannelsAreLeftInSlices(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := RealServer(t)
-			e := s.open(lockwheel.Options{})
+			e := s.Open(lockwheel.Options{})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			for i := range n {
 				s.HoldAsOther(fmt.Sprint("n", i), time.Hour)
 				e.Mutex(fmt.Sprint("n", i)).LockAsync(ctx)
 			}
-			requireWaiting(t, e, int64(n), int64(n))
+			RequireWaiting(t, e, int64(n), int64(n))
 			end(e, cancel)
-			eventually(t, "no channel", func() bool { return len(s.channels()) == 0 })
-			stats := fmt.Sprint(s.do("INFO", "commandstats"))
+			Eventually(t, "no channel", func() bool { return len(s.Channels()) == 0 })
+			stats := fmt.Sprint(s.Do("INFO", "commandstats"))
 			require.Contains(t, stats, "cmdstat_unsubscribe:calls=")
 			require.NotContains(t, stats, "cmdstat_unsubscribe:calls=1,")
 		})

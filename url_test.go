@@ -21,55 +21,55 @@ import (
 
 // Parts of a user and of a password that occur in no other text.
 const (
-	markedUser     = "uSeRn4mE"
-	markedPassword = "s3cr3tPW"
-	markedDigits   = "54321" // also a port; fewer digits stand by chance in what is printed of an id, a port or an address in memory
+	MarkedUser     = "uSeRn4mE"
+	MarkedPassword = "s3cr3tPW"
+	MarkedDigits   = "54321" // also a port; fewer digits stand by chance in what is printed of an id, a port or an address in memory
 )
 
 // malformedURLs returns URLs with a password that is misplaced or cannot be parsed.
 func malformedURLs() []string {
 	urls := []string{
-		"redis://u:" + markedPassword + "%22@h:1",
-		"redis://u@" + markedPassword + "@h:1/x",
-		"redis://u:" + markedPassword + "@h:port",
-		"redis://u:" + markedPassword + "@h:99999",
-		"redis://u:" + markedPassword + "@h:1/" + "x",
-		"redis://u:" + markedPassword + "@h:1/0/1",
-		"redis://u:" + markedPassword + "@h:1?db=x",
-		"redis://u:" + markedPassword + "@h:1?dial_timeout=x",
-		"redis://u:" + markedPassword + "@[::1",
-		"redis://u:" + markedPassword + "@lo cal",
-		"redis://u:" + markedPassword + "@h\x7f",
-		"redis://u:" + markedPassword,
-		"redis://" + markedUser + ":" + markedPassword + ":6379",
-		"rediss://:" + markedPassword + ":6379/0",
-		"redis://h:1?addr=" + markedUser + ":" + markedPassword + ":2",
-		"redis://h:1?password=" + markedPassword,
-		"redis://h:1#" + markedPassword,
-		"redis://:" + markedPassword,
-		"redis:/u:" + markedPassword + "@h:1",
-		"redis:u:" + markedPassword + "@h:1",
-		"//u:" + markedPassword + "@h:1",
-		"http://u:" + markedPassword + "@h:1",
-		markedUser + ":" + markedPassword + "@h:1",
-		markedUser + "://" + markedPassword + "@h:1",
-		markedPassword + "@h:1",
-		"unix://u:" + markedPassword + "#@/tmp/redis.sock",
-		"redis://h:1?addr=u:" + markedPassword + "@h:2",
-		"redis://h:1?addr=u%3A" + markedPassword + "%40h:2",
+		"redis://u:" + MarkedPassword + "%22@h:1",
+		"redis://u@" + MarkedPassword + "@h:1/x",
+		"redis://u:" + MarkedPassword + "@h:port",
+		"redis://u:" + MarkedPassword + "@h:99999",
+		"redis://u:" + MarkedPassword + "@h:1/" + "x",
+		"redis://u:" + MarkedPassword + "@h:1/0/1",
+		"redis://u:" + MarkedPassword + "@h:1?db=x",
+		"redis://u:" + MarkedPassword + "@h:1?dial_timeout=x",
+		"redis://u:" + MarkedPassword + "@[::1",
+		"redis://u:" + MarkedPassword + "@lo cal",
+		"redis://u:" + MarkedPassword + "@h\x7f",
+		"redis://u:" + MarkedPassword,
+		"redis://" + MarkedUser + ":" + MarkedPassword + ":6379",
+		"rediss://:" + MarkedPassword + ":6379/0",
+		"redis://h:1?addr=" + MarkedUser + ":" + MarkedPassword + ":2",
+		"redis://h:1?password=" + MarkedPassword,
+		"redis://h:1#" + MarkedPassword,
+		"redis://:" + MarkedPassword,
+		"redis:/u:" + MarkedPassword + "@h:1",
+		"redis:u:" + MarkedPassword + "@h:1",
+		"//u:" + MarkedPassword + "@h:1",
+		"http://u:" + MarkedPassword + "@h:1",
+		MarkedUser + ":" + MarkedPassword + "@h:1",
+		MarkedUser + "://" + MarkedPassword + "@h:1",
+		MarkedPassword + "@h:1",
+		"unix://u:" + MarkedPassword + "#@/tmp/redis.sock",
+		"redis://h:1?addr=u:" + MarkedPassword + "@h:2",
+		"redis://h:1?addr=u%3A" + MarkedPassword + "%40h:2",
 	}
 	for _, special := range []string{"#", "/", "?", "\\", "%", "%zz", " ", "\n", "[", "\"", "<", "@/", "@#", "@?"} {
-		for _, password := range []string{markedPassword + special, special + markedPassword, "s3cr3t" + special + "PW", markedDigits + special + markedPassword} {
-			urls = append(urls, "redis://"+markedUser+":"+password+"@h:1", "rediss://:"+password+"@h:1/0")
+		for _, password := range []string{MarkedPassword + special, special + MarkedPassword, "s3cr3t" + special + "PW", MarkedDigits + special + MarkedPassword} {
+			urls = append(urls, "redis://"+MarkedUser+":"+password+"@h:1", "rediss://:"+password+"@h:1/0")
 		}
-		urls = append(urls, "redis://"+markedUser+special+"@h:1", "redis://6379"+special+markedUser+":p@h:1")
+		urls = append(urls, "redis://"+MarkedUser+special+"@h:1", "redis://6379"+special+MarkedUser+":p@h:1")
 	}
 	return urls
 }
 
-// leaked returns a part of the user or of the password that a text contains, or "".
-func leaked(text string) string {
-	for _, part := range []string{markedUser, markedPassword, "s3cr3t", "uSeR", markedDigits} {
+// Leaked returns a part of the user or of the password that a text contains, or "".
+func Leaked(text string) string {
+	for _, part := range []string{MarkedUser, MarkedPassword, "s3cr3t", "uSeR", MarkedDigits} {
 		if strings.Contains(text, part) {
 			return part
 		}
@@ -81,9 +81,9 @@ func leaked(text string) string {
 func TestNoErrorOfDialHasAPartOfThePassword(t *testing.T) {
 	t.Parallel()
 	for _, url := range malformedURLs() {
-		for _, err := range []error{second(lockwheel.Dial(noContext, url)), second(lockwheel.ParseURL(url))} {
+		for _, err := range []error{Second(lockwheel.Dial(NoContext, url)), Second(lockwheel.ParseURL(url))} {
 			for _, text := range []string{fmt.Sprint(err), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err)} {
-				require.Empty(t, leaked(text), "%q", url)
+				require.Empty(t, Leaked(text), "%q", url)
 			}
 		}
 	}
@@ -158,7 +158,7 @@ func TestOnlyTheUserAndThePasswordOfAURLHaveAnyPartOfThem(t *testing.T) {
 			continue
 		}
 		read++
-		require.Empty(t, leaked(said(option)), "%q", url)
+		require.Empty(t, Leaked(said(option)), "%q", url)
 	}
 	require.NotZero(t, read, "some can be read")
 }
@@ -174,17 +174,17 @@ func FuzzNoErrorHasAPartOfTheURL(f *testing.F) {
 	f.Add("", "localhost:6379", "")
 	f.Add("redis://", "", "h:1?addr=k:2;addr=l:3&protocol=9")
 	f.Fuzz(func(t *testing.T, scheme, user, rest string) {
-		if strings.Contains(rest, markedUser) || strings.Contains(rest, markedPassword) {
+		if strings.Contains(rest, MarkedUser) || strings.Contains(rest, MarkedPassword) {
 			t.Skip("a host of that name may be said")
 		}
-		url := scheme + markedPassword + user + markedUser + "@" + rest
+		url := scheme + MarkedPassword + user + MarkedUser + "@" + rest
 		option, err := lockwheel.ParseURL(url)
 		if err != nil {
 			require.Contains(t, slices.Collect(wordsOfParseURL()), err.Error(), "%q", url)
 			return
 		}
-		require.NotContains(t, said(option), markedUser, "%q", url)
-		require.NotContains(t, said(option), markedPassword, "%q", url)
+		require.NotContains(t, said(option), MarkedUser, "%q", url)
+		require.NotContains(t, said(option), MarkedPassword, "%q", url)
 	})
 }
 
@@ -224,26 +224,26 @@ func wordsOfParseURL() func(yield func(string) bool) {
 func TestNoErrorOfOpenRepeatsWhatAServerSaysOfThePassword(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]string{
-		"its arguments":         "ERR unknown command '%s', with args beginning with: '" + markedUser + "' '" + markedPassword + "' ",
-		"all of it":             "ERR do not understand %s " + markedUser + " " + markedPassword,
-		"all of the sentinel's": "ERR do not understand %s " + markedUser + " " + markedPassword,
-		"of the sentinel":       "ERR unknown command '%s', with args beginning with: 'sentinel" + markedPassword + "' ",
+		"its arguments":         "ERR unknown command '%s', with args beginning with: '" + MarkedUser + "' '" + MarkedPassword + "' ",
+		"all of it":             "ERR do not understand %s " + MarkedUser + " " + MarkedPassword,
+		"all of the sentinel's": "ERR do not understand %s " + MarkedUser + " " + MarkedPassword,
+		"of the sentinel":       "ERR unknown command '%s', with args beginning with: 'sentinel" + MarkedPassword + "' ",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			redis := rueidis.ClientOption{InitAddress: []string{echoServer(t, reply)}, Username: markedUser, Password: markedPassword}
+			redis := rueidis.ClientOption{InitAddress: []string{echoServer(t, reply)}, Username: MarkedUser, Password: MarkedPassword}
 			if name == "of the sentinel" {
-				redis.Sentinel = rueidis.SentinelOption{MasterSet: "m", Username: markedUser, Password: "sentinel" + markedPassword}
+				redis.Sentinel = rueidis.SentinelOption{MasterSet: "m", Username: MarkedUser, Password: "sentinel" + MarkedPassword}
 			}
 			if name == "all of the sentinel's" {
-				redis.Sentinel = rueidis.SentinelOption{MasterSet: "m", Username: markedUser, Password: markedPassword}
+				redis.Sentinel = rueidis.SentinelOption{MasterSet: "m", Username: MarkedUser, Password: MarkedPassword}
 				redis.Username, redis.Password = "", ""
 			}
-			var log logBuffer
+			var log LogBuffer
 			_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: redis, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			require.ErrorContains(t, err, "lockwheel: open: ")
-			require.Empty(t, leaked(err.Error()), err)
-			require.Empty(t, leaked(log.String()))
+			require.Empty(t, Leaked(err.Error()), err)
+			require.Empty(t, Leaked(log.String()))
 			t.Log(err)
 		})
 	}
@@ -261,14 +261,14 @@ func echoServer(t *testing.T, reply string) (addr string) {
 			if err != nil {
 				return
 			}
-			go repeat(conn, reply)
+			go Repeat(conn, reply)
 		}
 	}()
 	return l.Addr().String()
 }
 
-// repeat replies to each command, an array of strings, until the other side closes.
-func repeat(conn net.Conn, reply string) {
+// Repeat replies to each command, an array of strings, until the other side closes.
+func Repeat(conn net.Conn, reply string) {
 	defer conn.Close()
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
 		var words, length int
@@ -294,9 +294,9 @@ func repeat(conn net.Conn, reply string) {
 func TestNoErrorOfOpenHasAPasswordThatStandsInAnAddress(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{
-		"redis://" + markedUser + ":" + markedPassword + "@127.0.0.1:1", markedUser + ":" + markedPassword + "@127.0.0.1:1",
-		"127.0.0.1:1,password=" + markedPassword, "127.0.0.1:1?password=" + markedPassword, "127.0.0.1:1/" + markedPassword,
-		markedPassword + "@127.0.0.1", "127.0.0.1:1 " + markedPassword, "127.0.0.1:1#" + markedPassword,
+		"redis://" + MarkedUser + ":" + MarkedPassword + "@127.0.0.1:1", MarkedUser + ":" + MarkedPassword + "@127.0.0.1:1",
+		"127.0.0.1:1,password=" + MarkedPassword, "127.0.0.1:1?password=" + MarkedPassword, "127.0.0.1:1/" + MarkedPassword,
+		MarkedPassword + "@127.0.0.1", "127.0.0.1:1 " + MarkedPassword, "127.0.0.1:1#" + MarkedPassword,
 	} {
 		for _, redis := range []rueidis.ClientOption{
 			{InitAddress: []string{addr}},
@@ -304,7 +304,7 @@ func TestNoErrorOfOpenHasAPasswordThatStandsInAnAddress(t *testing.T) {
 		} {
 			_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: redis, CallTimeout: time.Second})
 			require.ErrorContains(t, err, "want host:port")
-			require.Empty(t, leaked(err.Error()), err)
+			require.Empty(t, Leaked(err.Error()), err)
 		}
 	}
 }
@@ -312,17 +312,17 @@ func TestNoErrorOfOpenHasAPasswordThatStandsInAnAddress(t *testing.T) {
 // A printed engine, lock or hold contains no password.
 func TestNoPasswordStandsInAnEngineThatIsPrinted(t *testing.T) {
 	t.Parallel()
-	s := RealServer(t, "--requirepass", markedPassword)
-	e, err := lockwheel.Dial(t.Context(), "redis://:"+markedPassword+"@"+s.addr)
+	s := RealServer(t, "--requirepass", MarkedPassword)
+	e, err := lockwheel.Dial(t.Context(), "redis://:"+MarkedPassword+"@"+s.Addr)
 	require.NoError(t, err)
 	t.Cleanup(func() { e.Close() })
-	hold := lock(t, e.Mutex("n"))
-	var log logBuffer
+	hold := Lock(t, e.Mutex("n"))
+	var log LogBuffer
 	slog.New(slog.NewTextHandler(&log, nil)).Info("who", "engine", e, "lock", e.Mutex("n"), "hold", hold, "stats", e.Stats())
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("who", "engine", e, "lock", e.Mutex("n"), "hold", hold, "stats", e.Stats())
 	for _, what := range []any{e, e.Mutex("n"), hold} {
 		fmt.Fprintf(&log, "%v %+v %#v", what, what, what)
 	}
-	require.Empty(t, leaked(log.String()))
-	unlock(t, hold)
+	require.Empty(t, Leaked(log.String()))
+	Unlock(t, hold)
 }

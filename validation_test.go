@@ -25,10 +25,10 @@ var invalidDurations = []time.Duration{
 func TestAbsurdDurationsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	m := e.Mutex("n")
 	for _, d := range append([]time.Duration{0}, invalidDurations...) {
-		for _, call := range locks(m) {
+		for _, call := range Locks(m) {
 			_, err := call(t.Context(), lockwheel.Lease(d))
 			require.ErrorContains(t, err, "Lease of", d)
 			require.ErrorContains(t, err, `"n"`)
@@ -38,64 +38,64 @@ func TestAbsurdDurationsAreRefused(t *testing.T) {
 		if d < time.Millisecond {
 			continue // the rest of a deadline may be that short, or negative: see below
 		}
-		for _, call := range locks(m) {
+		for _, call := range Locks(m) {
 			_, err := call(t.Context(), lockwheel.Wait(d))
 			require.ErrorContains(t, err, "Wait of", d)
 		}
 	}
 	require.Zero(t, e.Stats().Commands)
-	require.Equal(t, int64(0), s.do("DBSIZE"))
+	require.Equal(t, int64(0), s.Do("DBSIZE"))
 }
 
 // A zero or negative Wait tries once. A very short positive one causes an error.
 func TestAnyShortWaitTriesOnce(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(lockwheel.Options{}).Mutex("n")
-	other := s.open(lockwheel.Options{}).Mutex("n")
+	m := s.Open(lockwheel.Options{}).Mutex("n")
+	other := s.Open(lockwheel.Options{}).Mutex("n")
 	for _, d := range []time.Duration{math.MinInt64, -time.Hour, -1, 0} {
-		for _, call := range locks(m) {
+		for _, call := range Locks(m) {
 			hold, err := call(t.Context(), lockwheel.Wait(d))
 			require.NoError(t, err, d)
 			before := time.Now()
 			_, err = other.Lock(t.Context(), lockwheel.Wait(d))
 			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
-			require.Less(t, time.Since(before), testDeadline)
-			unlock(t, hold)
+			require.Less(t, time.Since(before), TestDeadline)
+			Unlock(t, hold)
 		}
 	}
-	hold := lock(t, m)
+	hold := Lock(t, m)
 	for _, d := range []time.Duration{1, time.Microsecond, time.Millisecond} {
 		_, err := other.Lock(t.Context(), lockwheel.Wait(d))
 		require.Error(t, err)
 	}
-	unlock(t, hold)
+	Unlock(t, hold)
 }
 
 // The longest and the shortest valid durations work.
 func TestExtremeDurationsWork(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	m := s.open(lockwheel.Options{}).Mutex("n")
+	m := s.Open(lockwheel.Options{}).Mutex("n")
 	const tenYears = 10 * 365 * 24 * time.Hour
-	hold := lock(t, m, lockwheel.Lease(tenYears), lockwheel.Wait(tenYears))
-	require.Greater(t, s.pttl("n"), tenYears-time.Minute)
+	hold := Lock(t, m, lockwheel.Lease(tenYears), lockwheel.Wait(tenYears))
+	require.Greater(t, s.PTTL("n"), tenYears-time.Minute)
 	require.Greater(t, time.Until(hold.Deadline()), tenYears-time.Hour)
-	unlock(t, hold)
+	Unlock(t, hold)
 	for range 20 {
 		hold, err := m.Lock(t.Context(), lockwheel.Lease(time.Millisecond))
 		if err == nil { // the hold has ended, or ends soon
-			receive(t, hold.Done())
+			Receive(t, hold.Done())
 			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 			continue
 		}
 		require.ErrorIs(t, err, lockwheel.ErrLost)
 	}
-	eventually(t, "no key", func() bool { return !s.exists("n") })
+	Eventually(t, "no key", func() bool { return !s.Exists("n") })
 }
 
-// locks returns the three ways to acquire a lock.
-func locks(m lockwheel.Mutex) []func(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error) {
+// Locks returns the three ways to acquire a lock.
+func Locks(m lockwheel.Mutex) []func(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error) {
 	async := func(ctx context.Context, opts ...lockwheel.Option) (*lockwheel.Hold, error) {
 		p := m.LockAsync(ctx, opts...)
 		<-p.Done()
@@ -104,18 +104,18 @@ func locks(m lockwheel.Mutex) []func(context.Context, ...lockwheel.Option) (*loc
 	return []func(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error){m.Lock, m.TryLock, async}
 }
 
-// allCalls calls every method of a Mutex and returns the errors by name.
-func allCalls(ctx context.Context, m lockwheel.Mutex) map[string]error {
+// AllCalls calls every method of a Mutex and returns the errors by name.
+func AllCalls(ctx context.Context, m lockwheel.Mutex) map[string]error {
 	errs := map[string]error{
 		"Do":          m.Do(ctx, func(context.Context) error { panic("run without the lock") }),
-		"ForceUnlock": second(m.ForceUnlock(ctx)),
-		"State":       second(m.State(ctx)),
-		"IsLocked":    second(m.IsLocked(ctx)),
-		"TTL":         second(m.TTL(ctx)),
-		"HoldCount":   second(m.HoldCount(ctx)),
+		"ForceUnlock": Second(m.ForceUnlock(ctx)),
+		"State":       Second(m.State(ctx)),
+		"IsLocked":    Second(m.IsLocked(ctx)),
+		"TTL":         Second(m.TTL(ctx)),
+		"HoldCount":   Second(m.HoldCount(ctx)),
 	}
-	for i, call := range locks(m) {
-		errs[[]string{"Lock", "TryLock", "LockAsync"}[i]] = second(call(ctx))
+	for i, call := range Locks(m) {
+		errs[[]string{"Lock", "TryLock", "LockAsync"}[i]] = Second(call(ctx))
 	}
 	return errs
 }
@@ -123,8 +123,8 @@ func allCalls(ctx context.Context, m lockwheel.Mutex) map[string]error {
 func TestUnusableLocksGiveErrors(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
-	prefixed := s.open(lockwheel.Options{Prefix: "prefix:"})
+	e := s.Open(lockwheel.Options{})
+	prefixed := s.Open(lockwheel.Options{Prefix: "prefix:"})
 	for want, m := range map[string]lockwheel.Mutex{
 		"zero Mutex":                  {},
 		"zero Engine":                 new(lockwheel.Engine).Mutex("n"),
@@ -132,53 +132,53 @@ func TestUnusableLocksGiveErrors(t *testing.T) {
 		"must not be longer":          e.Mutex(strings.Repeat("x", 64<<10+1)),
 		"65536 bytes with its prefix": prefixed.Mutex(strings.Repeat("x", 64<<10-6)),
 	} {
-		for what, err := range allCalls(t.Context(), m) {
+		for what, err := range AllCalls(t.Context(), m) {
 			require.ErrorContains(t, err, want, what)
 			require.Equal(t, want == "zero Engine", errors.Is(err, lockwheel.ErrClosed), what)
 			require.Less(t, len(err.Error()), 1000, what)
 		}
 	}
 	require.Zero(t, e.Stats().Commands)
-	require.Equal(t, int64(0), s.do("DBSIZE"))
+	require.Equal(t, int64(0), s.Do("DBSIZE"))
 }
 
-// noContext is a nil context, which is invalid.
-var noContext context.Context
+// NoContext is a nil context, which is invalid.
+var NoContext context.Context
 
 func TestNilContextsGiveErrors(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
-	for what, err := range allCalls(noContext, e.Mutex("n")) {
+	e := s.Open(lockwheel.Options{})
+	for what, err := range AllCalls(NoContext, e.Mutex("n")) {
 		require.ErrorContains(t, err, "nil context", what)
 	}
-	require.ErrorContains(t, e.Shutdown(noContext), "nil context")
-	require.ErrorContains(t, second(lockwheel.Open(noContext, lockwheel.Options{})), "nil context")
-	require.ErrorContains(t, second(lockwheel.Dial(noContext, "redis://127.0.0.1:6379")), "nil context")
+	require.ErrorContains(t, e.Shutdown(NoContext), "nil context")
+	require.ErrorContains(t, Second(lockwheel.Open(NoContext, lockwheel.Options{})), "nil context")
+	require.ErrorContains(t, Second(lockwheel.Dial(NoContext, "redis://127.0.0.1:6379")), "nil context")
 	require.Zero(t, e.Stats().Commands)
-	unlock(t, lock(t, e.Mutex("n"))) // the engine still works
+	Unlock(t, Lock(t, e.Mutex("n"))) // the engine still works
 }
 
 func TestEndedContextsSendNothing(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	e := s.open(lockwheel.Options{})
+	e := s.Open(lockwheel.Options{})
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errTest)
-	for what, err := range allCalls(ctx, e.Mutex("n")) {
-		require.ErrorIs(t, err, errTest, what)
+	cancel(ErrTest)
+	for what, err := range AllCalls(ctx, e.Mutex("n")) {
+		require.ErrorIs(t, err, ErrTest, what)
 		require.ErrorContains(t, err, `"n"`, what)
 	}
 	require.Zero(t, e.Stats().Commands)
-	require.Equal(t, int64(0), s.do("DBSIZE"))
-	require.ErrorIs(t, second(lockwheel.Open(ctx, lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{s.addr}}})), errTest)
+	require.Equal(t, int64(0), s.Do("DBSIZE"))
+	require.ErrorIs(t, Second(lockwheel.Open(ctx, lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{s.Addr}}})), ErrTest)
 }
 
 // Redisson's testName for the plain lock: any bytes are a name, and the channel is the one that Redisson uses.
 func TestAnyBytesAreAName(t *testing.T) {
 	t.Parallel()
 	s := AnyServer(t)
-	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	here, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
 	for name, channel := range map[string]string{
 		"a":                         "redisson_lock__channel:{a}",
 		"{a}b":                      "redisson_lock__channel:{a}b",
@@ -196,18 +196,18 @@ func TestAnyBytesAreAName(t *testing.T) {
 		"%s%d*[a-z]?":               "redisson_lock__channel:{%s%d*[a-z]?}",
 		strings.Repeat("x", 64<<10): "redisson_lock__channel:{" + strings.Repeat("x", 64<<10) + "}",
 	} {
-		hold := lock(t, here.Mutex(name))
-		require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash(name))
-		waiting := locking(t.Context(), elsewhere.Mutex(name))
-		eventually(t, "a listener of "+channel[:min(len(channel), 50)], func() bool {
-			count := s.do("PUBSUB", "NUMSUB", channel).([]any)
+		hold := Lock(t, here.Mutex(name))
+		require.Equal(t, map[string]string{hold.ID(): "1"}, s.Hash(name))
+		waiting := Locking(t.Context(), elsewhere.Mutex(name))
+		Eventually(t, "a listener of "+channel[:min(len(channel), 50)], func() bool {
+			count := s.Do("PUBSUB", "NUMSUB", channel).([]any)
 			return count[1] == int64(1) && elsewhere.Stats().InFlight == 0
 		})
-		unlock(t, hold)
-		next := granted(t, waiting) // woken by the message: the lease is far longer
-		forceUnlock(t, here.Mutex(name))
+		Unlock(t, hold)
+		next := Granted(t, waiting) // woken by the message: the lease is far longer
+		ForceUnlock(t, here.Mutex(name))
 		require.ErrorIs(t, next.Unlock(t.Context()), lockwheel.ErrLost)
-		require.False(t, s.exists(name))
+		require.False(t, s.Exists(name))
 	}
 }
 
@@ -215,8 +215,8 @@ func TestAnyBytesAreAName(t *testing.T) {
 func TestZeroValuesAreOver(t *testing.T) {
 	t.Parallel()
 	var hold lockwheel.Hold
-	receive(t, hold.Done())
-	receive(t, hold.Context().Done())
+	Receive(t, hold.Done())
+	Receive(t, hold.Context().Done())
 	for what, err := range map[string]error{
 		"Err":           hold.Err(),
 		"Unlock":        hold.Unlock(t.Context()),
@@ -230,23 +230,23 @@ func TestZeroValuesAreOver(t *testing.T) {
 	require.Zero(t, hold.ID())
 	require.Zero(t, hold.Token())
 	require.Zero(t, hold.Deadline())
-	require.ErrorContains(t, hold.Unlock(noContext), "nil context")
-	require.ErrorContains(t, hold.Extend(noContext, 0), "nil context")
+	require.ErrorContains(t, hold.Unlock(NoContext), "nil context")
+	require.ErrorContains(t, hold.Extend(NoContext, 0), "nil context")
 
 	var pending lockwheel.Pending
-	receive(t, pending.Done())
+	Receive(t, pending.Done())
 	pending.Cancel()
-	require.ErrorContains(t, second(pending.Hold()), "zero Pending")
+	require.ErrorContains(t, Second(pending.Hold()), "zero Pending")
 
 	var e lockwheel.Engine
 	require.Zero(t, e.ID())
 	require.Zero(t, e.Stats())
 	for _, m := range []lockwheel.Multi{e.Multi(e.Mutex("a"), e.Mutex("b")), lockwheel.Quorum(e.Mutex("a"))} {
-		err := second(m.Lock(t.Context()))
+		err := Second(m.Lock(t.Context()))
 		require.ErrorContains(t, err, "zero Engine")
 		require.ErrorIs(t, err, lockwheel.ErrClosed)
 	}
-	require.ErrorContains(t, second(e.RWMutex("n").Lock(t.Context())), "zero Engine")
+	require.ErrorContains(t, Second(e.RWMutex("n").Lock(t.Context())), "zero Engine")
 	for range 2 {
 		require.NoError(t, e.Shutdown(t.Context()))
 		require.NoError(t, e.Close())

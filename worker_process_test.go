@@ -37,7 +37,7 @@ type workerConfig struct {
 	Lease             time.Duration
 }
 
-func init() { processRoles[envWorkers] = runWorkers }
+func init() { ProcessRoles[envWorkers] = runWorkers }
 
 // runWorkers is the main function of a worker process.
 func runWorkers(text string) error {
@@ -52,7 +52,7 @@ func runWorkers(text string) error {
 		stop()
 	}()
 	e, err := lockwheel.Open(ctx, lockwheel.Options{
-		Redis:       rueidis.ClientOption{InitAddress: []string{o.Addr}, Username: user, Password: password},
+		Redis:       rueidis.ClientOption{InitAddress: []string{o.Addr}, Username: User, Password: Password},
 		Lease:       o.Lease,
 		CallTimeout: o.Lease / 3,
 	})

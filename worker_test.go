@@ -35,7 +35,7 @@ func (l *worker) work(ctx context.Context) error {
 		if err := l.lockOnce(ctx); err != nil {
 			return fmt.Errorf("%s: %w", l.id, err)
 		}
-		pause(ctx, time.Duration(rand.IntN(4000))*time.Microsecond)
+		Pause(ctx, time.Duration(rand.IntN(4000))*time.Microsecond)
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (l *worker) lockOnce(ctx context.Context) error {
 		l.did.refused.Add(1)
 		return known(err)
 	}
-	v := &visitor{worker: l, hold: hold, told: notifiedAt(hold), seen: from}
+	v := &visitor{worker: l, hold: hold, told: NotifiedAt(hold), seen: from}
 	v.grant = op{Lock: name, Hold: l.id + "/" + strconv.Itoa(l.visits), Tenure: hold.ID(), Token: hold.Token()}
 	v.grant.Note = fmt.Sprintf("%+v until %v", opts, hold.Deadline().UnixNano())
 	v.tell(took, 0, from)
@@ -70,14 +70,14 @@ func (l *worker) lockOnce(ctx context.Context) error {
 func (l *worker) take(ctx context.Context, name string, opts []lockwheel.Option) (*lockwheel.Hold, error) {
 	names := []string{name}
 	for _, other := range l.names {
-		if other > name && kindOf(name) != "fenced" && rand.IntN(4) == 0 {
+		if other > name && KindOf(name) != "fenced" && rand.IntN(4) == 0 {
 			names = append(names, other)
 		}
 	}
 	if len(names) == 1 {
-		return mutexOf(l.engine, name).Lock(ctx, opts...)
+		return MutexOf(l.engine, name).Lock(ctx, opts...)
 	}
-	return severalOf(l.engine, names).Lock(ctx, opts...)
+	return SeveralOf(l.engine, names).Lock(ctx, opts...)
 }
 
 // known returns err if a Lock must not end with it.
@@ -174,7 +174,7 @@ func (v *visitor) idle(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	default:
-		shortRun()
+		ShortRun()
 	}
 }
 
