@@ -21,6 +21,7 @@ import (
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/embedded"
+	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
 // exampleEngine is an engine on a server in this process, which is closed with it.
@@ -253,7 +254,7 @@ func ExampleHold_Done() {
 
 	leading := hold.Context()              // for all that the lock protects
 	locks.Mutex("leader").ForceUnlock(ctx) // an operator, say
-	<-leading.Done()                       // also Hold.Done(), where there is no context to pass on
+	<-leading.Done()                       // also hold.Done(), where there is no context to pass on
 	fmt.Println(context.Cause(leading))    // why
 	if err := hold.Err(); err != nil {     // ask before what cannot be undone: it compares the clock, too
 		fmt.Println("not sending the mail:", errors.Is(err, lockwheel.ErrLost))
@@ -646,9 +647,9 @@ func Example_miniredis() {
 
 // Every snippet in README and docs/ is part of an example here.
 func TestEverySnippetOfTheDocumentsIsAnExample(t *testing.T) {
-	examples := flush(Contents(t, "example_test.go"))
+	examples := flush(locktest.Contents(t, "example_test.go"))
 	for _, document := range documents(t) {
-		for _, snippet := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(Contents(t, document), -1) {
+		for _, snippet := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(locktest.Contents(t, document), -1) {
 			assert.True(t, strings.Contains(examples, flush(snippet[1])), "%s: no example has this:\n%s", document, snippet[1])
 		}
 	}
@@ -668,22 +669,22 @@ func TestWhatTheDocumentsNameExists(t *testing.T) {
 	var tests strings.Builder
 	require.NoError(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
 		if strings.HasSuffix(path, "_test.go") {
-			tests.WriteString(Contents(t, path))
+			tests.WriteString(locktest.Contents(t, path))
 		}
 		return err
 	}))
 	for _, document := range append(documents(t), "CONTRIBUTING.md", "CHANGELOG.md", "interop/README.md", "bench/RESULTS.md") {
-		for _, name := range testsNamedIn(Contents(t, document)) {
+		for _, name := range testsNamedIn(locktest.Contents(t, document)) {
 			assert.Contains(t, tests.String(), "\nfunc "+name, "%s names %s, which is not there", document, name)
 		}
-		for _, link := range regexp.MustCompile(`\]\(([\w./-]*)(?:#([\w-]+))?\)`).FindAllStringSubmatch(Contents(t, document), -1) {
+		for _, link := range regexp.MustCompile(`\]\(([\w./-]*)(?:#([\w-]+))?\)`).FindAllStringSubmatch(locktest.Contents(t, document), -1) {
 			to := document
 			if link[1] != "" {
 				to = filepath.Join(filepath.Dir(document), link[1])
 			}
 			_, err := os.Stat(to)
 			if assert.NoError(t, err, document) && link[2] != "" {
-				assert.Contains(t, anchors(Contents(t, to)), link[2], "%s has a link to that in %s", document, to)
+				assert.Contains(t, anchors(locktest.Contents(t, to)), link[2], "%s has a link to that in %s", document, to)
 			}
 		}
 	}
@@ -712,13 +713,6 @@ func anchors(document string) (all []string) {
 		all = append(all, strings.ReplaceAll(anchor, " ", "-"))
 	}
 	return all
-}
-
-func Contents(t *testing.T, path string) string {
-	t.Helper()
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return string(content)
 }
 
 // flush returns a text without its indentation.

@@ -66,7 +66,7 @@ var netText = []string{"JoinHostPort", "SplitHostPort"}
 const simulation = "engine/sim"
 
 // otherDirs lists the other folders that may hold code of this module.
-var otherDirs = []string{"cmd", "internal", "interop"}
+var otherDirs = []string{"cmd", "internal", "interop", "test"}
 
 // clocks are the functions of package time that read or use a clock.
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}

@@ -1,0 +1,6 @@
+//go:build !race
+
+package locktest
+
+// RaceEnabled is true under the race detector, where large tests are smaller.
+const RaceEnabled = false

@@ -1,0 +1,126 @@
+package api_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// The error of a caller that gave up says so. It does not claim that Redis is unavailable.
+func TestAnErrorOfACallerWhoGaveUpSaysSo(t *testing.T) {
+	t.Parallel()
+	const unknown = `lockwheel: lock "n": the caller's context ended the wait, the outcome is not known: a reason of the caller's own`
+	const unsent = `lockwheel: lock "n": the caller's context had ended before, nothing was sent: a reason of the caller's own`
+	_, p, e := locktest.Behind(t, locktest.SlowToGiveUp)
+	m := e.Mutex("n")
+	hold, other := locktest.Lock(t, m), locktest.Lock(t, e.FencedMutex("other"))
+	p.Set(proxy.Replies, proxy.Hold)
+	ctx, leave := context.WithCancelCause(t.Context())
+	go func() { // this caller waits first, until its context ends
+		for p.Buffered(proxy.Replies) == 0 && t.Context().Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		leave(locktest.ErrTest)
+	}()
+	says := func(want string, ctx context.Context, of map[string]func(context.Context) error) {
+		for what, call := range of {
+			err := call(ctx)
+			require.EqualError(t, err, want, what)
+			require.ErrorIs(t, err, lockwheel.ErrUnavailable, what)
+			require.ErrorIs(t, err, locktest.ErrTest, what)
+		}
+	}
+	extend := func(ctx context.Context) error { return hold.Extend(ctx, time.Hour) }
+	state := func(ctx context.Context) error { return locktest.Second(m.State(ctx)) }
+	force := func(ctx context.Context) error { return locktest.Second(m.ForceUnlock(ctx)) }
+	says(unknown, ctx, map[string]func(context.Context) error{"Extend": extend})
+	says(unsent, ctx, map[string]func(context.Context) error{"Extend": extend, "State": state, "ForceUnlock": force})
+	says(unknown, ctx, map[string]func(context.Context) error{"Unlock": hold.Unlock}) // the release is sent whatever the state of ctx
+	require.ErrorContains(t, other.Unlock(ctx), `lock "other": the caller's context ended the wait`)
+	for what, call := range map[string]func(context.Context) error{
+		"State": state, "ForceUnlock": force, "Lock": func(ctx context.Context) error { return locktest.Second(e.FencedMutex("another").Lock(ctx)) },
+	} {
+		ctx, leave := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, locktest.ErrTest)
+		err := call(ctx)
+		leave()
+		require.ErrorContains(t, err, ": the caller's context ended the wait, the outcome is not known: a reason of the caller's own", what)
+		require.ErrorIs(t, err, lockwheel.ErrUnavailable, what)
+		require.ErrorIs(t, err, locktest.ErrTest, what)
+	}
+	p.Set(proxy.Replies, proxy.Pass)
+	locktest.RequireIdle(t, e)
+}
+
+// A known problem of the server is reported as well.
+func TestAnErrorOfACallerWhoGaveUpOnADeadServerSaysBoth(t *testing.T) {
+	t.Parallel()
+	m := dead(t)
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, locktest.ErrTest)
+	defer cancel()
+	err := locktest.Second(m.Lock(ctx))
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	require.ErrorContains(t, err, `lockwheel: lock "n": redis unavailable: `)
+	require.ErrorContains(t, err, "; "+locktest.ErrTest.Error())
+}
+
+// The error of several locks contains each error, and what they share once.
+func TestErrorsOfSeveralLocksReadAsOne(t *testing.T) {
+	t.Parallel()
+	p := locktest.NewServerSet(t, 3)
+	for _, s := range p {
+		s.Do("SET", "n", "x")
+	}
+	err := locktest.Second(locktest.Quorum(p.Client(lockwheel.Options{}), "n").TryLock(t.Context()))
+	var refused lockwheel.ServerError
+	require.ErrorAs(t, err, &refused)
+	require.ErrorContains(t, err, "WRONGTYPE")
+	require.Equal(t, 1, strings.Count(err.Error(), "lockwheel:"), "%v", err)
+	require.Equal(t, 1, strings.Count(err.Error(), `lock "n"`), "%v", err)
+}
+
+func TestAnErrorOfACallerWhoGaveUpOnAQuorumSaysSoOnce(t *testing.T) {
+	t.Parallel()
+	slow := locktest.NewServerSet(t, 3)
+	engines := slow.Client(locktest.SlowToGiveUp)
+	held := locktest.LockAll(t, locktest.Quorum(engines, "n"))
+	locktest.HeldBy(t, engines)
+	for _, s := range slow {
+		require.NoError(t, s.Real.Pause())
+		t.Cleanup(func() { _ = s.Real.Continue() })
+	}
+	for _, change := range []func(context.Context) error{
+		func(ctx context.Context) error { return held.Extend(ctx, time.Hour) }, held.Unlock,
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		err := change(ctx)
+		cancel()
+		require.EqualError(t, err, `lockwheel: lock "n": the caller's context ended the wait, the outcome is not known: context deadline exceeded`)
+		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	err := locktest.Second(locktest.Quorum(engines, "m").Lock(ctx))
+	require.ErrorContains(t, err, `lockwheel: lock "m": the caller's context ended the wait, the outcome is not known: 0 of 3 locks could be had`)
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+func TestANameThatLooksLikeTheTextOfAnErrorIsShown(t *testing.T) {
+	t.Parallel()
+	s := locktest.AnyServer(t)
+	e := s.Open(lockwheel.Options{})
+	const name = "lockwheel: lock"
+	s.Do("SET", name, "x")
+	err := locktest.Second(e.Mutex(name).TryLock(t.Context()))
+	require.ErrorContains(t, err, `lockwheel: lock "lockwheel: lock": `)
+	err = locktest.Second(e.Multi(e.Mutex("a"), e.Mutex(name)).TryLock(t.Context()))
+	require.ErrorContains(t, err, `lockwheel: lock "lockwheel: lock": `)
+}

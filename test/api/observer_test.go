@@ -1,0 +1,328 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
+)
+
+// observerLog records the events of an observer.
+type observerLog struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (d *observerLog) note(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lines = append(d.lines, fmt.Sprintf(format, args...))
+}
+
+func (d *observerLog) read() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.lines)
+}
+
+// requireLines waits until an observer has received that many events, and requires that they are these.
+func (d *observerLog) requireLines(t *testing.T, lines ...string) {
+	t.Helper()
+	locktest.Eventually(t, "the observer to be told", func() bool { return len(d.read()) >= len(lines) })
+	require.Equal(t, lines, d.read())
+}
+
+func (d *observerLog) observer() lockwheel.Observer {
+	ok := func(d time.Duration) string {
+		if d < 0 || d > locktest.TestDeadline {
+			return d.String()
+		}
+		return "a while"
+	}
+	return lockwheel.Observer{
+		Acquired: func(name string, waited time.Duration) { d.note("%s acquired after %s", name, ok(waited)) },
+		Rejected: func(name string, waited time.Duration, err error) {
+			d.note("%s refused after %s: %v", name, ok(waited), kind(err))
+		},
+		Released: func(name string, held time.Duration) { d.note("%s released after %s", name, ok(held)) },
+		Lost:     func(name string, err error) { d.note("%s lost: %v", name, kind(err)) },
+	}
+}
+
+// kind returns the error of the package that err matches.
+func kind(err error) error {
+	for _, sentinel := range locktest.Sentinels {
+		if errors.Is(err, sentinel) {
+			return sentinel
+		}
+	}
+	return err
+}
+
+func TestTheObserverIsToldWhatLocksDo(t *testing.T) {
+	t.Parallel()
+	var d observerLog
+	s := locktest.AnyServer(t)
+	e := s.Open(lockwheel.Options{Prefix: "app:", Observer: d.observer()})
+	m := e.Mutex("n")
+	hold := locktest.Lock(t, m)
+	inner := locktest.LockWith(t, hold.Context(), m)
+	locktest.StateFailed(t, m)
+	locktest.Unlock(t, inner)
+	locktest.Unlock(t, hold)
+	hold = locktest.Lock(t, m)
+	locktest.ForceUnlock(t, m)
+	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+	locktest.Lock(t, m)
+	waiting := locktest.Locking(t.Context(), m)
+	locktest.Queued(t, e, 1)
+	require.NoError(t, e.Close())
+	require.ErrorIs(t, locktest.Receive(t, waiting).Err, lockwheel.ErrClosed)
+	d.requireLines(t, strings.Split(strings.TrimSpace(`
+n acquired after a while
+n acquired after a while
+n refused after a while: lock not acquired
+n released after a while
+n released after a while
+n acquired after a while
+n lost: lock lost
+n acquired after a while
+n lost: engine closed
+n refused after a while: engine closed`), "\n")...)
+}
+
+// An observer of losses also receives those that only Unlock finds.
+func TestTheObserverIsToldOfALossThatAnUnlockFinds(t *testing.T) {
+	t.Parallel()
+	s := locktest.AnyServer(t)
+	var d observerLog
+	e := s.Open(lockwheel.Options{Observer: d.observer()})
+	for _, opts := range [][]lockwheel.Option{nil, {lockwheel.Lease(time.Minute)}} {
+		hold := locktest.Lock(t, e.Mutex("n"), opts...)
+		s.Do("DEL", "n")
+		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+	}
+	one := []string{"n acquired after a while", "n released after a while", "n lost: lock lost"}
+	d.requireLines(t, append(one, one...)...)
+	stats := e.Stats()
+	require.EqualValues(t, 2, stats.Released)
+	require.EqualValues(t, 2, stats.LostAtUnlock)
+	require.Zero(t, stats.Lost)
+}
+
+func TestTheObserverIsToldHowLongAWaitWas(t *testing.T) {
+	t.Parallel()
+	waits := make(chan time.Duration, 2)
+	refusals := make(chan time.Duration, 1)
+	helds := make(chan time.Duration, 2)
+	e := locktest.AnyServer(t).Open(lockwheel.Options{Observer: lockwheel.Observer{
+		Acquired: func(_ string, waited time.Duration) { waits <- waited },
+		Rejected: func(_ string, waited time.Duration, _ error) { refusals <- waited },
+		Released: func(_ string, held time.Duration) { helds <- held },
+	}})
+	m := e.Mutex("n")
+	const wait = 100 * time.Millisecond
+	hold := locktest.Lock(t, m)
+	<-waits
+	_, err := m.Lock(t.Context(), lockwheel.Wait(wait))
+	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+	require.GreaterOrEqual(t, locktest.Receive(t, refusals), wait)
+	waiting := locktest.Locking(t.Context(), m)
+	locktest.Queued(t, e, 1)
+	time.Sleep(wait)
+	locktest.Unlock(t, hold)
+	require.GreaterOrEqual(t, locktest.Receive(t, helds), 2*wait)
+	locktest.Unlock(t, locktest.Granted(t, waiting))
+	require.GreaterOrEqual(t, locktest.Receive(t, waits), wait)
+}
+
+// A grant that is not taken and so released is reported as acquired and released. The request of a caller that left
+// is reported as rejected.
+func TestTheObserverSeesWhatWasGivenBack(t *testing.T) {
+	t.Parallel()
+	var d observerLog
+	s := locktest.AnyServer(t)
+	e := s.Open(lockwheel.Options{Observer: d.observer()})
+	p := e.Mutex("n").LockAsync(t.Context())
+	locktest.Receive(t, p.Done())
+	p.Cancel()
+	locktest.Eventually(t, "given back", func() bool { return !s.Exists("n") })
+	s.HoldAsOther("n", time.Hour)
+	ctx, leave := context.WithCancel(t.Context())
+	waiting := locktest.Locking(ctx, e.Mutex("n"))
+	locktest.RequireWaiting(t, e, 1, 1)
+	leave()
+	locktest.Receive(t, waiting)
+	locktest.RequireIdle(t, e)
+	d.requireLines(t,
+		"n acquired after a while",
+		"n released after a while",
+		"n refused after a while: lock not acquired",
+	)
+}
+
+// If one of several locks is re-entered, they are requested one by one: the failed joint request is not reported.
+func TestTheObserverIsNotToldOfARefusalWhenSeveralLocksAreReentered(t *testing.T) {
+	t.Parallel()
+	var d observerLog
+	e := locktest.AnyServer(t).Open(lockwheel.Options{Observer: d.observer()})
+	outer := locktest.Lock(t, e.Mutex("a"))
+	inner, err := locktest.Multi(e, "a", "b").Lock(outer.Context())
+	require.NoError(t, err)
+	locktest.Unlock(t, inner)
+	locktest.Unlock(t, outer)
+	locktest.RequireIdle(t, e)
+	d.requireLines(t,
+		"a acquired after a while",
+		"a acquired after a while",
+		"b acquired after a while",
+		"a released after a while",
+		"b released after a while",
+		"a released after a while",
+	)
+	require.Zero(t, e.Stats().Failed)
+}
+
+// An observer of losses alone also receives those that Unlock finds and those that Close causes.
+func TestAnObserverOfLossesAloneIsToldOfEachOfThem(t *testing.T) {
+	t.Parallel()
+	s := locktest.AnyServer(t)
+	var d observerLog
+	e := s.Open(lockwheel.Options{Observer: lockwheel.Observer{Lost: d.observer().Lost}})
+	hold := locktest.Lock(t, e.Mutex("deleted"))
+	s.Do("DEL", "deleted")
+	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+	locktest.Lock(t, e.Mutex("forced"))
+	locktest.ForceUnlock(t, e.Mutex("forced"))
+	locktest.Lock(t, e.Mutex("closed"))
+	require.NoError(t, e.Close())
+	require.Equal(t, []string{"deleted lost: lock lost", "forced lost: lock lost", "closed lost: engine closed"}, d.read(),
+		"Close waits until it has been told")
+}
+
+// An observer may call its engine and acquire locks of it.
+func TestAnObserverMayCallTheEngine(t *testing.T) {
+	t.Parallel()
+	var e *lockwheel.Engine
+	opened, done := make(chan struct{}), make(chan error, 10)
+	e = locktest.AnyServer(t).Open(lockwheel.Options{Observer: lockwheel.Observer{
+		Acquired: func(name string, _ time.Duration) {
+			<-opened
+			if name != "n" {
+				return
+			}
+			hold, err := e.Mutex("of the observer").Lock(context.Background())
+			if err == nil {
+				err = hold.Unlock(context.Background())
+			}
+			if e.Stats().Acquired < 2 {
+				err = errors.New("its own lock is not counted")
+			}
+			done <- err
+		},
+		Lost: func(string, error) { done <- e.Shutdown(context.Background()) },
+	}})
+	close(opened)
+	locktest.Lock(t, e.Mutex("n"))
+	require.NoError(t, locktest.Receive(t, done))
+	locktest.ForceUnlock(t, e.Mutex("n"))
+	require.NoError(t, locktest.Receive(t, done))
+	require.NoError(t, e.Close())
+}
+
+// An observer that blocks delays neither locks nor deadlines nor the end of the engine. Events that exceed its queue
+// are counted.
+func TestAnObserverThatBlocksHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	blocks := make(chan struct{})
+	block := func() { <-blocks }
+	t.Cleanup(func() { close(blocks) })
+	s := locktest.AnyServer(t)
+	for name, end := range map[string]func(e *lockwheel.Engine) error{
+		"Close":    func(e *lockwheel.Engine) error { return e.Close() },
+		"Shutdown": func(e *lockwheel.Engine) error { return e.Shutdown(context.Background()) },
+	} {
+		e := s.Open(lockwheel.Options{
+			Lease: locktest.ShortLease, CallTimeout: locktest.ShortLease / 3,
+			Logger: slog.New(handlerFunc(func(slog.Record) { block() })),
+			Observer: lockwheel.Observer{
+				Acquired: func(string, time.Duration) { block() },
+				Released: func(string, time.Duration) { block() },
+				Lost:     func(string, error) { block() },
+			},
+		})
+		m := e.Mutex(name)
+		hold := locktest.Lock(t, m, lockwheel.Lease(200*time.Millisecond))
+		locktest.Receive(t, hold.Done())
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+		outer := locktest.LockWith(t, t.Context(), m)
+		for range 5000 {
+			locktest.Unlock(t, locktest.LockWith(t, outer.Context(), m))
+		}
+		require.NotZero(t, e.Stats().Untold)
+		locktest.Unlock(t, outer)
+		locker := e.Mutex(name + " of a Locker").Locker()
+		locker.Lock()
+		locktest.ForceUnlock(t, e.Mutex(name+" of a Locker"))
+		locker.Unlock() // the error is logged
+		done := make(chan error, 1)
+		go func() { done <- end(e) }()
+		require.NoError(t, locktest.Receive(t, done))
+	}
+}
+
+// After a panic, the observer and the log continue with the next event.
+func TestAPanicInAnObserverOrALogEndsNothing(t *testing.T) {
+	t.Parallel()
+	var d observerLog
+	var log locktest.LogBuffer
+	text := slog.NewTextHandler(&log, nil)
+	lost := d.observer().Lost
+	e := locktest.AnyServer(t).Open(lockwheel.Options{
+		Logger: slog.New(handlerFunc(func(r slog.Record) {
+			_ = text.Handle(context.Background(), r)
+			panic("the log's")
+		})),
+		Observer: lockwheel.Observer{
+			Acquired: func(string, time.Duration) { panic("the observer's") },
+			Lost: func(name string, err error) {
+				lost(name, err)
+				runtime.Goexit()
+			},
+		},
+	})
+	for range 3 {
+		locktest.Lock(t, e.Mutex("n"))
+		locktest.ForceUnlock(t, e.Mutex("n"))
+	}
+	d.requireLines(t, "n lost: lock lost", "n lost: lock lost", "n lost: lock lost")
+	locktest.Eventually(t, "all counted", func() bool { return e.Stats().Panics >= 3+3+6 }) // and those of the log for each of them
+	require.NoError(t, e.Close())
+	require.Contains(t, log.String(), `msg="lockwheel: Options.Observer panicked" panic="the observer's"`)
+	require.Contains(t, log.String(), "observer_test.go", "where")
+}
+
+// handlerFunc is a log handler.
+type handlerFunc func(slog.Record)
+
+func (f handlerFunc) Enabled(context.Context, slog.Level) bool { return true }
+
+func (f handlerFunc) Handle(_ context.Context, r slog.Record) error {
+	f(r)
+	return nil
+}
+
+func (f handlerFunc) WithAttrs([]slog.Attr) slog.Handler { return f }
+
+func (f handlerFunc) WithGroup(string) slog.Handler { return f }

@@ -1,0 +1,64 @@
+package kinds_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// pass shortens the TTL of all keys of a server, as if that much time had passed.
+const pass = `for _, key in ipairs(redis.call('KEYS', '*')) do
+	local ttl = redis.call('PTTL', key)
+	if ttl >= 0 then redis.call('PEXPIRE', key, ttl - ARGV[1]) end
+end`
+
+// Waiters of an engine that is gone leave places in the queues of fair locks. These places disappear by themselves,
+// even if no caller uses those names again.
+func TestNothingStaysOfFairWaitersWhoseEngineIsGone(t *testing.T) {
+	t.Parallel()
+	for how, ends := range map[string]func(p *proxy.Proxy, e *lockwheel.Engine){
+		"closed":  func(_ *proxy.Proxy, e *lockwheel.Engine) { require.NoError(t, e.Close()) },
+		"cut off": func(p *proxy.Proxy, _ *lockwheel.Engine) { p.Refuse(true); p.Set(proxy.Both, proxy.Drop) },
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			s, p, dies := locktest.Behind(t, lockwheel.Options{Lease: locktest.HolderLease})
+			lives := s.Open(lockwheel.Options{Lease: locktest.HolderLease})
+			const names, waiters = 50, 5
+			var holds []*lockwheel.Hold
+			for i := range names {
+				name := fmt.Sprint("order/", i)
+				holds = append(holds, locktest.Lock(t, lives.FairMutex(name)))
+				for range waiters {
+					dies.FairMutex(name).LockAsync(t.Context())
+				}
+			}
+			locktest.Eventually(t, "all in their queues", func() bool {
+				waiting := 0
+				for i := range names {
+					waiting += s.Waiting(fmt.Sprint("order/", i))
+				}
+				return waiting == names*waiters
+			})
+			ends(p, dies)
+			for _, hold := range holds {
+				locktest.Unlock(t, hold)
+			}
+			const after = 15 * time.Minute
+			for _, key := range s.Do("KEYS", "*").([]any) {
+				ttl := s.PTTL(key.(string))
+				require.Greater(t, ttl, after/2, key)
+				require.LessOrEqual(t, ttl, 2*locktest.HolderLease+after, key)
+			}
+			require.Equal(t, int64(3*names), s.Do("DBSIZE"))
+			s.Do("EVAL", pass, 0, after.Milliseconds())
+			locktest.Eventually(t, "nothing left", func() bool { return s.Do("DBSIZE") == int64(0) })
+		})
+	}
+}

@@ -1,0 +1,90 @@
+package kinds_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
+)
+
+// slowly renews only long after these tests have ended, and keeps its other deadlines within seconds.
+var slowly = lockwheel.Options{Lease: 10 * time.Minute, CallTimeout: 3 * time.Second}
+
+func TestTheTTLOfAWriteFallsWhenItsReadLeaves(t *testing.T) {
+	t.Parallel()
+	own := lockwheel.Lease(time.Minute)
+	for name, c := range map[string]struct {
+		write []lockwheel.Option
+		need  time.Duration
+	}{"watched": {nil, slowly.Lease}, "with a lease": {[]lockwheel.Option{own}, time.Minute}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := locktest.RealServer(t)
+			m := s.Open(slowly).RWMutex("n")
+			write := locktest.Lock(t, m.Writer(), c.write...)
+			for range 2 {
+				read := locktest.LockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(24*time.Hour))
+				require.Greater(t, s.PTTL("n"), 23*time.Hour)
+				locktest.Unlock(t, read)
+				s.RequireTTL(t, c.need, write)
+			}
+			locktest.Unlock(t, write)
+			require.Equal(t, int64(0), s.Do("DBSIZE"))
+		})
+	}
+}
+
+func TestTheTTLOfAWriteFallsWhenItsReadIsGivenAShorterLease(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	m := s.Open(slowly).RWMutex("n")
+	write := locktest.Lock(t, m.Writer(), lockwheel.Lease(time.Minute))
+	read := locktest.LockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(24*time.Hour))
+	require.NoError(t, read.Extend(t.Context(), 2*time.Minute))
+	s.RequireTTL(t, 2*time.Minute, write, read)
+	locktest.Unlock(t, read)
+	s.RequireTTL(t, time.Minute, write)
+	locktest.Unlock(t, write)
+}
+
+// The lease falls at once, as for any hold, to what the writer's read still needs.
+func TestAWriteThatReadsIsGivenAShorterLease(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	m := s.Open(slowly).RWMutex("n")
+	write := locktest.Lock(t, m.Writer(), lockwheel.Lease(24*time.Hour))
+	read := locktest.LockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(10*time.Minute))
+	waiting := locktest.Locking(t.Context(), s.Open(lockwheel.Options{}).RWMutex("n").Writer())
+	locktest.RequireNoReply(t, waiting, 50*time.Millisecond)
+	require.NoError(t, write.Extend(t.Context(), time.Minute))
+	require.LessOrEqual(t, s.PTTL("n"), 10*time.Minute)
+	require.Greater(t, s.PTTL("n"), 9*time.Minute)
+	require.NoError(t, read.Extend(t.Context(), time.Second)) // the read ends, and the write continues
+	s.RequireTTL(t, time.Minute, write)
+	locktest.Receive(t, read.Done())
+	require.NoError(t, write.Extend(t.Context(), 500*time.Millisecond))
+	locktest.Unlock(t, locktest.Granted(t, waiting))
+}
+
+// A write and a read remain, and a third, inner hold of either kind is unlocked.
+func TestTheTTLOfAWriteThatReadsFallsWhenAnInnerHoldLeaves(t *testing.T) {
+	t.Parallel()
+	for name, inner := range map[string]func(lockwheel.RWMutex) lockwheel.Mutex{"write": lockwheel.RWMutex.Writer, "read": lockwheel.RWMutex.RLocker} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := locktest.RealServer(t)
+			m := s.Open(slowly).RWMutex("n")
+			write := locktest.Lock(t, m.Writer())
+			read := locktest.LockWith(t, write.Context(), m.RLocker())
+			locktest.Unlock(t, locktest.LockWith(t, read.Context(), inner(m), lockwheel.Lease(24*time.Hour)))
+			s.RequireTTL(t, slowly.Lease, write, read)
+			locktest.Unlock(t, write)
+			s.RequireTTL(t, slowly.Lease, read)
+			locktest.Unlock(t, read)
+			require.Equal(t, int64(0), s.Do("DBSIZE"))
+		})
+	}
+}

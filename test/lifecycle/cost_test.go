@@ -1,0 +1,151 @@
+package lifecycle_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
+)
+
+var heldLocks = flag.Int("held", 100_000, "how many locks TestHoldingCostsNoGoroutineAndFewBytes holds")
+
+// mostBytes is the maximum live heap of a held lock, with its hold and its name.
+const mostBytes = 300
+
+func TestHoldingCostsNoGoroutineAndFewBytes(t *testing.T) {
+	n := *heldLocks
+	if locktest.RaceEnabled {
+		n = min(n, 20_000)
+	}
+	s := locktest.RealServer(t)
+	e := s.Open(lockwheel.Options{Lease: time.Hour}) // what a renewal that waits or is under way takes is not counted
+	locktest.HoldMany(t, e, 100)                     // to fill pools and open connections
+	before, goroutines := locktest.LiveHeap(), runtime.NumGoroutine()
+	holds := make([]*lockwheel.Hold, n)
+	const workers = 64
+	locktest.Crowd(t, workers, func(w int) (err error) {
+		for i := w; i < n; i += workers {
+			if holds[i], err = e.Mutex(fmt.Sprint("orders/", i)).Lock(t.Context()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	locktest.Eventually(t, "nothing under way", func() bool { return e.Stats().InFlight == 0 })
+	each := (int64(locktest.LiveHeap()) - int64(before)) / int64(n)
+	t.Logf("%d watched locks held: %d bytes of live heap each, with holds and names; %d goroutines before, %d while held",
+		n, each, goroutines, runtime.NumGoroutine())
+	require.EqualValues(t, n+100, e.Stats().Held)
+	require.Equal(t, int64(n+100), s.Do("DBSIZE"))
+	// rueidis may have begun to pipeline on the connection meanwhile, which takes a few goroutines.
+	locktest.Eventually(t, "no goroutine a lock", func() bool { return runtime.NumGoroutine() <= goroutines+8 })
+	if locktest.RaceEnabled {
+		return // a map of another size is filled otherwise, so the figure is another one
+	}
+	require.Less(t, each, int64(mostBytes))
+
+	locktest.Crowd(t, workers, func(w int) error {
+		for i := w; i < n; i += workers {
+			if err := holds[i].Unlock(t.Context()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	require.Equal(t, int64(100), s.Do("DBSIZE"))
+	require.EqualValues(t, 100, e.Stats().Timers, "one for each that is still held")
+	clear(holds)
+	left := (int64(locktest.LiveHeap()) - int64(before)) / int64(n)
+	t.Logf("%d bytes of live heap for each that was held", left)
+	require.Less(t, left, int64(mostBytes/2))
+}
+
+func TestAnIdleEngineDoesNotWake(t *testing.T) {
+	s := locktest.RealServer(t)
+	e := s.Open(lockwheel.Options{Lease: time.Hour})
+	requireNoTurns := func(what string) {
+		t.Helper()
+		locktest.Eventually(t, "the last letter taken in", func() bool {
+			before := e.Stats().LoopTurns
+			time.Sleep(50 * time.Millisecond)
+			return e.Stats().LoopTurns == before+1
+		})
+		before := e.Stats().LoopTurns
+		time.Sleep(500 * time.Millisecond)
+		require.Equal(t, before+1, e.Stats().LoopTurns, "%s: no turn but that of the question", what)
+	}
+	requireNoTurns("fresh")
+	holds := locktest.HoldMany(t, e, 1000)
+	locktest.Eventually(t, "nothing under way", func() bool { return e.Stats().InFlight == 0 })
+	requireNoTurns("a thousand held, nothing due")
+	s.HoldAsOther("n", time.Hour)
+	pending := e.Mutex("n").LockAsync(t.Context())
+	locktest.RequireWaiting(t, e, 1, 1)
+	requireNoTurns("one that waits for a message")
+	pending.Cancel()
+	for _, hold := range holds {
+		locktest.Unlock(t, hold)
+	}
+	locktest.RequireIdle(t, e)
+	requireNoTurns("after work")
+}
+
+var waiters = flag.Int("waiters", 100_000, "how many callers TestWaitingCostsFewBytes has wait")
+
+// Maximum live heap of a caller that waits without a goroutine, with its name: alone on a name, and on a name that it
+// shares with all others.
+const (
+	mostWaiting = 1100
+	mostSharing = 600
+)
+
+func TestWaitingCostsFewBytes(t *testing.T) {
+	n := *waiters
+	if locktest.RaceEnabled {
+		n = min(n, 10_000)
+	}
+	for what, most := range map[string]int64{"each on a name of its own": mostWaiting, "all on one": mostSharing} {
+		t.Run(what, func(t *testing.T) {
+			s, names := locktest.RealServer(t), n
+			if most == mostSharing {
+				names = 1
+			}
+			name := func(i int) string { return fmt.Sprintf("orders/%07d", i%names) }
+			other, e := s.Open(locktest.SlowTimeouts), s.Open(lockwheel.Options{CallTimeout: 10 * time.Second, Lease: time.Hour})
+			locktest.HoldMany(t, e, 100) // to fill pools and open connections
+			const workers = 64
+			locktest.Crowd(t, workers, func(w int) error {
+				for i := w; i < names; i += workers {
+					if _, err := other.Mutex(name(i)).Lock(t.Context()); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			before := locktest.LiveHeap()
+			all := make([]*lockwheel.Pending, n)
+			for i := range all {
+				all[i] = e.Mutex(name(i)).LockAsync(ctx)
+			}
+			locktest.Eventually(t, "each is asked for, and listened to", func() bool {
+				got := e.Stats()
+				return got.Waiting == int64(n) && got.Subscriptions >= int64(names) && got.InFlight == 0
+			})
+			each := (int64(locktest.LiveHeap()) - int64(before)) / int64(n)
+			t.Logf("%d callers wait, %s: %d bytes of live heap each, with names", n, what, each)
+			if !locktest.RaceEnabled {
+				require.LessOrEqual(t, each, most)
+			}
+			runtime.KeepAlive(all)
+		})
+	}
+}

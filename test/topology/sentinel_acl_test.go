@@ -1,0 +1,55 @@
+package topology_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// The permissions that README lists for sentinels, and for servers behind them, are sufficient.
+func TestLocksBehindSentinelNeedWhatTheReadmeSays(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartSentinels(t, 1, 1)
+	given := regexp.MustCompile("(?s)ACL SETUSER watcher (.*?)```").FindStringSubmatch(locktest.Contents(t, "docs/acl.md"))
+	require.NotNil(t, given)
+	allow := func(servers []*redistest.Server, user, rules string) {
+		command := []any{"ACL", "SETUSER", user, "reset"}
+		for _, rule := range strings.Fields(strings.NewReplacer("'", "", "\\\n", "").Replace(rules)) {
+			command = append(command, rule)
+		}
+		for _, s := range servers {
+			require.Equal(t, "OK", s.Do(t, command...))
+		}
+	}
+	redis := rueidis.ClientOption{InitAddress: w.Addrs(), Username: "locks", Password: "secret"}
+	redis.Sentinel = rueidis.SentinelOption{MasterSet: w.Name, Username: "watcher", Password: "secret"}
+	allow(w.Sentinels, "watcher", given[1])
+	allow(w.Servers, "locks", "on >secret "+locktest.RulesOf(t, "plain"))
+	_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: redis})
+	require.ErrorContains(t, err, "role")
+
+	allow(w.Servers, "locks", "on >secret "+locktest.RulesOf(t, "behind Sentinel"))
+	holder, waiter := locktest.OpenRetrying(t, lockwheel.Options{Redis: redis}), locktest.OpenRetrying(t, lockwheel.Options{Redis: redis})
+	hold := locktest.Lock(t, holder.Mutex("orders/7"))
+	waiting := locktest.Locking(t.Context(), waiter.Mutex("orders/7"))
+	locktest.RequireWaiting(t, waiter, 1, 1)
+	locktest.Unlock(t, hold)
+	locktest.Unlock(t, locktest.Granted(t, waiting))
+	for _, s := range append(w.Servers, w.Sentinels...) {
+		if s == w.Servers[0] {
+			continue // it has rejected ROLE
+		}
+		refused, _ := s.Do(t, "ACL", "LOG").([]any)
+		for _, entry := range refused {
+			require.Contains(t, fmt.Sprint(entry), "client|setinfo", "the client's name for itself, which it does without")
+		}
+	}
+}
