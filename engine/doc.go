@@ -2,7 +2,7 @@
 //
 // How it is used:
 //
-//   - Meet checks a server or cluster and loads the scripts. The result is a Server.
+//   - Probe checks a server or cluster and loads the scripts. The result is a Server.
 //   - Start runs an Engine on that Server until the engine is closed.
 //   - A caller fills in a Call and passes it to Engine.Post. The call's request receives exactly one result.
 //   - Engine.Cancel gives a posted call up. The result still comes, and a late grant is released.
@@ -18,7 +18,7 @@
 //   - in that case up to 300 more goroutines wait for replies, for a million channels
 //
 // In a cluster every master has senders, replica senders and a subscriber of its own, so a silent master delays no
-// other. One more goroutine, the surveyor, asks for the slot owners when the topology is in doubt. Behind Sentinel each
+// other. One more goroutine, the topology refresher, asks for the slot owners when the topology is in doubt. Behind Sentinel each
 // master has such workers as well. When a master is replaced, its workers finish what they have and never talk to
 // another master.
 //

@@ -31,7 +31,7 @@ var (
 // asked only a node that is not in a cluster yet.
 func IsNoTopology(err error) bool { return err == errNoTopology || err == errNoSlots }
 
-// refreshLoop runs the surveyor: for each request it asks nodes for the topology until one replies, and posts the result.
+// refreshLoop runs the topology refresher: for each request it asks nodes for the topology until one replies, and posts the result.
 func refreshLoop(s *Server, timeout time.Duration, refreshes <-chan *coordinator.RefreshRequest, box *mpsc.Mailbox[any]) {
 	for order := range refreshes {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*timeout)

@@ -23,7 +23,7 @@ type cluster struct {
 	refreshing    bool
 	tryAt         time.Duration
 	backoff       time.Duration
-	Request       *RefreshRequest // output: for the surveyor
+	Request       *RefreshRequest // output: for the topology refresher
 }
 
 // move is a range of slots with a new master.

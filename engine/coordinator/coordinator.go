@@ -150,7 +150,7 @@ func (c *Coordinator) handle(now time.Duration, m *LoopMessage) {
 		c.handlePubSub(now, what)
 	case TimerFired: // the turn itself was the purpose
 	default:
-		panic(fmt.Sprintf("lockwheel: bug: a letter of %T", what))
+		panic(fmt.Sprintf("lockwheel: bug: a message of type %T", what))
 	}
 }
 

@@ -1,3 +1,4 @@
+// Package slot computes the hash slot of a key as Redis Cluster does.
 package slot
 
 import (

@@ -1,3 +1,5 @@
+// Package async runs functions beside the loop: in order on one goroutine ([CallbackQueue]), on a few ([WorkerPool]), or on
+// the goroutine that submits them, one at a time ([Executor]). None of them blocks the goroutine that submits.
 package async
 
 import (

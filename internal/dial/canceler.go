@@ -1,3 +1,5 @@
+// Package dial makes the connections of an engine's own client, and ends them. A function of the caller that makes connections
+// may hang, panic or end its goroutine; none of that stops an Open or a Close.
 package dial
 
 import (
