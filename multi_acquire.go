@@ -133,7 +133,7 @@ func (e lostPartError) Error() string { return "a part was lost before all were 
 // pauseAfterLoss pauses after a lock was lost before all were acquired, longer each time. It returns an error if the wait
 // has ended.
 func (m Multi) pauseAfterLoss(e *multiRequest, lost error) error {
-	e.backoff = min(max(2*e.backoff, minLossPause), maxLossPause)
+	e.backoff = actor.NextBackoff(e.backoff, minLossPause, maxLossPause)
 	if !e.once && (e.deadline.IsZero() || time.Until(e.deadline) > e.backoff) {
 		timer := time.NewTimer(e.backoff)
 		defer timer.Stop()

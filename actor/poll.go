@@ -13,7 +13,7 @@ const maxUnpausedPolls = 8
 // overload the server.
 func (x *ext) nextPollDelay(now time.Duration, holder string, fx *Effects) time.Duration {
 	p := x.ensurePolling(now)
-	p.lastSleep = min(max(2*p.lastSleep, minPoll), x.maxPollDelay(now, holder))
+	p.lastSleep = NextBackoff(p.lastSleep, minPoll, x.maxPollDelay(now, holder))
 	if x.spinners.presumed && x.regainsSoon(now) && fx.NotListening < maxUnpausedPolls {
 		return 0 // there is no better time to find it free
 	}

@@ -90,7 +90,7 @@ func (fx *Effects) pollDelay() time.Duration {
 
 func (x *ext) nextBackoff(fx *Effects) time.Duration {
 	t := x.ensureFailure()
-	t.backoff = min(max(2*t.backoff, minBackoff), maxBackoff)
+	t.backoff = NextBackoff(t.backoff, minBackoff, maxBackoff)
 	return fx.jitter(t.backoff / 2)
 }
 

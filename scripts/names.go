@@ -14,8 +14,13 @@ const (
 // RedissonKey returns the name of a key or channel that belongs to a lock, in the slot of its key. As Redisson does, it adds
 // a hash tag unless the key has a brace.
 func RedissonKey(prefix, key string) string {
+	return prefix + ":" + hashTag(key)
+}
+
+// hashTag returns a key in braces, so that names made of it are in its slot; a key that has a brace is returned unchanged.
+func hashTag(key string) string {
 	if strings.Contains(key, "{") {
-		return prefix + ":" + key
+		return key
 	}
-	return prefix + ":{" + key + "}"
+	return "{" + key + "}"
 }

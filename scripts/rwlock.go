@@ -3,7 +3,6 @@ package scripts
 import (
 	_ "embed"
 	"strconv"
-	"strings"
 )
 
 var (
@@ -58,9 +57,5 @@ const RWChannel = "redisson_rwlock"
 
 // RWHoldKey returns the name of the key with the lease of one hold of a reader, as Redisson does: holds are numbered from 1.
 func RWHoldKey(key, id string, number int) string {
-	tag := key
-	if !strings.Contains(key, "{") {
-		tag = "{" + key + "}"
-	}
-	return tag + ":" + id + ":rwlock_timeout:" + strconv.Itoa(number)
+	return hashTag(key) + ":" + id + ":rwlock_timeout:" + strconv.Itoa(number)
 }

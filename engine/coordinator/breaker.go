@@ -28,7 +28,7 @@ func (k *breaker) onFailure(now time.Duration, cause error) {
 	}
 	k.Down, k.Cause, k.noConnection = true, cause, isConnectFailure(cause)
 	k.failures++
-	k.backoff = min(max(2*k.backoff, minBackoff), k.maxBackoff)
+	k.backoff = actor.NextBackoff(k.backoff, minBackoff, k.maxBackoff)
 	k.tryAt = now + k.backoff
 }
 

@@ -21,7 +21,7 @@ type writerPreference struct {
 // next returns until when a new reader waits.
 func (a *writerPreference) next(now time.Duration) time.Duration {
 	if now >= a.until {
-		a.length = min(max(2*a.length, writerPreferenceMin), writerPreferenceMax)
+		a.length = actor.NextBackoff(a.length, writerPreferenceMin, writerPreferenceMax)
 		a.until = now + a.length
 	}
 	return a.until

@@ -1,6 +1,10 @@
 package coordinator
 
-import "time"
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
 
 // updateOrder makes the next order, if the subscriber is free and the subscriptions differ from what is wanted.
 func (e *subscriptions) updateOrder(now time.Duration) {
@@ -129,17 +133,13 @@ func (e *subscriptions) onOrderDone(now time.Duration, on, gone int, err error) 
 	}
 	e.goneConn = max(e.goneConn, gone)
 	failedChannels = e.undoOrder(on)
-	e.rejectedBackoff = nextBackoff(e.rejectedBackoff)
+	e.rejectedBackoff = actor.NextBackoff(e.rejectedBackoff, minBackoff, MaxSubscribeBackoff)
 	e.rejectedRetryAt = now + e.rejectedBackoff
 	if !e.inFlight.retriesRejected {
-		e.maxNames, e.backoff = max(e.maxNames/2, 1), nextBackoff(e.backoff)
+		e.maxNames, e.backoff = max(e.maxNames/2, 1), actor.NextBackoff(e.backoff, minBackoff, MaxSubscribeBackoff)
 		e.tryAt = now + e.backoff
 	}
 	return append(failedChannels, e.takeUnreported()...)
-}
-
-func nextBackoff(backoff time.Duration) time.Duration {
-	return min(max(2*backoff, minBackoff), MaxSubscribeBackoff)
 }
 
 // confirmMoved marks channels that stayed subscribed during the order: the next connection has them. Other channels wait for

@@ -3,6 +3,8 @@ package coordinator
 import (
 	"slices"
 	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
 )
 
 // minRefreshBackoff and maxRefreshBackoff are the shortest and the longest backoff between two topology refreshes. Each MOVED reply
@@ -30,7 +32,7 @@ func (c *Coordinator) onTopology(now time.Duration, known *Topology, err error) 
 	k.refreshing = false
 	if err != nil || len(known.Ranges) == 0 {
 		k.refreshWanted = true
-		k.backoff = min(max(2*k.backoff, minRefreshBackoff), maxRefreshBackoff)
+		k.backoff = actor.NextBackoff(k.backoff, minRefreshBackoff, maxRefreshBackoff)
 	} else {
 		k.backoff, c.hasEmptyNodes = minRefreshBackoff, true
 		c.applyTopology(now, known)
