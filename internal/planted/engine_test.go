@@ -650,8 +650,8 @@ var engineMistakes = []found{
 	}},
 	{"TestReplicasAreWaitedForAsLongAsIsWanted", Mistake{
 		"replicas are waited for in nanoseconds", "engine/replica_sender.go",
-		`Milliseconds(r.patience), 10`,
-		`map[bool]int64{false: Milliseconds(r.patience), true: int64(r.patience)}[planted()], 10`,
+		`wire.Milliseconds(r.patience), 10`,
+		`map[bool]int64{false: wire.Milliseconds(r.patience), true: int64(r.patience)}[planted()], 10`,
 	}},
 	{"TestCallsCarryWhatTheScriptsAskFor", Mistake{
 		"a renewal goes without its only wish", "engine/wire/spec.go",
