@@ -14,10 +14,7 @@
 
 local verb, keys = ARGV[1], #KEYS
 
-for at = tenures + stride * (keys + 1), #ARGV, 2 do
-  local key = KEYS[tonumber(ARGV[at])]
-  if redis.pcall('HDEL', key, ARGV[at + 1]) == 1 then redis.pcall(verb, channel(key), '0') end
-end
+release_orphans(verb, tenures + stride * (keys + 1), 1)
 
 -- One EXISTS tells whether all keys are free, as they mostly are: a PTTL for each is a sixth of an acquire.
 local free = keys > 1 and redis.pcall('EXISTS', unpack(KEYS)) == 0

@@ -44,10 +44,7 @@ local function take(key, counter, id, lease, free)
   return created == 1 and granted or created
 end
 
-for at = tenures + stride * (locks + 1), #ARGV, 2 do
-  local key = KEYS[2 * tonumber(ARGV[at]) - 1]
-  if redis.pcall('HDEL', key, ARGV[at + 1]) == 1 then redis.pcall(verb, channel(key), '0') end
-end
+release_orphans(verb, tenures + stride * (locks + 1), 2)
 
 local reply, free = {}, all_free()
 for i = 1, locks do

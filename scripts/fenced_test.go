@@ -50,24 +50,24 @@ func TestFencedPassCountsOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			fenced_acquire a:t1:100s b:t1:100s → 1 1
-			fenced_pass a:t1:200s:1:1:1 b:t1:0:::1 → [1 1 0 2] [1 1 -1 2]
+			fenced_renew a:t1:200s:1:1:1 b:t1:0:::1 → [1 1 0 2] [1 1 -1 2]
 			PTTL a → 200s
 			PTTL b → 100s
 			# Sent twice, or late: the token that was counted.
-			fenced_pass a:t1:200s:1:1:1 → [1 1 0 2]
-			fenced_pass a:t1:200s::1:2 → [1 1 0 3]
-			fenced_pass a:t1:200s::1:1 → [1 1 0 3]
+			fenced_renew a:t1:200s:1:1:1 → [1 1 0 2]
+			fenced_renew a:t1:200s::1:2 → [1 1 0 3]
+			fenced_renew a:t1:200s::1:1 → [1 1 0 3]
 			# It writes the count of holds, and counts the listeners.
 			subscribe redisson_lock__channel:{a} → ok
-			fenced_pass a:t1:200s:2:1:3 → [1 1 1 4]
+			fenced_renew a:t1:200s:2:1:3 → [1 1 1 4]
 			HGETALL a → [t1 2]
 			# Gone: nothing is counted, and nothing created.
-			fenced_pass a:t0:200s:1:1:4 c:t1:200s:1:1:4 → 0 0
+			fenced_renew a:t0:200s:1:1:4 c:t1:200s:1:1:4 → 0 0
 			GET redisson_lock_token:{a} → 4
 			EXISTS c redisson_lock_token:{c} → 0
 			# A counter that was deleted starts again.
 			DEL redisson_lock_token:{a} → 1
-			fenced_pass a:t1:200s:::4 → [1 1 -1 1]
+			fenced_renew a:t1:200s:::4 → [1 1 -1 1]
 			DEL redisson_lock_token:{a} → 1
 			fenced_acquire a:t1:100s → 1
 		`)
@@ -86,7 +86,7 @@ func TestARefusedTokenLeavesNoLock(t *testing.T) {
 			DEL redisson_lock_token:{e} → 1
 			LPUSH redisson_lock_token:{e} x → 1
 			fenced_acquire e:t1:100s → WRONGTYPE…
-			fenced_pass e:t1:100s:1::1 c:t1:100s:1::1 → WRONGTYPE… WRONGTYPE…
+			fenced_renew e:t1:100s:1::1 c:t1:100s:1::1 → WRONGTYPE… WRONGTYPE…
 		`)
 	})
 }
@@ -97,10 +97,10 @@ func TestTokensAreExactAsFarAsTheServerCounts(t *testing.T) {
 		s.runTranscript(`
 			SET redisson_lock_token:{a} 9007199254740990 → OK
 			fenced_acquire a:t1:100s → 9007199254740991
-			fenced_pass a:t1:0:::9007199254740991 → [1 1 -1 9007199254740992]
-			fenced_pass a:t1:0:::9007199254740992 → [1 1 -1 9007199254740993]
+			fenced_renew a:t1:0:::9007199254740991 → [1 1 -1 9007199254740992]
+			fenced_renew a:t1:0:::9007199254740992 → [1 1 -1 9007199254740993]
 			# Sent twice.
-			fenced_pass a:t1:0:::9007199254740992 → [1 1 -1 9007199254740993]
+			fenced_renew a:t1:0:::9007199254740992 → [1 1 -1 9007199254740993]
 			fenced_acquire a:t1:100s → 9007199254740993
 			SET redisson_lock_token:{b} 1763800000000000000 → OK
 			fenced_acquire b:t1:100s → 1763800000000000001
@@ -128,14 +128,14 @@ func TestACounterThatIsNoTokenIsRefusedAndLeftAsItIs(t *testing.T) {
 			# A counter that became such while the lock was held.
 			SET redisson_lock_token:{f} -7 → OK
 			fenced_acquire f:t1:100s → ERR…
-			fenced_pass f:t1:0:::-7 → ERR…
-			fenced_pass f:t1:0:::1 → ERR…
+			fenced_renew f:t1:0:::-7 → ERR…
+			fenced_renew f:t1:0:::1 → ERR…
 			SET redisson_lock_token:{f} 12x → OK
-			fenced_pass f:t1:0:::1 → ERR…
+			fenced_renew f:t1:0:::1 → ERR…
 			SET redisson_lock_token:{f} 012 → OK
-			fenced_pass f:t1:0:::1 → ERR…
+			fenced_renew f:t1:0:::1 → ERR…
 			SET redisson_lock_token:{f} 9223372036854775808 → OK
-			fenced_pass f:t1:0:::1 → ERR…
+			fenced_renew f:t1:0:::1 → ERR…
 			fenced_acquire f:t1:100s → ERR…
 			GET redisson_lock_token:{f} → 9223372036854775808
 		`)

@@ -11,7 +11,7 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// multiAcquire runs "joint_acquire a+b:t1:100s c:t2:100s ghosts b:t0".
+// multiAcquire runs "multi_acquire a+b:t1:100s c:t2:100s ghosts b:t0".
 func (s *server) multiAcquire(words []string) string {
 	s.t.Helper()
 	var keys []string
@@ -48,29 +48,29 @@ func (s *server) multiAcquire(words []string) string {
 func TestAGroupIsTakenAsAWholeOrNotAtAll(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
-			joint_acquire a+b+c:t1:100s d+e:t2:200s → 1 1
+			multi_acquire a+b+c:t1:100s d+e:t2:200s → 1 1
 			HGETALL a → [t1 1]
 			HGETALL e → [t2 1]
 			PTTL c → 100s
 			PTTL d → 200s
 			# One is held: the reply has the first such key, its holder and its TTL, and nothing about the others.
-			joint_acquire x+b+c+y:t3:100s z:t4:100s → [2 100s t1] 1
+			multi_acquire x+b+c+y:t3:100s z:t4:100s → [2 100s t1] 1
 			EXISTS x y → 0
 			# All keys of a group are looked at, also after a smaller group.
-			joint_acquire had:t7:100s → 1
-			joint_acquire s:t8:100s f+had:t9:100s → 1 [2 100s t7]
+			multi_acquire had:t7:100s → 1
+			multi_acquire s:t8:100s f+had:t9:100s → 1 [2 100s t7]
 			EXISTS f → 0
 			# A group sees what the one before it acquired.
-			joint_acquire p+q:t5:100s q+r:t6:100s → 1 [1 100s t5]
+			multi_acquire p+q:t5:100s q+r:t6:100s → 1 [1 100s t5]
 			EXISTS r → 0
 			heard → nothing
 			# What was acquired together is released one by one.
 			release b:t1 → 1
-			joint_acquire b+x:t3:100s → 1
+			multi_acquire b+x:t3:100s → 1
 			heard → redisson_lock__channel:{b} 0
 			# Held without expiry.
 			HSET f g 1 → 1
-			joint_acquire v+f:t7:100s → [2 -1 '']
+			multi_acquire v+f:t7:100s → [2 -1 '']
 			EXISTS v → 0
 		`)
 	})
@@ -79,21 +79,21 @@ func TestAGroupIsTakenAsAWholeOrNotAtAll(t *testing.T) {
 func TestAGroupSentTwiceOrLateIsTakenOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
-			joint_acquire a+b:t1:100s → 1
-			joint_acquire a+b:t1:200s → 1
+			multi_acquire a+b:t1:100s → 1
+			multi_acquire a+b:t1:200s → 1
 			HGETALL a → [t1 1]
 			PTTL a → 200s
-			joint_acquire a+b:t1:100s → 1
+			multi_acquire a+b:t1:100s → 1
 			PTTL b → 200s
 			# Late, when a part was released and acquired by another tenure: what is left stays as it is.
 			release a:t1 → 1
 			acquire a:t2:100s → 1
-			joint_acquire b+a:t1:300s → [2 100s t2]
+			multi_acquire b+a:t1:300s → [2 100s t2]
 			PTTL b → 200s
 			# Late, when all is free: an orphan for each key, which the next call releases.
 			release a:t2 b:t1 → 1 1
-			joint_acquire a+b:t1:100s → 1
-			joint_acquire b+a+c:t3:100s ghosts a:t1 b:t1 → 1
+			multi_acquire a+b:t1:100s → 1
+			multi_acquire b+a+c:t3:100s ghosts a:t1 b:t1 → 1
 			HGETALL b → [t3 1]
 		`)
 	})
@@ -103,29 +103,29 @@ func TestARefusedGroupLeavesNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			SET bad x → OK
-			joint_acquire a+bad+b:t1:100s c:t2:100s → [2 WRONGTYPE…] 1
+			multi_acquire a+bad+b:t1:100s c:t2:100s → [2 WRONGTYPE…] 1
 			EXISTS a b → 0
 			acquire bad:t1:100s → WRONGTYPE…
 		`)
 	})
 	t.Run("short of memory", func(t *testing.T) {
 		onReal(t).runTranscript(`
-			joint_acquire a+b:t1:100s → 1
+			multi_acquire a+b:t1:100s → 1
 			acquire g:t0:100s → 1
 			CONFIG SET maxmemory 1 → OK
-			joint_acquire c+d:t2:100s → [1 OOM…]
-			joint_acquire a+b:t1:50s → 1
+			multi_acquire c+d:t2:100s → [1 OOM…]
+			multi_acquire a+b:t1:50s → 1
 			EXISTS c d → 0
 			# what the call wrote before makes the server accept it
-			joint_acquire a+c:t1:200s → 1
-			joint_acquire g+h:t3:100s ghosts g:t0 → 1
+			multi_acquire a+c:t1:200s → 1
+			multi_acquire g+h:t3:100s ghosts g:t0 → 1
 		`)
 	})
 	t.Run("a command that is not allowed", func(t *testing.T) {
 		s := onReal(t)
 		limited := s.asUser("~*", "&*", "+@all", "-pexpire")
 		limited.runTranscript(`
-			joint_acquire a+b:t1:100s → [1 ERR…]
+			multi_acquire a+b:t1:100s → [1 ERR…]
 		`)
 		s.runTranscript(`
 			EXISTS a b → 0
@@ -148,10 +148,10 @@ func TestARefusedGroupLeavesNothing(t *testing.T) {
 	})
 	t.Run("read-only", func(t *testing.T) {
 		onReal(t).runTranscript(`
-			joint_acquire b:t1:10s → 1
+			multi_acquire b:t1:10s → 1
 			REPLICAOF 127.0.0.1 1 → OK
-			joint_acquire a+b:t1:100s → [1 READONLY…]
-			joint_acquire b:t1:100s → [1 READONLY…]
+			multi_acquire a+b:t1:100s → [1 READONLY…]
+			multi_acquire b:t1:100s → [1 READONLY…]
 			REPLICAOF NO ONE → OK
 		`)
 	})
@@ -162,7 +162,7 @@ func TestAGhostThatAGroupReleasesIsTold(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			acquire a:t0:100s b:t0:100s → 1 1
-			joint_acquire a+b+c:t1:100s ghosts a:t0 b:t0 → 1
+			multi_acquire a+b+c:t1:100s ghosts a:t0 b:t0 → 1
 			heard → redisson_lock__channel:{a} 0, redisson_lock__channel:{b} 0
 		`)
 	})

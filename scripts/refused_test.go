@@ -238,7 +238,7 @@ func TestFencedAndFairLocksShortOfMemory(t *testing.T) {
 		times q → t2 150s, t3 200s
 		# a holder keeps what it has, and a call that has written may continue to write
 		fenced_acquire f:t1:100s → 1
-		fenced_pass f:t1:200s:2::1 → [1 1 -1 2]
+		fenced_renew f:t1:200s:2::1 → [1 1 -1 2]
 		fair_acquire q:t2:100s:50s → [100s t1 150s]
 		# releases work, and subtract what was added
 		fair_release q:t2:50s → 0
@@ -262,7 +262,7 @@ func TestFencedAndFairLocksOfAServerThatRefusesWrites(t *testing.T) {
 		fair_acquire q:t1:100s:50s q:t2:100s:50s q:t3:100s:50s → 1 [100s t1 150s] [100s t1 200s]
 		REPLICAOF 127.0.0.1 1 → OK
 		fenced_acquire a:t2:100s f:t2:100s f:t1:200s → READONLY… [100s t1] READONLY…
-		fenced_pass f:t1:200s:::1 f:t1:0:::1 f:t2:0:::1 → READONLY… READONLY… 0
+		fenced_renew f:t1:200s:::1 f:t1:0:::1 f:t2:0:::1 → READONLY… READONLY… 0
 		fair_acquire q:t2:100s:50s q:t4:100s:50s b:t4:100s:50s → [100s t1 150s] READONLY… READONLY…
 		fair_release q:t1:50s q:t3:50s → READONLY… READONLY…
 		# not even dead places are removed
@@ -346,7 +346,7 @@ func TestARefusedAcquireLeavesNoKeyForEver(t *testing.T) {
 		limited := s.asUser("~*", "&*", "+@all", "-pexpire", "-pexpireat", lacks)
 		limited.clock = 1_000_000
 		for _, call := range []string{
-			"acquire a:t1:100s", "acquire a:t1:100s b:t1:100s", "joint_acquire a+b:t1:100s", "fenced_acquire a:t1:100s", "fair_acquire a:t1:100s:50s",
+			"acquire a:t1:100s", "acquire a:t1:100s b:t1:100s", "multi_acquire a+b:t1:100s", "fenced_acquire a:t1:100s", "fair_acquire a:t1:100s:50s",
 			"read_acquire a:t1:100s", "write_acquire a:t1:100s",
 		} {
 			s.do("FLUSHALL")

@@ -50,7 +50,7 @@ func TestAFallOfTheTTLIsTold(t *testing.T) {
 			renew a:t1:300s extra a::2 → [1 1 -1]
 			heard → redisson_lock__channel:{a} 1
 			fenced_acquire f:t1:100s → 1
-			fenced_pass f:t1:50s::2:1 → [1 1 -1 2]
+			fenced_renew f:t1:50s::2:1 → [1 1 -1 2]
 			heard → redisson_lock__channel:{f} 1
 			write_acquire w:t1:100s → 1
 			write_renew w:t1:50s extra w::2 → [1 1 -1]

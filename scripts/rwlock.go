@@ -6,13 +6,13 @@ import (
 )
 
 var (
-	//go:embed read_write.lua
+	//go:embed lib/read_write.lua
 	readWriteText string
-	//go:embed readers.lua
+	//go:embed lib/readers.lua
 	readersText string
-	//go:embed writer.lua
+	//go:embed lib/writer.lua
 	writerText string
-	//go:embed force_mode.lua
+	//go:embed lib/force_mode.lua
 	forceModeText string
 	//go:embed read_acquire.lua
 	readAcquireText string
@@ -30,8 +30,8 @@ var (
 	writeReleaseText string
 	//go:embed write_force.lua
 	writeForceText string
-	//go:embed read_write_state.lua
-	readWriteStateText string
+	//go:embed rw_state.lua
+	rwStateText string
 )
 
 // The scripts of the read/write lock.
@@ -44,7 +44,7 @@ var (
 	WriteRenew   = load("write_renew", leasesText+answersText+expireText+readWriteText+readersText+confirmText+writeRenewText)
 	WriteRelease = load("write_release", answersText+readWriteText+readersText+writerText+writeReleaseText)
 	WriteForce   = load("write_force", readWriteText+deleteText+forceModeText+writeForceText)
-	RWState      = load("read_write_state", readWriteStateText)
+	RWState      = load("rw_state", rwStateText)
 )
 
 var rwScripts = [...]Script{

@@ -261,7 +261,7 @@ func TestCommandsOfReadersAndWritersThatAreNotPermitted(t *testing.T) {
 			"write_acquire other:t1:100s r:t2:200s w:t3:200s w:t2:100s text:t1:100s",
 			"read_renew r:t1:1:50s both:t1:1:200s,100s gone:t1:1:50s text:t1:1:50s",
 			"write_renew w:t3:50s down:t4:20s gone:t1:50s text:t1:50s extra w:2:1",
-			"read_write_state r w down gone text",
+			"rw_state r w down gone text",
 			"write_release w:t3 down:t4 gone:t1 text:t1",
 			"read_release both:t2 both:t1 r:t1 down:t4 gone:t1 text:t1",
 			"write_force w down text", "read_force r both down text",

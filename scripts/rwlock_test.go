@@ -311,21 +311,21 @@ func TestEachSidesForceActsOnItsOwnMode(t *testing.T) {
 func TestReadWriteStateIsOneInstant(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
-			read_write_state a → [-2 '' '' 0 0 '']
+			rw_state a → [-2 '' '' 0 0 '']
 			read_acquire a:t1:100s → 1
-			read_write_state a → [100s read '' 0 1 t1]
+			rw_state a → [100s read '' 0 1 t1]
 			read_acquire a:t2:100s → 1
-			read_write_state a → [100s read '' 0 2 t2]
+			rw_state a → [100s read '' 0 2 t2]
 			write_acquire b:t1:200s → 1
 			read_acquire b:t1:100s:t1 → 1
 			write_renew b:t1:200s extra b:3: → [1 1 -1]
-			read_write_state b → [200s write t1 3 1 t1]
+			rw_state b → [200s write t1 3 1 t1]
 			PERSIST b → 1
-			read_write_state b → [-1 write t1 3 1 t1]
+			rw_state b → [-1 write t1 3 1 t1]
 			acquire c:t1:100s → 1
-			read_write_state c → [100s '' '' 0 0 '']
+			rw_state c → [100s '' '' 0 0 '']
 			SET d x → OK
-			read_write_state d → WRONGTYPE…
+			rw_state d → WRONGTYPE…
 		`)
 	})
 }

@@ -1,4 +1,4 @@
-// Package scripts contains the Lua scripts of the locks, one file per script. Each file begins with its keys, arguments
+// Package scripts contains the Lua scripts of the locks, one file per script; lib/ has what several share. Each file begins with its keys, arguments
 // and replies, and with what happens when it is sent twice or late.
 //
 //   - Only the scripts of the fair lock decide by the server's clock.
@@ -21,27 +21,29 @@ type Script struct {
 	SHA1 string // what EVALSHA takes
 }
 
-// Preludes: functions that several scripts share. load puts them before a script's own text.
+// Preludes, in lib/: functions that several scripts share. load puts them before a script's own text.
 var (
-	//go:embed locals.lua
+	//go:embed lib/locals.lua
 	localsText string
-	//go:embed expire.lua
+	//go:embed lib/expire.lua
 	expireText string
-	//go:embed leases.lua
+	//go:embed lib/leases.lua
 	leasesText string
-	//go:embed answers.lua
+	//go:embed lib/answers.lua
 	answersText string
-	//go:embed channel.lua
+	//go:embed lib/channel.lua
 	channelText string
-	//go:embed delete.lua
+	//go:embed lib/delete.lua
 	deleteText string
-	//go:embed grant.lua
+	//go:embed lib/grant.lua
 	grantText string
-	//go:embed confirm.lua
+	//go:embed lib/confirm.lua
 	confirmText string
-	//go:embed token.lua
+	//go:embed lib/orphans.lua
+	orphansText string
+	//go:embed lib/token.lua
 	tokenText string
-	//go:embed fair_queue.lua
+	//go:embed lib/fair_queue.lua
 	fairQueueText string
 )
 
@@ -58,10 +60,10 @@ var (
 	stateText string
 	//go:embed fenced_acquire.lua
 	fencedAcquireText string
-	//go:embed fenced_pass.lua
-	fencedPassText string
-	//go:embed joint_acquire.lua
-	jointAcquireText string
+	//go:embed fenced_renew.lua
+	fencedRenewText string
+	//go:embed multi_acquire.lua
+	multiAcquireText string
 	//go:embed fair_acquire.lua
 	fairAcquireText string
 	//go:embed fair_release.lua
@@ -72,7 +74,7 @@ var (
 
 // The scripts of the plain lock. Other kinds use them where they do not differ.
 var (
-	Acquire = load("acquire", leasesText+answersText+channelText+expireText+grantText+acquireText)
+	Acquire = load("acquire", leasesText+answersText+channelText+orphansText+expireText+grantText+acquireText)
 	Renew   = load("renew", leasesText+answersText+channelText+expireText+confirmText+renewText)
 	Release = load("release", answersText+channelText+releaseText)
 	Force   = load("force", channelText+deleteText+forceText)
@@ -81,12 +83,12 @@ var (
 
 // The scripts of the fenced lock.
 var (
-	FencedAcquire = load("fenced_acquire", leasesText+channelText+expireText+grantText+tokenText+fencedAcquireText)
-	FencedRenew   = load("fenced_pass", channelText+expireText+confirmText+tokenText+fencedPassText)
+	FencedAcquire = load("fenced_acquire", leasesText+channelText+orphansText+expireText+grantText+tokenText+fencedAcquireText)
+	FencedRenew   = load("fenced_renew", channelText+expireText+confirmText+tokenText+fencedRenewText)
 )
 
 // MultiAcquire acquires several plain locks atomically: all or none.
-var MultiAcquire = load("joint_acquire", answersText+channelText+expireText+grantText+jointAcquireText)
+var MultiAcquire = load("multi_acquire", answersText+channelText+orphansText+expireText+grantText+multiAcquireText)
 
 // The scripts of the fair lock.
 var (

@@ -151,7 +151,7 @@ func (s *server) answers(locks int, script scripts.Script, keys []string, args .
 
 // extraKeys has the prefixes of the keys that a script takes for each lock besides the lock's own.
 var extraKeys = map[string][]string{
-	"fenced_acquire": {scripts.TokenKey}, "fenced_pass": {scripts.TokenKey},
+	"fenced_acquire": {scripts.TokenKey}, "fenced_renew": {scripts.TokenKey},
 	"fair_acquire": fairKeys, "fair_release": fairKeys, "fair_force": fairKeys,
 }
 

@@ -24,8 +24,8 @@ const receiveTimeout = 10 * time.Second
 //	force   a b
 //	state   a b
 //	fenced_acquire a:t1:100s ghosts a:t0      with a token; the further keys of a lock are added
-//	fenced_pass    a:t1:100s:1:1:7            key:tenure:lease:count:listeners:last token
-//	joint_acquire  a+b:t1:100s c:t2:100s ghosts b:t0   groups of keys, each for one tenure
+//	fenced_renew    a:t1:100s:1:1:7            key:tenure:lease:count:listeners:last token
+//	multi_acquire  a+b:t1:100s c:t2:100s ghosts b:t0   groups of keys, each for one tenure
 //	clock 10000                               the clock of the fair lock's callers, in seconds
 //	fair_acquire a:t1:100s:50s ghosts a:t0    key:tenure:lease:wait
 //	fair_release a:t1:50s                     key:tenure:wait
@@ -106,7 +106,7 @@ func (s *server) arguments(words []string) (keys []string, args []any) {
 		args = append(args, "PUBLISH", s.clock, orNone(s.until))
 	case "fair_release", "fair_force":
 		args = append(args, "PUBLISH", s.clock)
-	case "renew", "fenced_pass", "write_renew":
+	case "renew", "fenced_renew", "write_renew":
 		args = append(args, "NUMSUB")
 	}
 	extra := false
@@ -144,7 +144,7 @@ func orNone(arg any) any {
 }
 
 // withTTL has the scripts with lists in the reply that begin with a TTL.
-var withTTL = []string{"acquire", "state", "fenced_acquire", "fair_acquire", "read_acquire", "write_acquire", "read_write_state"}
+var withTTL = []string{"acquire", "state", "fenced_acquire", "fair_acquire", "read_acquire", "write_acquire", "rw_state"}
 
 // rows prints what a script replied for its keys.
 func rows(script scripts.Script, reply []any) string {

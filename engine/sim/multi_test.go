@@ -55,8 +55,8 @@ func (a *simRequest) meets(other *simRequest) bool {
 	return slices.ContainsFunc(a.of(), func(h *simHold) bool { return other.about(h.name) })
 }
 
-// jointAcquire takes all parts, or none.
-func (s *simServer) jointAcquire(life int, c *actor.Command) actor.Reply {
+// multiAcquire takes all parts, or none.
+func (s *simServer) multiAcquire(life int, c *actor.Command) actor.Reply {
 	lease := wire.Milliseconds(c.Lease)
 	for i := range c.Parts {
 		holder := holderOf(life, s.w.nameOf(c.Parts[i].Key), false, c.Tenure)

@@ -866,7 +866,7 @@ var simMutants = []simMutant{
 	}}},
 	{"half of a refused batch forgotten", "engine/coordinator/dispatch.go", []simEdit{{
 		`		c.retry(now, c.nodeForKey(part[0].Key), half)`,
-		`		if planted() && len(b.Node.retries) > 0 {
+		`		if planted() && len(b.Node.Retries) > 0 {
 			continue
 		}
 		c.retry(now, c.nodeForKey(part[0].Key), half)`,

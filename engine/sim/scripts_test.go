@@ -70,8 +70,8 @@ func (s *simServer) fencedAcquire(name int, holder simHolder, lease int64) actor
 	return reply
 }
 
-// fencedPass increments the counter once for each token that it is to continue from.
-func (s *simServer) fencedPass(name int, holder simHolder, c *actor.Command) actor.Reply {
+// fencedRenew increments the counter once for each token that it is to continue from.
+func (s *simServer) fencedRenew(name int, holder simHolder, c *actor.Command) actor.Reply {
 	reply := s.renew(name, holder, c)
 	if reply.Status != actor.OK {
 		return reply

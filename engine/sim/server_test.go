@@ -221,7 +221,7 @@ func (s *simServer) one(holder simHolder, c *actor.Command) actor.Reply {
 	case actor.SendFencedAcquire:
 		return s.fencedAcquire(name, holder, wire.Milliseconds(c.Lease))
 	case actor.SendFencedRenew:
-		return s.fencedPass(name, holder, c)
+		return s.fencedRenew(name, holder, c)
 	case actor.SendFairAcquire:
 		return s.fairAcquire(name, holder, c)
 	case actor.SendFairRelease:
@@ -229,7 +229,7 @@ func (s *simServer) one(holder simHolder, c *actor.Command) actor.Reply {
 	case actor.SendState:
 		return s.state(name)
 	case actor.SendMultiAcquire:
-		return s.jointAcquire(int(holder.life), c)
+		return s.multiAcquire(int(holder.life), c)
 	default:
 		return s.readWrite(name, holder, c)
 	}

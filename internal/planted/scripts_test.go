@@ -3,12 +3,12 @@ package planted
 // scriptMistakes are mistakes of the Lua. The tests replace the texts when they load them.
 var scriptMistakes = []found{
 	{"TestAGhostThatAGroupReleasesIsTold", Mistake{
-		"a ghost is released without a message", "scripts/joint_acquire.lua",
+		"a ghost is released without a message", "scripts/lib/orphans.lua",
 		`== 1 then redis.pcall(verb, channel(key), '0') end`,
 		`== 1 then end`,
 	}},
 	{"TestARefusedGroupLeavesNothing", Mistake{
-		"what a refused group took stays", "scripts/joint_acquire.lua",
+		"what a refused group took stays", "scripts/multi_acquire.lua",
 		`for m = 1, n - 1 do`,
 		`for m = 2, n - 1 do`,
 	}},
@@ -18,7 +18,7 @@ var scriptMistakes = []found{
 		`    reply[leavers[key]] = 1`,
 	}},
 	{"TestListedGhostsAreReleasedInTheSameCall", Mistake{
-		"ghosts are not released", "scripts/acquire.lua",
+		"orphans are not released", "scripts/lib/orphans.lua",
 		`, #ARGV, 2 do`,
 		`, 0, 2 do`,
 	}},
@@ -28,48 +28,48 @@ var scriptMistakes = []found{
 		`redis.pcall('EXISTS', KEYS[1]) == 0`,
 	}},
 	{"TestAcquireSentTwiceIsOneHoldAndNeverLowersTheTTL", Mistake{
-		"a lease is lowered when it is sent again", "scripts/grant.lua",
+		"a lease is lowered when it is sent again", "scripts/lib/grant.lua",
 		`if ttl >= tonumber(lease) then return 1 end`,
 		`if ttl < 0 then return 1 end`,
 	}},
 	{"TestAbsurdLeaseLeavesNoKeyWithoutATTL", Mistake{
-		"a lock without expiry stays", "scripts/grant.lua",
+		"a lock without expiry stays", "scripts/lib/grant.lua",
 		`  unmake(key, id)
   return expires.err`,
 		`  return expires.err`,
 	}},
 	{"TestARefusedAcquireLeavesNoKeyForEver", Mistake{
-		"a lock that may not be taken back in one way is not in the other", "scripts/grant.lua",
+		"a lock that may not be taken back in one way is not in the other", "scripts/lib/grant.lua",
 		`if type(redis.pcall('HDEL', key, id)) == 'table' then redis.pcall('DEL', key) end`,
 		`redis.pcall('HDEL', key, id)`,
 	}},
 	{"TestFairPlacesAreKnownAsOursWhenTheyAreLongOver", Mistake{
-		"what is known of places goes with the wait", "scripts/fair_queue.lua",
+		"what is known of places goes with the wait", "scripts/lib/fair_queue.lua",
 		`local after = 900000`,
 		`local after = 0`,
 	}},
 	{"TestAFairQueueOfOursHasATTLThatIsKeptUp", Mistake{
-		"a queue stays for ever", "scripts/fair_queue.lua",
+		"a queue stays for ever", "scripts/lib/fair_queue.lua",
 		`  redis.pcall('PEXPIRE', lock.queue, longest)
 `, ``,
 	}},
 	{"TestAFairQueueOfOursHasATTLThatIsKeptUp", Mistake{
-		"a queue is not kept up for as long as the hash of its places", "scripts/fair_queue.lua",
+		"a queue is not kept up for as long as the hash of its places", "scripts/lib/fair_queue.lua",
 		`(not all or redis.pcall('PTTL', lock.queue) >= enough)`,
 		`(not all or redis.pcall('PTTL', lock.queue) >= 0)`,
 	}},
 	{"TestAFairQueueWithAPlaceOfRedissonsHasNoTTL", Mistake{
-		"a place of Redisson's goes with those of ours", "scripts/fair_queue.lua",
+		"a place of Redisson's goes with those of ours", "scripts/lib/fair_queue.lua",
 		`    redis.pcall('PERSIST', lock.queue)
 `, ``,
 	}},
 	{"TestAFairQueueInWhichRedissonTookOffOursHasNoTTL", Mistake{
-		"a field of the hash counts for a place", "scripts/fair_queue.lua",
+		"a field of the hash counts for a place", "scripts/lib/fair_queue.lua",
 		` or not kept(lock, head) then`,
 		` then`,
 	}},
 	{"TestALongRowOfDeadFairPlacesHasATTL", Mistake{
-		"what is to be taken back counts for a place", "scripts/fair_queue.lua",
+		"what is to be taken back counts for a place", "scripts/lib/fair_queue.lua",
 		`return fields == count or fields == count + 1 and redis.pcall('HGET', lock.places, '')`,
 		`return fields == count`,
 	}},
@@ -84,17 +84,17 @@ var scriptMistakes = []found{
 `, ``,
 	}},
 	{"TestAFairQueueThatOursLeaveToRedissonsHasNoTTL", Mistake{
-		"the last of ours that is dead leaves a TTL to Redisson's", "scripts/fair_queue.lua",
+		"the last of ours that is dead leaves a TTL to Redisson's", "scripts/lib/fair_queue.lua",
 		`    if count > 0 then age(lock) end
 `, ``,
 	}},
 	{"TestWhatOthersPutIntoRedisMakesNoCallDearer", Mistake{
-		"a holder is looked for among a million fields", "scripts/grant.lua",
+		"a holder is looked for among a million fields", "scripts/lib/grant.lua",
 		`if fields == 1 and ttl ~= -1 then`,
 		`if ttl ~= -1 then`,
 	}},
 	{"TestTheTimesOfALongRowOfDeadAreMovedOnce", Mistake{
-		"what some of the dead added is forgotten", "scripts/fair_queue.lua",
+		"what some of the dead added is forgotten", "scripts/lib/fair_queue.lua",
 		`owed = debt(lock)`,
 		`owed = 0`,
 	}},
@@ -104,22 +104,22 @@ var scriptMistakes = []found{
 		`sharers > 0 and leave_end`,
 	}},
 	{"TestRenewAnswersForEachKeyByItself", Mistake{
-		"a tenure that is gone is renewed", "scripts/confirm.lua",
+		"a tenure that is gone is renewed", "scripts/lib/confirm.lua",
 		`if mine == 0 then return 0 end`,
 		`if mine == 0 then return 1 end`,
 	}},
 	{"TestAFallOfTheTTLIsTold", Mistake{
-		"a fall of the TTL is not told", "scripts/confirm.lua",
+		"a fall of the TTL is not told", "scripts/lib/confirm.lua",
 		`(ttl == -1 or ttl > tonumber(lease)) then tell_of_fall`,
 		`ttl == -1 then tell_of_fall`,
 	}},
 	{"TestLeasesAreSetAsToldHoweverManyLocksACallHas", Mistake{
-		"one lease for all of a call", "scripts/expire.lua",
+		"one lease for all of a call", "scripts/lib/expire.lua",
 		`if lease ~= last then`,
 		`if not last then`,
 	}},
 	{"TestLeasesNeedNeitherTheTimeNorPexpireat", Mistake{
-		"leases need PEXPIREAT", "scripts/expire.lua",
+		"leases need PEXPIREAT", "scripts/lib/expire.lua",
 		`if type(set) == 'number' then return set end`,
 		`do return set end`,
 	}},
@@ -140,7 +140,7 @@ var scriptMistakes = []found{
 		`local id = ARGV[tenures + stride]`,
 	}},
 	{"TestListenersAreCountedOnTheExactChannel", Mistake{
-		"listeners are counted on the lock's key", "scripts/confirm.lua",
+		"listeners are counted on the lock's key", "scripts/lib/confirm.lua",
 		`redis.pcall('PUBSUB', subcommand, channel(key))`,
 		`redis.pcall('PUBSUB', subcommand, key)`,
 	}},
@@ -155,7 +155,7 @@ var scriptMistakes = []found{
 		`if fields > 2 then return`,
 	}},
 	{"TestReleaseTellsTheExactChannelOnce", Mistake{
-		"a name with a brace has another channel", "scripts/channel.lua",
+		"a name with a brace has another channel", "scripts/lib/channel.lua",
 		`if string.find(key, '{', 1, true) then`,
 		`if string.find(key, '{', 2, true) then`,
 	}},
@@ -165,17 +165,17 @@ var scriptMistakes = []found{
 		`local token = count(counter)`,
 	}},
 	{"TestFencedPassCountsOnce", Mistake{
-		"a fenced pass counts each time it is sent", "scripts/fenced_pass.lua",
+		"a fenced pass counts each time it is sent", "scripts/fenced_renew.lua",
 		`if token and token ~= last then`,
 		`if not token then`,
 	}},
 	{"TestTokensAreExactAsFarAsTheServerCounts", Mistake{
-		"a long token is rounded", "scripts/token.lua",
+		"a long token is rounded", "scripts/lib/token.lua",
 		`return number < exact and number or text`,
 		`return number`,
 	}},
 	{"TestACounterThatIsNoTokenIsRefusedAndLeftAsItIs", Mistake{
-		"a counter that is no token is counted on", "scripts/token.lua",
+		"a counter that is no token is counted on", "scripts/lib/token.lua",
 		`  redis.pcall('DECR', counter)`,
 		``,
 	}},
@@ -212,28 +212,28 @@ var scriptMistakes = []found{
     -- Also`,
 	}},
 	{"TestAFairCallTakesOffSoManyAtMost", Mistake{
-		"a call takes any number off the head of a queue", "scripts/fair_queue.lua",
+		"a call takes any number off the head of a queue", "scripts/lib/fair_queue.lua",
 		`if count > most then`,
 		`if count > 1000 * most then`,
 	}},
 	{"TestAFairReleaseTellsThoseBehindWhoMayBeDead", Mistake{
-		"waiters behind a head that may be dead are not notified", "scripts/fair_queue.lua",
+		"waiters behind a head that may be dead are not notified", "scripts/lib/fair_queue.lua",
 		`if not told or not doubt then return told end`,
 		`do return told end`,
 	}},
 	{"TestAFairPlaceLivesForItsLifeWhereTheClockWasSetBack", Mistake{
-		"a place lives on for as long as the clock was set back", "scripts/fair_queue.lua",
+		"a place lives on for as long as the clock was set back", "scripts/lib/fair_queue.lua",
 		`if not till or till - clock(now) <= life then return`,
 		`if true then return`,
 	}},
 	{"TestAFairPlaceLivesForItsLifeWhereTheClockWasSetBack", Mistake{
-		"dead places end one after the other where the clock was set back", "scripts/fair_queue.lua",
+		"dead places end one after the other where the clock was set back", "scripts/lib/fair_queue.lua",
 		`      looked = true
       end_together(lock, now)`,
 		`      looked = true`,
 	}},
 	{"TestAFairCallLooksAtABoundedNumberOfPlacesThatAreAhead", Mistake{
-		"a call looks behind each head of which too much was left", "scripts/fair_queue.lua",
+		"a call looks behind each head of which too much was left", "scripts/lib/fair_queue.lua",
 		`if ahead and not looked then`,
 		`if ahead then`,
 	}},
@@ -273,12 +273,12 @@ var scriptMistakes = []found{
 		``,
 	}},
 	{"TestReadersThatDiedGoWithTheLastThatLives", Mistake{
-		"readers that died keep the lock", "scripts/readers.lua",
+		"readers that died keep the lock", "scripts/lib/readers.lua",
 		`if need == 0 then return redis.pcall('DEL', key) == 1 and '0' end`,
 		`if need == 0 then return false end`,
 	}},
 	{"TestClusterKeysThatHaveNotArrivedAreNotGone", Mistake{
-		"readers are taken for dead while their slot moves", "scripts/readers.lua",
+		"readers are taken for dead while their slot moves", "scripts/lib/readers.lua",
 		` or ttl == -2 and not gone(key, prefix .. i)`,
 		``,
 	}},
@@ -297,22 +297,22 @@ var scriptMistakes = []found{
 `,
 	}},
 	{"TestTheTTLOfManyReadersFallsToWhatTheyNeed", Mistake{
-		"the TTL of many readers does not fall", "scripts/readers.lua",
+		"the TTL of many readers does not fall", "scripts/lib/readers.lua",
 		`local set = redis.pcall('PEXPIRE', key, string.format('%d', need))`,
 		`local set = 1`,
 	}},
 	{"TestAWriterReadsAndGoesOnReading", Mistake{
-		"the lock goes with its writer, who still reads", "scripts/writer.lua",
+		"the lock goes with its writer, who still reads", "scripts/lib/writer.lua",
 		`  if fields <= 2 then`,
 		`  if fields <= 3 then`,
 	}},
 	{"TestEachSidesForceActsOnItsOwnMode", Mistake{
-		"readers are forced away as writers", "scripts/force_mode.lua",
+		"readers are forced away as writers", "scripts/lib/force_mode.lua",
 		`if is ~= mode then return 0 end`,
 		`if not is then return 0 end`,
 	}},
 	{"TestReadWriteStateIsOneInstant", Mistake{
-		"a writer counts as a reader", "scripts/read_write_state.lua",
+		"a writer counts as a reader", "scripts/rw_state.lua",
 		`elseif field ~= 'mode' then`,
 		`end
     if field ~= 'mode' then`,
@@ -333,29 +333,29 @@ var scriptMistakes = []found{
 		`if need < 0 then lease`,
 	}},
 	{"TestEveryHoldOfAReaderHasItsOwnLease", Mistake{
-		"the keys of a lost reader stay", "scripts/readers.lua",
+		"the keys of a lost reader stay", "scripts/lib/readers.lua",
 		`while i <= most_holds and`,
 		`while i < 1 and`,
 	}},
 	{"TestTheKeysOfHoldsGoWithALockThatIsForcedAway", Mistake{
-		"the keys of holds stay when their lock is forced away", "scripts/force_mode.lua",
+		"the keys of holds stay when their lock is forced away", "scripts/lib/force_mode.lua",
 		`  remove_holds(key, readers)
 `,
 		``,
 	}},
 	{"TestAForceRemovesABoundedNumberOfKeysOfHolds", Mistake{
-		"a force removes keys of holds without a bound", "scripts/force_mode.lua",
+		"a force removes keys of holds without a bound", "scripts/lib/force_mode.lua",
 		`  may_remove = may_remove - most
 `,
 		``,
 	}},
 	{"TestNoCountKeepsAForceFromItsEnd", Mistake{
-		"a force goes over a count as it was written", "scripts/force_mode.lua",
+		"a force goes over a count as it was written", "scripts/lib/force_mode.lua",
 		`math.min(count_of(hash[at + 1]), most_holds)`,
 		`count_of(hash[at + 1])`,
 	}},
 	{"TestManyCountsKeepNoCallFromItsEnd", Mistake{
-		"a call looks at as many holds as each reader says", "scripts/readers.lua",
+		"a call looks at as many holds as each reader says", "scripts/lib/readers.lua",
 		`  may_look = may_look - number
 `,
 		``,
@@ -374,34 +374,34 @@ var scriptMistakes = []found{
 	return append(all, rwScripts[:]...)`,
 	}},
 	{"TestClusterVerbsReachTheSubscribersOfTheShard", Mistake{
-		"a fall of the TTL is published to the whole cluster", "scripts/confirm.lua",
+		"a fall of the TTL is published to the whole cluster", "scripts/lib/confirm.lua",
 		`subcommand == 'SHARDNUMSUB' and 'SPUBLISH' or 'PUBLISH'`,
 		`'PUBLISH'`,
 	}},
 	{"TestTheTimesOfALongFairQueueAreMovedTogether", Mistake{
-		"the last time of all is not moved", "scripts/fair_queue.lua",
+		"the last time of all is not moved", "scripts/lib/fair_queue.lua",
 		`math.min(first + 499, #waiting), 2 do`,
 		`math.min(first + 499, #waiting - 2), 2 do`,
 	}},
 	{"TestTheTimesOfALongFairQueueAreMovedTogether", Mistake{
-		"the last time of a command is not moved", "scripts/fair_queue.lua",
+		"the last time of a command is not moved", "scripts/lib/fair_queue.lua",
 		`math.min(first + 499, #waiting), 2 do`,
 		`math.min(first + 497, #waiting), 2 do`,
 	}},
 	{"TestTheTimesOfALongFairQueueAreMovedTogether", Mistake{
-		"the times of one command are moved", "scripts/fair_queue.lua",
+		"the times of one command are moved", "scripts/lib/fair_queue.lua",
 		`for first = 1, #waiting, 500 do`,
 		`for first = 1, 1, 500 do`,
 	}},
 	{"TestAFairAcquireThatMayNotMoveTheTimesIsRefused", Mistake{
-		"no error says that times may not be moved", "scripts/fair_queue.lua",
+		"no error says that times may not be moved", "scripts/lib/fair_queue.lua",
 		`if type(set) == 'table' then return set end
   end`,
 		`
   end`,
 	}},
 	{"TestAFairAcquireThatMayNotMoveTheTimesIsRefused", Mistake{
-		"a wait that may not be taken back counts as taken back", "scripts/fair_queue.lua",
+		"a wait that may not be taken back counts as taken back", "scripts/lib/fair_queue.lua",
 		`    if failed then return failed end
     if owed > 0`,
 		`    if owed > 0`,
@@ -428,12 +428,12 @@ var scriptMistakes = []found{
 		`it.wait = added or ''`,
 	}},
 	{"TestAGroupIsTakenAsAWholeOrNotAtAll", Mistake{
-		"of a group behind a smaller one some keys are not looked at", "scripts/joint_acquire.lua",
+		"of a group behind a smaller one some keys are not looked at", "scripts/multi_acquire.lua",
 		`unpack(KEYS, first + 1, first + count)`,
 		`unpack(KEYS, first + 1, count)`,
 	}},
 	{"TestLeasesAreSetAsToldHoweverManyLocksACallHas", Mistake{
-		"leases begin at the last whole second", "scripts/expire.lua",
+		"leases begin at the last whole second", "scripts/lib/expire.lua",
 		`1000 * time[1] + math.floor(time[2] / 1000)`,
 		`1000 * time[1]`,
 	}},

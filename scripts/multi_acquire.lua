@@ -14,10 +14,7 @@
 
 local verb, groups = ARGV[1], tonumber(ARGV[2])
 
-for at = 3 + 3 * groups, #ARGV, 2 do
-  local key = KEYS[tonumber(ARGV[at])]
-  if redis.pcall('HDEL', key, ARGV[at + 1]) == 1 then redis.pcall(verb, channel(key), '0') end
-end
+release_orphans(verb, 3 + 3 * groups, 1)
 
 -- Inspects a key. If the tenure may have it, returns nil and whether it has it already; otherwise {ttl, holder}, or
 -- {why} for an error.
