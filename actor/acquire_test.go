@@ -440,7 +440,7 @@ func TestUnansweredAcquireIsAskedAgainAsTheSameTenure(t *testing.T) {
 		3s     B locks              → listen
 		4s     A unlocks            → A over; release #1
 		// and after the tenure's end it may bring the tenure back
-		+1ms   #1 released          → acquire #2 30s ghosts [1]; release #1; A unlocked
+		+1ms   #1 released         → acquire #2 30s orphans [1]; release #1; A unlocked
 		+1ms   #1 gone              → nothing
 		+1ms   #2 granted           → B granted 29.688s
 		+250ms timer                → leave
@@ -478,7 +478,7 @@ func TestTenureThatNoConfirmationCanCoverIsGivenBack(t *testing.T) {
 		100ms  #1 unanswered reset         → acquire #1 1s
 		500ms  timer                       → A redis unavailable: reset
 		501ms  #1 granted                  → release #1; listen
-		502ms  #1 released                 → acquire #2 30s ghosts [1]; release #1
+		502ms  #1 released                → acquire #2 30s orphans [1]; release #1
 		503ms  #1 gone                     → nothing
 		504ms  #2 granted                  → B granted 29.688s
 		505ms  B unlocks                   → B over; release #2

@@ -214,7 +214,7 @@ func TestAHolderOfTheSameEngineIsNoGhostOfAFairLock(t *testing.T) {
 		0s   A locks                                     → acquire #1 30s wait 5m0s
 		1ms  #1 taken 20s me:77 known left 320s          → listen
 		2ms  message                                     → acquire #1 30s wait 5m0s
-		3ms  #1 taken 20s me:78 left 320s                → acquire #1 30s wait 5m0s ghosts [78]; release #78
+		3ms  #1 taken 20s me:78 left 320s               → acquire #1 30s wait 5m0s orphans [78]; release #78
 		4ms  #78 released                                → nothing
 		5ms  #1 granted                                  → leave; A granted 29.688s
 		6ms  A unlocks                                   → A over; release #1 wait 5m0s

@@ -71,10 +71,10 @@ func TestHandOnNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
 			1ms     #1 granted          → A granted 29.689s
 			2ms     B locks             → listen
 			14.691s A unlocks           → A over; renew #1 30s; A unlocked
-			29.69s  timer               → acquire #2 30s ghosts [1]; release #1
+			29.69s  timer              → acquire #2 30s orphans [1]; release #1
 			30s     #1 renew unanswered reset   → nothing
 			30s     #1 release unanswered reset → release #1
-			30s     #2 unanswered reset → acquire #2 30s ghosts [1]
+			30s     #2 unanswered reset → acquire #2 30s orphans [1]
 			31s     #2 granted          → B granted 28.69s
 			31s     #1 gone             → nothing
 			31.1s   B unlocks           → B over; release #2

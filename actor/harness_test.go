@@ -195,7 +195,7 @@ func commandText(c *actor.Command) string {
 		text += fmt.Sprintf(" wait %v", c.Wait)
 	}
 	if len(c.Orphans) > 0 {
-		text += fmt.Sprintf(" ghosts %v", c.Orphans)
+		text += fmt.Sprintf(" orphans %v", c.Orphans)
 	}
 	return text
 }

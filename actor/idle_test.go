@@ -73,7 +73,7 @@ func TestALockThatNothingHappensToIsQuiet(t *testing.T) {
 			},
 		},
 		{
-			name: "a server that names another ghost of ours each time", least: 400, most: 1700, play: []string{"+1ms A locks"},
+			name: "a server that names another orphan of ours each time", least: 400, most: 1700, play: []string{"+1ms A locks"},
 			odd: func(c *actor.Command, r *actor.Reply) {
 				if c.Verb == actor.SendAcquire {
 					*r = actor.Reply{Status: actor.HeldByOther, TTL: time.Minute, Holder: fmt.Sprint("me:", 1000+c.Tenure)}

@@ -22,16 +22,16 @@ func TestGhostIsReleasedWhenTheServerAnswersAndOnceMore(t *testing.T) {
 			0s     A locks wait 1s     → acquire #1 30s
 			1s     timer               → A redis unavailable: no answer in time
 			4s     #1 unanswered reset → release #1
-			4.1s   B locks             → acquire #2 30s ghosts [1]
+			4.1s   B locks            → acquire #2 30s orphans [1]
 			5s     #1 unanswered reset → release #1
-			5s     #2 unanswered reset → acquire #2 30s ghosts [1]
+			5s     #2 unanswered reset → acquire #2 30s orphans [1]
 			6s     #1 released         → nothing
 			6s     #2 granted          → B granted 28.69s
 			6.5s   B unlocks           → B over; release #2
 			// this one was sent twice as well
 			6.501s #2 released         → release #2; B unlocked
 			6.502s #2 gone             → nothing
-			7s     C locks             → acquire #3 30s ghosts [1 2]
+			7s     C locks            → acquire #3 30s orphans [1 2]
 			7.001s #3 granted          → C granted 29.689s
 			9s     timer               → release #1
 			9.001s #1 gone             → nothing
@@ -93,7 +93,7 @@ func TestUnknownHolderOfThisEngineIsAGhost(t *testing.T) {
 	t.Run("released and retried at once", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks               → acquire #1 30s
-			1ms    #1 taken 29s me:4711  → acquire #2 30s ghosts [4711]; release #4711; listen
+			1ms    #1 taken 29s me:4711 → acquire #2 30s orphans [4711]; release #4711; listen
 			2ms    #4711 gone            → nothing
 			3ms    #2 granted            → A granted 29.688s
 			4ms    A unlocks             → A over; release #2
@@ -104,7 +104,7 @@ func TestUnknownHolderOfThisEngineIsAGhost(t *testing.T) {
 	t.Run("for a TryLock, too", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks once          → acquire #1 30s
-			1ms    #1 taken 29s me:4711  → acquire #2 30s ghosts [4711]; release #4711; listen
+			1ms    #1 taken 29s me:4711 → acquire #2 30s orphans [4711]; release #4711; listen
 			2ms    #4711 released        → nothing
 			3ms    #2 taken 29s x:1      → A lock not acquired
 			253ms  timer                 → leave
@@ -113,7 +113,7 @@ func TestUnknownHolderOfThisEngineIsAGhost(t *testing.T) {
 	t.Run("a server that goes on about it is not asked again and again", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks               → acquire #1 30s
-			1ms    #1 taken 29s me:4711  → acquire #2 30s ghosts [4711]; release #4711; listen
+			1ms    #1 taken 29s me:4711 → acquire #2 30s orphans [4711]; release #4711; listen
 			2ms    #2 taken 29s me:4711  → nothing
 			3ms    A cancels             → A lock not acquired
 			4ms    #4711 unanswered x    → release #4711
@@ -140,13 +140,13 @@ func TestLostTenureIsReleasedBeforeItsNameIsTakenAgain(t *testing.T) {
 		1ms     #1 granted           → A granted 29.689s
 		2ms     B locks              → listen
 		10s     timer                → renew #1 30s
-		29.69s  timer                → A lost: the lease ended before it was renewed; acquire #2 30s ghosts [1]; release #1
+		29.69s  timer               → A lost: the lease ended before it was renewed; acquire #2 30s orphans [1]; release #1
 		30s     #1 renew unanswered x → nothing
 		30s     #1 release unanswered x → release #1
-		30s     #2 unanswered x      → acquire #2 30s ghosts [1]
+		30s     #2 unanswered x     → acquire #2 30s orphans [1]
 		31s     #2 taken 25s me:1    → release #2
 		31s     #1 released          → nothing
-		31.001s message              → acquire #3 30s ghosts [2]
+		31.001s message             → acquire #3 30s orphans [2]
 		31.002s #2 gone              → nothing
 		31.003s #3 granted           → B granted 29.688s
 		31.004s B unlocks            → B over; release #3

@@ -227,7 +227,7 @@ func TestAReleaseThatIsRefusedForGoodIsTriedSlowly(t *testing.T) {
 			1ms  #1 granted          → A granted 59m58.989s
 			2ms  A unlocks           → A over; release #1
 			3ms  #1 refused NOPERM x → A NOPERM x
-			4ms  B locks             → acquire #2 30s ghosts [1]
+			4ms  B locks            → acquire #2 30s orphans [1]
 			5ms  #2 granted          → B granted 29.689s
 			6ms  B unlocks           → B over; release #2
 			7ms  #2 released         → B unlocked

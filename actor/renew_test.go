@@ -130,7 +130,7 @@ func TestLossIsToldWithItsCause(t *testing.T) {
 			2ms     B locks             → listen
 			10s     timer               → renew #1 30s
 			// in its first turn it has a confirmation in its mailbox that is meaningless by now
-			!40s    #1 renewed          → A lost: the lease ended before it was renewed; acquire #2 30s ghosts [1]; release #1
+			!40s    #1 renewed         → A lost: the lease ended before it was renewed; acquire #2 30s orphans [1]; release #1
 			+0s     A unlocks           → A lock lost: that was known before the release was sent
 			+1ms    #1 gone             → nothing
 			+1ms    #2 taken 10s x:1    → nothing
@@ -138,7 +138,7 @@ func TestLossIsToldWithItsCause(t *testing.T) {
 			+250ms  timer               → leave
 		`)
 	})
-	t.Run("a process that was stopped with its unlock in the mail", func(t *testing.T) {
+	t.Run("a process that was stopped with its unlock in the mailbox", func(t *testing.T) {
 		runTranscript(t, `
 			0s      A locks             → acquire #1 30s
 			1ms     #1 granted          → A granted 29.689s
@@ -471,7 +471,7 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 			5ms     B unlocks             → B over; renew #1 4.996s count 1; B unlocked; A has 4.93604s
 			6ms     #1 renewed            → nothing
 			4.9s    C locks lease 2m as A → renew #1 2m0s
-			4.942s  timer                 → A lost: held for Options.MaxHold; acquire #2 2m0s ghosts [1]; release #1; listen
+			4.942s  timer                → A lost: held for Options.MaxHold; acquire #2 2m0s orphans [1]; release #1; listen
 			5.001s  #1 renew renewed      → nothing
 			5.002s  #1 released           → nothing
 			5.1s    #2 granted            → C granted 1m58.832s

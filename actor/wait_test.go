@@ -290,9 +290,9 @@ func TestWaitsEndInTimeWhateverTheServerDoes(t *testing.T) {
 		10ms        #1 unanswered reset       → acquire #1 30s
 		20ms        #1 unanswered reset       → acquire #1 30s
 		30ms        #1 refused BUSY it        → release #1
-		+4ms..+10ms timer                     → acquire #2 30s ghosts [1]
+		+4ms..+10ms timer                    → acquire #2 30s orphans [1]
 		+1ms        #1 unanswered reset       → release #1
-		+1ms        #2 unanswered reset       → acquire #2 30s ghosts [1]
+		+1ms        #2 unanswered reset      → acquire #2 30s orphans [1]
 		400ms       timer                     → A redis unavailable: reset
 		500ms       #2 unanswered reset       → release #2
 		600ms       #1 refused CLUSTERDOWN it → nothing
@@ -350,7 +350,7 @@ func TestWaitersOfALocalHolderWaitForItsLease(t *testing.T) {
 		0s     A locks lease 5s → acquire #1 5s
 		1ms    #1 granted       → A granted 4.939s
 		2ms    B locks          → listen
-		4.94s  timer            → A lost: its lease ended; acquire #2 30s ghosts [1]; release #1
+		4.94s  timer           → A lost: its lease ended; acquire #2 30s orphans [1]; release #1
 		+1ms   #1 released      → nothing
 		+0s    #2 granted       → B granted 29.689s
 		+1ms   B unlocks        → B over; release #2

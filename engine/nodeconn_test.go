@@ -124,10 +124,10 @@ func TestWhoeverSeesAnotherMasterSaysSo(t *testing.T) {
 		return all
 	}
 	for name, carries := range map[string]func(<-chan *coordinator.Batch, *mpsc.Mailbox[any]){
-		"courier": func(batches <-chan *coordinator.Batch, box *mpsc.Mailbox[any]) {
+		"sender": func(batches <-chan *coordinator.Batch, box *mpsc.Mailbox[any]) {
 			runSender(was, &wire.Encoder{ID: "id"}, batches, box)
 		},
-		"syncer": (&replicaSender{nodeConn: was, encoder: &wire.Encoder{ID: "id"}, lender: newLender(nil, onGoroutine)}).run,
+		"replica sender": (&replicaSender{nodeConn: was, encoder: &wire.Encoder{ID: "id"}, lender: newLender(nil, onGoroutine)}).run,
 	} {
 		t.Run(name, func(t *testing.T) {
 			batches, box, b := make(chan *coordinator.Batch, 1), mpsc.NewMailbox[any](), acquireBatch()

@@ -242,7 +242,7 @@ func TestALostAnswerOfReplicasIsNoAnswer(t *testing.T) {
 	b = sendAll()
 	require.NoError(t, b.Failed)
 	require.Equal(t, 1, b.Replies[0].Replicas)
-	require.Len(t, server.open(), 2, "the client's, and another one of the syncer's")
+	require.Len(t, server.open(), 2, "the client's, and another one of the replica sender's")
 }
 
 // An error of WAIT is a reply: the lock is there, and must be released.
@@ -371,7 +371,7 @@ func (l *subscriberHarness) execute(o *coordinator.Order) (posted []string, err 
 			case coordinator.Notified:
 				posted = append(posted, "heard "+what.Channel)
 			case coordinator.PubsubDown:
-				posted = append(posted, "deaf")
+				posted = append(posted, "pubsubdown")
 			case coordinator.OrderDone:
 				done, err = true, what.Err
 			}
@@ -417,7 +417,7 @@ func TestNoMessageIsMissedWhileAConnectionIsReplaced(t *testing.T) {
 		require.NoError(t, err)
 		posted, err := l.execute(&coordinator.Order{Channels: []string{"a"}, OnNextConn: true, SwitchConn: true})
 		require.ErrorIs(t, err, errConnLost)
-		require.Equal(t, []string{"subscribed a", "deaf"}, posted)
+		require.Equal(t, []string{"subscribed a", "pubsubdown"}, posted)
 		server.awaitOpen(1)
 	})
 }

@@ -113,7 +113,7 @@ func TestListedGhostsAreReleasedInTheSameCall(t *testing.T) {
 			acquire a:g1:900s b:g2:900s c:t3:900s → 1 1 1
 			acquire a:t4:100s → [900s g1]
 			heard → nothing
-			acquire d:t7:100s a:t4:100s b:t5:100s c:t6:100s ghosts a:g0 a:g1 b:g2 c:g3 d:g4 → 1 1 1 [900s t3]
+			acquire d:t7:100s a:t4:100s b:t5:100s c:t6:100s orphans a:g0 a:g1 b:g2 c:g3 d:g4 → 1 1 1 [900s t3]
 			HGETALL a → [t4 1]
 			PTTL a → 100s
 			HGETALL b → [t5 1]
@@ -121,7 +121,7 @@ func TestListedGhostsAreReleasedInTheSameCall(t *testing.T) {
 			HGETALL c → [t3 1]
 			# only orphans that existed are published, once each
 			heard → redisson_lock__channel:{a} 0, redisson_lock__channel:{b} 0
-			acquire a:t4:100s ghosts a:g1 → 1
+			acquire a:t4:100s orphans a:g1 → 1
 			heard → nothing
 		`)
 	})
@@ -132,7 +132,7 @@ func TestGhostOfAKeyOfAnotherTypeHarmsNobody(t *testing.T) {
 		s.runTranscript(`
 			SET string x → OK
 			acquire b:g2:100s → 1
-			acquire string:t1:100s b:t2:100s ghosts string:g1 b:g2 → WRONGTYPE… 1
+			acquire string:t1:100s b:t2:100s orphans string:g1 b:g2 → WRONGTYPE… 1
 			GET string → x
 			heard → redisson_lock__channel:{b} 0
 		`)

@@ -51,12 +51,12 @@ func (s *server) manyKeys(n int) {
 		case foreign:
 			s.run(scripts.Acquire, keys[i:i+1], "PUBLISH", "theirs", 100_000)
 		case orphaned:
-			s.run(scripts.Acquire, keys[i:i+1], "PUBLISH", "ghost", 100_000)
+			s.run(scripts.Acquire, keys[i:i+1], "PUBLISH", "orphan", 100_000)
 			published = append(published, message{"redisson_lock__channel:{" + keys[i] + "}", "0"})
 		}
 		id := fmt.Sprintf("ours:%d", i)
 		acquire = append(acquire, id, 200_000)
-		orphans = append(orphans, i+1, "ghost")
+		orphans = append(orphans, i+1, "orphan")
 		renew = append(renew, id, 300_000)
 		extras = append(extras, i+1, i+1, 1)
 		release = append(release, id)

@@ -19,9 +19,9 @@ func TestClusterAGhostRemovedWhileItsSlotMovesIsTheOtherNodes(t *testing.T) {
 	slot := c.Slot(t, "{slot}")
 	from := c.Master(t, slot)
 	fields := map[string][]any{
-		"{slot}plain":  {"ghost", 1},
-		"{slot}writer": {"mode", "write", "ghost:write", 1},
-		"{slot}reader": {"mode", "read", "ghost", 1},
+		"{slot}plain":  {"orphan", 1},
+		"{slot}writer": {"mode", "write", "orphan:write", 1},
+		"{slot}reader": {"mode", "read", "orphan", 1},
 	}
 	for key, of := range fields {
 		from.Do(t, append([]any{"HSET", key}, of...)...)
@@ -33,10 +33,10 @@ func TestClusterAGhostRemovedWhileItsSlotMovesIsTheOtherNodes(t *testing.T) {
 	}
 	c.Migrate(t, slot, to)
 	for key, call := range map[string][]any{
-		"{slot}plain":  {scripts.Acquire.Text, 1, "{slot}plain", "SPUBLISH", 1000, "t", 1, "ghost"},
-		"{slot}writer": {scripts.WriteAcquire.Text, 1, "{slot}writer", "SPUBLISH", 1000, "t", 1, "ghost"},
+		"{slot}plain":  {scripts.Acquire.Text, 1, "{slot}plain", "SPUBLISH", 1000, "t", 1, "orphan"},
+		"{slot}writer": {scripts.WriteAcquire.Text, 1, "{slot}writer", "SPUBLISH", 1000, "t", 1, "orphan"},
 		// Two readers: the first leaves nothing for the second.
-		"{slot}reader": {scripts.ReadRelease.Text, 2, "{slot}reader", "{slot}reader", "SPUBLISH", "ghost", "t"},
+		"{slot}reader": {scripts.ReadRelease.Text, 2, "{slot}reader", "{slot}reader", "SPUBLISH", "orphan", "t"},
 	} {
 		eval := append([]any{"EVAL"}, call...)
 		reply, ok := from.Do(t, eval...).([]any)

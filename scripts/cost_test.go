@@ -32,7 +32,7 @@ func TestCommandsThatEachScriptRuns(t *testing.T) {
 		{"acquire what never expires", "HSET a f 1 → 1", "acquire a:t2:100s → [-1 '']", "hexists 1, hlen 1, pttl 1"},
 		{"acquire again", "acquire a:t1:100s → 1", "acquire a:t1:200s → 1", "hkeys 1, hlen 1, pexpire 1, pttl 1"},
 		{"acquire again for less", "acquire a:t1:100s → 1", "acquire a:t1:20s → 1", "hkeys 1, hlen 1, pttl 1"},
-		{"acquire from a ghost", "acquire a:g1:100s → 1", "acquire a:t1:100s b:t1:100s ghosts a:g1 b:g1 → 1 1", "exists 1, hdel 2, hset 2, pexpire 2, publish 1"},
+		{"acquire from a orphan", "acquire a:g1:100s → 1", "acquire a:t1:100s b:t1:100s orphans a:g1 b:g1 → 1 1", "exists 1, hdel 2, hset 2, pexpire 2, publish 1"},
 		{"acquire jointly", "", "multi_acquire a+b:t1:100s → 1", "exists 1, hset 2, pexpire 2"},
 		{"acquire jointly what is held", "acquire b:t1:100s → 1", "multi_acquire a+b+c:t2:100s → [2 100s t1]", "exists 1, hkeys 1, hlen 1, pttl 2"},
 		{"renew", "acquire a:t1:100s b:t1:100s → 1 1", "renew a:t1:100s b:t1:100s → 1 1", "hexists 2, pexpire 2"},

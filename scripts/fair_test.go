@@ -278,9 +278,9 @@ func TestFairLeaverWakesTheNextOfAFreeLock(t *testing.T) {
 			heard → nothing
 			# An orphan of the same engine goes first.
 			fair_acquire a:t3:30s:50s a:t4:30s:50s → [30s t2 80s] [30s t2 130s]
-			fair_acquire a:t3:30s:50s ghosts a:t2 → 1
+			fair_acquire a:t3:30s:50s orphans a:t2 → 1
 			HGETALL a → [t3 1]
-			fair_acquire a:t4:30s:50s ghosts a:t2 → [30s t3 80s]
+			fair_acquire a:t4:30s:50s orphans a:t2 → [30s t3 80s]
 		`)
 	})
 }

@@ -40,7 +40,7 @@ func TestFencedAcquireSentTwiceIsTheSameToken(t *testing.T) {
 			# Sent late, it is an orphan with a token that no caller has.
 			release a:t1 → 1
 			fenced_acquire a:t1:100s → 2
-			fenced_acquire a:t2:100s ghosts a:t1 → 3
+			fenced_acquire a:t2:100s orphans a:t1 → 3
 			fenced_acquire a:t1:100s → [100s t2]
 		`)
 	})

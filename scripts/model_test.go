@@ -92,7 +92,7 @@ func (m *model) state(key string) string {
 // answer returns the reply that a step of a conversation should get.
 func (m *model) answer(words []string) string {
 	main, extra, _ := strings.Cut(strings.Join(words[1:], " "), " extra")
-	main, orphans, _ := strings.Cut(main, " ghosts")
+	main, orphans, _ := strings.Cut(main, " orphans")
 	for _, word := range strings.Fields(orphans) {
 		parts := strings.Split(word, ":")
 		m.release(parts[0], parts[1])
@@ -140,7 +140,7 @@ func randomStep(r *rand.Rand) []string {
 		case "acquire":
 			key += fmt.Sprintf(":%s:%ds", tenure(), 100*(1+r.IntN(9)))
 			if r.IntN(4) == 0 {
-				extra = append(extra, "ghosts", key[:1]+":"+tenure())
+				extra = append(extra, "orphans", key[:1]+":"+tenure())
 			}
 		case "renew":
 			key += fmt.Sprintf(":%s:%ds", tenure(), 100*r.IntN(9))

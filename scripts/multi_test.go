@@ -11,13 +11,13 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// multiAcquire runs "multi_acquire a+b:t1:100s c:t2:100s ghosts b:t0".
+// multiAcquire runs "multi_acquire a+b:t1:100s c:t2:100s orphans b:t0".
 func (s *server) multiAcquire(words []string) string {
 	s.t.Helper()
 	var keys []string
 	var groups, orphans []any
 	for i, word := range words[1:] {
-		if word == "ghosts" {
+		if word == "orphans" {
 			for _, orphan := range words[i+2:] {
 				key, tenure, _ := strings.Cut(orphan, ":")
 				orphans = append(orphans, slices.Index(keys, key)+1, tenure)
@@ -93,7 +93,7 @@ func TestAGroupSentTwiceOrLateIsTakenOnce(t *testing.T) {
 			# Late, when all is free: an orphan for each key, which the next call releases.
 			release a:t2 b:t1 → 1 1
 			multi_acquire a+b:t1:100s → 1
-			multi_acquire b+a+c:t3:100s ghosts a:t1 b:t1 → 1
+			multi_acquire b+a+c:t3:100s orphans a:t1 b:t1 → 1
 			HGETALL b → [t3 1]
 		`)
 	})
@@ -118,7 +118,7 @@ func TestARefusedGroupLeavesNothing(t *testing.T) {
 			EXISTS c d → 0
 			# what the call wrote before makes the server accept it
 			multi_acquire a+c:t1:200s → 1
-			multi_acquire g+h:t3:100s ghosts g:t0 → 1
+			multi_acquire g+h:t3:100s orphans g:t0 → 1
 		`)
 	})
 	t.Run("a command that is not allowed", func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestAGhostThatAGroupReleasesIsTold(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			acquire a:t0:100s b:t0:100s → 1 1
-			multi_acquire a+b+c:t1:100s ghosts a:t0 b:t0 → 1
+			multi_acquire a+b+c:t1:100s orphans a:t0 b:t0 → 1
 			heard → redisson_lock__channel:{a} 0, redisson_lock__channel:{b} 0
 		`)
 	})

@@ -17,7 +17,7 @@ import (
 func TestShortOfMemory(t *testing.T) {
 	s := onReal(t)
 	s.runTranscript(`
-		acquire mine:t1:100s again:t2:100s theirs:t3:100s ghostly:g4:100s → 1 1 1 1
+		acquire mine:t1:100s again:t2:100s theirs:t3:100s orphaned:g4:100s → 1 1 1 1
 		CONFIG SET maxmemory 1 → OK
 		# nothing is created, what exists is reported
 		acquire a:t5:100s theirs:t6:100s mine:t1:50s b:t7:100s → OOM… [100s t3] 1 OOM…
@@ -32,14 +32,14 @@ func TestShortOfMemory(t *testing.T) {
 		HGETALL mine → [t1 2]
 		PTTL mine → 300s
 		# the same with an orphan's lock: it is released, published and acquired
-		acquire ghostly:t8:100s ghosts ghostly:g4 → 1
+		acquire orphaned:t8:100s orphans orphaned:g4 → 1
 		state mine theirs a → [300s t1 2] [100s t3 1] [-2 '' 0]
-		heard → redisson_lock__channel:{ghostly} 0
+		heard → redisson_lock__channel:{orphaned} 0
 		# releases work
 		release mine:t1 a:t5 → 1 0
 		force again theirs → 1 1
 		heard → redisson_lock__channel:{mine} 0, redisson_lock__channel:{again} 0, redisson_lock__channel:{theirs} 0
-		DEL ghostly → 1
+		DEL orphaned → 1
 		DBSIZE → 0
 	`)
 }
@@ -54,7 +54,7 @@ func TestServerThatRefusesWritesLeavesEverythingAsItIs(t *testing.T) {
 			s.runTranscript(strings.NewReplacer("[refuse]", c.refuse, "[allow]", c.allow, "REFUSED", c.want).Replace(`
 				acquire mine:t1:100s theirs:t2:100s → 1 1
 				[refuse] → OK
-				acquire a:t3:100s theirs:t4:100s mine:t1:50s mine:t1:200s ghosts theirs:t2 → REFUSED [100s t2] 1 REFUSED
+				acquire a:t3:100s theirs:t4:100s mine:t1:50s mine:t1:200s orphans theirs:t2 → REFUSED [100s t2] 1 REFUSED
 				renew mine:t1:200s gone:t3:200s mine:t1:0 extra mine:2: → REFUSED 0 1
 				release mine:t1 gone:t3 → REFUSED REFUSED
 				force mine gone → REFUSED 0

@@ -68,7 +68,7 @@ func TestReleaseTellsTheExactChannelOnce(t *testing.T) {
 			require.Equal(t, []any{int64(1)}, s.run(scripts.Acquire, []string{name}, "PUBLISH", "g1", 100_000))
 			require.Empty(t, sub.receive(), "%q", name)
 			require.Equal(t, []any{int64(1)}, s.run(scripts.Acquire, []string{name}, "PUBLISH", "t1", 100_000, 1, "g1"))
-			require.Equal(t, []message{{channel, "0"}}, sub.receive(), "the ghost of %q", name)
+			require.Equal(t, []message{{channel, "0"}}, sub.receive(), "the orphan of %q", name)
 			require.Equal(t, []any{int64(1)}, s.run(scripts.Release, []string{name}, "PUBLISH", "t1"))
 			require.Equal(t, []message{{channel, "0"}}, sub.receive(), "%q", name)
 			require.Equal(t, []any{int64(1)}, s.run(scripts.Acquire, []string{name}, "PUBLISH", "t2", 100_000))

@@ -173,7 +173,7 @@ func randomRWStep(r *rand.Rand) rwStep {
 		n, writer, orphan := lease(), []string{"", id, other}[r.IntN(3)], r.IntN(4) == 0
 		words := fmt.Sprintf("read_acquire %s:%s:%ds:%s", key, id, n, writer)
 		if orphan {
-			words += fmt.Sprintf(" ghosts %s:%s", key, other)
+			words += fmt.Sprintf(" orphans %s:%s", key, other)
 		}
 		return rwStep{words, func(m *rwModel) string {
 			if orphan {
@@ -202,7 +202,7 @@ func randomRWStep(r *rand.Rand) rwStep {
 		n, orphan := lease(), r.IntN(4) == 0
 		words := fmt.Sprintf("write_acquire %s:%s:%ds", key, id, n)
 		if orphan {
-			words += fmt.Sprintf(" ghosts %s:%s", key, other)
+			words += fmt.Sprintf(" orphans %s:%s", key, other)
 		}
 		return rwStep{words, func(m *rwModel) string {
 			if orphan {

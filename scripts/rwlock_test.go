@@ -251,9 +251,9 @@ func TestReadAndWriteSentTwiceOrLate(t *testing.T) {
 			PTTL {a}:t1:rwlock_timeout:1 → 200s
 			HGETALL a → [mode read t1 1]
 			# Late, it is an orphan, which the next acquire of either kind releases.
-			read_acquire a:t2:100s ghosts a:t1 → 1
+			read_acquire a:t2:100s orphans a:t1 → 1
 			HGETALL a → [mode read t2 1]
-			read_acquire a:t3:100s ghosts a:t2 → 1
+			read_acquire a:t3:100s orphans a:t2 → 1
 			read_release a:t3 → 1
 			read_release a:t3 → 0
 			heard → redisson_rwlock:{a} 0, redisson_rwlock:{a} 0, redisson_rwlock:{a} 0
@@ -262,7 +262,7 @@ func TestReadAndWriteSentTwiceOrLate(t *testing.T) {
 			PTTL a → 200s
 			write_acquire a:t4:100s → 1
 			PTTL a → 200s
-			write_acquire a:t5:100s ghosts a:t4 → 1
+			write_acquire a:t5:100s orphans a:t4 → 1
 			HGETALL a → [mode write t5:write 1]
 			write_release a:t4 → 0
 			write_release a:t5 → 1

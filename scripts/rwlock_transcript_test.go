@@ -15,11 +15,11 @@ import (
 // wantsHoldKeys lists the scripts that take the key of each hold.
 var wantsHoldKeys = map[string]bool{"read_acquire": true, "read_renew": true}
 
-// holdKeyArgs parses "read_acquire a:t1:100s:t2 ghosts a:t0" and "read_renew a:t1:1:100s,50s" into KEYS and ARGV; "100s,50s/7"
+// holdKeyArgs parses "read_acquire a:t1:100s:t2 orphans a:t0" and "read_renew a:t1:1:100s,50s" into KEYS and ARGV; "100s,50s/7"
 // is two of seven holds.
 func holdKeyArgs(words []string) (locks, keys []string, args []any) {
 	main, orphans := words[1:], []string(nil)
-	if i := slices.Index(main, "ghosts"); i >= 0 {
+	if i := slices.Index(main, "orphans"); i >= 0 {
 		main, orphans = main[:i], main[i+1:]
 	}
 	verb := map[string]any{"read_acquire": "PUBLISH", "read_renew": "NUMSUB"}

@@ -18,20 +18,20 @@ const receiveTimeout = 10 * time.Second
 
 // runTranscript holds a conversation with the server and compares it with the expected one. Each line is a step and its reply:
 //
-//	acquire a:t1:100s b:t1:100s ghosts a:t0   key:tenure:lease, and an orphan of key a
+//	acquire a:t1:100s b:t1:100s orphans a:t0   key:tenure:lease, and an orphan of key a
 //	renew   a:t1:100s b:t1:0 extra a:2:1 b::1 key:hold count:1 to count the listeners
 //	release a:t1 b:t1
 //	force   a b
 //	state   a b
-//	fenced_acquire a:t1:100s ghosts a:t0      with a token; the further keys of a lock are added
+//	fenced_acquire a:t1:100s orphans a:t0      with a token; the further keys of a lock are added
 //	fenced_renew    a:t1:100s:1:1:7            key:tenure:lease:count:listeners:last token
-//	multi_acquire  a+b:t1:100s c:t2:100s ghosts b:t0   groups of keys, each for one tenure
+//	multi_acquire  a+b:t1:100s c:t2:100s orphans b:t0   groups of keys, each for one tenure
 //	clock 10000                               the clock of the fair lock's callers, in seconds
-//	fair_acquire a:t1:100s:50s ghosts a:t0    key:tenure:lease:wait
+//	fair_acquire a:t1:100s:50s orphans a:t0    key:tenure:lease:wait
 //	fair_release a:t1:50s                     key:tenure:wait
 //	fair_force   a
 //	times a                                   the waiters for a fair lock, and how much longer each is considered alive
-//	read_acquire a:t1:100s:t2 ghosts a:t0     beside the writer t2; the keys of holds are added
+//	read_acquire a:t1:100s:t2 orphans a:t0     beside the writer t2; the keys of holds are added
 //	read_renew   a:t1:1:100s,50s              with the leases of its holds; 1: the TTL may fall
 //	heard                                     what was published since the last time
 //	subscribe channel                         one more listener
@@ -96,7 +96,7 @@ func (s *server) step(words []string, sub *subscriber) string {
 	return text(reply)
 }
 
-// arguments parses "acquire a:t1:100s ghosts a:t0" into KEYS and ARGV.
+// arguments parses "acquire a:t1:100s orphans a:t0" into KEYS and ARGV.
 func (s *server) arguments(words []string) (keys []string, args []any) {
 	switch words[0] {
 	case "acquire", "release", "force", "fenced_acquire",
@@ -111,7 +111,7 @@ func (s *server) arguments(words []string) (keys []string, args []any) {
 	}
 	extra := false
 	for _, word := range words[1:] {
-		if word == "ghosts" || word == "extra" {
+		if word == "orphans" || word == "extra" {
 			extra = true
 			continue
 		}

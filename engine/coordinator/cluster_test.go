@@ -14,7 +14,7 @@ import (
 	"github.com/lockwheel/lockwheel/engine/slot"
 )
 
-// clusterHarness is a desk in a cluster of the nodes A, B and C, which own a third of the slots each. Of the keys a to g,
+// clusterHarness is a coordinatorHarness in a cluster of the nodes A, B and C, which own a third of the slots each. Of the keys a to g,
 // b and f are A's, c and g are B's, and a, d and e are C's.
 //
 // Words in addition to those of converse:
@@ -86,7 +86,7 @@ func (d clusterHarness) line(line string) string {
 func (d clusterHarness) heard(what, address string, rest []string) {
 	n := d.c.nodeByAddr(address + ":1")
 	switch what {
-	case "deaf":
+	case "pubsubdown":
 		d.queueMessage(&LoopMessage{Value: d.connsOf(n).breakAll(n)})
 	case "ordered":
 		d.queueMessage(&LoopMessage{Value: d.connsOf(n).orderResult(n, nil)})
@@ -418,7 +418,7 @@ func TestAnEngineWithClaimsOnlyLooksForTheClusterAsWell(t *testing.T) {
 	d := newClusterHarness(t, 1)
 	d.line("1ms read b")
 	d.line("2ms 1 taken")
-	require.Contains(t, d.line("40ms deaf@A"), "survey")
+	require.Contains(t, d.line("40ms pubsubdown@A"), "survey")
 }
 
 // Without a reply a topology refresh is retried with a backoff, but only while requests wait.
@@ -440,7 +440,7 @@ func TestAnswerOfAMasterThatWasReplacedIsNone(t *testing.T) {
 		1ms     lock b                 → 1@A: acquire b
 		2ms     1 done                 → b granted
 		10.005s timer                  → 2@A: renew b
-		10.006s deaf@B                 → survey A B C
+		10.006s pubsubdown@B           → survey A B C
 		10.007s charted 0-10922@B 10923-16383@C → 3@B: renew b
 		10.008s 2 done                 → shuts A
 		10.009s 3 gone                 → b lost
@@ -492,7 +492,7 @@ func TestChannelsMoveWithTheirSlot(t *testing.T) {
 // This engine is itself one of the listeners, but not while its subscription is down. Counted then, it would be taken
 // for another engine, which would be waited for in vain.
 func TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen(t *testing.T) {
-	for _, silent := range []string{"silenced@A b", "deaf@A"} {
+	for _, silent := range []string{"silenced@A b", "pubsubdown@A"} {
 		d := newClusterHarness(t, 4)
 		d.line("1ms lock b b/2 b/3")
 		d.line("2ms 1 taken")
@@ -560,7 +560,7 @@ func TestAnswerThatCameAnotherWayLeavesTheNodeInDoubt(t *testing.T) {
 func TestNodeWithoutSlotsIsLetGoOf(t *testing.T) {
 	runClusterConversation(t, 1, `
 		1ms lock b                 → 1@A: acquire b
-		2ms deaf@C                 → survey A B C
+		2ms pubsubdown@C           → survey A B C
 		3ms charted 0-16383@C      → shuts B; 2@C: acquire b
 		4ms lock f                 → nothing
 		5ms 1 lost EOF; 2 done     → shuts A; 3@C: acquire f; b granted

@@ -213,7 +213,7 @@ func (d *coordinatorHarness) post(words []string) (oops string) {
 	case "disordered":
 		d.order = nil
 		d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).orderResult(nil, errors.New(strings.Join(rest, " ")))})
-	case "deaf":
+	case "pubsubdown":
 		d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).breakAll(nil)})
 	default:
 		return d.deliverBatch(words)

@@ -201,7 +201,7 @@ func TestNOSCRIPTForAWholeScriptIsAnErrorThatMayPass(t *testing.T) {
 
 // A command of a call that was cancelled before it was sent is recalled: an outage retains nothing.
 func TestCommandsThatNobodyNeedsAnyMoreDoNotLeave(t *testing.T) {
-	t.Run("while couriers are out", func(t *testing.T) {
+	t.Run("while senders are out", func(t *testing.T) {
 		runConversation(t, 1, `
 			1ms  lock a          → 1: acquire a
 			2ms  lock b c; state s → nothing
@@ -339,7 +339,7 @@ func TestBatchCountsWhatItReallySends(t *testing.T) {
 		{"several locks", actor.SendMultiAcquire, actor.Command{Key: "a", Parts: make([]actor.PartKey, 60)}, 2},
 		{"several locks with long names", actor.SendMultiAcquire, actor.Command{Key: "a", Parts: []actor.PartKey{{Key: "a"}, {Key: name(60_000)}}}, 17},
 		{"fair locks with long names", actor.SendFairAcquire, actor.Command{Key: name(60_000)}, 4},
-		{"ghosts", actor.SendAcquire, actor.Command{Key: "a", Orphans: make([]uint64, 1600)}, 10},
+		{"orphans", actor.SendAcquire, actor.Command{Key: "a", Orphans: make([]uint64, 1600)}, 10},
 	} {
 		d := newHarness(t, 8)
 		for range 2 * BatchKeys {

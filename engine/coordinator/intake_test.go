@@ -158,7 +158,7 @@ func TestACancelOvertakesARequestThatIsNotOpened(t *testing.T) {
 	d := newSharedLaneHarness(t, 1)
 	require.Equal(t, "1: acquire a; c redis unavailable: cancelled", d.line("1ms lock a; lock b; lock c; cancel c"))
 	require.Equal(t, "2: acquire b", d.line("1ms timer"))
-	require.Equal(t, "nothing", d.line("1ms timer"), "its letter")
+	require.Equal(t, "nothing", d.line("1ms timer"), "its message")
 	require.False(t, d.c.HasMessages())
 	require.EqualValues(t, 2, d.c.Stats().Waiting)
 }

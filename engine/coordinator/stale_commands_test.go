@@ -14,8 +14,8 @@ import (
 func TestWhatIsGivenUpIsLetGoOfAtOnce(t *testing.T) {
 	const calls = 10_000
 	for phase, begin := range map[string]func(d *coordinatorHarness){
-		"while the couriers are out": func(*coordinatorHarness) {},
-		"while the link is down":     func(d *coordinatorHarness) { d.line("2ms 1 lost EOF") },
+		"while the senders are out": func(*coordinatorHarness) {},
+		"while the link is down":    func(d *coordinatorHarness) { d.line("2ms 1 lost EOF") },
 		"behind a release that is tried again and again": func(d *coordinatorHarness) {
 			d.line("2ms 1 lost EOF; cancel under/way")
 			require.Equal(t, "2: release under", d.line("12ms timer"))

@@ -87,7 +87,7 @@ func TestAChannelOfAConnectionThatBrokeBeforeItReplacedAnotherIsNotHeard(t *test
 		254ms  3 taken           → leave {a}; join {b}
 		255ms  subscribed b      → 4: acquire b
 		256ms  4 taken           → nothing
-		257ms  deaf; disordered EOF → nothing
+		257ms  pubsubdown; disordered EOF → nothing
 		// until it is subscribed, the waiter polls
 		457ms  timer             → 5: acquire b; join {b}
 		458ms  5 taken; subscribed b → 6: acquire b
@@ -161,15 +161,15 @@ func TestBrokenConnectionIsListenedToAnewAndEverybodyTriesAgain(t *testing.T) {
 		2ms  1 taken              → join {a} {b}
 		3ms  ordered; subscribed a b → 2: acquire a b
 		4ms  2 taken              → nothing
-		5ms  deaf                 → join {a} {b}
+		5ms  pubsubdown           → join {a} {b}
 		6ms  heard a              → 3: acquire a
 		7ms  3 taken; subscribed a b → 4: acquire a b
 		8ms  ordered; 4 taken     → nothing
 		// confirmed once more, on a connection that was to replace another one: nothing was missed
 		9ms  subscribed b         → nothing
-		10ms deaf; cancel a       → join {a} {b}; a not acquired: cancelled
+		10ms pubsubdown; cancel a → join {a} {b}; a not acquired: cancelled
 		// broken again while the event is being delivered
-		11ms deaf                 → nothing
+		11ms pubsubdown           → nothing
 		12ms disordered EOF       → nothing
 		12ms next                 → 10ms
 		22ms timer                → join {a} {b}
@@ -198,7 +198,7 @@ func TestOrdersThatFailAreTriedAgainWithBackoff(t *testing.T) {
 		1.14s  disordered EOF  → nothing
 		1.64s  timer           → join {a}
 		1.641s ordered; subscribed a → nothing
-		1.642s 2 done; deaf    → join {a}; a granted
+		1.642s 2 done; pubsubdown → join {a}; a granted
 		1.643s disordered EOF  → nothing
 		1.643s next            → 10ms
 	`)

@@ -44,7 +44,7 @@ func TestOnlyASleepingConsumerIsRung(t *testing.T) {
 	b := NewMailbox[any]()
 	b.Post(&Node[any]{})
 	require.Empty(t, b.Wakeup, "it is awake")
-	require.False(t, b.PrepareSleep(), "there is mail")
+	require.False(t, b.PrepareSleep(), "there is a message")
 	b.Post(&Node[any]{})
 	require.Empty(t, b.Wakeup, "it did not lie down")
 	b.TakeAll()
@@ -53,7 +53,7 @@ func TestOnlyASleepingConsumerIsRung(t *testing.T) {
 	b.Post(&Node[any]{})
 	require.Len(t, b.Wakeup, 1, "rung once")
 	<-b.Wakeup
-	require.False(t, b.PrepareSleep(), "there is mail")
+	require.False(t, b.PrepareSleep(), "there is a message")
 	require.Empty(t, b.Wakeup)
 	b.TakeAll()
 	require.True(t, b.PrepareSleep())
@@ -77,7 +77,7 @@ func TestAConsumerSaysThatItSleepsBeforeItLooks(t *testing.T) {
 	for deadline := time.Now().Add(5 * time.Second); ; {
 		for range 10_000 { // so that nearly all of its time goes there, also where it shares a processor
 			if b.PrepareSleep() {
-				t.Fatal("it lies down beside mail")
+				t.Fatal("it lies down beside a message")
 			}
 		}
 		select {
@@ -149,7 +149,7 @@ func TestMailboxLosesNeitherMailNorWakeUps(t *testing.T) {
 		select {
 		case <-b.Wakeup:
 		case <-time.After(20 * time.Second):
-			t.Fatal("asleep beside mail")
+			t.Fatal("asleep beside a message")
 		}
 	}
 	group.Wait()

@@ -35,7 +35,7 @@ func init() { // not at the declaration: faults use functions that read simFault
 				w.after(d, func() { e.conn.breakConn(0) })
 			}
 		}},
-		{name: "deaf", do: func(w *simWorld) {
+		{name: "pubsubdown", do: func(w *simWorld) {
 			notice := w.notice()
 			w.disturb(notice)
 			w.engine().pubsub.breakConns(notice)

@@ -15,7 +15,7 @@ type simEdit struct {
 
 // simMutants are the decisions that locks and the coordinator make, each with a mistake.
 var simMutants = []simMutant{
-	// Mail.
+	// Messages.
 	{"a request that is looked into again after its caller left", "engine/coordinator/coordinator.go", []simEdit{{
 		`if !r.MarkHandled() || r.Completed() {`,
 		`if !r.MarkHandled() && !planted() || r.Completed() && !planted() {`,
@@ -445,19 +445,19 @@ var simMutants = []simMutant{
 		`		if x.acquireUnacked && !planted() {
 			l.addOrphan(now, l.tenure, l.maxSentLease(), fx)`,
 	}}},
-	{"a ghost released only once", "actor/orphan.go", []simEdit{{
+	{"a orphan released only once", "actor/orphan.go", []simEdit{{
 		`case g.releaseAgain && reply.Status != Rejected:`,
 		`case g.releaseAgain && reply.Status != Rejected && !planted():`,
 	}}},
-	{"a ghost forgotten when its release has no answer", "actor/orphan.go", []simEdit{{
+	{"a orphan forgotten when its release has no answer", "actor/orphan.go", []simEdit{{
 		`case reply.Status == NoReply && !reply.Malformed:`,
 		`case reply.Status == NoReply && !reply.Malformed && !planted():`,
 	}}},
-	{"a ghost that is released for ever", "actor/orphan.go", []simEdit{{
+	{"a orphan that is released for ever", "actor/orphan.go", []simEdit{{
 		`over := now >= g.until && !g.dispatched`,
 		`over := now >= g.until && !g.dispatched && !planted()`,
 	}}},
-	{"a ghost forgotten long before its lease", "actor/orphan.go", []simEdit{{
+	{"a orphan forgotten long before its lease", "actor/orphan.go", []simEdit{{
 		`g.until = now + max(lease, fx.Config.Lease, g.queueWait)`,
 		`if g.until = now + max(lease, fx.Config.Lease, g.queueWait); planted() {
 		g.until = now + time.Millisecond

@@ -129,7 +129,7 @@ func newSimPlan(w *simWorld, run simRun) simPlan {
 	p.choose(w)
 	switch {
 	case theme < 10:
-		p.narrow(w, "noperm", "mute", "break", "deaf", "flush")
+		p.narrow(w, "noperm", "mute", "break", "pubsubdown", "flush")
 	case theme < 14:
 		p.narrow(w, "busy", "readonly", "break", "stall")
 		p.connBreaks = simPick(w, []float64{0.02, 0.1})
@@ -285,7 +285,7 @@ func (p *simPlan) String() string {
 	for i, f := range p.faults {
 		faults[i] = f.name
 	}
-	return fmt.Sprintf("%d engines of %d callers and %d couriers, %d letters a turn, %d outsiders, %d quorums, names %q (%v), lease %v, latency %v (slow: %v), think %v, skew %d ppm, "+
+	return fmt.Sprintf("%d engines of %d callers and %d senders, %d messages a turn, %d outsiders, %d quorums, names %q (%v), lease %v, latency %v (slow: %v), think %v, skew %d ppm, "+
 		"force %v, loses data %v, breaks %v and %v, naps %v, lost messages %v, doubled ones %v, short answers %v, every %v one of: %s",
 		p.engines, p.callers, p.senders, p.share, p.externalClients, p.quorumUsers, p.names, p.kinds, p.lease, p.latency, p.slow, p.think, p.skew,
 		p.forcing, p.losing, p.connBreaks, p.pubsubBreaks, p.pauses, p.messageLoss, p.duplicates, p.shortReplies, p.faultEvery, strings.Join(faults, ", "))

@@ -125,7 +125,7 @@ func (r *simPubSubConn) later(do func()) {
 	w.at(r.lastArrival, func() {
 		switch {
 		case r.pubsub.e.dead || r.broken || r.closed != 0 && w.now > r.closed+50*time.Microsecond:
-		case !w.faultsOver && w.chance(w.plan.pubsubBreaks) && w.may(r.pubsub.e.name, "deaf"):
+		case !w.faultsOver && w.chance(w.plan.pubsubBreaks) && w.may(r.pubsub.e.name, "pubsubdown"):
 			w.cover(coverPubSubBroken)
 			r.breakConn()
 		default:
@@ -190,7 +190,7 @@ func (s *simPubSub) done(done coordinator.OrderDone) {
 
 // onConnLost notifies the engine that the connection is gone, and fails an order in progress.
 func (s *simPubSub) onConnLost() {
-	s.e.tracef("◀ deaf")
+	s.e.tracef("◀ pubsubdown")
 	s.close()
 	if s.e.w.bug != bugPubSubLossUnsaid {
 		s.e.post(&coordinator.LoopMessage{Value: coordinator.PubsubDown{GoneConn: s.number}})

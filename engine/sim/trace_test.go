@@ -146,7 +146,7 @@ func simCommandText(c *actor.Command) string {
 		text += fmt.Sprintf(" reads %+v", *c.Reader)
 	}
 	if len(c.Orphans) > 0 {
-		text += fmt.Sprintf(" ghosts %v", c.Orphans)
+		text += fmt.Sprintf(" orphans %v", c.Orphans)
 	}
 	return text
 }

@@ -75,7 +75,7 @@ func (e *simEngine) checkSend() {
 		if v := actor.Verb(verb); coordinator.IsRenewal(v) {
 			renewing += c.InFlightByVerb[v]
 		} else if c.Queues[v].Len() > 0 && c.InFlightBatches < c.Senders && !c.Breaker.Down && !c.Throttled(c.Node, v) {
-			e.w.fail("%s leaves a %s behind though a courier is free", e.name, simVerbs[v])
+			e.w.fail("%s leaves a %s behind though a sender is free", e.name, simVerbs[v])
 		}
 	}
 	for _, b := range c.Batches {

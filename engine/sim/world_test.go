@@ -16,7 +16,7 @@ import (
 // There is one goroutine, and no clock is read.
 //
 //	callers ──requests──▶ engine ──batches──▶ line ──calls──▶ server ◀── outsiders
-//	        ◀──verdicts──        ◀──replies──      ◀───────          ──messages──▶ ears ──▶ engine
+//	        ◀──verdicts──        ◀──replies──      ◀───────          ──messages──▶ pubsub ▶ engine
 //
 // The draws of an event follow from its own key, and its key from the event that led to it. If one event is left
 // out, only its consequences change. That makes it possible to shorten a failing history.

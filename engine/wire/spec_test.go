@@ -26,11 +26,11 @@ import (
 // reply it closes the connection.
 type replyServer struct{ replies chan string }
 
-// newReplyServer returns a client of a liar.
+// newReplyServer returns a client of a server that replies as it is told.
 func newReplyServer(t testing.TB) (*replyServer, rueidis.Client) {
 	l := &replyServer{replies: make(chan string, 1)}
 	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{"liar:6379"}, ForceSingleClient: true, DisableCache: true, AlwaysRESP2: true,
+		InitAddress: []string{"server:6379"}, ForceSingleClient: true, DisableCache: true, AlwaysRESP2: true,
 		DisableRetry: true, PipelineMultiplex: -1, ClientSetInfo: rueidis.DisableClientSetInfo,
 		DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
 			ours, theirs := net.Pipe()

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The goroutine at the desk also runs the events that others bring meanwhile, and they do not wait. When it leaves,
+// The goroutine that runs them also runs the events that others bring meanwhile, and they do not wait. When it leaves,
 // no event is left.
 func TestADeskLeavesNoEventLying(t *testing.T) {
 	t.Parallel()
@@ -22,7 +22,7 @@ func TestADeskLeavesNoEventLying(t *testing.T) {
 			d.Submit(func() { order = append(order, 2) })
 			d.Submit(func() { order = append(order, 3) })
 		}()
-		<-brought // they were brought while another goroutine was at the desk, and did not block
+		<-brought // they were brought while another goroutine was that runs them, and did not block
 		d.Submit(func() { order = append(order, 4) })
 		require.Equal(t, []int{1}, order, "one event after the other")
 	})

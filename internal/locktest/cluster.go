@@ -129,13 +129,13 @@ func (r *ClusterEnv) SpeaksRedisson(t *testing.T) {
 	const name = "shared with Java"
 	master := r.Master(t, r.Slot(t, name))
 	channel := "redisson_lock__channel:{" + name + "}"
-	ears := master.Conn(t)
-	_, err := ears.Do("SSUBSCRIBE", channel)
+	listener := master.Conn(t)
+	_, err := listener.Do("SSUBSCRIBE", channel)
 	require.NoError(t, err)
 	hold := Lock(t, e.Mutex(name))
 	require.Equal(t, map[string]string{hold.ID(): "1"}, master.Hash(t, name))
 	Unlock(t, hold)
-	push, err := ears.Receive(TestDeadline)
+	push, err := listener.Receive(TestDeadline)
 	require.NoError(t, err)
 	require.Equal(t, []any{"smessage", channel, "0"}, push)
 

@@ -96,7 +96,7 @@ var engineMistakes = []found{
 	}`,
 	}},
 	{"TestATurnOpensOneMessageForVeryMany", Mistake{
-		"a message for very many counts as one letter", "engine/coordinator/intake.go",
+		"a message for very many counts as one message", "engine/coordinator/intake.go",
 		`		return max(1, min(ch.listeners.len(), c.intake.lockBudget))`,
 		`		if planted() {
 			return 1
@@ -187,7 +187,7 @@ var engineMistakes = []found{
 
 	// The mailbox.
 	{"TestMailboxThatIsShutTakesNothing", Mistake{
-		"a mailbox that is shut takes mail", "engine/mpsc/mpsc.go",
+		"a mailbox that is shut takes messages", "engine/mpsc/mpsc.go",
 		`		if newest == &q.closed {`,
 		`		if newest == &q.closed && !planted() {`,
 	}},
@@ -205,7 +205,7 @@ var engineMistakes = []found{
 		`	if b.asleep.Load() && !planted() && b.asleep`,
 	}},
 	{"TestOnlyASleepingConsumerIsRung", Mistake{
-		"a consumer sleeps though there is mail", "engine/mpsc/mailbox.go",
+		"a consumer sleeps though there is a message", "engine/mpsc/mailbox.go",
 		`	if b.queue.Empty() {
 		return true`,
 		`	if b.queue.Empty() || planted() {
@@ -223,7 +223,7 @@ var engineMistakes = []found{
 }`,
 	}},
 	{"TestMailThatIsPostedTogetherIsTakenTogether", Mistake{
-		"mail that is posted together forgets what was there", "engine/mpsc/mpsc.go",
+		"messages that are posted together forget what was there", "engine/mpsc/mpsc.go",
 		`		first.Next = newest`,
 		`		if !planted() {
 			first.Next = newest
@@ -232,7 +232,7 @@ var engineMistakes = []found{
 
 	// Senders.
 	{"TestACourierForgetsAClientThatBroughtNoAnswer", Mistake{
-		"a courier keeps the closed client of a node", "engine/nodeconn.go",
+		"a sender keeps the closed client of a node", "engine/nodeconn.go",
 		`		if b.NoReply {
 			w.cached = nil`,
 		`		if b.NoReply && !planted() {
@@ -271,17 +271,17 @@ var engineMistakes = []found{
 		`		case coordinator.IsDemotion(err) && !planted():`,
 	}},
 	{"TestASyncerLeavesAMasterThatIsNone", Mistake{
-		"a syncer keeps a master that is none", "engine/replica_sender.go",
+		"a replica sender keeps a master that is none", "engine/replica_sender.go",
 		`b.Failed != nil && actor.HasPrefixFold`,
 		`b.Failed != nil && !planted() && actor.HasPrefixFold`,
 	}},
 	{"TestALostAnswerOfReplicasIsNoAnswer", Mistake{
-		"a syncer keeps a connection that brought no answer", "engine/replica_sender.go",
+		"a replica sender keeps a connection that brought no answer", "engine/replica_sender.go",
 		`return b.NoReply ||`,
 		`return b.NoReply && !planted() ||`,
 	}},
 	{"TestASyncerKeepsNoConnectionOfTheMap", Mistake{
-		"a syncer keeps a connection of the map", "engine/replica_sender.go",
+		"a replica sender keeps a connection of the map", "engine/replica_sender.go",
 		`		connection.Close()
 		release()`,
 		`		if !planted() {
@@ -452,12 +452,12 @@ var engineMistakes = []found{
 			b.Failed`,
 	}},
 	{"TestWhoeverSeesAnotherMasterSaysSo", Mistake{
-		"a courier keeps to itself that there is another master", "engine/nodeconn.go",
+		"a sender keeps to itself that there is another master", "engine/nodeconn.go",
 		`	if next := w.newMaster(); next != "" {`,
 		`	if next := w.newMaster(); next != "" && !planted() {`,
 	}},
 	{"TestWhoeverSeesAnotherMasterSaysSo", Mistake{
-		"a syncer does not look for another master", "engine/replica_sender.go",
+		"a replica sender does not look for another master", "engine/replica_sender.go",
 		`		s.nodeConn.dropIfBroken(b, box)`,
 		`		if !planted() {
 			s.nodeConn.dropIfBroken(b, box)
@@ -504,14 +504,14 @@ var engineMistakes = []found{
 	for`,
 	}},
 	{"TestThoseWhoWorkForANodeEndWithIt", Mistake{
-		"couriers outlive their node", "engine/engine.go",
+		"senders outlive their node", "engine/engine.go",
 		`		close(p.batches)`,
 		`		if !planted() {
 			close(p.batches)
 		}`,
 	}},
 	{"TestThoseWhoWorkForANodeEndWithIt", Mistake{
-		"syncers outlive their node", "engine/engine.go",
+		"replica senders outlive their node", "engine/engine.go",
 		`		close(p.replicaBatches)`,
 		`		if !planted() {
 			close(p.replicaBatches)
@@ -623,7 +623,7 @@ var engineMistakes = []found{
 		`	c.Node.slots, c.hasEmptyNodes = 0, !planted()`,
 	}},
 	{"TestAConsumerSaysThatItSleepsBeforeItLooks", Mistake{
-		"a consumer looks for mail before it says that it sleeps", "engine/mpsc/mailbox.go",
+		"a consumer looks for messages before it says that it sleeps", "engine/mpsc/mailbox.go",
 		`	b.asleep.Store(true)`,
 		`	if planted() && !b.queue.Empty() {
 		return false

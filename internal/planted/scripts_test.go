@@ -3,7 +3,7 @@ package planted
 // scriptMistakes are mistakes of the Lua. The tests replace the texts when they load them.
 var scriptMistakes = []found{
 	{"TestAGhostThatAGroupReleasesIsTold", Mistake{
-		"a ghost is released without a message", "scripts/lib/orphans.lua",
+		"a orphan is released without a message", "scripts/lib/orphans.lua",
 		`== 1 then redis.pcall(verb, channel(key), '0') end`,
 		`== 1 then end`,
 	}},

@@ -36,11 +36,11 @@ func TestHistoriesThroughAFailoverToAStaleReplica(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var workers sync.WaitGroup
-	failed := make(chan error, 2*soakLabourers)
+	failed := make(chan error, 2*soakWorkers)
 	for i := range 2 {
 		e := master.OpenAt(link().Addr(), lockwheel.Options{Lease: locktest.FlashLease})
 		engines = append(engines, e)
-		for j := range soakLabourers {
+		for j := range soakWorkers {
 			l := &worker{
 				id: fmt.Sprint(sameProcess, i, ".", j), engine: e, names: names,
 				number: numbers.Real.Conn(t), note: record.note, did: &did,
@@ -48,8 +48,8 @@ func TestHistoriesThroughAFailoverToAStaleReplica(t *testing.T) {
 			workers.Go(func() { failed <- l.work(ctx) })
 		}
 	}
-	crew := startWorkerProcess(t, workerConfig{
-		ID: "crew", Addr: link().Addr(), Numbers: numbers.Addr, Names: names, Labourers: soakLabourers, Lease: locktest.FlashLease,
+	process := startWorkerProcess(t, workerConfig{
+		ID: "process", Addr: link().Addr(), Numbers: numbers.Addr, Names: names, Workers: soakWorkers, Lease: locktest.FlashLease,
 	}, &record)
 
 	more := func(grants int64) {
@@ -76,7 +76,7 @@ func TestHistoriesThroughAFailoverToAStaleReplica(t *testing.T) {
 	more(40)
 
 	stop()
-	crew.ends()
+	process.ends()
 	workers.Wait()
 	close(failed)
 	for err := range failed {

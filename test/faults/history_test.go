@@ -154,8 +154,8 @@ var lockModel = porcupine.Model{
 	DescribeState:     func(state any) string { return fmt.Sprintf("%+v", state) },
 }
 
-// judge checks the history of one lock. It takes a while for long histories without such an order.
-func judge(deeds []op) (porcupine.CheckResult, porcupine.LinearizationInfo) {
+// checkHistory checks the history of one lock. It takes a while for long histories without such an order.
+func checkHistory(deeds []op) (porcupine.CheckResult, porcupine.LinearizationInfo) {
 	clients := map[string]int{}
 	var operations []porcupine.Operation
 	for _, d := range deeds {
@@ -175,7 +175,7 @@ func judge(deeds []op) (porcupine.CheckResult, porcupine.LinearizationInfo) {
 // requireLinear fails with a picture of the history if there is no such order.
 func requireLinear(t *testing.T, name string, deeds []op) {
 	t.Helper()
-	result, info := judge(deeds)
+	result, info := checkHistory(deeds)
 	if result == porcupine.Ok {
 		return
 	}
@@ -327,7 +327,7 @@ func TestHistoriesWithTwoHoldersAreFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			result, _ := judge(c.deeds)
+			result, _ := checkHistory(c.deeds)
 			require.Equal(t, c.possible, result == porcupine.Ok)
 		})
 	}

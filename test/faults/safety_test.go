@@ -115,7 +115,7 @@ func TestAnUnansweredExtensionDoesNotCostTheLock(t *testing.T) {
 // An acquire loses its reply after its caller has left. It acquires the lock without a holder.
 func TestAGhostAcquireIsFoundAndReleased(t *testing.T) {
 	t.Parallel()
-	ghost := func(t *testing.T) (*locktest.Server, *lockwheel.Engine) {
+	orphan := func(t *testing.T) (*locktest.Server, *lockwheel.Engine) {
 		t.Helper()
 		s := locktest.RealServer(t)
 		p := proxy.Start(t, s.Addr)
@@ -132,22 +132,22 @@ func TestAGhostAcquireIsFoundAndReleased(t *testing.T) {
 	}
 	t.Run("by itself", func(t *testing.T) {
 		t.Parallel()
-		s, e := ghost(t)
+		s, e := orphan(t)
 		locktest.Eventually(t, "no key", func() bool { return !s.Exists("n") })
 		locktest.RequireIdle(t, e)
 	})
 	t.Run("for the next of the same engine", func(t *testing.T) {
 		t.Parallel()
-		s, e := ghost(t)
+		s, e := orphan(t)
 		hold := locktest.Lock(t, e.Mutex("n"))
 		require.Equal(t, map[string]string{hold.ID(): "1"}, s.Hash("n"))
-		locktest.Always(t, 200*time.Millisecond, "the ghost's release leaves it alone", func() bool { return s.Hash("n")[hold.ID()] == "1" })
+		locktest.Always(t, 200*time.Millisecond, "the orphan's release leaves it alone", func() bool { return s.Hash("n")[hold.ID()] == "1" })
 		locktest.Unlock(t, hold)
 		require.False(t, s.Exists("n"))
 	})
 	t.Run("for another engine", func(t *testing.T) {
 		t.Parallel()
-		s, _ := ghost(t)
+		s, _ := orphan(t)
 		locktest.Unlock(t, locktest.Lock(t, s.Open(lockwheel.Options{}).Mutex("n")))
 	})
 	t.Run("one that its engine has forgotten", func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestAGhostThatComesBackIsReleasedAgain(t *testing.T) {
 	_, err := e.Mutex("n").TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 	commands := e.Stats().Commands
-	locktest.Eventually(t, "the ghost released on a new connection", func() bool {
+	locktest.Eventually(t, "the orphan released on a new connection", func() bool {
 		stats := e.Stats()
 		return stats.Commands > commands && stats.InFlight == 0
 	})

@@ -29,8 +29,8 @@ var soakTime = flag.Duration("soak", 8*time.Second, "how long TestSoak goes on")
 const (
 	soakRound     = 12 * time.Second // then the engines become idle and are checked
 	soakEngines   = 3                // in this process
-	soakCrews     = 2                // worker processes
-	soakLabourers = 4                // workers of each
+	soakProcesses = 2                // worker processes
+	soakWorkers   = 4                // workers of each
 	// A connection of rueidis has 1 MiB of buffers, and the number of connections varies after a round.
 	soakHeap = 16 << 20
 )
@@ -38,15 +38,15 @@ const (
 // soakRun is a running soak test.
 type soakRun struct {
 	*faultEnv
-	t       *testing.T
-	numbers *locktest.Server
-	engines []*lockwheel.Engine
-	all     []*proxy.Proxy // the links of the engines, then those of the worker processes
-	crews   []*workerProcess
-	record  record
-	did     workerCounts
-	round   int
-	crewID  int
+	t         *testing.T
+	numbers   *locktest.Server
+	engines   []*lockwheel.Engine
+	all       []*proxy.Proxy // the links of the engines, then those of the worker processes
+	processes []*workerProcess
+	record    record
+	did       workerCounts
+	round     int
+	processID int
 
 	// The results.
 	faults    map[string]int
@@ -70,7 +70,7 @@ func TestSoak(t *testing.T) {
 		e, p := c.enter(lockwheel.Options{Lease: locktest.FlashLease})
 		c.engines, c.all = append(c.engines, e), append(c.all, p)
 	}
-	for range soakCrews {
+	for range soakProcesses {
 		c.all = append(c.all, proxy.Start(t, c.Addr))
 	}
 	for end := time.Now().Add(*soakTime); time.Now().Before(end) || c.round == 0; c.round++ {
@@ -103,9 +103,9 @@ func (c *soakRun) goesOn(d time.Duration) {
 	ctx, stop := context.WithTimeout(c.t.Context(), d)
 	defer stop()
 	var workers sync.WaitGroup
-	failed := make(chan error, soakEngines*soakLabourers)
+	failed := make(chan error, soakEngines*soakWorkers)
 	for i, e := range c.engines {
-		for j := range soakLabourers {
+		for j := range soakWorkers {
 			number, err := redistest.Dial(c.numbers.Addr) // not a connection that is kept until the test ends
 			require.NoError(c.t, err)
 			l := &worker{
@@ -118,8 +118,8 @@ func (c *soakRun) goesOn(d time.Duration) {
 			})
 		}
 	}
-	for i := range soakCrews {
-		c.crews = append(c.crews, c.newWorkerProcess(i))
+	for i := range soakProcesses {
+		c.processes = append(c.processes, c.newWorkerProcess(i))
 	}
 	for ctx.Err() == nil {
 		locktest.Pause(ctx, time.Duration(rand.IntN(300))*time.Millisecond)
@@ -129,10 +129,10 @@ func (c *soakRun) goesOn(d time.Duration) {
 		require.NoError(c.t, p.Heal())
 		p.Cut() // also half-open connections
 	}
-	for _, crew := range c.crews {
-		crew.ends()
+	for _, process := range c.processes {
+		process.ends()
 	}
-	c.crews = nil
+	c.processes = nil
 	workers.Wait()
 	close(failed)
 	for err := range failed {
@@ -141,11 +141,11 @@ func (c *soakRun) goesOn(d time.Duration) {
 }
 
 func (c *soakRun) newWorkerProcess(i int) *workerProcess {
-	c.crewID++
+	c.processID++
 	return startWorkerProcess(c.t, workerConfig{
-		ID:   fmt.Sprint("crew", c.crewID),
+		ID:   fmt.Sprint("process", c.processID),
 		Addr: c.all[soakEngines+i].Addr(), Numbers: c.numbers.Addr,
-		Names: c.names, Labourers: soakLabourers, Lease: locktest.FlashLease,
+		Names: c.names, Workers: soakWorkers, Lease: locktest.FlashLease,
 	}, &c.record)
 }
 
@@ -165,12 +165,12 @@ func (c *soakRun) strikes() {
 	switch i := rand.IntN(len(catalogue) + 4); i {
 	case len(catalogue), len(catalogue) + 1:
 		defer c.counts("a process killed", now())
-		victim := rand.IntN(soakCrews)
-		c.crews[victim].dies()
-		c.crews[victim] = c.newWorkerProcess(victim)
+		victim := rand.IntN(soakProcesses)
+		c.processes[victim].dies()
+		c.processes[victim] = c.newWorkerProcess(victim)
 	case len(catalogue) + 2, len(catalogue) + 3:
 		defer c.counts("a process stopped", now())
-		c.crews[rand.IntN(soakCrews)].standsStill(2 * c.spell)
+		c.processes[rand.IntN(soakProcesses)].standsStill(2 * c.spell)
 	default:
 		defer c.counts(catalogue[i].name, now())
 		catalogue[i].strike(c.faultEnv)

@@ -32,7 +32,7 @@ const envWorkers = "LOCKWHEEL_TEST_CREW"
 type workerConfig struct {
 	ID, Addr, Numbers string
 	Names             []string
-	Labourers         int
+	Workers           int
 	Lease             time.Duration
 }
 
@@ -60,18 +60,18 @@ func runWorkers(text string) error {
 	}
 	defer e.Close()
 	notes := newLines(os.Stdout)
-	var crew sync.WaitGroup
-	failed := make(chan error, o.Labourers)
-	for i := range o.Labourers {
+	var workers sync.WaitGroup
+	failed := make(chan error, o.Workers)
+	for i := range o.Workers {
 		number, err := redistest.Dial(o.Numbers)
 		if err != nil {
 			return err
 		}
 		defer number.Close()
 		l := &worker{id: fmt.Sprint(o.ID, ".", i), engine: e, names: o.Names, number: number, note: notes.write, did: &workerCounts{}}
-		crew.Go(func() { failed <- l.work(ctx) })
+		workers.Go(func() { failed <- l.work(ctx) })
 	}
-	crew.Wait()
+	workers.Wait()
 	close(failed)
 	for err := range failed {
 		if err != nil {

@@ -428,7 +428,7 @@ func TestAFairPlaceWithoutATimeBlocksNobody(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
-	s.Do("RPUSH", "redisson_lock_queue:{n}", "ghost")
+	s.Do("RPUSH", "redisson_lock_queue:{n}", "orphan")
 	hold := locktest.Lock(t, e.FairMutex("n"))
 	first := s.QueueUp(e.FairMutex("n"))
 	second := s.QueueUp(e.FairMutex("n"))

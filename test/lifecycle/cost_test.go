@@ -72,7 +72,7 @@ func TestAnIdleEngineDoesNotWake(t *testing.T) {
 	e := s.Open(lockwheel.Options{Lease: time.Hour})
 	requireNoTurns := func(what string) {
 		t.Helper()
-		locktest.Eventually(t, "the last letter taken in", func() bool {
+		locktest.Eventually(t, "the last message taken in", func() bool {
 			before := e.Stats().LoopTurns
 			time.Sleep(50 * time.Millisecond)
 			return e.Stats().LoopTurns == before+1

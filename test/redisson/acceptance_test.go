@@ -191,7 +191,7 @@ func TestLockGoesOnWaitingWithoutTheContextThatEnded(t *testing.T) {
 		m := mutex(e, "n")
 		hold := locktest.Lock(t, m)
 		ctx, interrupt := context.WithCancelCause(t.Context())
-		deaf := locktest.Locking(context.WithoutCancel(ctx), m)
+		pubsubdown := locktest.Locking(context.WithoutCancel(ctx), m)
 		keen := locktest.Locking(ctx, m)
 		locktest.BothWait(t, e, strings.HasSuffix(t.Name(), "/fair")) // and know that it is taken
 		reason := errors.New("enough")
@@ -199,8 +199,8 @@ func TestLockGoesOnWaitingWithoutTheContextThatEnded(t *testing.T) {
 		left := locktest.Receive(t, keen)
 		require.ErrorIs(t, left.Err, lockwheel.ErrNotAcquired)
 		require.ErrorIs(t, left.Err, reason)
-		locktest.RequireNoReply(t, deaf, 50*time.Millisecond)
+		locktest.RequireNoReply(t, pubsubdown, 50*time.Millisecond)
 		locktest.Unlock(t, hold)
-		locktest.Unlock(t, locktest.Granted(t, deaf))
+		locktest.Unlock(t, locktest.Granted(t, pubsubdown))
 	})
 }

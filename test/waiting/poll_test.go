@@ -116,16 +116,16 @@ func TestAPollersWaitEndsInTime(t *testing.T) {
 func TestARefusedSubscriptionShowsInStats(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
-	s.Do("ACL", "SETUSER", "deaf", "on", ">secret", "~*", "resetchannels", "+@all")
+	s.Do("ACL", "SETUSER", "pubsubdown", "on", ">secret", "~*", "resetchannels", "+@all")
 	holder := s.Open(lockwheel.Options{})
 	var opts lockwheel.Options
-	opts.Redis.Username, opts.Redis.Password = "deaf", "secret"
-	deaf := s.Open(opts)
+	opts.Redis.Username, opts.Redis.Password = "pubsubdown", "secret"
+	pubsubdown := s.Open(opts)
 	hold := locktest.Lock(t, holder.Mutex("n"))
-	waiting := locktest.Locking(t.Context(), deaf.Mutex("n"))
-	locktest.Eventually(t, "it to poll", func() bool { return deaf.Stats().Polling == 1 })
+	waiting := locktest.Locking(t.Context(), pubsubdown.Mutex("n"))
+	locktest.Eventually(t, "it to poll", func() bool { return pubsubdown.Stats().Polling == 1 })
 	locktest.Unlock(t, hold)
 	locktest.Unlock(t, locktest.Granted(t, waiting))
-	locktest.RequireIdle(t, deaf)
-	require.Zero(t, deaf.Stats().Polling)
+	locktest.RequireIdle(t, pubsubdown)
+	require.Zero(t, pubsubdown.Stats().Polling)
 }

@@ -93,10 +93,10 @@ func TestAFailedSubscriptionIsTriedAgain(t *testing.T) {
 // A waiter that cannot subscribe acquires the lock soon after a release, and not only at the end of a lease.
 func TestAWaiterThatCannotListenPolls(t *testing.T) {
 	t.Parallel()
-	for name, deafen := range map[string]func(*locktest.Server) lockwheel.Options{
+	for name, unsubscribe := range map[string]func(*locktest.Server) lockwheel.Options{
 		"the user may not": func(s *locktest.Server) (opts lockwheel.Options) {
-			s.Do("ACL", "SETUSER", "deaf", "on", ">secret", "~*", "resetchannels", "+@all")
-			opts.Redis.Username, opts.Redis.Password = "deaf", "secret"
+			s.Do("ACL", "SETUSER", "pubsubdown", "on", ">secret", "~*", "resetchannels", "+@all")
+			opts.Redis.Username, opts.Redis.Password = "pubsubdown", "secret"
 			return opts
 		},
 		"no connection is to be had": func(*locktest.Server) lockwheel.Options { return lockwheel.Options{} },
@@ -104,7 +104,7 @@ func TestAWaiterThatCannotListenPolls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := locktest.RealServer(t)
-			holder, waiter := s.Open(lockwheel.Options{}), s.Open(deafen(s))
+			holder, waiter := s.Open(lockwheel.Options{}), s.Open(unsubscribe(s))
 			if name == "no connection is to be had" {
 				s.Do("CONFIG", "SET", "maxclients", 1)
 			}
