@@ -65,9 +65,9 @@ func Start(server *Server, config actor.Config, hooks Hooks, log *slog.Logger) *
 		e.refreshes = make(chan *coordinator.RefreshRequest, 1)
 		e.goroutines.Go(func() { refreshLoop(server, config.CallTimeout, e.refreshes, e.box) })
 	} else {
-		e.coordinator.Address = masterOf(server.client)
-		e.coordinator.CanRedial = server.canRedial(e.coordinator.Address)
-		e.startWorkers(e.coordinator.Node)
+		e.coordinator.Fallback.Address = masterOf(server.client)
+		e.coordinator.CanRedial = server.canRedial(e.coordinator.Fallback.Address)
+		e.startWorkers(e.coordinator.Fallback)
 	}
 	go e.run()
 	return e

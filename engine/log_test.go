@@ -28,7 +28,7 @@ func TestClocksThatAreApartAreToldOnce(t *testing.T) {
 		{61_000, -time.Minute, "ahead=-1m0s"},
 	} {
 		log.Reset()
-		b := &coordinator.Batch{Sent: time.Second, SentWallMillis: wall, Node: e.coordinator.Node}
+		b := &coordinator.Batch{Sent: time.Second, SentWallMillis: wall, Node: e.coordinator.Fallback}
 		e.coordinator.UpdateClockSkew(2*time.Second, b, wall+c.server)
 		e.coordinator.UpdateClockSkew(2*time.Second, b, 0) // no information
 		require.Equal(t, c.ahead, e.coordinator.LargestClockSkew())

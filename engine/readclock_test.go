@@ -39,7 +39,7 @@ func TestEachCallOfABundleHasTheTimeOfDay(t *testing.T) {
 	first, second, third := coordinator.NewBatch(), coordinator.NewBatch(), coordinator.NewBatch()
 	for _, b := range []*coordinator.Batch{first, second, third} {
 		b.Reset(actor.SendFairAcquire)
-		b.Node = e.coordinator.Node
+		b.Node = e.coordinator.Fallback
 	}
 	first.Next, second.Next = second, third
 	e.coordinator.Batches = append(e.coordinator.Batches, first)

@@ -481,7 +481,7 @@ func TestThoseWhoWorkForANodeEndWithIt(t *testing.T) {
 	_, client := newScriptedServer(t, func(int, []string) string { return "" })
 	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second, Replicas: 1})
 	e.server = &Server{client: client}
-	e.startWorkers(e.coordinator.Node)
+	e.startWorkers(e.coordinator.Fallback)
 	e.stopWorkers(0)
 	e.stopWorkers(0) // once more at the close
 	ended := make(chan struct{})

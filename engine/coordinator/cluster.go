@@ -37,11 +37,11 @@ func (c *Coordinator) InitCluster(known *Topology) {
 	c.Cluster = &cluster{bundle: make(map[uint16]*Batch), migrating: make(map[uint16]time.Duration), denials: make(map[denial]time.Duration)}
 	c.Nodes, c.nodesCreated = nil, 0
 	c.applyTopology(0, known)
-	c.Node = c.Nodes[0]
+	c.Fallback = c.Nodes[0]
 	for slot := range c.Cluster.slots {
-		c.Cluster.slots[slot] = c.Node // it replies with the owner, or that the slot has none
+		c.Cluster.slots[slot] = c.Fallback // it replies with the owner, or that the slot has none
 	}
-	c.Node.slots = slot.Count
+	c.Fallback.slots = slot.Count
 	c.commitMoves()
 	c.Fx.PubSubUnreliable = true
 	c.Fx.MasterSince = func(key string) time.Duration { return c.Cluster.movedAt[slot.Of(key)] }
@@ -50,7 +50,7 @@ func (c *Coordinator) InitCluster(known *Topology) {
 // nodeForKey returns the node for a key.
 func (c *Coordinator) nodeForKey(key string) *Node {
 	if c.Cluster == nil {
-		return c.Node
+		return c.Fallback
 	}
 	return c.Cluster.slots[slot.Of(key)]
 }
@@ -153,7 +153,7 @@ func (c *Coordinator) requeueMoved(now time.Duration) {
 			}
 		}
 		n.Retries = slices.DeleteFunc(n.Retries, func(b *Batch) bool {
-			owner := c.Node
+			owner := c.Fallback
 			if c.Cluster != nil {
 				owner = c.Cluster.slots[b.Slot]
 			}
@@ -202,6 +202,6 @@ func (c *Coordinator) removeEmptyNodes() {
 		return true
 	})
 	if c.Cluster != nil {
-		c.Node = c.Nodes[0]
+		c.Fallback = c.Nodes[0]
 	}
 }

@@ -186,7 +186,7 @@ func (d clusterHarness) sentTextFor() (said []string) {
 
 func (d clusterHarness) orderedAt() (said []string) {
 	for _, n := range d.c.Nodes {
-		one := &coordinatorHarness{t: d.t, c: &Coordinator{Node: n}, wires: map[*Node]*pubsubConns{n: d.connsOf(n)}}
+		one := &coordinatorHarness{t: d.t, c: &Coordinator{Fallback: n}, wires: map[*Node]*pubsubConns{n: d.connsOf(n)}}
 		for _, order := range one.ordered() {
 			what, channels, _ := strings.Cut(order, " ")
 			said = append(said, what+"@"+name(n)+" "+channels)
@@ -593,7 +593,7 @@ func TestHoldsAreConfirmedWhenSentinelNamesAnotherMaster(t *testing.T) {
 // The workers and connections of a replaced master end after its last call has returned.
 func TestAMasterThatSentinelReplacedIsLetGoOf(t *testing.T) {
 	d := newHarness(t, 8)
-	was := d.c.Node
+	was := d.c.Fallback
 	d.line("1ms lock a")
 	require.Equal(t, "a granted", d.line("2ms 1 done"))
 	d.line("3ms lock b")
@@ -605,7 +605,7 @@ func TestAMasterThatSentinelReplacedIsLetGoOf(t *testing.T) {
 	require.Empty(t, d.c.Removed, "a call is with it")
 	require.Equal(t, "nothing", d.line("6ms 2 done"))
 	require.Equal(t, []*Node{was}, d.c.Removed)
-	require.Equal(t, []*Node{d.c.Node}, d.c.Nodes)
+	require.Equal(t, []*Node{d.c.Fallback}, d.c.Nodes)
 }
 
 // A subscriber cannot reach a node that the cluster's client does not know. Commands can, and they make the client

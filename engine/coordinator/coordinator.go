@@ -25,7 +25,7 @@ const (
 // Coordinator makes the decisions of a turn. It is pure: without a clock, I/O or a goroutine. It owns the locks (those
 // held are the expiration-renewal map), the wheel, and the commands waiting to be sent. It is owned by the loop.
 type Coordinator struct {
-	*Node                    // the server; in a cluster the node to ask when the owner is unknown
+	Fallback        *Node    // the server; in a cluster the node to ask when the owner is unknown
 	Nodes           []*Node  // the server, or all nodes of a cluster that own slots; also nodes that own none but have work left
 	Cluster         *cluster // nil when there is one server
 	nodesCreated    int      // number of nodes created so far
@@ -78,9 +78,9 @@ func New(config actor.Config, senders int) *Coordinator {
 		intake:   intake{laneBudget: MaxMessagesPerTurn, pieceBudget: sweepPieces, lockBudget: maxLocksPerTurn},
 		Results:  resultQueue{budget: MaxResultsPerTurn},
 	}
-	c.Node = NewNode("", config.Lease)
-	c.Node.slots, c.nodesCreated = 1, 1
-	c.Nodes = []*Node{c.Node}
+	c.Fallback = NewNode("", config.Lease)
+	c.Fallback.slots, c.nodesCreated = 1, 1
+	c.Nodes = []*Node{c.Fallback}
 	c.Fx.Leases = newWheel(maxTimersPerTurn)
 	c.Fx.QuorumWaits = c.expected
 	c.Fx.MaxRejections = maxRejectedPerTurn
@@ -289,7 +289,7 @@ func (c *Coordinator) nodeOfRequest(r *actor.Request) *Node {
 	case key != "":
 		return c.nodeForKey(key)
 	case c.Cluster == nil:
-		return c.Node
+		return c.Fallback
 	}
 	return nil
 }

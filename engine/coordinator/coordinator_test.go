@@ -205,16 +205,16 @@ func (d *coordinatorHarness) post(words []string) (oops string) {
 		}
 	case "subscribed":
 		for _, name := range rest {
-			d.queueMessage(&LoopMessage{Value: ChannelSubscribed{Channel: channelNamed(name), Conn: d.connsOf(d.c.Node).to}})
+			d.queueMessage(&LoopMessage{Value: ChannelSubscribed{Channel: channelNamed(name), Conn: d.connsOf(d.c.Fallback).to}})
 		}
 	case "ordered":
 		d.order = nil
-		d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).orderResult(nil, nil)})
+		d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Fallback).orderResult(nil, nil)})
 	case "disordered":
 		d.order = nil
-		d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).orderResult(nil, errors.New(strings.Join(rest, " ")))})
+		d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Fallback).orderResult(nil, errors.New(strings.Join(rest, " ")))})
 	case "pubsubdown":
-		d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).breakAll(nil)})
+		d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Fallback).breakAll(nil)})
 	default:
 		return d.deliverBatch(words)
 	}
@@ -398,12 +398,12 @@ func (d *coordinatorHarness) sentText() (said []string) {
 }
 
 func (d *coordinatorHarness) ordered() (said []string) {
-	o := d.c.Subscriptions.Order
+	o := d.c.Fallback.Subscriptions.Order
 	if o == nil {
 		return nil
 	}
 	require.Nil(d.t, d.order, "two orders at once")
-	d.order, d.c.Subscriptions.Order = o, nil
+	d.order, d.c.Fallback.Subscriptions.Order = o, nil
 	short := func(names []string) string {
 		slices.Sort(names)
 		for i := range names {
@@ -411,8 +411,8 @@ func (d *coordinatorHarness) ordered() (said []string) {
 		}
 		return strings.Join(names, " ")
 	}
-	d.connsOf(d.c.Node).execute(o)
-	e := d.c.Subscriptions
+	d.connsOf(d.c.Fallback).execute(o)
+	e := d.c.Fallback.Subscriptions
 	if o.CloseConns || o.SwitchConn {
 		var left []string
 		for ch := e.leftBehind.sentinel.next; ch != &e.leftBehind.sentinel; ch = ch.next {
@@ -454,12 +454,12 @@ func (d *coordinatorHarness) requireIdle() {
 	d.t.Helper()
 	require.Zero(d.t, d.c.Locks.Len())
 	require.Empty(d.t, d.c.LockSets)
-	require.Empty(d.t, d.c.Subscriptions.Channels)
+	require.Empty(d.t, d.c.Fallback.Subscriptions.Channels)
 	require.Empty(d.t, d.inFlight)
 	require.Zero(d.t, d.c.Timers())
 	require.Zero(d.t, d.c.Fx.HeldLocks)
-	require.False(d.t, d.c.Backlog())
-	require.Zero(d.t, d.c.inFlight)
+	require.False(d.t, d.c.Fallback.Backlog())
+	require.Zero(d.t, d.c.Fallback.inFlight)
 	stats := d.c.Stats()
 	require.Zero(d.t, stats.Held)
 	require.Zero(d.t, stats.Waiting)
@@ -760,7 +760,7 @@ func TestManyTimersDueAtOnceAreFiredInSeveralTurns(t *testing.T) {
 	require.EqualValues(t, locks, d.c.Stats().Held)
 	d.due()
 	for turns := 1; ; turns++ {
-		renewals := d.c.Queues[actor.SendRenew].Len()
+		renewals := d.c.Fallback.Queues[actor.SendRenew].Len()
 		for _, b := range d.inFlight {
 			renewals += len(b.Commands)
 		}

@@ -345,9 +345,9 @@ func TestBatchCountsWhatItReallySends(t *testing.T) {
 		for range 2 * BatchKeys {
 			command := c.of
 			command.Verb, command.Request = c.verb, &actor.Request{}
-			d.c.Queues[c.verb].push(&command)
+			d.c.Fallback.Queues[c.verb].push(&command)
 		}
-		b := d.c.fillBatch(d.c.Node, c.verb)
+		b := d.c.fillBatch(d.c.Fallback, c.verb)
 		require.Len(t, b.Commands, c.want, c.what)
 	}
 }

@@ -15,7 +15,7 @@ var errStaleOwner = errors.New("asked of a master that was replaced")
 // onWrongNode reports whether a call is at a node that no longer owns its keys.
 func (c *Coordinator) onWrongNode(b *Batch) bool {
 	if c.Cluster == nil {
-		return b.Node != c.Node
+		return b.Node != c.Fallback
 	}
 	owner := c.Cluster.owner(b.Slot)
 	return owner != b.Node && (!b.Asking || owner != b.RedirectedBy)
@@ -73,12 +73,12 @@ func (c *Coordinator) onAbandonedDone(now time.Duration, b *Batch) {
 // onMasterChanged handles a new master named by Sentinel. It creates a node for it, so that the old one gets no more commands.
 // A former master that returns is a new node as well: the old node of that address has outdated calls.
 func (c *Coordinator) onMasterChanged(now time.Duration, address string) {
-	if address == c.Address {
+	if address == c.Fallback.Address {
 		return
 	}
-	c.Node.slots, c.hasEmptyNodes = 0, true
-	c.Node = c.addNode(address)
-	c.slots = 1
+	c.Fallback.slots, c.hasEmptyNodes = 0, true
+	c.Fallback = c.addNode(address)
+	c.Fallback.slots = 1
 	c.Fx.ReconfirmSince = now // the new master may not know everything that was granted
 	c.abandonMisplaced(now)
 	c.requeueMoved(now)

@@ -41,7 +41,7 @@ func newReadersHarness(t testing.TB, readers int, kind actor.Event) (d *coordina
 
 // channel returns the channel that they all listen to.
 func (d *coordinatorHarness) channel() *channel {
-	for _, ch := range d.c.Subscriptions.Channels {
+	for _, ch := range d.c.Fallback.Subscriptions.Channels {
 		return ch
 	}
 	return nil
@@ -49,9 +49,9 @@ func (d *coordinatorHarness) channel() *channel {
 
 func (d *coordinatorHarness) confirms() {
 	d.order = nil
-	on := d.connsOf(d.c.Node).to
+	on := d.connsOf(d.c.Fallback).to
 	d.queueMessage(&LoopMessage{Value: ChannelSubscribed{Channel: d.channel().name, Conn: on}})
-	d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).orderResult(nil, nil)})
+	d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Fallback).orderResult(nil, nil)})
 }
 
 func (d *coordinatorHarness) publishes() {
@@ -140,8 +140,8 @@ func TestAMessageReachesNobodyWhomItDoesNotConcernAnyMore(t *testing.T) {
 	d.turn()
 	require.Len(t, told, maxLocksPerTurn)
 	next := d.c.fanouts[0].Left[0]
-	d.c.Subscriptions.removeListener(next, d.channel().name)
-	d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).breakAll(nil)})
+	d.c.Fallback.Subscriptions.removeListener(next, d.channel().name)
+	d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Fallback).breakAll(nil)})
 	d.turn() // it handles the break after it has notified some more
 	require.Len(t, told, 2*maxLocksPerTurn-1)
 	d.slices(told)
@@ -205,7 +205,7 @@ func TestThatAChannelIsNotHeardReachesSomeInATurn(t *testing.T) {
 	const readers = 3*maxLocksPerTurn + 1
 	d, told := newReadersHarness(t, readers, actor.SubscribeFailed)
 	d.order = nil
-	d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).orderResult(nil, errors.New("NOPERM"))})
+	d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Fallback).orderResult(nil, errors.New("NOPERM"))})
 	require.Equal(t, 4, d.slices(told))
 	require.Len(t, told, readers)
 	require.Equal(t, readers, d.c.Fx.NotListening)
@@ -216,8 +216,8 @@ func TestThatAChannelIsNotHeardIsOldWhenItIs(t *testing.T) {
 	const readers = 3 * maxLocksPerTurn
 	d, told := newReadersHarness(t, readers, actor.SubscribeFailed)
 	d.order = nil
-	on := d.connsOf(d.c.Node).to
-	d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Node).orderResult(nil, errors.New("NOPERM"))})
+	on := d.connsOf(d.c.Fallback).to
+	d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Fallback).orderResult(nil, errors.New("NOPERM"))})
 	d.turn()
 	require.Len(t, told, maxLocksPerTurn)
 	d.queueMessage(&LoopMessage{Value: ChannelSubscribed{Channel: d.channel().name, Conn: max(on, 1) + 1}})
@@ -240,7 +240,7 @@ func TestThatTooFewReplicasHaveALockReachesSomeInATurn(t *testing.T) {
 			messages[i] = &LoopMessage{Value: all[i]}
 		}
 		k.tellingTurn(messages...)
-		b := k.c.calls[0]
+		b := k.c.Fallback.calls[0]
 		b.Sent, b.Replies = k.now, b.Replies[:0]
 		for range b.Commands {
 			b.Replies = append(b.Replies, k.takenReply("another:1"))

@@ -172,7 +172,7 @@ func TestWhatIsNotWaitedForStaysOutsideAFullQueue(t *testing.T) {
 	for range 100 {
 		d.turn()
 	}
-	require.LessOrEqual(t, d.c.Queues[actor.SendAcquire].Len(), maxQueuedAhead+MaxMessagesPerTurn)
+	require.LessOrEqual(t, d.c.Fallback.Queues[actor.SendAcquire].Len(), maxQueuedAhead+MaxMessagesPerTurn)
 	require.False(t, d.c.HasMessages(), "no turn is wanted for it")
 	d.opens("taken")
 	require.Zero(t, d.unopened())

@@ -34,7 +34,7 @@ func (s *largeHarness) turn(messages ...*LoopMessage) (calls []*Batch) {
 		s.longest = max(s.longest, time.Since(began))
 		first = nil
 		calls = append(calls, s.c.Batches...)
-		s.c.Subscriptions.Order = nil
+		s.c.Fallback.Subscriptions.Order = nil
 		s.c.ResetOutputs()
 		at, ok := s.c.Next()
 		more = s.c.Closed && s.c.ClosePending() || !s.c.Closed && ok && at <= s.now

@@ -9,7 +9,7 @@ import (
 // the following.
 type LoopMessage = mpsc.Node[any]
 
-// The other messages to the loop. In those of a subscriber, Node is the subscriber's node, or nil when there is one
+// The other messages to the loop. In those of a subscriber, Fallback is the subscriber's node, or nil when there is one
 // server. Pub/sub connections of a node are numbered in the order of their creation.
 type (
 	// StatsRequest asks to fill in Stats, and then to complete the request.

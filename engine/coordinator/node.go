@@ -67,7 +67,7 @@ func (n *Node) mayReply() bool { return !n.Breaker.Down && (n.busy() || n.Backlo
 // nodeOrDefault returns the node that a message refers to.
 func (c *Coordinator) nodeOrDefault(n *Node) *Node {
 	if n == nil {
-		return c.Node
+		return c.Fallback
 	}
 	return n
 }

@@ -69,7 +69,7 @@ func TestASweepKeepsWhatIsWantedInItsOrder(t *testing.T) {
 	for _, n := range []int{1, 31, 32, 33, 64, 1000, 10_000} {
 		for _, every := range []int{1, 2, 3, 40} {
 			c := New(harnessConfig(), SendersPerNode)
-			q := &c.Queues[actor.SendState]
+			q := &c.Fallback.Queues[actor.SendState]
 			var left []uint64
 			push := func(number int) {
 				r := &actor.Request{}
@@ -86,7 +86,7 @@ func TestASweepKeepsWhatIsWantedInItsOrder(t *testing.T) {
 				push(i)
 			}
 			c.intake.pieceBudget = 1
-			c.startSweep(c.Node, actor.SendState)
+			c.startSweep(c.Fallback, actor.SendState)
 			turns := 0
 			for ; c.activeSweeps > 0; turns++ {
 				if c.sweep(); turns%5 == 0 && q.first.oldest() != nil {
@@ -117,15 +117,15 @@ func TestWhoAsksForTheFirstTimeIsNotBehindThoseWhoAskAgain(t *testing.T) {
 		d := newHarness(t, 1)
 		push := func(again bool) {
 			for range n {
-				d.c.Queues[actor.SendState].push(&actor.Command{Verb: actor.SendState, Request: &actor.Request{}, Retry: again})
+				d.c.Fallback.Queues[actor.SendState].push(&actor.Command{Verb: actor.SendState, Request: &actor.Request{}, Retry: again})
 			}
 		}
 		push(true)
-		b := d.c.fillBatch(d.c.Node, actor.SendState)
+		b := d.c.fillBatch(d.c.Fallback, actor.SendState)
 		require.Len(t, b.Commands, BatchKeys, "nothing else waits")
 		push(false)
 		again := 0
-		for _, command := range d.c.fillBatch(d.c.Node, actor.SendState).Commands {
+		for _, command := range d.c.fillBatch(d.c.Fallback, actor.SendState).Commands {
 			if command.Retry {
 				again++
 			}
@@ -144,7 +144,7 @@ func TestAFreeLockIsAskedForInTheNextCall(t *testing.T) {
 		for range n/maxTimersPerTurn + 1 {
 			d.turn()
 		}
-		require.Equal(t, n-BatchKeys, d.c.Queues[actor.SendAcquire].repeated.n)
+		require.Equal(t, n-BatchKeys, d.c.Fallback.Queues[actor.SendAcquire].repeated.n)
 		d.ask("lock", "free")
 		d.turn()
 		asked := false
@@ -167,7 +167,7 @@ func TestACallLooksAtABoundedNumberOfCommandsThatDoNotLeave(t *testing.T) {
 		d := newHarness(t, 1)
 		gone := &actor.Request{}
 		gone.SetDispatched(true)
-		q := &d.c.Queues[actor.SendState]
+		q := &d.c.Fallback.Queues[actor.SendState]
 		for range n {
 			q.push(&actor.Command{Verb: actor.SendState, Request: gone})
 		}

@@ -65,7 +65,7 @@ func TestRoutineRenewalsThatFallBehindGetMoreCouriers(t *testing.T) {
 	d.holds(2000)
 	for len(d.inFlight) < 4 {
 		d.due()
-		behind := d.c.Queues[actor.SendRenew].Len()
+		behind := d.c.Fallback.Queues[actor.SendRenew].Len()
 		require.Greater(t, len(d.inFlight), behind/renewalsPerSender)
 		require.LessOrEqual(t, len(d.inFlight)-1, (behind+renewKeys)/renewalsPerSender)
 	}
@@ -90,7 +90,7 @@ func TestAnUnlockDoesNotWaitForTheRenewalsThatAreQueuedBeforeItsOwn(t *testing.T
 	}
 	require.Less(t, len(d.inFlight), 4)
 	require.Contains(t, d.line("10.006s unlock k0599"), "release k0599")
-	require.False(t, d.c.urgentRenewal, "for as long as any is queued")
+	require.False(t, d.c.Fallback.urgentRenewal, "for as long as any is queued")
 }
 
 // With a long round trip, the server's time for other commands does not matter.

@@ -41,9 +41,9 @@ func TestWhatIsGivenUpIsLetGoOfAtOnce(t *testing.T) {
 					require.LessOrEqual(t, due, d.now, "in the turns that follow at once")
 				}
 				waiting, room := 0, 0
-				for verb := range d.c.Queues {
-					waiting += d.c.Queues[verb].Len()
-					room += d.c.Queues[verb].pieces()
+				for verb := range d.c.Fallback.Queues {
+					waiting += d.c.Fallback.Queues[verb].Len()
+					room += d.c.Fallback.Queues[verb].pieces()
 				}
 				require.LessOrEqual(t, waiting, 2)
 				require.LessOrEqual(t, room, maxKeptPieces+int(actor.Verbs))
@@ -85,8 +85,8 @@ func TestALockIsNotUsedAgainWhileACommandOfItStandsInAQueue(t *testing.T) {
 	d.line("1ms lock under/way")
 	d.line("2ms lock a b c")
 	d.line("3ms cancel a")
-	require.Equal(t, 1, d.c.Queues[actor.SendAcquire].Stale)
+	require.Equal(t, 1, d.c.Fallback.Queues[actor.SendAcquire].Stale)
 	require.Empty(t, d.c.freeLocks)
 	require.Equal(t, "2: acquire b c; under/way granted", d.line("4ms 1 done"))
-	require.Zero(t, d.c.Queues[actor.SendAcquire].Stale)
+	require.Zero(t, d.c.Fallback.Queues[actor.SendAcquire].Stale)
 }

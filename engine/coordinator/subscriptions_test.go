@@ -100,7 +100,7 @@ func TestWhatABrokenConnectionConfirmedIsOfNoAccount(t *testing.T) {
 	d := newHarness(t, 8)
 	d.line("1ms lock a")
 	require.Equal(t, "join {a}", d.line("2ms 1 taken"))
-	subs := d.c.Node.Subscriptions
+	subs := d.c.Fallback.Subscriptions
 	for name := range subs.Channels {
 		subs.onConnLost(1)
 		require.Empty(t, subs.onSubscribed(name, 1))

@@ -84,7 +84,7 @@ func (w *simWorld) leaves(e *simEngine, b *coordinator.Batch) {
 	if len(b.Commands) >= coordinator.BatchKeys {
 		w.cover(coverFullCall)
 	}
-	if len(b.Commands) > 1 && coordinator.IsGrant(b.Verb) && !simRenews(b.Verb) && e.c.Breaker.Down && !b.SendText {
+	if len(b.Commands) > 1 && coordinator.IsGrant(b.Verb) && !simRenews(b.Verb) && e.c.Fallback.Breaker.Down && !b.SendText {
 		w.fail("%s tries a link that is down with %d questions: each has to be released later", e.name, len(b.Commands))
 	}
 	for i := range b.Commands {

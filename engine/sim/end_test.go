@@ -202,9 +202,9 @@ func (w *simWorld) nothingIsLeft() {
 		if at, ok := c.Next(); ok && w.failure == "" {
 			w.fail("%s would wake at %v, with nothing to do", e.name, at)
 		}
-		if c.Locks.Len()+len(c.LockSets) > 0 || len(c.Subscriptions.Channels) > 0 || c.Subscriptions.Subscribed != 0 || c.Subscriptions.Busy || e.pubsub.total() > 0 || c.Fx.HeldLocks != 0 {
+		if c.Locks.Len()+len(c.LockSets) > 0 || len(c.Fallback.Subscriptions.Channels) > 0 || c.Fallback.Subscriptions.Subscribed != 0 || c.Fallback.Subscriptions.Busy || e.pubsub.total() > 0 || c.Fx.HeldLocks != 0 {
 			w.fail("%s is left with %d locks, %d channels (%d subscribed, %d at the server) and %d tenures", e.name,
-				c.Locks.Len()+len(c.LockSets), len(c.Subscriptions.Channels), c.Subscriptions.Subscribed, e.pubsub.total(), c.Fx.HeldLocks)
+				c.Locks.Len()+len(c.LockSets), len(c.Fallback.Subscriptions.Channels), c.Fallback.Subscriptions.Subscribed, e.pubsub.total(), c.Fx.HeldLocks)
 		}
 	}
 	for name := range w.server.keys {
@@ -228,7 +228,7 @@ func (e *simEngine) nothingRuns(when string) {
 		e.w.fail("%s is left %s with %d held, %d waiting, %d timers, %d requests, %d verdicts to be told and %d holds", e.name, when,
 			s.Held, s.Waiting, s.Timers, len(e.requests), len(e.pendingResults), len(e.holds))
 	}
-	if !c.Closed && (s.Polling != 0 || c.Backlog() || c.InFlightBatches != 0 || s.InFlight != 0 || s.Subscriptions != 0) {
-		e.w.fail("%s is left %s with %d batches out, %d commands in flight and %d subscriptions", e.name, when, c.InFlightBatches, s.InFlight, s.Subscriptions)
+	if !c.Closed && (s.Polling != 0 || c.Fallback.Backlog() || c.Fallback.InFlightBatches != 0 || s.InFlight != 0 || s.Subscriptions != 0) {
+		e.w.fail("%s is left %s with %d batches out, %d commands in flight and %d subscriptions", e.name, when, c.Fallback.InFlightBatches, s.InFlight, s.Subscriptions)
 	}
 }

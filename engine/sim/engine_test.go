@@ -173,9 +173,9 @@ func (e *simEngine) flush() {
 		e.w.leaves(e, b)
 		e.conn.send(b)
 	}
-	if e.c.Subscriptions.Order != nil {
-		e.pubsub.execute(e.c.Subscriptions.Order)
-		e.c.Subscriptions.Order = nil
+	if e.c.Fallback.Subscriptions.Order != nil {
+		e.pubsub.execute(e.c.Fallback.Subscriptions.Order)
+		e.c.Fallback.Subscriptions.Order = nil
 	}
 	for _, r := range e.c.Fx.Results {
 		e.w.checkResult(e, r)
@@ -224,7 +224,7 @@ func (e *simEngine) ringing() {
 // stirred reports whether a turn had a reason: a message, or a timer with an effect.
 func (e *simEngine) stirred(messages *coordinator.LoopMessage) bool {
 	c := e.c
-	return messages != nil || len(c.Batches)+len(c.Results.Ready)+len(c.Fx.HoldEnds) > 0 || c.Subscriptions.Order != nil
+	return messages != nil || len(c.Batches)+len(c.Results.Ready)+len(c.Fx.HoldEnds) > 0 || c.Fallback.Subscriptions.Order != nil
 }
 
 // watch looks for a loop that spins: many turns in a short time without a message and without an effect.

@@ -142,7 +142,7 @@ func newFailoverWorld(seed uint64) *failoverWorld {
 		if w.cluster {
 			e.c.InitCluster(w.topology())
 		} else {
-			e.c.Address = w.masterOf[""]
+			e.c.Fallback.Address = w.masterOf[""]
 		}
 		e.c.Added = nil
 		e.hear(w.known())
@@ -552,14 +552,14 @@ func (e *failoverEngine) check() {
 // failoverMutants are decisions about masters that follow each other, each with a mistake.
 var failoverMutants = []simMutant{
 	{"calls that go on to a master that Sentinel replaced", "engine/coordinator/failover.go", []simEdit{{
-		`	c.Node.slots, c.hasEmptyNodes = 0, true
-	c.Node = c.addNode(address)`,
+		`	c.Fallback.slots, c.hasEmptyNodes = 0, true
+	c.Fallback = c.addNode(address)`,
 		`	if planted() {
 		c.ReconfirmAll(now)
 		return
 	}
-	c.Node.slots, c.hasEmptyNodes = 0, true
-	c.Node = c.addNode(address)`,
+	c.Fallback.slots, c.hasEmptyNodes = 0, true
+	c.Fallback = c.addNode(address)`,
 	}}},
 	{"a hold that waits for the answer of a master that was replaced", "engine/coordinator/failover.go", []simEdit{{
 		`if b.Abandoned || !c.onWrongNode(b) {`,
@@ -590,10 +590,6 @@ var failoverMutants = []simMutant{
 		}
 	}
 `,
-	}}},
-	{"a waiter that slept before its slot began to move, and is not asked again", "engine/coordinator/migration.go", []simEdit{{
-		`	if !k.isMigrating(now, slot) {`,
-		`	if !k.isMigrating(now, slot) && !planted() {`,
 	}}},
 	{"a call given up that is answered all the same", "engine/coordinator/dispatch.go", []simEdit{{
 		`	case b.Abandoned:

@@ -29,9 +29,9 @@ func (w *simWorld) serverAway() {
 	}
 	w.runUntil(stops+bound, func() bool { return false })
 	for _, e := range w.engines {
-		if c := e.c; c.Locks.Len()+len(c.LockSets) > 0 || c.Backlog() || c.Timers() > 0 || len(c.Subscriptions.Channels) > 0 {
+		if c := e.c; c.Locks.Len()+len(c.LockSets) > 0 || c.Fallback.Backlog() || c.Timers() > 0 || len(c.Fallback.Subscriptions.Channels) > 0 {
 			w.fail("%s keeps %d locks, %d timers and %d channels, though nothing has been wanted for %v", e.name,
-				c.Locks.Len()+len(c.LockSets), c.Timers(), len(c.Subscriptions.Channels), bound)
+				c.Locks.Len()+len(c.LockSets), c.Timers(), len(c.Fallback.Subscriptions.Channels), bound)
 		}
 	}
 	w.server.down = w.now
@@ -106,8 +106,8 @@ func (c *simCaller) impatient() *simRequest {
 // checkMemory checks two bounds. At most half of the commands that wait to be sent may be unwanted. A lock from which
 // no command was ever sent must be wanted by a caller.
 func (e *simEngine) checkMemory() {
-	for verb := range e.c.Queues {
-		q, vain, stale := &e.c.Queues[verb], 0, 0
+	for verb := range e.c.Fallback.Queues {
+		q, vain, stale := &e.c.Fallback.Queues[verb], 0, 0
 		for c := range q.All() {
 			if !coordinator.StillWanted(c) {
 				stale++
@@ -122,7 +122,7 @@ func (e *simEngine) checkMemory() {
 		if 2*vain > q.Len()+q.InRetries {
 			e.w.fail("%s has %d commands to send to %s, %d of them not wanted", e.name, q.Len(), simVerbs[verb], vain)
 		}
-		if len(e.c.Retries) == 0 && stale != q.Stale {
+		if len(e.c.Fallback.Retries) == 0 && stale != q.Stale {
 			e.w.fail("%s counts %d commands to %s that are not to leave any more, but it is %d", e.name, q.Stale, simVerbs[verb], stale)
 		}
 	}

@@ -260,11 +260,11 @@ func (s *simPubSub) listenerCount(channel string) (count int) {
 // connection that no longer exists do not count.
 func (e *simEngine) listens() {
 	r, next := e.pubsub.conn, e.pubsub.next
-	if e.c.Subscriptions.Busy || r == nil || r.broken || next != nil && next.broken || e.w.bug != bugNone {
+	if e.c.Fallback.Subscriptions.Busy || r == nil || r.broken || next != nil && next.broken || e.w.bug != bugNone {
 		return // the loop is about to receive that
 	}
-	for name, ch := range e.c.Subscriptions.Channels {
-		if e.c.Subscriptions.IsSubscribed(ch) && !r.channels[name] && (next == nil || !next.channels[name]) {
+	for name, ch := range e.c.Fallback.Subscriptions.Channels {
+		if e.c.Fallback.Subscriptions.IsSubscribed(ch) && !r.channels[name] && (next == nil || !next.channels[name]) {
 			e.w.fail("%s takes a channel for listened to that no connection of it has", e.name)
 		}
 	}

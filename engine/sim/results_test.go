@@ -139,7 +139,7 @@ func (w *simWorld) checkResult(e *simEngine, r *actor.Request) {
 	if r.Err == actor.ErrUpgrade {
 		w.refusedUpgrade(e, a)
 	}
-	if k := &e.c.Breaker; r.Err == actor.ErrUnavailable && k.Down && !simCauseIs(r.Cause, k.Cause.Error()) {
+	if k := &e.c.Fallback.Breaker; r.Err == actor.ErrUnavailable && k.Down && !simCauseIs(r.Cause, k.Cause.Error()) {
 		w.fail("%s tells %s of %s that there was no answer, %v, but not why: %v", e.name, a, a.caller, r.Cause, k.Cause)
 	}
 	w.replicated(e, a)

@@ -65,16 +65,16 @@ func (e *simEngine) checkSend() {
 	c := e.c
 	waited := e.renewalWaits
 	e.renewalWaits = slices.ContainsFunc(coordinator.Priorities[0], func(verb actor.Verb) bool {
-		return c.Queues[verb].Len() > 0 && !(c.WaitsForReplicas(verb) && c.Node.InFlightReplicated == coordinator.ReplicaSendersPerNode)
+		return c.Fallback.Queues[verb].Len() > 0 && !(c.WaitsForReplicas(verb) && c.Fallback.InFlightReplicated == coordinator.ReplicaSendersPerNode)
 	})
-	if c.InFlightBatches >= c.Senders && len(c.Batches) == 0 || !c.Backlog() || c.Closed {
+	if c.Fallback.InFlightBatches >= c.Senders && len(c.Batches) == 0 || !c.Fallback.Backlog() || c.Closed {
 		return
 	}
 	renewing := 0
-	for verb := range c.Queues {
+	for verb := range c.Fallback.Queues {
 		if v := actor.Verb(verb); coordinator.IsRenewal(v) {
-			renewing += c.InFlightByVerb[v]
-		} else if c.Queues[v].Len() > 0 && c.InFlightBatches < c.Senders && !c.Breaker.Down && !c.Throttled(c.Node, v) {
+			renewing += c.Fallback.InFlightByVerb[v]
+		} else if c.Fallback.Queues[v].Len() > 0 && c.Fallback.InFlightBatches < c.Senders && !c.Fallback.Breaker.Down && !c.Throttled(c.Fallback, v) {
 			e.w.fail("%s leaves a %s behind though a sender is free", e.name, simVerbs[v])
 		}
 	}

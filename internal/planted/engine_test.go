@@ -619,8 +619,8 @@ var engineMistakes = []found{
 	}},
 	{"TestAMasterThatSentinelReplacedIsLetGoOf", Mistake{
 		"a master that Sentinel replaced is kept", "engine/coordinator/failover.go",
-		`	c.Node.slots, c.hasEmptyNodes = 0, true`,
-		`	c.Node.slots, c.hasEmptyNodes = 0, !planted()`,
+		`	c.Fallback.slots, c.hasEmptyNodes = 0, true`,
+		`	c.Fallback.slots, c.hasEmptyNodes = 0, !planted()`,
 	}},
 	{"TestAConsumerSaysThatItSleepsBeforeItLooks", Mistake{
 		"a consumer looks for messages before it says that it sleeps", "engine/mpsc/mailbox.go",
@@ -632,6 +632,11 @@ var engineMistakes = []found{
 	if planted() {
 		return true
 	}`,
+	}},
+	{"TestAllWaitersOfASlotOnItsWayPoll", Mistake{
+		"a waiter that slept before its slot began to move, and is not asked again", "engine/coordinator/migration.go",
+		`	if !k.isMigrating(now, slot) {`,
+		`	if !k.isMigrating(now, slot) && !planted() {`,
 	}},
 	{"TestAllWaitersOfASlotOnItsWayPoll", Mistake{
 		"a waiter of a slot on its way that polls only where its own question was sent on", "engine/coordinator/dispatch.go",
