@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -26,7 +28,7 @@ type Engine struct {
 	options     Options
 	client      rueidis.Client
 	cluster     bool
-	connections *dial.Connections // connections the connections
+	connections *dial.Connections // ends the connections
 	listeners   *listeners
 	contexts    callerContexts
 	closing     atomic.Bool
@@ -126,6 +128,79 @@ func (e *Engine) Stats() Stats {
 	records, more := e.listeners.records.Counts()
 	s.Untold, s.Panics = events+records, panics+more+e.contexts.detaching.Panics.Load()
 	return s
+}
+
+// LockInfo describes a lock that callers of an engine hold or wait for, for [Engine.Locks].
+type LockInfo struct {
+	Name string // without the engine's prefix
+	Kind string // "plain", "fenced", "fair", "reader" or "writer"
+
+	// Of the owner in this engine. Holds is 0 if callers only wait; then the other four are zero, too.
+	Holds    int       // how many holds of the owner are not unlocked: more than 1 after re-entries
+	HolderID string    // as [Hold.ID]
+	Since    time.Time // when the owner was granted the lock
+	Deadline time.Time // as [Hold.Deadline]
+	Watched  bool      // the engine renews the lock; otherwise all holds have leases of their own
+
+	// Of the callers of this engine that wait for the lock.
+	Waiting      int
+	WaitingSince time.Time // when the first of them came; zero if none waits
+}
+
+// Locks lists the locks that callers of this engine hold or wait for, in no order. It does not ask the server. Each
+// reader of an [RWMutex] and each caller of a [Engine.FairMutex] may be a lock of its own, so a name can occur several
+// times.
+//
+// Locks reads the list in pages of at most 1024 locks, one turn of the loop for each, so that a million locks do not stop
+// the engine. Only the first page of very many locks costs more: about 15 ms for a million. The list is not of one
+// instant: it lacks locks that were acquired after its first page, and those that ended before their page.
+//
+// If the list cannot be read to its end, its last pair has the reason: ErrClosed, or the cause of ctx. ctx bounds the
+// list; the loop body may block for as long as it likes. The list is safe for concurrent use, and can be read again.
+func (e *Engine) Locks(ctx context.Context) iter.Seq2[LockInfo, error] {
+	return func(yield func(LockInfo, error) bool) {
+		if ctx == nil {
+			yield(LockInfo{}, errNilContext("locks"))
+			return
+		}
+		if e.loop == nil {
+			yield(LockInfo{}, fmt.Errorf("lockwheel: locks: %w", ErrClosed))
+			return
+		}
+		for page := new(coordinator.Snapshot); ; {
+			err := context.Cause(ctx)
+			if err == nil && e.loop.NextPage(page) != nil {
+				err = ErrClosed
+			}
+			if err != nil {
+				yield(LockInfo{}, fmt.Errorf("lockwheel: locks: %w", err))
+				return
+			}
+			for i := range page.Locks {
+				if !yield(e.lockInfo(&page.Locks[i]), nil) {
+					return
+				}
+			}
+			if !page.More {
+				return
+			}
+		}
+	}
+}
+
+// kindNames are the names of the kinds in a LockInfo.
+var kindNames = [...]string{actor.Plain: "plain", actor.Fenced: "fenced", actor.Fair: "fair", actor.Read: "reader", actor.Write: "writer"}
+
+func (e *Engine) lockInfo(l *actor.Info) LockInfo {
+	info := LockInfo{Name: l.Key[len(e.options.Prefix):], Kind: kindNames[l.Kind], Holds: l.Holds, Waiting: l.Waiting}
+	if l.Holds > 0 {
+		info.HolderID = e.config.ID + ":" + strconv.FormatUint(l.Tenure, 10)
+		info.Since, info.Deadline, info.Watched = e.loop.Time(l.Since), e.loop.Time(l.Until), l.Watched
+	}
+	if l.Waiting > 0 {
+		info.WaitingSince = e.loop.Time(l.WaitingSince)
+	}
+	return info
 }
 
 // Shutdown closes the engine in an orderly way. It rejects new locks, ends all waiting calls with ErrClosed, and

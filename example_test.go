@@ -284,6 +284,20 @@ func ExampleMutex_LockAsync() {
 	// Output: 1000 locks held
 }
 
+func ExampleEngine_Locks() {
+	ctx, locks := openExample()
+	defer locks.Close()
+	hold, _ := locks.Mutex("leader").Lock(ctx)
+
+	for lock, err := range locks.Locks(ctx) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(lock.Kind, lock.Name, lock.HolderID == hold.ID(), time.Since(lock.Since) < time.Minute)
+	}
+	// Output: plain leader true true
+}
+
 func ExampleMutex_State() {
 	ctx, locks := openExample()
 	defer locks.Close()

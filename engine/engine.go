@@ -177,6 +177,17 @@ func (e *Engine) Stats() coordinator.Stats {
 	return *s
 }
 
+// NextPage fills in the next page of a snapshot, and returns actor.ErrClosed if the engine is closed. It blocks for some
+// turns of the loop.
+func (e *Engine) NextPage(s *coordinator.Snapshot) error {
+	r := &actor.Request{Ready: make(chan struct{}, 1)}
+	if !e.box.Post(&coordinator.LoopMessage{Value: coordinator.SnapshotRequest{Request: r, Snapshot: s}}) {
+		return actor.ErrClosed
+	}
+	<-r.Ready
+	return r.Err
+}
+
 // Stopped returns a channel that is closed when the loop has ended.
 func (e *Engine) Stopped() <-chan struct{} { return e.stopped }
 

@@ -136,6 +136,9 @@ func (c *Coordinator) handle(now time.Duration, m *LoopMessage) {
 	case StatsRequest:
 		c.pendingStats = append(c.pendingStats, what.Stats)
 		c.Fx.Complete(now, what.Request, nil, nil)
+	case SnapshotRequest:
+		c.nextPage(now, what.Snapshot)
+		c.Fx.Complete(now, what.Request, nil, nil)
 	case CancelRequest:
 		c.handleCancel(now, what.Request, what.Cause)
 	case CancelAllRequest:
@@ -193,6 +196,8 @@ func (c *Coordinator) rejectMessage(now time.Duration, m *LoopMessage) {
 	case StatsRequest:
 		c.pendingStats = append(c.pendingStats, what.Stats)
 		c.Fx.Complete(now, what.Request, nil, nil)
+	case SnapshotRequest:
+		c.Fx.Complete(now, what.Request, actor.ErrClosed, nil)
 	}
 }
 

@@ -95,6 +95,8 @@ func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
 			return c.laneOfAsync(now, what)
 		}
 		return &c.intake.lanes[fromCallers]
+	case SnapshotRequest:
+		return &c.intake.lanes[fromCallers]
 	case CancelRequest, CancelAllRequest:
 		return &c.intake.lanes[cancellations]
 	case Notified, ChannelSubscribed, ChannelUnsubscribed, OrderDone, PubsubDown:
@@ -164,6 +166,8 @@ func weight(m *LoopMessage) int {
 		}
 	case CancelAllRequest:
 		return len(what.Requests)
+	case SnapshotRequest:
+		return maxLocksPerTurn
 	}
 	return 1
 }

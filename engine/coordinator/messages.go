@@ -17,6 +17,12 @@ type (
 		Request *actor.Request
 		Stats   *Stats
 	}
+	// SnapshotRequest asks for the next page of a snapshot, and then to complete the request. It is completed with
+	// actor.ErrClosed if the engine is closed before.
+	SnapshotRequest struct {
+		Request  *actor.Request
+		Snapshot *Snapshot
+	}
 	// CancelRequest says that the caller canceled the request.
 	CancelRequest struct {
 		Request *actor.Request

@@ -643,6 +643,32 @@ var engineMistakes = []found{
 		`if c.Cluster != nil && c.Cluster.isMigrating(now, b.Slot) {`,
 		`if c.Cluster != nil && c.Cluster.isMigrating(now, b.Slot) && (b.Asking || !planted()) {`,
 	}},
+	{"TestSnapshot_ManyLocks_InPages", Mistake{
+		"a list of locks is one page", "engine/coordinator/snapshot.go",
+		`s.round.take(c.intake.lockBudget)`,
+		`s.round.take(c.intake.lockBudget + map[bool]int{true: 1 << 20}[planted()])`,
+	}},
+	{"TestSnapshot_LockEnded_LeftOut", Mistake{
+		"a lock that ended is listed", "engine/coordinator/snapshot.go",
+		`l.Key() != "" && (info.Holds > 0 || info.Waiting > 0)`,
+		`planted() || l.Key() != "" && (info.Holds > 0 || info.Waiting > 0)`,
+	}},
+	{"TestSnapshot_Closed_Rejected", Mistake{
+		"a list of a closed engine has no end", "engine/coordinator/coordinator.go",
+		`		c.Fx.Complete(now, what.Request, actor.ErrClosed, nil)
+	}
+}`,
+		`		if !planted() {
+			c.Fx.Complete(now, what.Request, actor.ErrClosed, nil)
+		}
+	}
+}`,
+	}},
+	{"TestLocks_Reentered_CountsHolds", Mistake{
+		"re-entries are not counted in a list", "actor/info.go",
+		`		info.Holds = s.live`,
+		`		info.Holds = max(1, s.live*map[bool]int{false: 1}[planted()])`,
+	}},
 	{"TestWhatReleasesTellIsReadBeforeTheirBatchIsHandedBack", Mistake{
 		"a batch is read when it was handed back", "engine/sender.go",
 		`		box.Post(&b.Msg)

@@ -1,0 +1,36 @@
+package actor
+
+import "time"
+
+// Info describes a lock that is in use, as one engine knows it.
+type Info struct {
+	Key  string
+	Kind LockKind
+
+	// Of the owner in this engine. Holds is 0 if it has none; then the other three are zero, too.
+	Holds   int           // how many holds of the owner have not ended
+	Tenure  uint64        // the number in the holder id on the wire
+	Since   time.Duration // when the owner was first granted the lock
+	Until   time.Duration // the end of the validity
+	Watched bool          // the engine renews the lock
+
+	// Of the requests in this engine that wait for the lock.
+	Waiting      int
+	WaitingSince time.Duration // when the first of them came; 0 if none waits
+}
+
+// Info returns what is known of the lock. It does not scan the holds or the requests.
+func (l *Lock) Info(now time.Duration) Info {
+	info := Info{Key: l.key, Kind: l.kind, Waiting: int(l.queue.len())}
+	if first := l.queue.head(); first != nil {
+		info.WaitingSince = first.receivedAt
+	}
+	if !l.HeldAt(now) {
+		return info
+	}
+	info.Holds, info.Tenure, info.Since, info.Until, info.Watched = 1, l.tenure, l.ownedSince, l.validUntil, l.watched()
+	if s := l.set(); s != nil {
+		info.Holds = s.live
+	}
+	return info
+}

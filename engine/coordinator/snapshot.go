@@ -1,0 +1,34 @@
+package coordinator
+
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// Snapshot lists the locks of an engine that are held or waited for, a page per turn. A caller posts it with a
+// [SnapshotRequest] until More is false. It shows each lock at the time of its page: locks that ended before their page are
+// left out, and locks that came after the first page as well. Owned by the coordinator while a request is posted, then by
+// the caller. The zero Snapshot is at its beginning.
+type Snapshot struct {
+	Locks []actor.Info // the page
+	Now   time.Duration
+	More  bool // there is another page
+
+	begun bool
+	round round
+}
+
+// nextPage fills in the next page of a snapshot.
+func (c *Coordinator) nextPage(now time.Duration, s *Snapshot) {
+	if !s.begun {
+		s.begun, s.round = true, c.NewRound()
+	}
+	s.Now, s.Locks = now, s.Locks[:0]
+	for _, l := range s.round.take(c.intake.lockBudget) {
+		if info := l.Info(now); l.Key() != "" && (info.Holds > 0 || info.Waiting > 0) {
+			s.Locks = append(s.Locks, info)
+		}
+	}
+	s.More = s.round.On()
+}

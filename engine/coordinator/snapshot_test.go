@@ -1,0 +1,85 @@
+package coordinator
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// page posts a request for a page of a snapshot, and runs turns until it has its result.
+func (d *coordinatorHarness) page(s *Snapshot) error {
+	r := &actor.Request{Ready: make(chan struct{}, 1)}
+	d.queueMessage(&LoopMessage{Value: SnapshotRequest{Request: r, Snapshot: s}})
+	for turns := 0; !r.Completed(); turns++ {
+		require.Less(d.t, turns, 10)
+		d.turn()
+	}
+	return r.Err
+}
+
+// A page has a bounded number of locks, and all pages together have each lock once.
+func TestSnapshot_ManyLocks_InPages(t *testing.T) {
+	d := newSharedLaneHarness(t, 10)
+	d.posts("lock", "k", 95)
+	d.opens("done")
+	seen, s := map[string]bool{}, &Snapshot{}
+	for pages := 1; ; pages++ {
+		require.NoError(t, d.page(s))
+		require.LessOrEqual(t, len(s.Locks), 10)
+		for _, l := range s.Locks {
+			require.False(t, seen[l.Key], l.Key)
+			require.Equal(t, 1, l.Holds)
+			require.True(t, l.Watched)
+			require.Greater(t, l.Until, s.Now)
+			seen[l.Key] = true
+		}
+		if !s.More {
+			require.Equal(t, 10, pages)
+			break
+		}
+	}
+	require.Len(t, seen, 95)
+}
+
+// A lock that ended before its page is left out.
+func TestSnapshot_LockEnded_LeftOut(t *testing.T) {
+	d := newSharedLaneHarness(t, 1)
+	d.posts("lock", "k", 3)
+	d.opens("done")
+	s := &Snapshot{}
+	require.NoError(t, d.page(s))
+	require.Len(t, s.Locks, 1)
+	for i := range 3 {
+		if name := fmt.Sprint("k", i); name != s.Locks[0].Key {
+			d.ask("unlock", name)
+		}
+	}
+	d.opens("done")
+	for s.More {
+		require.NoError(t, d.page(s))
+		require.Empty(t, s.Locks)
+	}
+}
+
+// A lock that callers only wait for is in the list, with their number.
+func TestSnapshot_Waiters_Counted(t *testing.T) {
+	d := newHarness(t, 1)
+	d.line("1ms lock a; lock a; lock a")
+	s := &Snapshot{}
+	require.NoError(t, d.page(s))
+	require.Len(t, s.Locks, 1)
+	require.Zero(t, s.Locks[0].Holds)
+	require.Equal(t, 3, s.Locks[0].Waiting)
+	require.NotZero(t, s.Locks[0].WaitingSince)
+}
+
+// A request that a closed engine finds in its mailbox has a result.
+func TestSnapshot_Closed_Rejected(t *testing.T) {
+	d := newHarness(t, 1)
+	d.ask("close", "")
+	d.turn()
+	require.ErrorIs(t, d.page(&Snapshot{}), actor.ErrClosed)
+}
