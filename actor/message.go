@@ -84,6 +84,7 @@ type Command struct {
 	Routine        bool          // SendRenew: it is due, and no caller waits for it
 	Retry          bool          // SendAcquire and the like: an earlier try found the lock held by another holder
 	MayShorten     bool          // SendRenew: the TTL may fall; the script notifies waiters if it does
+	Fair           bool          // SendRenew: with MayShorten, also notify the head of the queue
 	Count          int           // SendRenew: hold count to write; 0 leaves it
 	Lock           *Lock         // nil for SendState
 	Key            string        // in Redis

@@ -105,7 +105,7 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 		}
 	}
 	p := l.protocol()
-	c := Command{Verb: p.renew, Lease: n.lease, MayShorten: mayShorten, Routine: l.flags&wantConfirm == 0 && now < l.confirmDue() && !l.hasNewRequests()}
+	c := Command{Verb: p.renew, Lease: n.lease, MayShorten: mayShorten, Fair: p.queues, Routine: l.flags&wantConfirm == 0 && now < l.confirmDue() && !l.hasNewRequests()}
 	if l.holds == nil {
 		c.Verb = p.renewForNext
 	}

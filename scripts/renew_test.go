@@ -56,7 +56,7 @@ func TestAFallOfTheTTLIsTold(t *testing.T) {
 			write_renew w:t1:50s extra w::2 → [1 1 -1]
 			heard → redisson_rwlock:{w} 1
 			fair_acquire q:t1:100s:50s q:t2:100s:50s → 1 [100s t1 150s]
-			renew q:t1:50s extra q::2 → [1 1 -1]
+			renew q:t1:50s extra q::4 → [1 1 -1]
 			heard → redisson_lock__channel:{q} 1, redisson_lock__channel:{q}:t2 1
 		`)
 	})

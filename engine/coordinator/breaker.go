@@ -7,7 +7,12 @@ import (
 	"github.com/lockwheel/lockwheel/engine/rediserr"
 )
 
-const minBackoff = 10 * time.Millisecond
+const (
+	minBackoff = 10 * time.Millisecond
+	// minIdle is the time without a reply after which a connection counts as idle. Servers close idle connections after
+	// whole seconds.
+	minIdle = time.Second
+)
 
 // breaker is the circuit breaker of a node. While it is down, one batch at a time probes the server, with backoff. All
 // other commands wait, so that an outage costs neither calls nor memory.
@@ -19,7 +24,36 @@ type breaker struct {
 	failures     int   // failed probes since it is down
 	Cause        error // why it is down
 	noConnection bool  // the last probe could not connect
+
+	connections, replicaConnections idleConns
 }
+
+// idleConns are the connections of a node that carry calls of one sort. A server, or what is between, may close them while
+// they are idle, and only the next call on each finds that out. That is no outage, so those calls are repeated at once.
+type idleConns struct {
+	repliedAt time.Duration // the last reply
+	excusedAt time.Duration // the last failure since then that was no outage
+	excused   int           // number of those failures, without calls in flight at excusedAt
+}
+
+// excuses reports whether a batch without a reply found only that one of so many connections was closed while idle. The
+// batch may have run all the same, as always without a reply. A failure of the connection that is made next is not excused.
+func (i *idleConns) excuses(now, sent time.Duration, cause error, conns int) bool {
+	e, ok := cause.(*rediserr.ClientError)
+	switch {
+	case !ok || !e.Broken:
+		return false
+	case i.excused > 0 && sent < i.excusedAt:
+		return true // on the same connection
+	case i.excused == conns || sent-i.repliedAt < minIdle:
+		return false
+	}
+	i.excusedAt, i.excused = now, i.excused+1
+	return true
+}
+
+// onReply notes that a call of this sort has a reply.
+func (i *idleConns) onReply(now time.Duration) { *i = idleConns{repliedAt: now} }
 
 // onFailure handles a batch without a reply. Batches that were in flight with a failed one do not count again.
 func (k *breaker) onFailure(now time.Duration, cause error) {

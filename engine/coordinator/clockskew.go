@@ -52,7 +52,7 @@ func (c *Coordinator) onLateReply(now time.Duration, b *Batch) bool {
 	if b.wasLate {
 		return false
 	}
-	c.onReachable(b)
+	c.onReachable(now, b)
 	c.counters.retries++
 	b.wasLate, b.Replies = true, b.Replies[:0]
 	c.retry(now, b.Node, b)

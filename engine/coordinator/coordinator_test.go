@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/rediserr"
 )
 
 // coordinatorHarness is a test harness for a coordinator: the test takes the place of its callers, senders and subscribers.
@@ -293,6 +295,9 @@ func (d *coordinatorHarness) deliverBatch(words []string) (oops string) {
 	switch words[1] {
 	case "lost":
 		b.Failed, b.NoReply = errors.New(text), true
+		return ""
+	case "cut":
+		b.Failed, b.NoReply = rediserr.AsClientError(io.EOF), true
 		return ""
 	case "says":
 		b.Failed, b.NoReply = errors.New(text), false

@@ -305,7 +305,7 @@ func (c *Coordinator) onCallResult(now time.Duration, b *Batch) {
 		return
 	case !b.NoReply && len(b.Commands) > 1 && isKeyError(b.Failed):
 		c.noteTryAgain(now, b)
-		c.onReachable(b)
+		c.onReachable(now, b)
 		c.splitBatch(now, b)
 	default:
 		c.failCommands(now, b)
@@ -315,17 +315,38 @@ func (c *Coordinator) onCallResult(now time.Duration, b *Batch) {
 
 // onReachable notes that the server replied. A reply to a call that the cluster client routed proves nothing about the
 // node.
-func (c *Coordinator) onReachable(b *Batch) {
+func (c *Coordinator) onReachable(now time.Duration, b *Batch) {
 	if b.ViaClusterClient {
 		c.invalidateTopology()
 		return
 	}
+	idle, _ := c.connectionsOf(b)
+	idle.onReply(now)
 	b.Node.Breaker.onSuccess()
+}
+
+// onNoReply notes that a node did not reply, or rejects all commands for now. That a server has closed an idle connection
+// is no outage: the commands are sent again at once, on the next connection.
+func (c *Coordinator) onNoReply(now time.Duration, b *Batch) {
+	k := &b.Node.Breaker
+	if idle, conns := c.connectionsOf(b); k.Down || !idle.excuses(now, b.Sent, b.Failed, conns) {
+		k.onFailure(now, b.Failed)
+		c.requeueRetries(b.Node)
+	}
+	c.invalidateTopology()
+}
+
+// connectionsOf returns the connections of which one carried a batch, and their number.
+func (c *Coordinator) connectionsOf(b *Batch) (idle *idleConns, conns int) {
+	if c.WaitsForReplicas(b.Verb) {
+		return &b.Node.Breaker.replicaConnections, ReplicaSendersPerNode
+	}
+	return &b.Node.Breaker.connections, 1
 }
 
 // deliverReplies delivers every reply to its lock.
 func (c *Coordinator) deliverReplies(now time.Duration, b *Batch) {
-	c.onReachable(b)
+	c.onReachable(now, b)
 	if !c.WaitsForReplicas(b.Verb) {
 		c.updateRTT(now - b.Sent)
 	}
@@ -353,18 +374,16 @@ func (c *Coordinator) failCommands(now time.Duration, b *Batch) {
 	}
 	switch {
 	case b.Demoted:
-		c.onReachable(b)
+		c.onReachable(now, b)
 		c.invalidateTopology()
 	case b.staleOwner || !b.NoReply && isKeyError(b.Failed):
 		c.noteTryAgain(now, b)
-		c.onReachable(b)
+		c.onReachable(now, b)
 	case !b.NoReply && isSlotError(b.Failed):
-		c.onReachable(b)
+		c.onReachable(now, b)
 		c.invalidateTopology()
 	default:
-		b.Node.Breaker.onFailure(now, b.Failed)
-		c.requeueRetries(b.Node)
-		c.invalidateTopology()
+		c.onNoReply(now, b)
 	}
 	for i := range b.Commands {
 		c.deliverReply(now, b, &b.Commands[i], &reply)

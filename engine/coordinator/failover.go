@@ -63,11 +63,10 @@ func (c *Coordinator) abandonMisplaced(now time.Duration) {
 // onAbandonedDone handles a call that was given up. It only shows whether its node replies.
 func (c *Coordinator) onAbandonedDone(now time.Duration, b *Batch) {
 	if b.NoReply {
-		b.Node.Breaker.onFailure(now, b.Failed)
-		c.invalidateTopology()
+		c.onNoReply(now, b)
 		return
 	}
-	c.onReachable(b)
+	c.onReachable(now, b)
 }
 
 // onMasterChanged handles a new master named by Sentinel. It creates a node for it, so that the old one gets no more commands.

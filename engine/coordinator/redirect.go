@@ -73,7 +73,7 @@ func (c *Coordinator) followRedirect(now time.Duration, b *Batch) bool {
 			return false
 		}
 	}
-	c.onReachable(b)
+	c.onReachable(now, b)
 	c.counters.retries++
 	b.Failed, b.Asking = nil, asking
 	if b.RedirectedBy = nil; asking {

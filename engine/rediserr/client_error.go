@@ -2,6 +2,7 @@ package rediserr
 
 import (
 	"errors"
+	"io"
 	"net"
 )
 
@@ -19,13 +20,18 @@ func (e *NotConnected) Unwrap() error { return e.Err }
 // examines it; the loop does not even call its Error method.
 type ClientError struct {
 	error
-	Dial bool
+	Dial   bool // no connection could be made
+	Broken bool // the other side ended the connection
 }
 
 func (e *ClientError) Unwrap() error { return e.error }
 
+// AsClientError returns an error of the client in the form that the loop may examine.
 func AsClientError(err error) error {
 	var none *NotConnected
-	var op *net.OpError // from a client that the program supplied
-	return &ClientError{HideContextError(err), errors.As(err, &none) || errors.As(err, &op) && op.Op == "dial"}
+	var op *net.OpError
+	of := errors.As(err, &op)
+	dial := errors.As(err, &none) || of && op.Op == "dial" // of "dial": from a client that the program supplied
+	broken := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || of && (op.Op == "read" || op.Op == "write") && !op.Timeout()
+	return &ClientError{HideContextError(err), dial, broken && !dial}
 }

@@ -75,7 +75,7 @@ func (line *simConn) newCall() *simCall {
 }
 
 var (
-	errSimBroken  = errors.New("simulated: connection reset by peer")
+	errSimBroken  = rediserr.AsClientError(&net.OpError{Op: "read", Err: errors.New("simulated: connection reset by peer")})
 	errSimRefuses = rediserr.AsClientError(&net.OpError{Op: "dial", Err: errors.New("simulated: connection refused")})
 )
 

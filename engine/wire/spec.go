@@ -248,13 +248,16 @@ func (w *Encoder) encodeExtras(b *coordinator.Batch) {
 	}
 }
 
-// encodeRenewFlags appends flags: 1 to count listeners, 2 if the TTL may fall.
+// encodeRenewFlags appends flags: 1 to count listeners, 2 if the TTL may fall, 4 instead if it is that of a fair lock.
 func (w *Encoder) encodeRenewFlags(c *actor.Command) {
 	wishes := int64(0)
 	if c.CountListeners && !w.NoListenerCount {
 		wishes++
 	}
-	if c.MayShorten {
+	switch {
+	case c.MayShorten && c.Fair:
+		wishes += 4
+	case c.MayShorten:
 		wishes += 2
 	}
 	if wishes == 0 {

@@ -95,6 +95,11 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 		{"renew that wants a fall told, and nothing else", scripts.Renew, actor.SendRenew, false, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: time.Second, MayShorten: true},
 		}, "1 a NUMSUB 1000 ID:1 1 _ 2"},
+		{"renew of fair locks that wants a fall told", scripts.Renew, actor.SendRenew, false, []actor.Command{
+			{Key: "a", Tenure: 1, Lease: time.Second, MayShorten: true, Fair: true},
+			{Key: "b", Tenure: 2, Lease: time.Second, MayShorten: true, Fair: true, CountListeners: true},
+			{Key: "c", Tenure: 3, Lease: time.Second, Fair: true},
+		}, "3 a b c NUMSUB 1000 ID:1 ID:2 ID:3 1 _ 4 2 _ 5"},
 		{"release", scripts.Release, actor.SendRelease, false, []actor.Command{
 			{Key: "a", Tenure: 1}, {Key: "b", Tenure: 2, Lease: time.Second, Count: 3},
 		}, "2 a b PUBLISH ID:1 ID:2"},

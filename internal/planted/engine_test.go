@@ -10,6 +10,11 @@ var engineMistakes = []found{
 				n.passedOver[other]++
 			}`,
 	}},
+	{"TestDocumentedRules_TTLFalls_NothingDenied", Mistake{
+		"the queue of every lock is looked for when its TTL falls", "engine/wire/spec.go",
+		`	case c.MayShorten && c.Fair:`,
+		`	case c.MayShorten && (c.Fair || planted()):`,
+	}},
 	// The loop.
 	{"TestWhatIsNotWaitedForKeepsItsOrderBehindSeveral", Mistake{
 		"what is not waited for is behind more than the turn opens, and what comes later is not", "engine/coordinator/intake.go",

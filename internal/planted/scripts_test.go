@@ -113,6 +113,11 @@ var scriptMistakes = []found{
 		`(ttl == -1 or ttl > tonumber(lease)) then tell_of_fall`,
 		`ttl == -1 then tell_of_fall`,
 	}},
+	{"TestAFallOfTheTTLIsTold", Mistake{
+		"the head of a fair queue is not notified of a fall", "scripts/confirm.lua",
+		`local queues = {['4'] = true, `,
+		`local queues = {['6'] = true, `,
+	}},
 	{"TestLeasesAreSetAsToldHoweverManyLocksACallHas", Mistake{
 		"one lease for all of a call", "scripts/lib/expire.lua",
 		`if lease ~= last then`,

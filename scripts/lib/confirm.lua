@@ -1,15 +1,20 @@
 -- Put before the scripts that confirm tenures. Each function handles one part of that, and none raises an error.
 
 -- The values of a wish: 1 counts the listeners of the lock's channel, 2 notifies if the TTL falls, 3 does both, '' neither.
-local counts, falls = {['1'] = true, ['3'] = true}, {['2'] = true, ['3'] = true}
+-- 4 and 5 are 2 and 3 of a fair lock.
+local counts = {['1'] = true, ['3'] = true, ['5'] = true}
+local falls = {['2'] = true, ['3'] = true, ['4'] = true, ['5'] = true}
+local queues = {['4'] = true, ['5'] = true}
 
 -- Notifies the waiters that the TTL fell for which they sleep, and the head of the queue if the lock is fair. Redisson
--- callers that sleep wake up and try again; they do not keep the message for callers that come later.
-local function tell_of_fall(key, subcommand)
+-- callers that sleep wake up and try again; they do not keep the message for callers that come later. It does not look
+-- for the queue of another kind of lock: a user may lack the permission, and the server would log that.
+local function tell_of_fall(key, subcommand, fair)
   local verb = subcommand == 'SHARDNUMSUB' and 'SPUBLISH' or 'PUBLISH'
   redis.pcall(verb, channel(key), '1')
-  local queue, fair = string.gsub(channel(key), '^redisson_lock__channel', 'redisson_lock_queue')
-  local head = fair == 1 and redis.pcall('LINDEX', queue, '0')
+  if not fair then return end
+  local queue = string.gsub(channel(key), '^redisson_lock__channel', 'redisson_lock_queue')
+  local head = redis.pcall('LINDEX', queue, '0')
   if type(head) == 'string' then redis.pcall(verb, channel(key) .. ':' .. head, '1') end
 end
 
@@ -23,7 +28,7 @@ local function renew(key, id, lease, wish, subcommand)
   local ttl = falls[wish] and redis.pcall('PTTL', key) or 0
   local expires = expire(key, lease)
   if expires ~= 1 then return type(expires) == 'table' and expires.err or expires end
-  if type(ttl) == 'number' and (ttl == -1 or ttl > tonumber(lease)) then tell_of_fall(key, subcommand) end
+  if type(ttl) == 'number' and (ttl == -1 or ttl > tonumber(lease)) then tell_of_fall(key, subcommand, queues[wish]) end
   return 1
 end
 

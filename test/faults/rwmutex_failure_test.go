@@ -241,6 +241,7 @@ func TestAUserWithWhatTheReadmeSaysReadsAndWrites(t *testing.T) {
 	for _, name := range underOrders {
 		readsAndWrites(t, e, e.RWMutex(name))
 	}
+	requireNothingDenied(t, s)
 }
 
 func readsAndWrites(t *testing.T, e *lockwheel.Engine, m lockwheel.RWMutex) {

@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -268,11 +269,13 @@ func TestFencedAndFairLocksNeedWhatTheReadmeSays(t *testing.T) {
 				_, err := mutex(s.As(lockwheel.Options{}, locktest.RulesOf(t, "plain")), "orders/7").Lock(t.Context())
 				require.ErrorContains(t, err, "NOPERM")
 				require.False(t, s.Exists("orders/7"))
+				s.Do("ACL", "LOG", "RESET")
 			}
 			e := s.As(lockwheel.Options{}, locktest.RulesOf(t, name))
 			for _, lockName := range underOrders {
 				worksWithWhatIsAllowed(t, e, mutex(e, lockName), name == "fair")
 			}
+			requireNothingDenied(t, s)
 		})
 	}
 }
@@ -295,6 +298,61 @@ func worksWithWhatIsAllowed(t *testing.T, e *lockwheel.Engine, m lockwheel.Mutex
 	require.ErrorIs(t, next.Unlock(t.Context()), lockwheel.ErrLost)
 	locktest.RequireIdle(t, e)
 	require.Zero(t, e.Stats().UnpublishedReleases)
+}
+
+// A permission that is not needed is not tried either: the server would log that, and an operator would grant it. TTLs
+// fall because of a shorter Extend, and of an inner hold with a longer lease that unlocks.
+func TestDocumentedRules_TTLFalls_NothingDenied(t *testing.T) {
+	t.Parallel()
+	for name, mutex := range locktest.Grantable() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := locktest.RealServer(t)
+			rules := name
+			if name == "reader" || name == "writer" {
+				rules = "read/write"
+			}
+			e := s.As(lockwheel.Options{}, locktest.RulesOf(t, rules))
+			var opts lockwheel.Options
+			opts.Redis.Username, opts.Redis.Password = "limited", "secret"
+			other := s.Open(opts)
+			rival := mutex
+			if name == "reader" {
+				rival = locktest.Grantable()["writer"]
+			}
+			for _, lockName := range underOrders {
+				ttlFallsTwice(t, s, mutex(e, lockName), other, rival(other, lockName))
+			}
+			requireNothingDenied(t, s)
+		})
+	}
+}
+
+// ttlFallsTwice lets the TTL of a lock fall while a caller of another engine waits for it.
+func ttlFallsTwice(t *testing.T, s *locktest.Server, m lockwheel.Mutex, other *lockwheel.Engine, rival lockwheel.Mutex) {
+	t.Helper()
+	hold := locktest.Lock(t, m)
+	inner := locktest.LockWith(t, hold.Context(), m, lockwheel.Lease(time.Hour))
+	waiting := locktest.Locking(t.Context(), rival)
+	locktest.RequireWaiting(t, other, 1, 1)
+	locktest.Unlock(t, inner)
+	locktest.Eventually(t, "the TTL of the outer hold", func() bool { return s.PTTL(m.Name()) <= time.Minute })
+	require.NoError(t, hold.Extend(t.Context(), 10*time.Second))
+	require.LessOrEqual(t, s.PTTL(m.Name()), 10*time.Second)
+	locktest.Unlock(t, hold)
+	locktest.Unlock(t, locktest.Granted(t, waiting))
+	locktest.RequireIdle(t, other)
+}
+
+// requireNothingDenied requires that the server has denied nothing but the name of the client's library, which rueidis
+// sends to servers that know the command.
+func requireNothingDenied(t *testing.T, s *locktest.Server) {
+	t.Helper()
+	denied, ok := s.Do("ACL", "LOG").([]any)
+	require.True(t, ok)
+	for _, entry := range denied {
+		require.Contains(t, fmt.Sprint(entry), "client|setinfo")
+	}
 }
 
 // A release that the server rejects succeeds when the permission is restored, long before the lease expires.
