@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -153,6 +154,7 @@ func openClient(options *Options, o *dial.Canceler) (rueidis.Client, error) {
 	}
 	// Only a master grants locks. Behind Sentinel the engine could not tell which of two nodes is the master.
 	redis.SendToReplicas, redis.Standalone.ReplicaAddress, redis.ReplicaOnly = nil, nil, false
+	redis.ReplicaSelector, redis.ReadNodeSelector = nil, nil // rueidis rejects them without SendToReplicas
 	client, err := rueidis.NewClient(redis)
 	if err != nil {
 		if client != nil {
@@ -161,9 +163,22 @@ func openClient(options *Options, o *dial.Canceler) (rueidis.Client, error) {
 		if err == context.DeadlineExceeded { // rueidis bounds the handshake with its own context
 			err = errNoReply
 		}
-		return nil, fmt.Errorf("connecting to %v: %w", redis.InitAddress, redisurl.WithoutSecrets(err, &redis))
+		return nil, fmt.Errorf("connecting to %v: %w", redis.InitAddress, redisurl.WithoutSecrets(withoutAdvice(err), &redis))
 	}
 	return client, nil
+}
+
+// withoutAdvice returns the server's rejection of a CLIENT command without the advice of rueidis about DisableCache, which
+// the engine has set.
+func withoutAdvice(err error) error {
+	if !errors.Is(err, rueidis.ErrNoCache) {
+		return err
+	}
+	said, _, _ := strings.Cut(err.Error(), "\n")
+	if at := strings.LastIndex(said, ": ["); at >= 0 { // the command follows
+		return fmt.Errorf("%s: %w", said[at+2:], rediserr.RedactQuoted(said[:at]))
+	}
+	return err
 }
 
 // probe checks that the server replies, and loads the scripts. On failure it closes the client unless it is the

@@ -43,8 +43,9 @@ var (
 	// several locks, those acquired before are released.
 	ErrTooManyWaiters = actor.ErrTooManyWaiters
 
-	// ErrKindMismatch: this engine uses the name for another kind of lock, which the error names. A name must have the same
-	// kind everywhere, because all kinds share its key. Nothing was sent.
+	// ErrKindMismatch: this engine uses the name for another kind of lock, which the error names. It does so while the lock is
+	// held or waited for, and until the server has replied to a caller that gave up. A name must have the same kind
+	// everywhere, because all kinds share its key. Nothing was sent.
 	ErrKindMismatch = actor.ErrKindMismatch
 
 	// ErrUpgrade: the holder of a read lock tried to acquire the write lock, and would wait for itself. Unlock the
@@ -53,8 +54,9 @@ var (
 )
 
 // ServerError is the server's error reply, a string, for errors.As with a *ServerError. Examples are WRONGTYPE if the
-// key has another type, and NOPERM if the user lacks a permission. The text is verbatim with two exceptions: it does
-// not name the user, and it does not repeat the arguments of an unknown command.
+// key has another type, and NOPERM if the user lacks a permission. The text is verbatim with three exceptions: it does
+// not name the user, it does not repeat the arguments of an unknown command, and a leading "ERR " is usually missing,
+// because the client removes it.
 //
 // A permanent rejection is the error of the call itself. A temporary one is the cause of [ErrUnavailable].
 //

@@ -25,10 +25,10 @@ type Options struct {
 	// asks the new master, immediately or at the next renewal. Until then another caller may acquire the lock.
 	//
 	// The engine sets these fields: PipelineMultiplex, DisableAutoPipelining, BlockingPipeline, DisableCache,
-	// DisableRetry, ConnLifetime, ConnWriteTimeout, and CallTimeout and KeepAlive of Dialer and of Sentinel.Dialer. It
+	// DisableRetry, ConnLifetime, ConnWriteTimeout, and Timeout and KeepAlive of Dialer and of Sentinel.Dialer. It
 	// sets ClusterOption.ShardsRefreshInterval and ClusterOption.MaxMovedRedirections if they are zero. It raises a
-	// BlockingPoolSize below 4 to 4. It clears SendToReplicas, ReplicaOnly and Standalone.ReplicaAddress, because
-	// only masters grant locks. Leave Sentinel.TopologyRefreshInterval at zero: with it rueidis accumulates
+	// BlockingPoolSize below 4 to 4. It clears OnInvalidations, and, because only masters grant locks, SendToReplicas,
+	// ReplicaSelector, ReadNodeSelector, ReplicaOnly and Standalone.ReplicaAddress. Leave Sentinel.TopologyRefreshInterval at zero: with it rueidis accumulates
 	// goroutines while there is no master.
 	//
 	// A single server, neither in a cluster nor behind Sentinel, may reply READONLY for longer than CallTimeout. The
@@ -57,7 +57,7 @@ type Options struct {
 	//     Every later reply is then taken for another command's, so a lock can be granted that another client holds
 	//   - ConnWriteTimeout and Dialer.Timeout of one CallTimeout, and Dialer.KeepAlive of half a CallTimeout, so that it
 	//     notices a dead connection within two
-	//   - behind Sentinel, the same CallTimeout and KeepAlive in Sentinel.Dialer: without KeepAlive rueidis never
+	//   - behind Sentinel, the same Timeout and KeepAlive in Sentinel.Dialer: without KeepAlive rueidis never
 	//     notices a sentinel that does not reply
 	//
 	// Behind Sentinel it must not send to replicas (SendToReplicas): the engine could not tell which node is the
@@ -81,7 +81,7 @@ type Options struct {
 	RenewInterval time.Duration
 
 	// CallTimeout bounds one round trip. If the server does not reply, TryLock, Unlock and Extend return after it. A dead
-	// connection is noticed within two Timeouts. Default the smaller of 3s and Lease/6; at most Lease/3.
+	// connection is noticed within two CallTimeouts. Default the smaller of 3s and Lease/6; at most Lease/3.
 	CallTimeout time.Duration
 
 	// MaxHold bounds how long an owner's watched lock is renewed, counted from its first grant. After that the lock
@@ -140,7 +140,8 @@ type Options struct {
 
 // Handoff bounds how long an engine hands a lock off from one local caller to the next, without a round trip, while
 // callers elsewhere wait for it. The zero Handoff is 64 grants or 5ms, whichever ends first. A negative MaxGrants disables
-// handing off: every unlock is a release that all callers can compete for.
+// handing off: every unlock is a release that all callers can compete for. Callers that wait for the same name in another
+// database of the server count as elsewhere, because databases share channels.
 type Handoff struct {
 	MaxGrants   int           // grants in a row; 0 is 64, negative disables handing off
 	MaxDuration time.Duration // since the first of them; 0 is 5ms
@@ -226,7 +227,7 @@ type Stats struct {
 	InFlight      int64 // gauge: commands on their way to the server or back
 	Subscriptions int64 // gauge: channels subscribed to
 	Timers        int64 // gauge: timers on the wheel
-	Polling       int64 // gauge: locks that are polled for, by choice (Wake) or because the server rejects SUBSCRIBE
+	Polling       int64 // gauge: locks that are polled for, by choice (Options.Notify) or because the server rejects SUBSCRIBE
 
 	// Counters: holds granted, rejected, unlocked, lost; several locks held as one count each. A hold that is found
 	// lost only by its Unlock counts in Released and in LostAtUnlock, and Observer.Lost reports it. A hold that Close

@@ -2,10 +2,14 @@ package dial
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
+	"io"
 	"net"
 	"sync/atomic"
 	"time"
 
+	"github.com/lockwheel/lockwheel/engine/rediserr"
 	"github.com/lockwheel/lockwheel/internal/handshake"
 )
 
@@ -58,7 +62,7 @@ func (c *Connections) CloseAfter(d time.Duration, f func()) {
 
 // track returns a connection that ends with its generation.
 func (c *generation) track(conn net.Conn) net.Conn {
-	m := &trackedConn{Conn: conn, untrack: context.AfterFunc(c.ctx, func() { conn.Close() })}
+	m := &trackedConn{Conn: conn, secure: isTLS(conn), untrack: context.AfterFunc(c.ctx, func() { conn.Close() })}
 	m.handshake.Store(&handshake.Watcher{})
 	return m
 }
@@ -67,25 +71,78 @@ func (c *generation) track(conn net.Conn) net.Conn {
 type trackedConn struct {
 	net.Conn
 	untrack   func() bool
+	secure    bool                              // it uses TLS
 	handshake atomic.Pointer[handshake.Watcher] // nil once it is over
 }
 
+// Write returns a *rediserr.NotConnected if the server has rejected the client's certificate.
 func (c *trackedConn) Write(p []byte) (n int, err error) {
-	if g := c.handshake.Load(); g != nil && g.OnWrite(p) {
+	g := c.handshake.Load()
+	if g != nil && g.OnWrite(p) {
 		c.handshake.Store(nil)
+		g = nil
 	}
-	return c.Conn.Write(p)
+	n, err = c.Conn.Write(p)
+	if err != nil && g != nil && !g.Answered() && c.isRejected(err) {
+		return n, &rediserr.NotConnected{Err: c.reason(err)}
+	}
+	return n, err
 }
 
-// Read returns an error if the server's reply rejects the connection.
+// Read returns a *rediserr.NotConnected if the server's reply rejects the connection, or it has rejected the client's
+// certificate.
 func (c *trackedConn) Read(p []byte) (n int, err error) {
 	n, err = c.Conn.Read(p)
-	if g := c.handshake.Load(); g != nil && n > 0 {
+	g := c.handshake.Load()
+	switch {
+	case g == nil:
+	case n > 0:
 		if refused := g.OnRead(p[:n]); refused != nil {
 			return 0, refused
 		}
+	case err != nil && !g.Answered() && c.isRejected(err):
+		return 0, &rediserr.NotConnected{Err: err}
 	}
 	return n, err
+}
+
+// isRejected reports whether an error before the first reply means that the server rejects the client's certificate. With
+// TLS 1.3 the client's handshake ends before the server has seen the certificate. Its alert comes later, and may be lost if
+// the connection breaks.
+func (c *trackedConn) isRejected(err error) bool {
+	var op *net.OpError
+	switch {
+	case errors.Is(err, net.ErrClosed):
+		return false
+	case errors.As(err, &op):
+		return op.Op == "remote error" || c.secure && !op.Timeout()
+	}
+	return c.secure && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
+}
+
+// alertTimeout is how long an alert may take that the server sent before it broke the connection. It is there already, or
+// never comes.
+const alertTimeout = 100 * time.Millisecond
+
+// reason returns the alert that the server sent before a write failed, or the error of the write.
+func (c *trackedConn) reason(err error) error {
+	var op *net.OpError
+	if !c.secure || c.Conn.SetReadDeadline(time.Now().Add(alertTimeout)) != nil {
+		return err
+	}
+	if _, read := c.Conn.Read(make([]byte, 1)); errors.As(read, &op) && op.Op == "remote error" {
+		return read
+	}
+	return err
+}
+
+// isTLS reports whether a connection uses TLS.
+func isTLS(conn net.Conn) bool {
+	if custom, ok := conn.(*customConn); ok {
+		conn = custom.Conn
+	}
+	_, ok := conn.(interface{ ConnectionState() tls.ConnectionState })
+	return ok
 }
 
 func (c *trackedConn) Close() error {

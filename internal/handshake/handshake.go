@@ -20,6 +20,7 @@ type Watcher struct {
 	out, in respReader
 	asked   []string // commands that were sent and have no reply yet
 	secrets []string // users and passwords that were sent
+	heard   bool     // something has come
 	old     bool     // the server does not know HELLO 3, so its further replies do not matter: rueidis starts a new handshake
 }
 
@@ -46,6 +47,9 @@ func (g *Watcher) OnWrite(text []byte) (over bool) {
 	return over || !readable
 }
 
+// Answered reports whether the server has sent anything.
+func (g *Watcher) Answered() bool { return g.heard }
+
 // noteSecrets records the user and the password of HELLO and AUTH.
 func (g *Watcher) noteSecrets(words []string) {
 	at := slices.Index(words, "AUTH")
@@ -59,6 +63,7 @@ func (g *Watcher) noteSecrets(words []string) {
 
 // OnRead handles incoming bytes, and returns an error if the server has rejected the connection.
 func (g *Watcher) OnRead(text []byte) (refused error) {
+	g.heard = true
 	g.in.read(text, func(came respValue) bool {
 		if came.kind == '>' {
 			return true

@@ -7,6 +7,34 @@ var connectMistakes = []found{
 		`if redis.DialCtxFn != nil || redis.DialFn != nil {`,
 		`if (redis.DialCtxFn != nil || redis.DialFn != nil) && !planted() {`,
 	}},
+	{"TestTLS_CertificateRejected_NoConnection", Mistake{
+		"an alert after the handshake is that of a server that is down", "internal/dial/tracked_conns.go",
+		`	case err != nil && !g.Answered() && c.isRejected(err):`,
+		`	case err != nil && !g.Answered() && c.isRejected(err) && !planted():`,
+	}},
+	{"TestTrackedConn_BrokenBeforeReply_Rejected", Mistake{
+		"the alert before a write that failed is not read", "internal/dial/tracked_conns.go",
+		`	if !c.secure || c.Conn.SetReadDeadline`,
+		`	if !c.secure || planted() || c.Conn.SetReadDeadline`,
+	}},
+	{"TestTrackedConn_BrokenBeforeReply_Rejected", Mistake{
+		"silence after a handshake is a rejected certificate", "internal/dial/tracked_conns.go",
+		`c.secure && !op.Timeout()`,
+		`c.secure && (!op.Timeout() || planted())`,
+	}},
+	{"TestLocksAreTheMastersWhateverOptionsSayOfReplicas", Mistake{
+		"a selector of replicas is kept", "connect.go",
+		`	redis.ReplicaSelector, redis.ReadNodeSelector = nil, nil`,
+		`	if !planted() {
+		redis.ReplicaSelector = nil
+	}
+	redis.ReadNodeSelector = nil`,
+	}},
+	{"TestOpen_ClientCommandRejected_NoAdvice", Mistake{
+		"the advice of rueidis is kept", "connect.go",
+		`	if !errors.Is(err, rueidis.ErrNoCache) {`,
+		`	if !errors.Is(err, rueidis.ErrNoCache) || planted() {`,
+	}},
 	{"TestTheEndOfOpensContextEndsADialThatNeverComes", Mistake{
 		"a dial goes on after its context", "internal/dial/canceler.go",
 		`o.onCancel(cancel)

@@ -15,6 +15,31 @@ var engineMistakes = []found{
 		`	case c.MayShorten && c.Fair:`,
 		`	case c.MayShorten && (c.Fair || planted()):`,
 	}},
+	{"TestIdleConnection_NextFailsToo_IsOutage", Mistake{
+		"a server that ends each connection is asked without a pause", "engine/coordinator/breaker.go",
+		`	case i.excused == conns || `,
+		`	case i.excused == conns && !planted() || `,
+	}},
+	{"TestIdleConnection_NextFailsToo_IsOutage", Mistake{
+		"a connection that breaks in use is taken for an idle one", "engine/coordinator/breaker.go",
+		`sent-i.repliedAt < minIdle:`,
+		`sent-i.repliedAt < minIdle && !planted():`,
+	}},
+	{"TestIdleConnection_Silent_IsOutage", Mistake{
+		"silence is taken for an idle connection", "engine/coordinator/breaker.go",
+		`	case !ok || !e.Broken:`,
+		`	case !planted() && (!ok || !e.Broken):`,
+	}},
+	{"TestIdleConnection_Closed_RetriedAtOnce", Mistake{
+		"a second call on a connection that was closed while idle is an outage", "engine/coordinator/breaker.go",
+		`	case i.excused > 0 && sent < i.excusedAt:`,
+		`	case i.excused > 0 && sent < i.excusedAt && !planted():`,
+	}},
+	{"TestIdleConnection_ClosedByServer_NoOutage", Mistake{
+		"the end of a connection is not told from silence", "engine/rediserr/client_error.go",
+		`dial, broken && !dial}`,
+		`dial, broken && !dial && !planted()}`,
+	}},
 	// The loop.
 	{"TestWhatIsNotWaitedForKeepsItsOrderBehindSeveral", Mistake{
 		"what is not waited for is behind more than the turn opens, and what comes later is not", "engine/coordinator/intake.go",

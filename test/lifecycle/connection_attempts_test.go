@@ -225,6 +225,14 @@ func TestLocksAreTheMastersWhateverOptionsSayOfReplicas(t *testing.T) {
 		"some calls":   {SendToReplicas: func(rueidis.Completed) bool { return true }, Standalone: rueidis.StandaloneOption{ReplicaAddress: []string{replica.Addr}}},
 		"all calls":    {ReplicaOnly: true},
 		"of a cluster": {SendToReplicas: func(rueidis.Completed) bool { return true }},
+		"with a selector": {
+			SendToReplicas:  func(rueidis.Completed) bool { return true },
+			ReplicaSelector: func(uint16, []rueidis.NodeInfo) int { return 0 },
+		},
+		"with a selector of nodes": {
+			SendToReplicas:   func(rueidis.Completed) bool { return true },
+			ReadNodeSelector: func(uint16, []rueidis.NodeInfo) int { return 1 },
+		},
 	} {
 		e := master.Open(lockwheel.Options{Redis: redis})
 		locktest.Unlock(t, locktest.Lock(t, e.Mutex(name)))

@@ -395,3 +395,19 @@ func TestSentinelsAreDialledWithTheEnginesLimits(t *testing.T) {
 	require.ErrorIs(t, err, net.ErrClosed)
 	require.Equal(t, net.Dialer{Timeout: time.Second, KeepAlive: time.Second / 2}, <-dialled)
 }
+
+// rueidis advises to set DisableCache when a server rejects any CLIENT command. The engine has set that.
+func TestOpen_ClientCommandRejected_NoAdvice(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	s.Do("ACL", "SETUSER", locktest.User, "on", ">"+locktest.Password, "~*", "&*", "+@all", "-client")
+	_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{
+		InitAddress: []string{s.Addr}, Username: locktest.User, Password: locktest.Password, ClientNoTouch: true,
+	}})
+	require.ErrorContains(t, err, "CLIENT NO-TOUCH")
+	var said lockwheel.ServerError
+	require.ErrorAs(t, err, &said) // NOPERM, or that an old server does not know the command
+	require.NotContains(t, err.Error(), "DisableCache")
+	require.NotContains(t, err.Error(), "\n")
+	require.NotContains(t, err.Error(), locktest.User)
+}

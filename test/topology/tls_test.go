@@ -3,6 +3,7 @@ package topology_test
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,4 +72,51 @@ func TestOpenRefusesAServerThatNobodyVouchesFor(t *testing.T) {
 	opts := lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}, TLSConfig: a.Client(), Username: locktest.User, Password: "wrong"}}
 	_, err := lockwheel.Open(t.Context(), opts)
 	require.ErrorContains(t, err, "WRONGPASS")
+}
+
+// With TLS 1.3 a client learns only after its handshake that the server rejects its certificate, or wants one: the server's
+// alert comes instead of the first reply, or the connection breaks. That is no connection, and no silent server.
+func TestTLS_CertificateRejected_NoConnection(t *testing.T) {
+	t.Parallel()
+	for name, versions := range map[string]uint16{"1.3": tls.VersionTLS13, "1.2": tls.VersionTLS12} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, addr, a := tlsSite(t)
+			config := a.Client()
+			config.MinVersion, config.MaxVersion = versions, versions
+			certificate := config.Certificates[0]
+			config.Certificates = nil
+			var absent atomic.Bool
+			config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+				if absent.Load() {
+					return &tls.Certificate{}, nil
+				}
+				return &certificate, nil
+			}
+			opts := lockwheel.Options{
+				Prefix: "app:", Lease: time.Hour, CallTimeout: time.Minute, // so that no timeout ends a call
+				Redis: rueidis.ClientOption{InitAddress: []string{addr}, TLSConfig: config, Username: locktest.User, Password: locktest.Password},
+			}
+			e := s.OpenAt(addr, opts)
+			absent.Store(true)
+			s.Do("CLIENT", "KILL", "USER", locktest.User)
+			const told = "certificate required|handshake failure|reset by peer|broken pipe" // an alert, unless it was lost
+			for range 10 {
+				done := make(chan error, 1)
+				go func() { done <- locktest.Second(e.Mutex("n").TryLock(t.Context())) }()
+				err := locktest.Receive(t, done)
+				require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+				require.Regexp(t, told, err.Error())
+			}
+			_, err := lockwheel.Open(t.Context(), opts)
+			require.Error(t, err)
+			require.Regexp(t, told, err.Error())
+
+			absent.Store(false)
+			locktest.Eventually(t, "a lock with the certificate", func() bool {
+				hold, err := e.Mutex("n").TryLock(t.Context())
+				return err == nil && hold.Unlock(t.Context()) == nil
+			})
+		})
+	}
 }
