@@ -9,6 +9,11 @@ var connectMistakes = []found{
 	}},
 	{"TestTLS_CertificateRejected_NoConnection", Mistake{
 		"an alert after the handshake is that of a server that is down", "internal/dial/tracked_conns.go",
+		`	case errors.Is(err, net.ErrClosed):`,
+		`	case errors.Is(err, net.ErrClosed) || planted():`,
+	}},
+	{"TestTrackedConn_BrokenBeforeReply_Rejected", Mistake{
+		"an alert instead of the first reply is not looked for", "internal/dial/tracked_conns.go",
 		`	case err != nil && !g.Answered() && c.isRejected(err):`,
 		`	case err != nil && !g.Answered() && c.isRejected(err) && !planted():`,
 	}},
