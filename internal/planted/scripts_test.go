@@ -114,7 +114,7 @@ var scriptMistakes = []found{
 		`ttl == -1 then tell_of_fall`,
 	}},
 	{"TestAFallOfTheTTLIsTold", Mistake{
-		"the head of a fair queue is not notified of a fall", "scripts/confirm.lua",
+		"the head of a fair queue is not notified of a fall", "scripts/lib/confirm.lua",
 		`local queues = {['4'] = true, `,
 		`local queues = {['6'] = true, `,
 	}},
