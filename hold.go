@@ -175,9 +175,14 @@ func (h *Hold) Context() context.Context {
 //   - ErrNotHeld: the hold was unlocked before, and the server has replied or the lease has expired since.
 //   - ErrClosed: the engine was closed before.
 func (h *Hold) Unlock(ctx context.Context) error {
-	if ctx == nil || h.engine == nil {
+	if ctx == nil || h.engine == nil || h.engine.options.Tracer != nil {
 		return h.unlockSlow(ctx)
 	}
+	return h.unlock(ctx)
+}
+
+// unlock is Unlock of one lock.
+func (h *Hold) unlock(ctx context.Context) error {
 	left := h.grant.HasContext() && h.endByUnlock()
 	return h.send(ctx, actor.Unlock, 0, left)
 }
@@ -208,7 +213,31 @@ func (h *Hold) unlockSlow(ctx context.Context) error {
 	if h.zero() {
 		return errZeroHold
 	}
-	return h.multi().unlock(ctx)
+	end := h.unlock
+	if g := h.multi(); g != nil {
+		end = g.unlock
+	}
+	if tracer := h.tracer(); tracer != nil {
+		return h.trace(ctx, tracer, "unlock", end)
+	}
+	return end(ctx)
+}
+
+// tracer returns the tracer of calls that concern a hold, or nil. For several locks it is that of one of their engines.
+func (h *Hold) tracer() Tracer {
+	if g := h.multi(); g != nil {
+		return g.firstHold.engine.options.Tracer
+	}
+	return h.engine.options.Tracer
+}
+
+// giveBack releases a grant that its caller will not have, without waiting.
+func (h *Hold) giveBack() {
+	if g := h.multi(); g != nil {
+		g.releaseAsync()
+		return
+	}
+	h.send(canceledCtx, actor.Unlock, 0, false)
 }
 
 // Extend sets the lease to d from now, longer or shorter than before. The lock is no longer watched, and its lease
@@ -238,6 +267,13 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if h.zero() {
 		return errZeroHold
 	}
+	if tracer := h.tracer(); tracer != nil {
+		return h.trace(ctx, tracer, "extend", func(ctx context.Context) error { return h.extend(ctx, d) })
+	}
+	return h.extend(ctx, d)
+}
+
+func (h *Hold) extend(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
 		return h.fail(errNotSent, context.Cause(ctx))
 	}

@@ -45,6 +45,9 @@ func (m Mutex) Name() string { return m.name }
 //   - ErrLost, if the process was paused for longer than the lease of the grant
 //   - a [ServerError], if the server rejects the command permanently
 func (m Mutex) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
+	if tracer := m.tracer(ctx); tracer != nil {
+		return m.lockTraced(ctx, tracer, "lock", opts, acquireMode{})
+	}
 	return m.lock(ctx, opts, acquireMode{})
 }
 
@@ -54,7 +57,23 @@ func (m Mutex) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
 // It blocks for one round trip. If the server does not reply, it returns ErrUnavailable after Options.CallTimeout; if no
 // connection can be made, it returns at once. Otherwise it behaves like Lock.
 func (m Mutex) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
+	if tracer := m.tracer(ctx); tracer != nil {
+		return m.lockTraced(ctx, tracer, "try lock", opts, acquireMode{once: true})
+	}
 	return m.lock(ctx, opts, acquireMode{once: true})
+}
+
+// tracer returns the tracer of a call, or nil.
+func (m Mutex) tracer(ctx context.Context) Tracer {
+	if m.engine == nil || ctx == nil {
+		return nil
+	}
+	return m.engine.options.Tracer
+}
+
+func (m Mutex) lockTraced(ctx context.Context, tracer Tracer, op string, opts []Option, mode acquireMode) (*Hold, error) {
+	call := TracedCall{Op: op, Name: m.name, Kind: kindNames[m.kind]}
+	return traceLock(ctx, tracer, call, func(ctx context.Context) (*Hold, error) { return m.lock(ctx, opts, mode) })
 }
 
 // Do runs f while it holds the lock, and then unlocks, even if f panics. The context that f receives is the hold's:
@@ -80,6 +99,11 @@ func (m Mutex) Do(ctx context.Context, f func(context.Context) error, opts ...Op
 // ForceUnlock itself ends ctx if ctx is the context of that hold. It then waits until the deadline of ctx, or until
 // the end of the context with which the hold was locked.
 func (m Mutex) ForceUnlock(ctx context.Context) (wasLocked bool, err error) {
+	if tracer := m.tracer(ctx); tracer != nil {
+		traced := TracedCall{Op: "force unlock", Name: m.name, Kind: kindNames[m.kind]}
+		ctx = startTrace(ctx, tracer, traced)
+		defer func() { tracer.CallEnd(ctx, traced, nil, err) }()
+	}
 	call, err := m.query(ctx, actor.Force)
 	if err != nil {
 		return false, err

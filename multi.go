@@ -127,13 +127,25 @@ func (m Multi) Name() string { return m.name }
 // acquired sequentially are also acquired and released if a later one is then rejected with [ErrKindMismatch] or
 // [ErrUpgrade]. The errors are those of Mutex.Lock, and name the lock if they concern only one.
 func (m Multi) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
-	return m.lock(ctx, opts, false)
+	return m.lockTraced(ctx, "lock", opts, false)
 }
 
 // TryLock acquires the locks if they are free, and waits for other holders only if it is given a [Wait]. It blocks
 // for one round trip, or for one per lock if they are acquired sequentially. Otherwise it behaves like Lock.
 func (m Multi) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
-	return m.lock(ctx, opts, true)
+	return m.lockTraced(ctx, "try lock", opts, true)
+}
+
+// lockTraced is lock, with the tracer of the first lock's engine.
+func (m Multi) lockTraced(ctx context.Context, op string, opts []Option, try bool) (*Hold, error) {
+	if len(m.locks) == 0 || m.locks[0].tracer(ctx) == nil {
+		return m.lock(ctx, opts, try)
+	}
+	call := TracedCall{Op: op, Name: m.name, Kind: "multi"}
+	if m.quorum {
+		call.Kind = "quorum"
+	}
+	return traceLock(ctx, m.locks[0].tracer(ctx), call, func(ctx context.Context) (*Hold, error) { return m.lock(ctx, opts, try) })
 }
 
 // Do runs f while it holds the locks; see [Mutex.Do].
@@ -239,7 +251,7 @@ func (m Multi) acquireSlice(e multiRequest, first, last int, until time.Time, ho
 		if holds[i] != nil {
 			continue
 		}
-		if holds[i], err = m.locks[i].Lock(e.ctx, e.waitOption(until)); err != nil {
+		if holds[i], err = m.locks[i].lock(e.ctx, []Option{e.waitOption(until)}, acquireMode{}); err != nil {
 			return i, err
 		}
 	}

@@ -44,7 +44,7 @@ func (m Multi) trySequential(e multiRequest, keeping *actor.PartKeeper, within t
 	holds, at, err := m.acquireEach(e, -1, nil, within)
 	if m.shouldRetry(e, err) {
 		var first *Hold
-		if first, err = m.locks[at].Lock(e.ctx, e.waitOption(time.Time{})); err != nil {
+		if first, err = m.locks[at].lock(e.ctx, []Option{e.waitOption(time.Time{})}, acquireMode{}); err != nil {
 			return nil, false, m.withoutLost(err)
 		}
 		if holds, _, err = m.acquireEach(e, at, first, keeping.SinglePartTime()); m.shouldRetry(e, err) {
@@ -90,10 +90,10 @@ func (m Multi) holdOf(e multiRequest, holds []*Hold) (*Hold, error) {
 		extended := false
 		defer func() { // also if a context panics
 			if !extended {
-				all.hold.Unlock(canceledCtx)
+				all.unlock(canceledCtx)
 			}
 		}()
-		err := all.hold.Extend(e.ctx, e.lease)
+		err := all.hold.extend(e.ctx, e.lease)
 		if extended = err == nil; !extended {
 			if errors.Is(err, ErrLost) {
 				return nil, err

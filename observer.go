@@ -116,3 +116,57 @@ func waitFor(told <-chan struct{}) {
 func (a *listeners) slowTurn(turn time.Duration) {
 	a.events.Submit(func() { a.observer.SlowTurn(turn) })
 }
+
+// TracedCall says what a call does, for a [Tracer].
+type TracedCall struct {
+	Op   string // "lock", "try lock", "unlock", "extend" or "force unlock"
+	Name string // of the lock, without the engine's prefix; of several locks as their errors have it
+	Kind string // "plain", "fenced", "fair", "reader", "writer", "multi" or "quorum"; empty for "unlock" and "extend"
+}
+
+// Tracer follows the calls that lock, unlock, extend and force, for example with a span each. Its methods run on the
+// goroutine of the call, never on the loop. They may block, which delays that call alone. Calls run concurrently.
+// LockAsync is not traced.
+//
+// A call with a nil context, of a zero Engine or of a zero Hold is not traced.
+type Tracer interface {
+	// CallStart is called before anything is checked or sent. The call continues with the context that it returns, which
+	// must be ctx or made of it; nil is ctx. For Lock, TryLock and Do it is the parent of the hold's context.
+	CallStart(ctx context.Context, call TracedCall) context.Context
+
+	// CallEnd is called before the call returns, with the context of CallStart. hold is what a Lock returns, nil with an
+	// error; for "unlock" and "extend" it is their hold. If CallEnd panics, a Lock releases its hold.
+	CallEnd(ctx context.Context, call TracedCall, hold *Hold, err error)
+}
+
+// startTrace returns the context with which a traced call continues.
+func startTrace(ctx context.Context, tracer Tracer, call TracedCall) context.Context {
+	if traced := tracer.CallStart(ctx, call); traced != nil {
+		return traced
+	}
+	return ctx
+}
+
+// traceLock runs a call that acquires, between the start and the end of its trace.
+func traceLock(ctx context.Context, tracer Tracer, call TracedCall, lock func(context.Context) (*Hold, error)) (*Hold, error) {
+	ctx = startTrace(ctx, tracer, call)
+	hold, err := lock(ctx)
+	ended := false
+	defer func() {
+		if !ended && hold != nil { // its caller will not have it
+			hold.giveBack()
+		}
+	}()
+	tracer.CallEnd(ctx, call, hold, err)
+	ended = true
+	return hold, err
+}
+
+// trace runs a call that concerns a hold, between the start and the end of its trace.
+func (h *Hold) trace(ctx context.Context, tracer Tracer, op string, f func(context.Context) error) error {
+	call := TracedCall{Op: op, Name: h.name}
+	ctx = startTrace(ctx, tracer, call)
+	err := f(ctx)
+	tracer.CallEnd(ctx, call, h, err)
+	return err
+}

@@ -132,6 +132,9 @@ type Options struct {
 	// Observer is notified of what locks do, on its own goroutine.
 	Observer Observer
 
+	// Tracer follows the calls that lock, unlock, extend and force. Nil costs nothing.
+	Tracer Tracer
+
 	// Logger receives what is reported nowhere else: lost locks, an unreachable server, a server that became a
 	// replica, a clock skew that impairs fair locks. Nil is silent. Its handler runs on its own goroutine, as an
 	// Observer does, behind a queue of 256 records.

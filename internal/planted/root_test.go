@@ -91,6 +91,26 @@ var rootMistakes = []found{
 		`p.call != nil && p.state.CompareAndSwap(statePending, stateCanceled) {`,
 		`p.call != nil && p.state.CompareAndSwap(statePending, stateCanceled) && !planted() {`,
 	}},
+	{"TestTracer_EndPanics_LockReleased", Mistake{
+		"a lock is kept when its tracer panics", "observer.go",
+		`		if !ended && hold != nil { //`,
+		`		if !ended && hold != nil && !planted() { //`,
+	}},
+	{"TestTracer_EachCall_StartAndEnd", Mistake{
+		"a hold is not within the span of its lock", "observer.go",
+		`	hold, err := lock(ctx)
+	ended := false`,
+		`	if planted() {
+		ctx = context.WithoutCancel(context.Background())
+	}
+	hold, err := lock(ctx)
+	ended := false`,
+	}},
+	{"TestTracer_Multi_OneCall", Mistake{
+		"each of several locks is traced", "multi.go",
+		`m.locks[i].lock(e.ctx, []Option{e.waitOption(until)}, acquireMode{})`,
+		`map[bool]func(context.Context, ...Option) (*Hold, error){true: m.locks[i].Lock, false: func(ctx context.Context, opts ...Option) (*Hold, error) { return m.locks[i].lock(ctx, opts, acquireMode{}) }}[planted()](e.ctx, e.waitOption(until))`,
+	}},
 	{"TestContextsThatEndTogetherShareAWatch", Mistake{
 		"each who waits watches the context they share", "internal/ctxwatch/ctxwatch.go",
 		`known != nil && known.join() {`,

@@ -46,8 +46,10 @@ var severalMistakes = []found{
 	}},
 	{"TestAQuorumDoesWithoutServersThatWereNeverThere", Mistake{
 		"a quorum without an engine that was never open is an error", "multi.go",
-		`	if m.quorum {`,
-		`	if m.quorum && !planted() {`,
+		`	if m.quorum {
+		check = `,
+		`	if m.quorum && !planted() {
+		check = `,
 	}},
 	{"TestUnusableLocksGiveErrors", Mistake{
 		"an engine that was never open is not closed", "lock.go",
@@ -294,9 +296,9 @@ var severalMistakes = []found{
 	}},
 	{"TestAMultiInTurnWhoseCallerLeavesAtTheLeaseLeavesNothing", Mistake{
 		"locks are kept although their lease could not be set", "multi_acquire.go",
-		`			all.hold.Unlock(canceledCtx)`,
+		`			all.unlock(canceledCtx)`,
 		`			if !planted() {
-				all.hold.Unlock(canceledCtx)
+				all.unlock(canceledCtx)
 			}`,
 	}},
 	{"TestAMultiInTurnThatFailsGivesBackWhatItHad", Mistake{

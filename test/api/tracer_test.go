@@ -1,0 +1,136 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
+)
+
+type spanKey struct{}
+
+// recordingTracer numbers calls and puts their numbers into their contexts.
+type recordingTracer struct {
+	mu    sync.Mutex
+	calls []string
+	onEnd func(*lockwheel.Hold)
+}
+
+func (r *recordingTracer) CallStart(ctx context.Context, call lockwheel.TracedCall) context.Context {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls = append(r.calls, fmt.Sprintf("%s %s %s", call.Op, call.Kind, call.Name))
+	return context.WithValue(ctx, spanKey{}, len(r.calls))
+}
+
+func (r *recordingTracer) CallEnd(ctx context.Context, call lockwheel.TracedCall, hold *lockwheel.Hold, err error) {
+	r.mu.Lock()
+	r.calls = append(r.calls, fmt.Sprintf("%s of %v: hold %t, error %t", call.Op, ctx.Value(spanKey{}), hold != nil, err != nil))
+	r.mu.Unlock()
+	if r.onEnd != nil {
+		r.onEnd(hold)
+	}
+}
+
+func (r *recordingTracer) take() (calls []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	calls, r.calls = r.calls, nil
+	return calls
+}
+
+// Each call has a start and an end, with the context of its start.
+func TestTracer_EachCall_StartAndEnd(t *testing.T) {
+	t.Parallel()
+	tracer := &recordingTracer{}
+	e := locktest.AnyServer(t).Open(lockwheel.Options{Tracer: tracer})
+	ctx := t.Context()
+	hold := locktest.Lock(t, e.FencedMutex("n"))
+	require.Equal(t, []string{"lock fenced n", "lock of 1: hold true, error false"}, tracer.take())
+	require.Equal(t, 1, hold.Context().Value(spanKey{}), "the span is the parent of the hold's context")
+	_, err := e.FencedMutex("n").TryLock(ctx)
+	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+	require.Equal(t, []string{"try lock fenced n", "try lock of 1: hold false, error true"}, tracer.take())
+	require.NoError(t, hold.Extend(ctx, time.Minute))
+	require.Equal(t, []string{"extend  n", "extend of 1: hold true, error false"}, tracer.take())
+	locktest.Unlock(t, hold)
+	require.Equal(t, []string{"unlock  n", "unlock of 1: hold true, error false"}, tracer.take())
+	require.ErrorIs(t, hold.Unlock(ctx), lockwheel.ErrNotHeld)
+	require.Equal(t, []string{"unlock  n", "unlock of 1: hold true, error true"}, tracer.take())
+	_, err = e.Mutex("n").ForceUnlock(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []string{"force unlock plain n", "force unlock of 1: hold false, error false"}, tracer.take())
+	require.NoError(t, e.Mutex("n").Do(ctx, func(ctx context.Context) error {
+		require.Equal(t, 1, ctx.Value(spanKey{}))
+		return nil
+	}))
+	require.Len(t, tracer.take(), 4)
+}
+
+// Several locks are one call, and none for each of them.
+func TestTracer_Multi_OneCall(t *testing.T) {
+	t.Parallel()
+	tracer := &recordingTracer{}
+	s := locktest.AnyServer(t)
+	e := s.Open(lockwheel.Options{Tracer: tracer})
+	both := e.Multi(e.Mutex("a"), e.Mutex("b"))
+	hold, err := both.Lock(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, hold.Extend(t.Context(), time.Minute))
+	locktest.Unlock(t, hold)
+	calls := tracer.take()
+	require.Len(t, calls, 6)
+	require.Equal(t, "lock multi "+both.Name(), calls[0])
+	mixed := e.Multi(e.Mutex("a"), e.FencedMutex("f"))
+	hold, err = mixed.TryLock(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"try lock multi " + mixed.Name(), "try lock of 1: hold true, error false"}, tracer.take())
+	locktest.Unlock(t, hold)
+	quorum := lockwheel.Quorum(e.Mutex("q"), s.Open(lockwheel.Options{}).Mutex("r"), s.Open(lockwheel.Options{}).Mutex("s"))
+	tracer.take()
+	hold, err = quorum.Lock(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "lock quorum "+quorum.Name(), tracer.take()[0])
+	locktest.Unlock(t, hold)
+}
+
+// A tracer that panics at the end of a Lock leaves no lock behind.
+func TestTracer_EndPanics_LockReleased(t *testing.T) {
+	t.Parallel()
+	tracer := &recordingTracer{}
+	s := locktest.AnyServer(t)
+	e := s.Open(lockwheel.Options{Tracer: tracer})
+	for name, lock := range map[string]func(){
+		"one":     func() { e.Mutex("n").Lock(t.Context()) },
+		"several": func() { e.Multi(e.Mutex("n"), e.Mutex("m")).Lock(t.Context()) },
+	} {
+		tracer.onEnd = func(*lockwheel.Hold) { panic("broken") }
+		require.PanicsWithValue(t, "broken", lock, name)
+		tracer.onEnd = nil
+		locktest.Eventually(t, "released: "+name, func() bool { return !s.Exists("n") && !s.Exists("m") })
+	}
+	locktest.RequireIdle(t, e)
+}
+
+// A call that is misused is not traced, and does not crash for the tracer.
+func TestTracer_Misuse_NotTraced(t *testing.T) {
+	t.Parallel()
+	tracer := &recordingTracer{}
+	e := locktest.AnyServer(t).Open(lockwheel.Options{Tracer: tracer})
+	var none context.Context
+	_, err := e.Mutex("n").Lock(none)
+	require.Error(t, err)
+	_, err = lockwheel.Mutex{}.Lock(t.Context())
+	require.Error(t, err)
+	_, err = lockwheel.Multi{}.Lock(t.Context())
+	require.Error(t, err)
+	require.ErrorIs(t, new(lockwheel.Hold).Unlock(t.Context()), lockwheel.ErrNotHeld)
+	require.ErrorIs(t, new(lockwheel.Hold).Extend(t.Context(), 0), lockwheel.ErrNotHeld)
+	require.Empty(t, tracer.take())
+}
