@@ -1,0 +1,26 @@
+module github.com/lockwheel/lockwheel/goredis
+
+go 1.26.0
+
+require (
+	github.com/lockwheel/lockwheel v0.0.0
+	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/rueidis v1.0.79
+	github.com/stretchr/testify v1.12.1
+)
+
+require (
+	github.com/alicebob/miniredis/v2 v2.40.0 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/yuin/gopher-lua v1.1.1 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
+	go.uber.org/goleak v1.3.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/sys v0.48.0 // indirect
+)
+
+// Only tests and the example need the library, and go mod tidy finds it only this way: there is no version yet. A replace has no effect in
+// the programs that require this module. So a release first tags the library, then requires that version here, drops this line, and tags
+// goredis/vX.Y.Z.
+replace github.com/lockwheel/lockwheel => ../
