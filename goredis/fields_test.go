@@ -146,8 +146,10 @@ func effect(t *testing.T, base any, field reflect.StructField) string {
 
 // Interfaces among the fields, with a value each.
 type (
-	limiter      struct{ redis.Limiter }
-	streaming    struct{ auth.StreamingCredentialsProvider }
+	limiter   struct{ redis.Limiter }
+	streaming struct {
+		auth.StreamingCredentialsProvider
+	}
 	notification struct{ push.NotificationProcessor }
 	cache        struct{ redis.Cache }
 )

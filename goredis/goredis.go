@@ -116,7 +116,9 @@ func single(o *redis.Options, f *fields) (rueidis.ClientOption, error) {
 	return build(&common{
 		addrs: []string{addr}, network: o.Network, dialer: o.Dialer, tls: o.TLSConfig,
 		onConnect: o.OnConnect != nil, protocol: o.Protocol, clientName: o.ClientName,
-		anonymous: o.DisableIdentity || o.DisableIndentity, suffix: o.IdentitySuffix,
+		//lint:ignore SA1019 go-redis still heeds it
+		anonymous: o.DisableIdentity || o.DisableIndentity,
+		suffix:    o.IdentitySuffix,
 		credentials: credentials{
 			username: o.Username, password: o.Password, patience: o.DialTimeout,
 			plain: o.CredentialsProvider, withContext: o.CredentialsProviderContext, streaming: o.StreamingCredentialsProvider,
@@ -136,7 +138,9 @@ func cluster(o *redis.ClusterOptions, f *fields) (rueidis.ClientOption, error) {
 	return build(&common{
 		addrs: o.Addrs, dialer: o.Dialer, tls: o.TLSConfig,
 		onConnect: o.OnConnect != nil, protocol: o.Protocol, clientName: o.ClientName,
-		anonymous: o.DisableIdentity || o.DisableIndentity, suffix: o.IdentitySuffix,
+		//lint:ignore SA1019 go-redis still heeds it
+		anonymous: o.DisableIdentity || o.DisableIndentity,
+		suffix:    o.IdentitySuffix,
 		credentials: credentials{
 			username: o.Username, password: o.Password, patience: o.DialTimeout,
 			plain: o.CredentialsProvider, withContext: o.CredentialsProviderContext, streaming: o.StreamingCredentialsProvider,
@@ -152,7 +156,9 @@ func failover(o *redis.FailoverOptions, readsOnly bool, f *fields) (rueidis.Clie
 	c := &common{
 		addrs: o.SentinelAddrs, dialer: o.Dialer, tls: o.TLSConfig,
 		onConnect: o.OnConnect != nil, protocol: o.Protocol, clientName: o.ClientName,
-		anonymous: o.DisableIdentity || o.DisableIndentity, suffix: o.IdentitySuffix,
+		//lint:ignore SA1019 go-redis still heeds it
+		anonymous: o.DisableIdentity || o.DisableIndentity,
+		suffix:    o.IdentitySuffix,
 		credentials: credentials{
 			username: o.Username, password: o.Password, patience: o.DialTimeout,
 			plain: o.CredentialsProvider, withContext: o.CredentialsProviderContext, streaming: o.StreamingCredentialsProvider,

@@ -1,0 +1,189 @@
+package goredis_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/auth"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/goredis"
+	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// vault provides a password that changes, and counts what it is asked for.
+type vault struct {
+	password atomic.Pointer[string]
+	asked    atomic.Int64
+	open     atomic.Int64 // subscriptions
+	failing  atomic.Bool
+}
+
+func newVault(password string) *vault {
+	v := &vault{}
+	v.password.Store(&password)
+	return v
+}
+
+var errVault = errors.New("the vault is closed")
+
+func (v *vault) get() (string, string) {
+	v.asked.Add(1)
+	return user, *v.password.Load()
+}
+
+func (v *vault) getContext(ctx context.Context) (string, string, error) {
+	name, word := v.get()
+	if v.failing.Load() {
+		return "", "", errVault
+	}
+	return name, word, ctx.Err()
+}
+
+// Subscribe makes a vault a provider of streaming credentials.
+func (v *vault) Subscribe(auth.CredentialsListener) (auth.Credentials, auth.UnsubscribeFunc, error) {
+	if v.failing.Load() {
+		return nil, nil, errVault
+	}
+	v.open.Add(1)
+	var ended atomic.Bool
+	return auth.NewBasicCredentials(v.get()), func() error {
+		if !ended.Swap(true) {
+			v.open.Add(-1)
+		}
+		return nil
+	}, nil
+}
+
+// providers are the fields for functions that provide credentials.
+var providers = map[string]func(*redis.Options, *vault){
+	"CredentialsProvider":          func(o *redis.Options, v *vault) { o.CredentialsProvider = v.get },
+	"CredentialsProviderContext":   func(o *redis.Options, v *vault) { o.CredentialsProviderContext = v.getContext },
+	"StreamingCredentialsProvider": func(o *redis.Options, v *vault) { o.StreamingCredentialsProvider = v },
+}
+
+// Each new connection of either asks the provider anew: when the password has changed and the server has ended all
+// connections, both log in with the new one, and the lock that the engine holds stays.
+func TestProvider_NewPassword_NextConnection(t *testing.T) {
+	t.Parallel()
+	for field, set := range providers {
+		t.Run(field, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.Start(t)
+			allow(t, s)
+			theirs, ours := newVault(password), newVault(password)
+			o := redis.Options{Addr: s.Addr(), Username: "not used", Password: "not used"}
+			set(&o, theirs)
+			client := redis.NewClient(&o)
+			t.Cleanup(func() { client.Close() })
+			set(&o, ours)
+			where, err := goredis.Options(&o)
+			require.NoError(t, err)
+			var engine *lockwheel.Engine
+			requireAll(t, connections(t, s, func() {
+				engine = open(t, where)
+				requireSeen(t, client, engine, "orders/7")
+			}), map[string]string{"user": user})
+			hold := locktest.Lock(t, engine.Mutex("orders/8"))
+			before := []int64{theirs.asked.Load(), ours.asked.Load()}
+			require.Positive(t, before[0])
+			require.Positive(t, before[1])
+
+			next := "another"
+			require.Equal(t, "OK", s.Do(t, "ACL", "SETUSER", user, "resetpass", ">"+next))
+			theirs.password.Store(&next)
+			ours.password.Store(&next)
+			require.NotZero(t, s.Int(t, "CLIENT", "KILL", "USER", user))
+			require.NoError(t, hold.Extend(t.Context(), time.Minute))
+			require.NoError(t, hold.Err())
+			requireSeen(t, client, engine, "orders/7")
+			require.Greater(t, theirs.asked.Load(), before[0])
+			require.Greater(t, ours.asked.Load(), before[1])
+			require.Zero(t, ours.open.Load(), "the engine unsubscribes")
+		})
+	}
+}
+
+// A password that the server does not accept, and an error of the provider, fail both.
+func TestProvider_WrongPassword_BothFail(t *testing.T) {
+	t.Parallel()
+	for field, set := range providers {
+		t.Run(field, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.Start(t)
+			allow(t, s)
+			v := newVault(locktest.MarkedPassword + "wrong")
+			o := &redis.Options{Addr: s.Addr(), Username: user, Password: password}
+			set(o, v)
+			client := redis.NewClient(o)
+			t.Cleanup(func() { client.Close() })
+			require.ErrorContains(t, client.Ping(t.Context()).Err(), "WRONGPASS")
+			requireOpenFails(t, o, "WRONGPASS")
+
+			if field == "CredentialsProvider" {
+				return // it has no error
+			}
+			v.failing.Store(true)
+			require.ErrorContains(t, client.Ping(t.Context()).Err(), errVault.Error())
+			requireOpenFails(t, o, errVault.Error())
+		})
+	}
+}
+
+// With several providers both ask the same one. Without a password from it neither logs in.
+func TestProvider_Several_SameIsAsked(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	allow(t, s)
+	plain, withContext, streaming := newVault(""), newVault(password), newVault(password)
+	o := &redis.Options{Addr: s.Addr(), Username: user, Password: password, CredentialsProvider: plain.get}
+	requireAlike(t, s, o, map[string]string{"user": "default"})
+	plain.asked.Store(0)
+	o.CredentialsProviderContext = withContext.getContext
+	requireAlike(t, s, o, map[string]string{"user": user})
+	withContext.asked.Store(0)
+	o.StreamingCredentialsProvider = streaming
+	requireAlike(t, s, o, map[string]string{"user": user})
+	require.Zero(t, plain.asked.Load())
+	require.Zero(t, withContext.asked.Load())
+}
+
+// The context of a provider ends after DialTimeout, or after 5 s.
+func TestProvider_Context_HasADeadline(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ set, want time.Duration }{{0, 5 * time.Second}, {-1, 5 * time.Second}, {time.Minute, time.Minute}} {
+		s := redistest.Start(t)
+		var left atomic.Int64
+		where, err := goredis.Options(&redis.Options{
+			Addr: s.Addr(), DialTimeout: c.set,
+			CredentialsProviderContext: func(ctx context.Context) (string, string, error) {
+				end, _ := ctx.Deadline()
+				left.Store(int64(time.Until(end)))
+				return "", "", nil
+			},
+		})
+		require.NoError(t, err)
+		open(t, where)
+		require.LessOrEqual(t, time.Duration(left.Load()), c.want)
+		require.Greater(t, time.Duration(left.Load()), c.want/2)
+	}
+}
+
+// A provider that returns nothing at all is an error, not a login without a password.
+func TestProvider_NoCredentials_IsAnError(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	requireOpenFails(t, &redis.Options{Addr: s.Addr(), StreamingCredentialsProvider: nothing{}}, "StreamingCredentialsProvider")
+}
+
+type nothing struct{}
+
+func (nothing) Subscribe(auth.CredentialsListener) (auth.Credentials, auth.UnsubscribeFunc, error) {
+	return nil, nil, nil
+}
