@@ -659,9 +659,14 @@ func Example_miniredis() {
 	// ledger <nil>
 }
 
-// Every snippet in README and docs/ is part of an example here.
+// Every snippet in README and docs/ is part of an example, here or in a module of its own.
 func TestEverySnippetOfTheDocumentsIsAnExample(t *testing.T) {
 	examples := flush(locktest.Contents(t, "example_test.go"))
+	elsewhere, err := filepath.Glob("*/example_test.go")
+	require.NoError(t, err)
+	for _, file := range elsewhere {
+		examples += flush(locktest.Contents(t, file))
+	}
 	for _, document := range documents(t) {
 		for _, snippet := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(locktest.Contents(t, document), -1) {
 			assert.True(t, strings.Contains(examples, flush(snippet[1])), "%s: no example has this:\n%s", document, snippet[1])

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
 
 	"github.com/redis/go-redis/v9"
 
@@ -19,38 +20,54 @@ func ExampleOptions() {
 		log.Fatal(err)
 	}
 	defer server.Close()
+	os.Setenv("REDIS_URL", "redis://"+server.Addr()+"/0?client_name=orders")
 	ctx := context.Background()
 
-	redisOptions, err := redis.ParseURL("redis://" + server.Addr() + "/0?client_name=orders")
-	if err != nil {
-		log.Fatal(err)
-	}
-	values := redis.NewClient(redisOptions)
-	defer values.Close()
+	err = func() error {
+		redisOptions, err := redis.ParseURL(os.Getenv("REDIS_URL"))
+		if err != nil {
+			return err
+		}
+		values := redis.NewClient(redisOptions) // as before
 
-	where, err := goredis.Options(redisOptions)
-	if err != nil {
-		log.Fatal(err) // it names the fields that cannot be carried over
-	}
-	locks, err := lockwheel.Open(ctx, lockwheel.Options{Redis: where})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer locks.Close()
-
-	err = locks.Mutex("orders/7").Do(ctx, func(ctx context.Context) error {
-		return values.Incr(ctx, "paid").Err()
-	})
-	fmt.Println(values.Get(ctx, "paid").Val(), err)
-	// Output: 1 <nil>
+		where, err := goredis.Options(redisOptions)
+		if err != nil {
+			return err
+		}
+		locks, err := lockwheel.Open(ctx, lockwheel.Options{Redis: where})
+		if err != nil {
+			return err
+		}
+		defer values.Close()
+		defer locks.Close()
+		return locks.Mutex("orders/7").Do(ctx, func(ctx context.Context) error {
+			fmt.Println(values.Incr(ctx, "paid").Val())
+			return nil
+		})
+	}()
+	fmt.Println(err)
+	// Output:
+	// 1
+	// <nil>
 }
 
-// A field that the engine cannot heed is an error, which names it.
-func ExampleClusterOptions() {
-	_, err := goredis.ClusterOptions(&redis.ClusterOptions{
-		Addrs:        []string{"10.0.0.1:6379"},
-		ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) { return nil, nil },
-	})
+// admitAll is a Limiter of go-redis that admits every command.
+type admitAll struct{}
+
+func (admitAll) Allow() error       { return nil }
+func (admitAll) ReportResult(error) {}
+
+// A field that the engine cannot heed is an error, which names it. The locks may do without it.
+func ExampleOptions_rejected() {
+	redisOptions := &redis.Options{Addr: "10.0.0.1:6379", Limiter: admitAll{}}
+	_, err := goredis.Options(redisOptions)
 	fmt.Println(err)
-	// Output: goredis: redis.ClusterOptions.ClusterSlots: the engine asks the cluster itself for its nodes
+
+	forLocks := *redisOptions
+	forLocks.Limiter = nil
+	where, err := goredis.Options(&forLocks)
+	fmt.Println(where.InitAddress, err)
+	// Output:
+	// goredis: redis.Options.Limiter: the engine cannot ask it for leave
+	// [10.0.0.1:6379] <nil>
 }
