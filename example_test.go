@@ -298,6 +298,20 @@ func ExampleEngine_Locks() {
 	// Output: plain leader true true
 }
 
+func ExampleHold_UnlockAsync() {
+	ctx, locks := openExample()
+	defer locks.Close()
+	hold, _ := locks.Mutex("leader").Lock(ctx)
+
+	unlocking := hold.UnlockAsync() // the hold has ended; the release is on its way
+	<-unlocking.Done()              // or later, or never
+	if err := unlocking.Err(); err != nil {
+		log.Print(err)
+	}
+	fmt.Println(hold.Err())
+	// Output: lockwheel: lock "leader": lock not held
+}
+
 func ExampleMutex_State() {
 	ctx, locks := openExample()
 	defer locks.Close()

@@ -187,6 +187,65 @@ func (h *Hold) unlock(ctx context.Context) error {
 	return h.send(ctx, actor.Unlock, 0, left)
 }
 
+// UnlockAsync ends the hold as Unlock does, and returns without waiting for the server: a caller that is done with the lock
+// need not wait a round trip for the reply. The hold and its context have ended when UnlockAsync returns. The returned
+// value has the result that Unlock would have returned, within Options.CallTimeout; it may be ignored.
+//
+// For several locks, UnlockAsync starts a goroutine that ends with the result. A [Tracer] does not follow UnlockAsync.
+// Any number of goroutines may call it; only one of them has unlocked.
+func (h *Hold) UnlockAsync() *Unlocking {
+	if h.zero() {
+		return &Unlocking{done: closedChan, err: errZeroHold}
+	}
+	if g := h.multi(); g != nil {
+		u := &Unlocking{done: make(chan struct{})}
+		go func() {
+			defer close(u.done)
+			u.err = g.unlock(context.Background())
+		}()
+		return u
+	}
+	left := h.grant.HasContext() && h.endByUnlock()
+	call := engine.NewAsync()
+	call.Op = actor.Unlock
+	call.Name, call.Hold = h.name, &h.grant
+	if h.engine.loop.Post(call) {
+		return &Unlocking{hold: h, call: call, done: call.Ready}
+	}
+	if left {
+		return &Unlocking{done: closedChan, err: h.fail(ErrClosed, nil)}
+	}
+	return &Unlocking{done: closedChan, err: h.endError(ErrClosed)}
+}
+
+// Unlocking is an unlock that goes on. All methods are safe for concurrent use and never block.
+type Unlocking struct {
+	hold *Hold
+	call *engine.Call  // nil if err is the result
+	done chan struct{} // closed with the result
+	err  error
+}
+
+// Done returns a channel that is closed when the result is known: when the server has replied, or after
+// Options.CallTimeout.
+func (u *Unlocking) Done() <-chan struct{} { return u.done }
+
+// Err returns the result, which is that of [Hold.Unlock]. Before Done is closed it returns nil.
+func (u *Unlocking) Err() error {
+	select {
+	case <-u.done:
+	default:
+		return nil
+	}
+	if u.call == nil {
+		return u.err
+	}
+	return u.hold.resultError(u.call)
+}
+
+// closedChan is the Done of what is over.
+var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
 // endByUnlock ends a hold that has a context, before its release is sent. It runs on the goroutine that unlocks, so the
 // context has ended before Unlock returns and before the lock is free. leave reports whether this call ended the hold
 // as unlocked.

@@ -111,6 +111,21 @@ var rootMistakes = []found{
 		`m.locks[i].lock(e.ctx, []Option{e.waitOption(until)}, acquireMode{})`,
 		`map[bool]func(context.Context, ...Option) (*Hold, error){true: m.locks[i].Lock, false: func(ctx context.Context, opts ...Option) (*Hold, error) { return m.locks[i].lock(ctx, opts, acquireMode{}) }}[planted()](e.ctx, e.waitOption(until))`,
 	}},
+	{"TestUnlockAsync_SilentServer_EndsAtOnce", Mistake{
+		"an unlock without waiting leaves the context of its hold", "hold.go",
+		`	left := h.grant.HasContext() && h.endByUnlock()
+	call := engine.NewAsync()`,
+		`	left := !planted() && h.grant.HasContext() && h.endByUnlock()
+	call := engine.NewAsync()`,
+	}},
+	{"TestUnlockAsync_Result_ThatOfUnlock", Mistake{
+		"an unlock without waiting has no result", "hold.go",
+		`	return u.hold.resultError(u.call)`,
+		`	if planted() {
+		return nil
+	}
+	return u.hold.resultError(u.call)`,
+	}},
 	{"TestContextsThatEndTogetherShareAWatch", Mistake{
 		"each who waits watches the context they share", "internal/ctxwatch/ctxwatch.go",
 		`known != nil && known.join() {`,
