@@ -109,9 +109,14 @@ type Options struct {
 
 	// MaxWaiting is the maximum number of locks that callers of this engine request at a time, whether they wait or
 	// try once. One request of a Multi for several locks counts each of them. A further call gets ErrTooManyWaiters
-	// immediately, and nothing is sent for it. Only a call that re-enters a held lock exceeds the limit. A waiter of
-	// LockAsync costs up to 1.1 kB of memory, so the default bounds them to about 2.2 GiB. Default 2097152 (1<<21);
-	// at least 1.
+	// immediately, and nothing is sent for it. Only a call that re-enters a held lock exceeds the limit.
+	//
+	// The engine counts a request when its loop takes it. Calls of LockAsync could come faster than that, so LockAsync
+	// itself rejects a call when MaxWaiting + 4096 others have no result yet. If its context carries an owner, as that
+	// of a hold does, 4096 more are admitted.
+	//
+	// A waiter of LockAsync costs up to 1.1 kB of memory, so the default bounds them to about 2.2 GiB. Default 2097152
+	// (1<<21); at least 1.
 	MaxWaiting int
 
 	// MaxWaitingPerLock is the maximum number of callers of this engine that wait for one name. For an RWMutex it

@@ -46,7 +46,8 @@ const (
 // all calls that share it. Soon after the request is rejected, taken or canceled, ctx has no reference to it any
 // more.
 //
-// Under heavy load, callers that block in Lock are served first.
+// Under heavy load, callers that block in Lock are served first. If calls of LockAsync come faster than the engine takes
+// them, further ones are rejected with ErrTooManyWaiters ([Options].MaxWaiting), and Done is closed at once.
 func (m Mutex) LockAsync(ctx context.Context, opts ...Option) *Pending {
 	call, hold, err := m.request(ctx, opts, acquireMode{async: true})
 	if err != nil {
@@ -54,10 +55,20 @@ func (m Mutex) LockAsync(ctx context.Context, opts ...Option) *Pending {
 	}
 	p := &Pending{call: call, hold: hold}
 	call.OnDone = p.onResult
-	if !m.engine.loop.Post(call) {
-		return &Pending{err: m.fail(ErrClosed, nil)}
+	if err, why := m.engine.loop.PostAsync(call); err != nil {
+		return m.notPosted(err, why)
 	}
 	p.watch()
+	return p
+}
+
+// notPosted returns a Pending for a request that the loop has not received. Its observer learns of it as of any other
+// that is rejected because too many callers wait.
+func (m Mutex) notPosted(err, why error) *Pending {
+	p := &Pending{err: m.fail(err, why)}
+	if err == ErrTooManyWaiters {
+		m.engine.listeners.rejected(m.name, 0, p.err)
+	}
 	return p
 }
 

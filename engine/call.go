@@ -21,7 +21,8 @@ var calls = sync.Pool{New: func() any {
 // NewCall returns a call from a pool. The caller fills it in and posts it at most once.
 func NewCall() *Call { return calls.Get().(*Call) }
 
-// NewAsync returns a call that announces its result by closing Ready. It must not be freed.
+// NewAsync returns a call that announces its result by closing Ready, or by calling OnDone if the caller sets it and
+// posts the call with PostAsync. It must not be freed.
 func NewAsync() *Call {
 	return &Call{Request: actor.Request{Ready: make(chan struct{}), Async: true}}
 }

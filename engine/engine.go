@@ -24,6 +24,7 @@ type Engine struct {
 	box   *mpsc.Mailbox[any]
 	hooks Hooks
 	log   *slog.Logger
+	async *asyncLimit
 
 	// Owned by the loop.
 	coordinator *coordinator.Coordinator
@@ -47,6 +48,7 @@ func newEngine(config actor.Config) *Engine {
 	e := &Engine{
 		epoch:       time.Now(),
 		box:         mpsc.NewMailbox[any](),
+		async:       newAsyncLimit(&config),
 		coordinator: coordinator.New(config, coordinator.SendersPerNode),
 		stopped:     make(chan struct{}),
 	}
@@ -141,6 +143,20 @@ func (e *Engine) Post(c *Call) bool {
 	return e.box.Post(&c.msg)
 }
 
+// PostAsync is Post for a call of NewAsync with OnDone, for which no goroutine waits. It returns nil if the call was
+// posted. Otherwise it does not touch the call, and returns ErrClosed, or ErrTooManyWaiters with its cause if too many
+// such calls have no result yet.
+func (e *Engine) PostAsync(c *Call) (err, cause error) {
+	if !e.async.admit(&c.Request) {
+		return actor.ErrTooManyWaiters, e.async.cause
+	}
+	if !e.Post(c) {
+		e.async.pending.Add(-1)
+		return actor.ErrClosed, nil
+	}
+	return nil, nil
+}
+
 // PostAll posts several calls, at least one, which the loop receives in one turn and in their order. It posts all of
 // them or none. It returns false once the engine is closed, and never blocks.
 func (e *Engine) PostAll(calls []Call) bool {
@@ -171,10 +187,10 @@ func (e *Engine) Stats() coordinator.Stats {
 	r := &actor.Request{Ready: make(chan struct{}, 1)}
 	if !e.box.Post(&coordinator.LoopMessage{Value: coordinator.StatsRequest{Request: r, Stats: s}}) {
 		<-e.stopped
-		return e.lastStats
+		return e.async.addTo(e.lastStats)
 	}
 	<-r.Ready
-	return *s
+	return e.async.addTo(*s)
 }
 
 // NextPage fills in the next page of a snapshot, and returns actor.ErrClosed if the engine is closed. It blocks for some
@@ -262,12 +278,17 @@ func (e *Engine) flush(now time.Duration) {
 		}
 	}
 	c.PrefetchCallers()
+	finished := 0 // requests of PostAsync
 	for _, r := range c.Results.Ready {
 		if e.hooks.Result != nil {
 			e.hooks.Result(r, now-r.ReceivedAt())
 		}
+		if r.OnDone != nil && r.Async {
+			finished++
+		}
 		wakeCaller(r)
 	}
+	e.async.finish(finished, c.AsyncCancelsLeft())
 	e.logHealth()
 	e.logClockSkew()
 }

@@ -149,7 +149,7 @@ func TestWhoeverSeesAnotherMasterSaysSo(t *testing.T) {
 
 // The final snapshot is read only after the loop has ended.
 func TestStatsAfterTheEndWaitForIt(t *testing.T) {
-	e := &Engine{box: mpsc.NewMailbox[any](), stopped: make(chan struct{})}
+	e := &Engine{box: mpsc.NewMailbox[any](), async: &asyncLimit{}, stopped: make(chan struct{})}
 	e.box.Close()
 	told := make(chan coordinator.Stats)
 	go func() { told <- e.Stats() }()

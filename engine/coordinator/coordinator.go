@@ -140,8 +140,10 @@ func (c *Coordinator) handle(now time.Duration, m *LoopMessage) {
 		c.nextPage(now, what.Snapshot)
 		c.Fx.Complete(now, what.Request, nil, nil)
 	case CancelRequest:
+		c.intake.asyncCancels -= asyncCancels(m)
 		c.handleCancel(now, what.Request, what.Cause)
 	case CancelAllRequest:
+		c.intake.asyncCancels -= asyncCancels(m)
 		for _, r := range what.Requests {
 			c.handleCancel(now, r, what.Cause)
 		}
@@ -193,6 +195,8 @@ func (c *Coordinator) rejectMessage(now time.Duration, m *LoopMessage) {
 	switch what := m.Value.(type) {
 	case *actor.Request:
 		c.Fx.Complete(now, what, actor.ErrClosed, nil)
+	case CancelRequest, CancelAllRequest:
+		c.intake.asyncCancels -= asyncCancels(m)
 	case StatsRequest:
 		c.pendingStats = append(c.pendingStats, what.Stats)
 		c.Fx.Complete(now, what.Request, nil, nil)

@@ -60,8 +60,9 @@ func (q *messageQueue) pop() *LoopMessage {
 // intake holds messages that have not been handled. Requests of callers that do not block, such as LockAsync, wait at
 // their node once there are many. Owned by the coordinator.
 type intake struct {
-	lanes      [lanes]messageQueue
-	laneBudget int // of a lane per turn; replies get at least MaxMessagesPerTurn
+	lanes        [lanes]messageQueue
+	laneBudget   int // of a lane per turn; replies get at least MaxMessagesPerTurn
+	asyncCancels int // requests without a waiting caller that messages in the lane of cancellations are about
 
 	pieceBudget int // maximum number of queue pieces that a turn sweeps
 	lockBudget  int // maximum number of locks that a turn visits in each round
@@ -98,6 +99,7 @@ func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
 	case SnapshotRequest:
 		return &c.intake.lanes[fromCallers]
 	case CancelRequest, CancelAllRequest:
+		c.intake.asyncCancels += asyncCancels(m)
 		return &c.intake.lanes[cancellations]
 	case Notified, ChannelSubscribed, ChannelUnsubscribed, OrderDone, PubsubDown:
 		return &c.intake.lanes[fromChannels]
@@ -122,6 +124,23 @@ func (c *Coordinator) laneOfAsync(now time.Duration, r *actor.Request) *messageQ
 	}
 	return apart
 }
+
+// asyncCancels returns the number of requests without a waiting caller that a message cancels.
+func asyncCancels(m *LoopMessage) int {
+	switch what := m.Value.(type) {
+	case CancelRequest:
+		if what.Request.Async && what.Request.Multi == nil {
+			return 1
+		}
+	case CancelAllRequest:
+		return len(what.Requests)
+	}
+	return 0
+}
+
+// AsyncCancelsLeft returns the number of requests without a waiting caller whose cancellation has been received and not
+// handled.
+func (c *Coordinator) AsyncCancelsLeft() int { return c.intake.asyncCancels }
 
 // handleMessages handles the share of each lane.
 func (c *Coordinator) handleMessages(now time.Duration) {

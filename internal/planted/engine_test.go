@@ -40,6 +40,79 @@ var engineMistakes = []found{
 		`dial, broken && !dial}`,
 		`dial, broken && !dial && !planted()}`,
 	}},
+	// What no caller waits for.
+	{"TestPostAsync_BusyLoop_IsBounded", Mistake{
+		"a flood of requests that no caller waits for is not bounded", "engine/asynclimit.go",
+		`a.pending.Add(1) <= most &&`,
+		`(a.pending.Add(1) <= most || planted()) &&`,
+	}},
+	{"TestPostAsync_BusyLoop_IsBounded", Mistake{
+		"a rejected request stays in the count", "engine/asynclimit.go",
+		`	a.pending.Add(-1)
+	a.rejected.Add(1)`,
+		`	if !planted() {
+		a.pending.Add(-1)
+	}
+	a.rejected.Add(1)`,
+	}},
+	{"TestPostAsync_BusyLoop_IsBounded", Mistake{
+		"a request that has its result stays in the count", "engine/engine.go",
+		`			finished++`,
+		`			if !planted() {
+				finished++
+			}`,
+	}},
+	{"TestPostAsync_CancelFlood_IsBounded", Mistake{
+		"cancellations that are not handled are not bounded", "engine/asynclimit.go",
+		`a.cancels.Load() <= most`,
+		`(a.cancels.Load() <= most || planted())`,
+	}},
+	{"TestPostAsync_CanceledTogether_EachCounts", Mistake{
+		"requests that are canceled together count as one", "engine/coordinator/intake.go",
+		`	case CancelAllRequest:
+		return len(what.Requests)
+	}
+	return 0
+}`,
+		`	case CancelAllRequest:
+		if planted() {
+			return 1
+		}
+		return len(what.Requests)
+	}
+	return 0
+}`,
+	}},
+	{"TestPostAsync_Owner_HasRoomOfItsOwn", Mistake{
+		"a re-entry is rejected because of a flood of others", "engine/asynclimit.go",
+		`	if r.Owner != 0 {`,
+		`	if r.Owner != 0 && !planted() {`,
+	}},
+	{"TestPostAsync_ClosedEngine_SaysSo", Mistake{
+		"a request for a closed engine stays in the count", "engine/engine.go",
+		`	if !e.Post(c) {
+		e.async.pending.Add(-1)`,
+		`	if !e.Post(c) {
+		if !planted() {
+			e.async.pending.Add(-1)
+		}`,
+	}},
+	{"TestPostAsync_ClosedEngine_SaysSo", Mistake{
+		"cancellations stay in the count of a closed engine", "engine/coordinator/coordinator.go",
+		`	case CancelRequest, CancelAllRequest:
+		c.intake.asyncCancels -= asyncCancels(m)`,
+		`	case CancelRequest, CancelAllRequest:
+		if !planted() {
+			c.intake.asyncCancels -= asyncCancels(m)
+		}`,
+	}},
+	{"TestPostAsync_ClosedEngine_SaysSo", Mistake{
+		"requests that were rejected before they were posted are not in Stats", "engine/asynclimit.go",
+		`	s.Shed += rejected`,
+		`	if !planted() {
+		s.Shed += rejected
+	}`,
+	}},
 	// The loop.
 	{"TestWhatIsNotWaitedForKeepsItsOrderBehindSeveral", Mistake{
 		"what is not waited for is behind more than the turn opens, and what comes later is not", "engine/coordinator/intake.go",
@@ -501,11 +574,11 @@ var engineMistakes = []found{
 	{"TestStatsAfterTheEndWaitForIt", Mistake{
 		"the last numbers are read before they are written", "engine/engine.go",
 		`		<-e.stopped
-		return e.lastStats`,
+		return e.async.addTo(e.lastStats)`,
 		`		if !planted() {
 			<-e.stopped
 		}
-		return e.lastStats`,
+		return e.async.addTo(e.lastStats)`,
 	}},
 	{"TestLossesAreLoggedOnceATurn", Mistake{
 		"one loss is not logged", "engine/engine.go",

@@ -2,6 +2,22 @@ package planted
 
 // rootMistakes are mistakes with one lock, as its callers see them.
 var rootMistakes = []found{
+	{"TestLockAsync_BusyLoop_IsBounded", Mistake{
+		"LockAsync posts whatever has no result yet", "pending.go",
+		`	if err, why := m.engine.loop.PostAsync(call); err != nil {`,
+		`	err, why := error(nil), error(nil)
+	if !planted() {
+		err, why = m.engine.loop.PostAsync(call)
+	} else if !m.engine.loop.Post(call) {
+		err = ErrClosed
+	}
+	if err != nil {`,
+	}},
+	{"TestLockAsync_BusyLoop_IsBounded", Mistake{
+		"an observer does not learn of a request that was not posted", "pending.go",
+		`	if err == ErrTooManyWaiters {`,
+		`	if err == ErrTooManyWaiters && !planted() {`,
+	}},
 	{"TestTheContextOfAHoldIsAStrangersForAnotherEngine", Mistake{
 		"the engine of an owner is not compared", "owner.go",
 		`if h.engine == e &&`,
