@@ -11,7 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/lockwheel/lockwheel/actor"
-	"github.com/lockwheel/lockwheel/engine/coordinator"
+	"github.com/lockwheel/lockwheel/engine/histogram"
 	"github.com/lockwheel/lockwheel/internal/redisurl"
 )
 
@@ -259,16 +259,35 @@ type Stats struct {
 	// FairMutex. Negative: behind. 0: no skew is known. In a cluster it is the skew to the node with the largest.
 	ClockSkew time.Duration
 
-	TurnTimes TurnTimes // counters: turns of the loop by duration, except the turn that returns this snapshot
+	// Counters: histograms. AcquireWaits has the time from a lock request until it was granted or failed; several locks
+	// held as one count once, unlike in Acquired and Failed. HoldTimes has the time from the owner's first grant to the
+	// end of a hold, also of one that was lost or ended by Close. RenewalMargins has what was left of a lease when a
+	// renewal counted in Renewed was confirmed. RoundTrips has the time from the turn that sent a call to the turn that
+	// received its reply, with the WAIT of Options.Replicas; a call without a reply does not count. TurnTimes has the
+	// turns of the loop, except the turn that returns this snapshot: during a turn, all other callers of the engine
+	// wait.
+	AcquireWaits, HoldTimes, RenewalMargins, RoundTrips, TurnTimes Histogram
+	// Counters: commands of each of Batches. Its Sum is Commands.
+	BatchSizes SizeHistogram
 }
 
-// TurnTimes counts turns of the loop by their duration. Its first 16 buckets have the upper bounds 10, 20, 50, 100,
-// 200 and 500 µs and so on up to 1 s; the 17th counts longer turns. During a turn, all other callers of the engine
-// wait.
+// Histogram counts durations in buckets that never change: their upper bounds are 3.814 µs, 5.394 µs, 7.629 µs and so
+// on up to 4096 s, each √2 times the one before. It is a plain value: a copy does not change. So counts of several
+// engines can be added, and those of an earlier snapshot subtracted. Field Counts has the number of durations in each
+// bucket, not cumulative; the last bucket counts all beyond 4096 s. Field Sum has the sum in seconds.
 //
-// TurnTimes.Bound returns the upper bound of a bucket. TurnTimes.Quantile returns the bound that a given part of all
-// turns did not exceed. TurnTimes.Turns returns the number of turns counted.
-type TurnTimes = coordinator.TurnTimes
+// Histogram.Bound returns the upper bound of a bucket. Histogram.Quantile returns the bound that a given part of all
+// durations did not exceed. Histogram.Count returns the number of durations. Histogram.Since subtracts an earlier
+// snapshot. Histogram.Add counts a duration, in this copy only.
+type Histogram = histogram.Durations
+
+// SizeHistogram counts sizes in buckets with the upper bounds 1, 2, 4 and so on up to 256. The last bucket counts all
+// beyond. It is otherwise like Histogram.
+//
+// SizeHistogram.Bound returns the upper bound of a bucket. SizeHistogram.Quantile returns the bound that a given part of
+// all sizes did not exceed. SizeHistogram.Count returns the number of sizes. SizeHistogram.Add counts a size, in this
+// copy only.
+type SizeHistogram = histogram.Sizes
 
 const (
 	minDuration = time.Millisecond

@@ -107,12 +107,13 @@ type Effects struct {
 	Rejecting           []*Lock        // locks with callers still to be rejected; the coordinator removes entries
 	RolledBack          error          // why the lock that stepped undoes a grant that too few replicas have; nil: it does not
 	Stats               Stats
-	RenewLag            RecentMax     // how late renewals were confirmed
-	HeldLocks           int           // locks in Redis for this engine, as far as is known
-	NotListening        int           // locks with waiters and without a subscription
-	AcquiringLocks      int           // locks being acquired, without a final reply yet
-	WantedLocks         int64         // locks that undecided requests ask for
-	ReconfirmSince      time.Duration // confirmations sent before this time do not count for grants
+	RenewLag            RecentMax       // how late renewals were confirmed
+	RenewalMargins      []time.Duration // what leases of the lock that stepped had left when a renewal was confirmed
+	HeldLocks           int             // locks in Redis for this engine, as far as is known
+	NotListening        int             // locks with waiters and without a subscription
+	AcquiringLocks      int             // locks being acquired, without a final reply yet
+	WantedLocks         int64           // locks that undecided requests ask for
+	ReconfirmSince      time.Duration   // confirmations sent before this time do not count for grants
 	// MasterSince returns when the master of a key became known: what was sent to another master before that does not count
 	// either. nil: Doubted alone counts.
 	MasterSince func(key string) time.Duration

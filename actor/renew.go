@@ -201,6 +201,7 @@ func (l *Lock) renewLag(now time.Duration, fx *Effects) time.Duration {
 func (l *Lock) onRenewed(now time.Duration, m *Message, fx *Effects) {
 	c := m.Command
 	fx.RenewLag.Note(now, l.renewLag(now, fx))
+	fx.RenewalMargins = append(fx.RenewalMargins, l.validUntil-now)
 	if c.Lease != 0 {
 		l.confirm(m.Sent, c.Lease, fx)
 	}

@@ -105,7 +105,7 @@ type asyncWaiters struct {
 type lockwheelFlood struct {
 	localFlood
 	ours        *peers.LockwheelClient
-	turnsBefore lockwheel.TurnTimes // before the phase
+	turnsBefore lockwheel.Histogram // before the phase
 }
 
 func openLockwheelFlood(s *Server, n int, own bool) (lockwheelFlood, error) {
@@ -126,10 +126,8 @@ func (w *lockwheelFlood) begin(p *Phase) error {
 }
 
 func (w *lockwheelFlood) end(p *Phase) {
-	turns := w.ours.Engine.Stats().TurnTimes
-	for i := range turns {
-		turns[i] -= w.turnsBefore[i]
-	}
+	now := w.ours.Engine.Stats().TurnTimes
+	turns := now.Since(w.turnsBefore)
 	p.Turns, p.LongestTurn = turns.Quantile(0.999), turns.Quantile(1)
 }
 

@@ -51,8 +51,7 @@ type Coordinator struct {
 	moreToScan      bool          // a sender is free, but packing stopped at maxSkipped: continue next turn
 	now             time.Duration // time of the last turn
 	counters        counters
-
-	TurnTimes TurnTimes // written by the loop, which has a clock
+	histograms      histograms
 
 	Batches     []*Batch // output: to be sent
 	Added       []*Node  // output: new nodes, which need workers
@@ -102,6 +101,7 @@ func (c *Coordinator) Turn(now time.Duration, messages *LoopMessage) {
 		c.closeSome(now)
 		c.addCauses()
 		c.selectResults()
+		c.noteOutputs(now)
 		return
 	}
 	c.fireTimers(now)
@@ -124,6 +124,7 @@ func (c *Coordinator) Turn(now time.Duration, messages *LoopMessage) {
 	}
 	c.addCauses()
 	c.selectResults()
+	c.noteOutputs(now)
 }
 
 // handle dispatches one message.
@@ -459,6 +460,9 @@ func (c *Coordinator) applyEffects(now time.Duration, l *actor.Lock) {
 		*command = actor.Command{}
 	}
 	c.Fx.Commands = c.Fx.Commands[:0]
+	if len(c.Fx.RenewalMargins) > 0 {
+		c.noteRenewalMargins()
+	}
 	if len(c.Fx.Recalled) > 0 {
 		c.onRecalled(l.Key())
 	}

@@ -677,7 +677,8 @@ func TestStatsAreReadBeforeAndAfterTheClose(t *testing.T) {
 	require.Positive(t, s.Timers)
 	d.line("3ms close")
 	s = look()
-	require.Equal(t, Stats{Acquired: 1, Failed: 1, Commands: 2, Batches: 1, LoopTurns: 5, InFlight: s.InFlight, Subscriptions: s.Subscriptions}, s)
+	require.Equal(t, Stats{Acquired: 1, Failed: 1, Commands: 2, Batches: 1, LoopTurns: 5, InFlight: s.InFlight, Subscriptions: s.Subscriptions,
+		AcquireWaits: durationsOf(time.Millisecond, 2*time.Millisecond), HoldTimes: durationsOf(time.Millisecond), RoundTrips: durationsOf(time.Millisecond), BatchSizes: sizesOf(2)}, s)
 }
 
 // In the middle of its turn, a request that is about to be sent again would seem to sleep.

@@ -53,6 +53,7 @@ func (c *Coordinator) dispatch(now time.Duration, n *Node) {
 			n.inFlight += len(call.Commands)
 			c.counters.batches++
 			c.counters.commands += uint64(len(call.Commands))
+			c.histograms.batchSizes.Add(len(call.Commands))
 			call.Sent, call.Node, call.ViaClusterClient = now, n, false
 			call.EffectUntilMillis = n.clock.millisAt(now+c.Fx.Config.MaxCommandDelay(), now)
 		}
@@ -279,6 +280,9 @@ func (c *Coordinator) onBatchDone(now time.Duration, b *Batch) {
 		next := b.Next
 		b.Next, b.bundleNext = nil, nil
 		b.Node.inFlight -= len(b.Commands)
+		if !b.NoReply {
+			c.histograms.roundTrips.Add(now - b.Sent)
+		}
 		c.trackDemotion(now, b)
 		c.onCallResult(now, b)
 		b = next

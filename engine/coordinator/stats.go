@@ -1,6 +1,10 @@
 package coordinator
 
-import "time"
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/engine/histogram"
+)
 
 // Stats is a snapshot. Gauges give the present state; counters count since Open.
 type Stats struct {
@@ -26,7 +30,12 @@ type Stats struct {
 	// cluster it is that of the node with the largest difference.
 	ClockSkew time.Duration
 
-	TurnTimes TurnTimes // counters: turns by duration, without the turn that takes the snapshot
+	AcquireWaits   histogram.Durations // of each lock request, until it was granted or rejected
+	HoldTimes      histogram.Durations // of each hold that has ended, since its owner's first grant
+	RenewalMargins histogram.Durations // what was left of a lease when its renewal was confirmed
+	RoundTrips     histogram.Durations // of each call that the server replied to
+	TurnTimes      histogram.Durations // of each turn but the one that takes the snapshot
+	BatchSizes     histogram.Sizes     // commands of each call
 }
 
 // maxKeptPending is the largest capacity of snaps that is kept after a turn.
@@ -72,6 +81,11 @@ func (c *Coordinator) Stats() Stats {
 		Shed:                s.Shed,
 		RenewalLag:          c.Fx.RenewLag.Max(),
 		ClockSkew:           c.LargestClockSkew(),
-		TurnTimes:           c.TurnTimes,
+		AcquireWaits:        c.histograms.acquireWaits,
+		HoldTimes:           c.histograms.holdTimes,
+		RenewalMargins:      c.histograms.renewalMargins,
+		RoundTrips:          c.histograms.roundTrips,
+		TurnTimes:           c.histograms.turnTimes,
+		BatchSizes:          c.histograms.batchSizes,
 	}
 }

@@ -30,7 +30,7 @@ const (
 // and internal. Imports go one way: no folder imports one that imports it.
 var product = map[string][]string{
 	"": {
-		"actor", "engine", "engine/coordinator", "engine/rediserr", "engine/slot", "engine/wire",
+		"actor", "engine", "engine/coordinator", "engine/histogram", "engine/rediserr", "engine/slot", "engine/wire",
 		"internal/async", "internal/ctxwatch", "internal/dial", "internal/redisurl",
 	},
 	"internal/async":     {"engine/mpsc"},
@@ -41,10 +41,11 @@ var product = map[string][]string{
 
 	"engine":             {"actor", "engine/coordinator", "engine/mpsc", "engine/rediserr", "engine/slot", "engine/wire", "scripts"},
 	"engine/wire":        {"actor", "engine/coordinator", "engine/rediserr", "scripts"},
-	"engine/coordinator": {"actor", "engine/mpsc", "engine/rediserr", "engine/slot", "scripts", "wheel"},
+	"engine/coordinator": {"actor", "engine/histogram", "engine/mpsc", "engine/rediserr", "engine/slot", "scripts", "wheel"},
 	"engine/sim":         {},
 	"engine/rediserr":    {"actor"},
 	"engine/slot":        {"scripts"},
+	"engine/histogram":   {},
 	"engine/mpsc":        {},
 
 	"actor":   {"wheel", "scripts"},
@@ -54,7 +55,7 @@ var product = map[string][]string{
 
 // pure lists the folders that make decisions. They use no clock, no I/O and no goroutine, so that every race can be
 // replayed. The folders below them are pure, too.
-var pure = []string{"actor", "engine/coordinator", "engine/slot", "wheel", "scripts"}
+var pure = []string{"actor", "engine/coordinator", "engine/histogram", "engine/slot", "wheel", "scripts"}
 
 // impureImports lists packages that decisions have no use for: those that wait, and those that reach outside.
 var impureImports = []string{"context", "sync", "os"}

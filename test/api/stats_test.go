@@ -16,7 +16,7 @@ func TestStatsCountWhatLocksDo(t *testing.T) {
 	e := s.Open(lockwheel.Options{})
 	m := e.Mutex("n")
 	fresh := e.Stats()
-	fresh.LoopTurns, fresh.TurnTimes = 0, lockwheel.TurnTimes{} // the turn of Stats itself, and the first turn, which may have come before it
+	fresh.LoopTurns, fresh.TurnTimes = 0, lockwheel.Histogram{} // the turn of Stats itself, and the first turn, which may have come before it
 	require.Equal(t, lockwheel.Stats{}, fresh, "a fresh engine has done nothing")
 
 	outer := locktest.Lock(t, m)
@@ -161,7 +161,7 @@ func TestStatsCountTurnsByHowLongTheyTook(t *testing.T) {
 		locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
 	}
 	stats := e.Stats()
-	require.Equal(t, stats.LoopTurns-1, stats.TurnTimes.Turns())
+	require.Equal(t, stats.LoopTurns-1, stats.TurnTimes.Count())
 	require.Positive(t, stats.TurnTimes.Quantile(0.5))
 	require.LessOrEqual(t, stats.TurnTimes.Quantile(0.5), stats.TurnTimes.Quantile(1))
 }
