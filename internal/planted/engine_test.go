@@ -39,6 +39,7 @@ var engineMistakes = []found{
 		"the end of a connection is not told from silence", "engine/rediserr/client_error.go",
 		`dial, broken && !dial}`,
 		`dial, broken && !dial && !planted()}`,
+	}},
 	// Histograms.
 	{"TestHistograms_Pair_CountedOnce", Mistake{
 		"an unlock is counted as a lock request", "engine/coordinator/histograms.go",

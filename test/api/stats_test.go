@@ -165,3 +165,33 @@ func TestStatsCountTurnsByHowLongTheyTook(t *testing.T) {
 	require.Positive(t, stats.TurnTimes.Quantile(0.5))
 	require.LessOrEqual(t, stats.TurnTimes.Quantile(0.5), stats.TurnTimes.Quantile(1))
 }
+
+// Histograms count what the counters count, and at least what callers saw.
+func TestStatsHistograms_Pairs_AgreeWithCounters(t *testing.T) {
+	t.Parallel()
+	s := locktest.AnyServer(t)
+	e := s.Open(lockwheel.Options{Lease: locktest.ShortLease})
+	before := e.Stats()
+	for range 50 {
+		locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
+	}
+	holds := locktest.HoldMany(t, e, 20)
+	locktest.Eventually(t, "all renewed", func() bool { return e.Stats().Renewed >= 20 })
+	for _, hold := range holds {
+		locktest.Unlock(t, hold)
+	}
+	locktest.RequireIdle(t, e)
+	stats := e.Stats()
+	require.EqualValues(t, 70, stats.AcquireWaits.Count())
+	require.EqualValues(t, 70, stats.HoldTimes.Count())
+	require.Equal(t, stats.Renewed, stats.RenewalMargins.Count())
+	require.Less(t, stats.RenewalMargins.Sum, float64(stats.Renewed)*locktest.ShortLease.Seconds())
+	require.Equal(t, stats.Batches, stats.BatchSizes.Count())
+	require.Equal(t, stats.Commands, stats.BatchSizes.Sum)
+	require.NotZero(t, stats.RoundTrips.Count())
+	require.LessOrEqual(t, stats.RoundTrips.Count(), stats.Batches)
+	require.Positive(t, stats.AcquireWaits.Quantile(0.5))
+	require.Equal(t, stats.AcquireWaits, stats.AcquireWaits.Since(before.AcquireWaits))
+	e.Close()
+	require.Equal(t, stats.HoldTimes, e.Stats().HoldTimes, "the last snapshot has all")
+}
