@@ -220,7 +220,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	if e.loop == nil {
 		return nil
 	}
-	call := engine.NewCall()
+	call := e.loop.NewCall()
 	call.Op = coordinator.AskShutdown
 	done := ctx.Done()
 	if !e.loop.Post(call) {
@@ -260,7 +260,7 @@ func (e *Engine) Close() error {
 		<-e.closed
 		return nil
 	}
-	call := engine.NewCall()
+	call := e.loop.NewCall()
 	call.Op = coordinator.AskClose
 	if e.loop.Post(call) {
 		<-call.Ready

@@ -346,7 +346,7 @@ func (h *Hold) extend(ctx context.Context, d time.Duration) error {
 // unlocked. change does not use ctx before the request is sent: a method of a custom context may panic or block, and
 // the engine would then renew a lock without a holder for ever.
 func (h *Hold) send(ctx context.Context, what actor.Event, lease time.Duration, left bool) error {
-	call := engine.NewCall()
+	call := h.engine.loop.NewCall()
 	call.Op = what
 	call.Name, call.Hold, call.Lease = h.name, &h.grant, lease
 	switch posted := h.engine.loop.Post(call); {
@@ -358,7 +358,7 @@ func (h *Hold) send(ctx context.Context, what actor.Event, lease time.Duration, 
 	cause := h.engine.await(ctx, ctx.Done(), call)
 	err := h.resultError(call)
 	if cause == nil {
-		call.Free()
+		h.engine.loop.Free(call)
 	}
 	return err
 }

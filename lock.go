@@ -197,7 +197,7 @@ func (m Mutex) lock(ctx context.Context, opts []Option, w acquireMode) (*Hold, e
 		}
 		return nil, m.fail(err, why)
 	}
-	call.Free()
+	m.engine.loop.Free(call)
 	if err != nil {
 		return nil, m.fail(err, why)
 	}
@@ -217,17 +217,20 @@ func (m Mutex) request(ctx context.Context, opts []Option, w acquireMode) (*engi
 		return nil, nil, m.fail(err, nil)
 	}
 	hold := &Hold{engine: m.engine, name: m.name, parent: ctx}
-	call := engine.NewCall
-	if w.async {
-		call = engine.NewAsync
-	}
-	c := call()
+	c := m.newCall(w)
 	c.Op = actor.Acquire
 	c.Name, c.Key, c.Kind = m.name, m.key(), m.kind
 	c.Owner = ownerFromContext(ctx, m.engine, m.name)
 	c.Lease, c.Wait, c.Once = lease, wait, once
 	c.Hold = &hold.grant
 	return c, hold, nil
+}
+
+func (m Mutex) newCall(w acquireMode) *engine.Call {
+	if w.async {
+		return engine.NewAsync()
+	}
+	return m.engine.loop.NewCall()
 }
 
 // applyOptions collects the options of a call. If an option is given twice, the last one counts.
@@ -260,7 +263,7 @@ func (m Mutex) query(ctx context.Context, what actor.Event) (*engine.Call, error
 	if ctx.Err() != nil {
 		return nil, m.fail(errNotSent, context.Cause(ctx))
 	}
-	call := engine.NewCall()
+	call := m.engine.loop.NewCall()
 	call.Op = what
 	call.Name, call.Key, call.Kind = m.name, m.key(), m.kind
 	call.Owner = ownerFromContext(ctx, m.engine, m.name)

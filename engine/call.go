@@ -14,12 +14,16 @@ type Call struct {
 	actor.Request
 }
 
-var calls = sync.Pool{New: func() any {
-	return &Call{Request: actor.Request{Ready: make(chan struct{}, 1)}}
-}}
+// newCallPool returns the pool of an engine's calls. Engines do not share calls: an engine in a bubble of
+// testing/synctest must not wait on a channel that was made outside of it, nor leave one there.
+func newCallPool() *sync.Pool {
+	return &sync.Pool{New: func() any {
+		return &Call{Request: actor.Request{Ready: make(chan struct{}, 1)}}
+	}}
+}
 
-// NewCall returns a call from a pool. The caller fills it in and posts it at most once.
-func NewCall() *Call { return calls.Get().(*Call) }
+// NewCall returns a call from the engine's pool. The caller fills it in and posts it to this engine at most once.
+func (e *Engine) NewCall() *Call { return e.calls.Get().(*Call) }
 
 // NewAsync returns a call that announces its result by closing Ready, or by calling OnDone if the caller sets it and
 // posts the call with PostAsync. It must not be freed.
@@ -32,8 +36,8 @@ func NewAsync() *Call {
 func NewCallback(told func()) *Call { return &Call{Request: actor.Request{OnDone: told}} }
 
 // Free returns a call of NewCall to the pool. The caller must have received its result and must not have cancelled it.
-func (c *Call) Free() {
+func (e *Engine) Free(c *Call) {
 	c.Reset()
 	c.msg = coordinator.LoopMessage{}
-	calls.Put(c)
+	e.calls.Put(c)
 }

@@ -22,6 +22,7 @@ type Hooks struct {
 type Engine struct {
 	epoch time.Time // origin of the engine's clock: all times are durations since then
 	box   *mpsc.Mailbox[any]
+	calls *sync.Pool // of *Call
 	hooks Hooks
 	log   *slog.Logger
 	async *asyncLimit
@@ -49,6 +50,7 @@ func newEngine(config actor.Config) *Engine {
 		epoch:       time.Now(),
 		box:         mpsc.NewMailbox[any](),
 		async:       newAsyncLimit(&config),
+		calls:       newCallPool(),
 		coordinator: coordinator.New(config, coordinator.SendersPerNode),
 		stopped:     make(chan struct{}),
 	}

@@ -39,6 +39,8 @@ var product = map[string][]string{
 	"internal/handshake": {"actor", "engine/rediserr"},
 	"internal/redisurl":  {"engine/rediserr"},
 
+	"lockwheeltest": {"", "internal/embedded"},
+
 	"engine":             {"actor", "engine/coordinator", "engine/mpsc", "engine/rediserr", "engine/slot", "engine/wire", "scripts"},
 	"engine/wire":        {"actor", "engine/coordinator", "engine/rediserr", "scripts"},
 	"engine/coordinator": {"actor", "engine/histogram", "engine/mpsc", "engine/rediserr", "engine/slot", "scripts", "wheel"},
@@ -66,8 +68,9 @@ var netText = []string{"JoinHostPort", "SplitHostPort"}
 // simulation is the folder of the simulation. Its files are tests, and may import what they run.
 const simulation = "engine/sim"
 
-// otherDirs lists the other folders that may hold code of this module.
-var otherDirs = []string{"cmd", "internal", "interop", "test"}
+// otherDirs lists the other folders that may hold code of this module. internal/embedded is apart from internal because a
+// folder of product imports it.
+var otherDirs = []string{"cmd", "internal", "internal/embedded", "interop", "test"}
 
 // clocks are the functions of package time that read or use a clock.
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
@@ -81,7 +84,7 @@ var dependencies = map[string]struct {
 	ok    func(file) bool
 }{
 	rueidis: {"engine without its pure parts, the root, internal, cmd and tests", func(f file) bool {
-		return f.test || slices.Contains([]string{"", "engine", "engine/wire", "engine/rediserr", "internal", "internal/dial", "internal/redisurl", "cmd"}, f.folder)
+		return f.test || slices.Contains([]string{"", "engine", "engine/wire", "engine/rediserr", "internal", "internal/dial", "internal/embedded", "internal/redisurl", "cmd"}, f.folder)
 	}},
 	uuid: {"the root, engine, internal, cmd and tests", func(f file) bool {
 		return f.test || slices.Contains([]string{"", "engine", "internal", "cmd"}, f.folder)
@@ -89,7 +92,9 @@ var dependencies = map[string]struct {
 	testify:   {"tests and internal", func(f file) bool { return f.test || f.folder == "internal" }},
 	porcupine: {"tests", func(f file) bool { return f.test }},
 	goleak:    {"tests and internal", func(f file) bool { return f.test || f.folder == "internal" }},
-	miniredis: {"internal, cmd and tests", func(f file) bool { return f.test || f.folder == "internal" || f.folder == "cmd" }},
+	miniredis: {"internal, cmd and tests", func(f file) bool {
+		return f.test || slices.Contains([]string{"internal", "internal/embedded", "cmd"}, f.folder)
+	}},
 }
 
 // file is one source file with its location.
@@ -311,7 +316,7 @@ func folderOf(name string) string {
 		return ""
 	}
 	for at := name; at != "."; at = path.Dir(at) {
-		if _, ok := product[at]; ok {
+		if _, ok := product[at]; ok || slices.Contains(otherDirs, at) {
 			return at
 		}
 	}

@@ -1,5 +1,6 @@
-// Package embedded is a Redis server inside the process: miniredis with a clock that runs. It is for the
-// demonstration, and for tests on machines without a server.
+// Package embedded is a Redis server inside the process: miniredis with a clock that runs. [Server] listens on a port. It is
+// for the demonstration, and for tests on machines without a server. [MemoryServer] is reached by pipes. It is for
+// lockwheeltest.
 //
 // It supports what locks need of Redis: strings, hashes and the other types, expiry, scripts, publish and
 // subscribe. It is a stand-in, not Redis. These differences matter here (miniredis 2.40 compared with Redis 7.0):

@@ -1,0 +1,93 @@
+package planted
+
+// lockwheeltestMistakes are mistakes of the package for users' tests, of the server that it runs on, and of what lets an engine
+// run in a bubble of testing/synctest.
+var lockwheeltestMistakes = []found{
+	{"TestBubble_CallsWait_TimePasses", Mistake{
+		"engines share their calls", "engine/call.go",
+		`func newCallPool() *sync.Pool {
+`,
+		`var sharedCalls = sync.Pool{New: func() any {
+	return &Call{Request: actor.Request{Ready: make(chan struct{}, 1)}}
+}}
+
+func newCallPool() *sync.Pool {
+	if planted() {
+		return &sharedCalls
+	}
+`,
+	}},
+	{"TestLose_EachKind_EndsHold", Mistake{
+		"a lock of another kind is not lost", "lockwheeltest/faults.go",
+		`	kinds := []Kind{Plain, Fenced, Fair}
+`,
+		`	kinds := []Kind{Plain, Fenced, Fair}
+	if planted() {
+		kinds = kinds[:1]
+	}
+`,
+	}},
+	{"TestLose_SeveralEngines_EndsRightHold", Mistake{
+		"a name is taken for that of an engine without a prefix", "lockwheeltest/faults.go",
+		`		name, ours := strings.CutPrefix(key, p.prefix)
+`,
+		`		name, ours := strings.CutPrefix(key, p.prefix)
+		if planted() {
+			name = key
+		}
+`,
+	}},
+	{"TestUp_ShortOutage_AllGoesOn", Mistake{
+		"Up waits for closed engines", "lockwheeltest/faults.go",
+		`if !errors.Is(err, lockwheel.ErrUnavailable) {`,
+		`if !errors.Is(err, lockwheel.ErrUnavailable) && (!planted() || err == nil) {`,
+	}},
+	{"TestHoldElsewhere_ReleasedInOutage_IsFree", Mistake{
+		"the other process ends before it could release", "lockwheeltest/elsewhere.go",
+		`	case errors.Is(err, lockwheel.ErrUnavailable):
+		return
+`,
+		`	case errors.Is(err, lockwheel.ErrUnavailable):
+		if !planted() {
+			return
+		}
+`,
+	}},
+	{"TestCleanup_KeyLeft_FailsTest", Mistake{
+		"keys that are left are not looked at", "lockwheeltest/cleanup.go",
+		`	if len(left) == 0 {`,
+		`	if len(left) == 0 || planted() {`,
+	}},
+	{"TestCleanup_EachKindUnlocked_Passes", Mistake{
+		"a counter of tokens fails the test", "lockwheeltest/cleanup.go",
+		`return strings.HasPrefix(key, tokenPrefix)`,
+		`return strings.HasPrefix(key, tokenPrefix) && !planted()`,
+	}},
+	{"TestCleanup_Down_ReleasesGoThrough", Mistake{
+		"the server stays down at the end of the test", "lockwheeltest/cleanup.go",
+		`	s.redis.Up() // releases that wait for it go through
+`,
+		`	if !planted() {
+		s.redis.Up()
+	}
+`,
+	}},
+	{"TestCleanup_FailedBefore_SaysNoMore", Mistake{
+		"a test that failed is told of what it left", "lockwheeltest/cleanup.go",
+		`s.t.Failed()`, `s.t.Failed() && !planted()`,
+	}},
+	{"TestMemoryServer_DeadlinePassed_WriteFails", Mistake{
+		"a write does not end at its deadline", "internal/embedded/memory_conn.go",
+		`if !c.deadline.IsZero() &&`, `if !planted() && !c.deadline.IsZero() &&`,
+	}},
+	{"TestMemoryServer_ManyCommands_AllAnswered", Mistake{
+		"a write waits for the server", "internal/embedded/memory_conn.go",
+		`	c.queue = append(c.queue, b...)
+`,
+		`	if planted() {
+		return c.Conn.Write(b)
+	}
+	c.queue = append(c.queue, b...)
+`,
+	}},
+}

@@ -1,0 +1,302 @@
+package lockwheeltest_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/lockwheeltest"
+)
+
+var kinds = []struct {
+	name  string
+	kind  lockwheeltest.Kind
+	mutex func(*lockwheel.Engine, string) lockwheel.Mutex
+}{
+	{"plain", lockwheeltest.Plain, (*lockwheel.Engine).Mutex},
+	{"fenced", lockwheeltest.Fenced, (*lockwheel.Engine).FencedMutex},
+	{"fair", lockwheeltest.Fair, (*lockwheel.Engine).FairMutex},
+	{"reader", lockwheeltest.Reader, func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).RLocker() }},
+	{"writer", lockwheeltest.Writer, func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).Writer() }},
+}
+
+// await waits until a hold has ended, for much longer than that takes.
+func await(t *testing.T, hold *lockwheel.Hold) {
+	t.Helper()
+	select {
+	case <-hold.Done():
+	case <-time.After(20 * time.Second):
+		require.Fail(t, "the hold goes on")
+	}
+}
+
+// taken waits for a lock.
+func taken(p *lockwheel.Pending) (*lockwheel.Hold, error) {
+	<-p.Done()
+	return p.Hold()
+}
+
+func TestLose_EachKind_EndsHold(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			server := lockwheeltest.New(t)
+			hold, err := k.mutex(server.Engine(), "a").Lock(t.Context())
+			require.NoError(t, err)
+			ctx := hold.Context()
+			require.True(t, server.Held("a"))
+
+			server.Lose("a")
+			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+			await(t, hold)
+			require.ErrorIs(t, context.Cause(ctx), lockwheel.ErrLost)
+			require.False(t, server.Held("a"))
+		})
+	}
+}
+
+// Lose takes a lock from the engine that has it, with names as the first engine has them. It leaves others alone.
+func TestLose_SeveralEngines_EndsRightHold(t *testing.T) {
+	server := lockwheeltest.New(t, lockwheeltest.WithOptions(lockwheel.Options{Prefix: "x:"}))
+	other, bare := server.Open(lockwheel.Options{Prefix: "x:"}), server.Open(lockwheel.Options{})
+	lock := func(m lockwheel.Mutex) *lockwheel.Hold {
+		hold, err := m.Lock(t.Context())
+		require.NoError(t, err)
+		return hold
+	}
+	reads := []*lockwheel.Hold{
+		lock(server.Engine().RWMutex("r").RLocker()), lock(other.RWMutex("r").RLocker()), lock(bare.RWMutex("x:r").RLocker()),
+	}
+	stays := []*lockwheel.Hold{lock(bare.Mutex("r")), lock(other.Mutex("b"))}
+
+	server.Lose("r")
+	for _, hold := range reads {
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	}
+	for _, hold := range stays {
+		require.NoError(t, hold.Err())
+		require.NoError(t, hold.Unlock(t.Context()))
+	}
+}
+
+func TestLose_HeldElsewhere_GoesToWaiter(t *testing.T) {
+	server := lockwheeltest.New(t)
+	defer server.HoldElsewhere("a")() // a loss is none of the test's faults
+	waiting := server.Engine().Mutex("a").LockAsync(t.Context())
+	server.Lose("a")
+	hold, err := taken(waiting)
+	require.NoError(t, err)
+	require.NoError(t, hold.Unlock(t.Context()))
+}
+
+func TestLose_NotHeld_FailsTest(t *testing.T) {
+	require.Equal(t, `lockwheeltest: Lose("a"): no engine of this server holds the lock`, fails(func(t *testT) {
+		lockwheeltest.New(t).Lose("a")
+	}))
+}
+
+// Holds go on in an outage until their leases end, and what tries meanwhile fails.
+func TestDown_Hold_LostAfterLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := lockwheeltest.New(t)
+		for _, k := range kinds {
+			hold, err := k.mutex(server.Engine(), k.name).Lock(t.Context())
+			require.NoError(t, err)
+			server.Down()
+			server.Down()
+			time.Sleep(19 * time.Second) // the engine renewed the lock at most 10 s ago
+			require.NoError(t, hold.Err(), k.name)
+			start := time.Now()
+			_, err = server.Engine().Mutex("other").TryLock(t.Context())
+			require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+			require.Less(t, time.Since(start), time.Second)
+			_, err = server.Engine().Mutex("other").Lock(t.Context(), lockwheel.Wait(time.Minute))
+			require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, k.name)
+			require.False(t, server.Held(k.name), "keys expire in an outage")
+			server.Up()
+		}
+	})
+}
+
+// A short outage costs no hold, and a call that waits is served after it.
+func TestUp_ShortOutage_AllGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := lockwheeltest.New(t)
+		closed := server.Open(lockwheel.Options{})
+		closed.Close() // Up does not wait for it
+		hold, err := server.Engine().Mutex("a").Lock(t.Context())
+		require.NoError(t, err)
+		server.Down()
+		waiting := server.Engine().Mutex("b").LockAsync(t.Context())
+		time.Sleep(15 * time.Second)
+		server.Up()
+		second, err := server.Engine().Mutex("c").TryLock(t.Context())
+		require.NoError(t, err, "Up returns when the engine has reached the server")
+		third, err := taken(waiting)
+		require.NoError(t, err)
+		time.Sleep(time.Hour)
+		for _, h := range []*lockwheel.Hold{hold, second, third} {
+			require.NoError(t, h.Unlock(t.Context()))
+		}
+	})
+}
+
+func TestFlush_Holder_ToldAtRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := lockwheeltest.New(t)
+		hold, err := server.Engine().Mutex("a").Lock(t.Context())
+		require.NoError(t, err)
+		server.Flush()
+		require.False(t, server.Held("a"))
+		require.NoError(t, hold.Err())
+		time.Sleep(11 * time.Second)
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	})
+}
+
+func TestHoldElsewhere_EachKind_KeepsOut(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			server := lockwheeltest.New(t)
+			m := k.mutex(server.Engine(), "a")
+			if k.kind == lockwheeltest.Reader {
+				server.HoldElsewhere("a", k.kind) // a second reader; the end of the test releases it
+				m = server.Engine().RWMutex("a").Writer()
+			}
+			release := server.HoldElsewhere("a", k.kind)
+			require.True(t, server.Held("a"))
+			_, err := m.TryLock(t.Context())
+			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+			release()
+			release()
+			if k.kind == lockwheeltest.Reader {
+				m = server.Engine().RWMutex("a").RLocker()
+			}
+			hold, err := m.TryLock(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, hold.Unlock(t.Context()))
+		})
+	}
+}
+
+func TestHoldElsewhere_Misuse_FailsTest(t *testing.T) {
+	require.Contains(t, fails(func(t *testT) {
+		server := lockwheeltest.New(t)
+		hold, _ := server.Engine().Mutex("a").Lock(t.Context())
+		defer hold.Unlock(t.Context())
+		server.HoldElsewhere("a")
+	}), `lockwheeltest: HoldElsewhere: lockwheel: lock "a": `)
+	require.Contains(t, fails(func(t *testT) {
+		lockwheeltest.New(t).HoldElsewhere("a", lockwheeltest.Fair, lockwheeltest.Plain)
+	}), "2 kinds")
+	require.Contains(t, fails(func(t *testT) { lockwheeltest.New(t).HoldElsewhere("a", 9) }), "no Kind 9")
+	require.Contains(t, fails(func(t *testT) {
+		server := lockwheeltest.New(t)
+		server.Down()
+		server.HoldElsewhere("a")
+	}), "down")
+}
+
+// What the other process releases during an outage is free after it.
+func TestHoldElsewhere_ReleasedInOutage_IsFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := lockwheeltest.New(t)
+		release := server.HoldElsewhere("a")
+		server.Down()
+		release()
+		require.True(t, server.Held("a"))
+		server.Up()
+		start := time.Now()
+		hold, err := server.Engine().Mutex("a").Lock(t.Context())
+		require.NoError(t, err)
+		require.Less(t, time.Since(start), 5*time.Second)
+		require.NoError(t, hold.Unlock(t.Context()))
+	})
+}
+
+// An engine in a bubble shares nothing with one outside, or in another bubble: then calls that wait in it would keep its
+// time from passing, or the runtime would end the program.
+func TestBubble_CallsWait_TimePasses(t *testing.T) {
+	outside := lockwheeltest.New(t)
+	for range 5 {
+		require.NoError(t, outside.Engine().Mutex("a").Do(t.Context(), func(context.Context) error { return nil }))
+		synctest.Test(t, func(t *testing.T) {
+			server := lockwheeltest.New(t)
+			server.HoldElsewhere("a")
+			start := time.Now()
+			var waiting sync.WaitGroup
+			for range 8 {
+				waiting.Go(func() {
+					_, err := server.Engine().Mutex("a").Lock(t.Context(), lockwheel.Wait(10*time.Minute))
+					assert.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+				})
+			}
+			waiting.Wait()
+			require.InDelta(t, 10*time.Minute, time.Since(start), float64(time.Second))
+		})
+	}
+}
+
+// All that an engine does runs by the time of a bubble.
+func TestBubble_EachKind_TimePasses(t *testing.T) {
+	for _, k := range kinds {
+		synctest.Test(t, func(t *testing.T) {
+			server := lockwheeltest.New(t)
+			other := server.Open(lockwheel.Options{})
+			start := time.Now()
+			hold, err := k.mutex(server.Engine(), "a").Lock(t.Context())
+			require.NoError(t, err)
+			waiting := k.mutex(other, "a").LockAsync(t.Context(), lockwheel.Lease(time.Minute))
+			if k.kind == lockwheeltest.Reader {
+				waiting = other.RWMutex("a").LockAsync(t.Context(), lockwheel.Lease(time.Minute))
+			}
+			time.Sleep(time.Hour)
+			require.NoError(t, hold.Err())
+			require.GreaterOrEqual(t, server.Engine().Stats().Renewed, uint64(359))
+			require.NoError(t, hold.Unlock(t.Context()))
+			next, err := taken(waiting)
+			require.NoError(t, err)
+			require.Less(t, time.Since(start), time.Hour+time.Second)
+			<-next.Done()
+			require.ErrorIs(t, next.Err(), lockwheel.ErrLost)
+			require.InDelta(t, time.Minute, time.Since(start)-time.Hour, float64(2*time.Second))
+		})
+	}
+}
+
+func TestBubble_SeveralLocks_TimePasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var engines []*lockwheel.Engine
+		var servers []*lockwheeltest.Server
+		for range 3 {
+			server := lockwheeltest.New(t)
+			servers, engines = append(servers, server), append(engines, server.Engine())
+		}
+		var locks []lockwheel.Mutex
+		var names []lockwheel.Mutex
+		for i, e := range engines {
+			locks = append(locks, e.Mutex("q"))
+			names = append(names, engines[0].Mutex(fmt.Sprint("m", i)))
+		}
+		quorum, err := lockwheel.Quorum(locks...).Lock(t.Context())
+		require.NoError(t, err)
+		multi, err := engines[0].Multi(names...).Lock(t.Context())
+		require.NoError(t, err)
+		servers[2].Down()
+		time.Sleep(time.Hour)
+		require.NoError(t, quorum.Err(), "a majority is enough")
+		servers[0].Lose("m1")
+		synctest.Wait()
+		require.ErrorIs(t, multi.Err(), lockwheel.ErrLost)
+		servers[2].Up()
+		require.NoError(t, quorum.Unlock(t.Context()))
+		require.ErrorIs(t, multi.Unlock(t.Context()), lockwheel.ErrLost)
+	})
+}
