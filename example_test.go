@@ -673,10 +673,10 @@ func Example_miniredis() {
 	// ledger <nil>
 }
 
-// Every snippet in README and docs/ is part of an example, here or in a module of its own.
+// Every snippet in README and docs/ is part of an example, here or in a package beside it.
 func TestEverySnippetOfTheDocumentsIsAnExample(t *testing.T) {
 	examples := flush(locktest.Contents(t, "example_test.go"))
-	elsewhere, err := filepath.Glob("*/example_test.go")
+	elsewhere, err := filepath.Glob("*/example*_test.go")
 	require.NoError(t, err)
 	for _, file := range elsewhere {
 		examples += flush(locktest.Contents(t, file))

@@ -19,6 +19,9 @@ const (
 	Writer             // Engine.RWMutex, for writing
 )
 
+// kindOf has the kinds by their names in lockwheel.LockInfo.
+var kindOf = map[string]Kind{"plain": Plain, "fenced": Fenced, "fair": Fair, "reader": Reader, "writer": Writer}
+
 // mutex returns the lock of that kind.
 func (k Kind) mutex(e *lockwheel.Engine, name string) lockwheel.Mutex {
 	switch k {

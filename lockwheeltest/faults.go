@@ -3,7 +3,6 @@ package lockwheeltest
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,48 +23,45 @@ const (
 // It is a ForceUnlock by the engine that holds the lock. A hold that is lost otherwise, such as by an outage or with
 // [Server.Flush], ends in the same way, but later.
 //
-// The name is one of the first engine, as for [Server.Held]. Lose fails the test at once if no engine of this Server holds the lock.
-// While the server is down, the holders lose the lock after Options.CallTimeout at the latest, and the key stays until its
+// The name is one of the first engine, as for [Server.Held]. Lose fails the test at once if no engine of this Server holds the
+// lock. While the server is down, the holders lose the lock after Options.CallTimeout at the latest, and the key stays until its
 // lease ends.
 func (s *Server) Lose(name string) {
 	s.t.Helper()
-	key, holders := s.key(name), 0
-	fields, mode := s.redis.Fields(key), s.redis.Field(key, "mode")
-	for _, p := range *s.processes.Load() {
-		name, ours := strings.CutPrefix(key, p.prefix)
-		if !ours || !slices.ContainsFunc(fields, func(f string) bool { return strings.HasPrefix(f, p.engine.ID()+":") }) {
-			continue
-		}
-		holders++
-		if err := p.lose(name, mode); err != nil {
+	locks := s.heldAs(name)
+	if len(locks) == 0 {
+		s.t.Fatalf("lockwheeltest: Lose(%q): no engine of this server holds the lock", name)
+	}
+	for _, lock := range locks {
+		_, err := lock.ForceUnlock(context.Background())
+		// Without a reply the holder has lost it all the same.
+		if err != nil && !errors.Is(err, lockwheel.ErrUnavailable) && !errors.Is(err, lockwheel.ErrClosed) {
 			s.t.Fatalf("lockwheeltest: Lose: %v", err)
 		}
 	}
-	if holders == 0 {
-		s.t.Fatalf("lockwheeltest: Lose(%q): no engine of this server holds the lock", name)
-	}
 }
 
-// lose takes a lock away from its holder in this engine. The mode is that of a read/write lock. The other kinds look the same in
-// the server, so lose tries each: the engine rejects the wrong ones and sends nothing.
-func (p process) lose(name, mode string) error {
-	kinds := []Kind{Plain, Fenced, Fair}
-	switch mode {
-	case "read":
-		kinds = []Kind{Reader}
-	case "write":
-		kinds = []Kind{Writer}
-	}
-	var err error
-	for _, kind := range kinds {
-		if _, err = kind.mutex(p.engine, name).ForceUnlock(context.Background()); !errors.Is(err, lockwheel.ErrKindMismatch) {
-			break
+// heldAs returns the lock with that name of each engine that holds it. It is complete before the first of them is forced: the
+// engine that gets the lock then must keep it.
+func (s *Server) heldAs(name string) (locks []lockwheel.Mutex) {
+	key := s.key(name)
+	for _, p := range *s.processes.Load() {
+		name, ours := strings.CutPrefix(key, p.prefix)
+		if kind, held := p.held(name); ours && held {
+			locks = append(locks, kind.mutex(p.engine, name))
 		}
 	}
-	if errors.Is(err, lockwheel.ErrUnavailable) { // the holder has lost it all the same
-		return nil
+	return locks
+}
+
+// held returns as what this engine holds a lock. A writer counts before what it reads, because the reads end with it.
+func (p process) held(name string) (kind Kind, held bool) {
+	for info := range p.engine.Locks(context.Background()) {
+		if info.Name == name && info.Holds > 0 {
+			kind, held = max(kind, kindOf[info.Kind]), true
+		}
 	}
-	return err
+	return kind, held
 }
 
 // Flush removes all data of the server, as a restart without a disk does. Nothing is published. A holder learns of it at its next

@@ -85,6 +85,45 @@ func TestLose_SeveralEngines_EndsRightHold(t *testing.T) {
 	}
 }
 
+// A writer loses the lock with what it reads, at once.
+func TestLose_WriterReads_EndsBoth(t *testing.T) {
+	server := lockwheeltest.New(t)
+	write, err := server.Engine().RWMutex("a").Lock(t.Context())
+	require.NoError(t, err)
+	read, err := server.Engine().RWMutex("a").RLocker().Lock(write.Context())
+	require.NoError(t, err)
+	server.Lose("a")
+	require.ErrorIs(t, write.Err(), lockwheel.ErrLost)
+	require.ErrorIs(t, read.Err(), lockwheel.ErrLost)
+}
+
+// The engine that is granted the lost lock next keeps it.
+func TestLose_NextWaits_KeepsIt(t *testing.T) {
+	server := lockwheeltest.New(t)
+	_, err := server.Engine().Mutex("a").Lock(t.Context())
+	require.NoError(t, err)
+	var waiting []*lockwheel.Pending
+	for range 3 {
+		e := server.Open(lockwheel.Options{})
+		waiting = append(waiting, e.Mutex("a").LockAsync(t.Context()))
+		require.Eventually(t, func() bool { return e.Stats().Subscriptions == 1 }, 10*time.Second, time.Millisecond)
+	}
+	var served sync.WaitGroup
+	lost := make(chan struct{})
+	for _, p := range waiting {
+		served.Go(func() {
+			hold, err := taken(p)
+			<-lost
+			if assert.NoError(t, err) {
+				assert.NoError(t, hold.Unlock(context.Background()))
+			}
+		})
+	}
+	server.Lose("a")
+	close(lost)
+	served.Wait()
+}
+
 func TestLose_HeldElsewhere_GoesToWaiter(t *testing.T) {
 	server := lockwheeltest.New(t)
 	defer server.HoldElsewhere("a")() // a loss is none of the test's faults

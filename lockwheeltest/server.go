@@ -94,7 +94,7 @@ func (s *Server) add(p process) {
 // Held reports whether the lock with that name is held, by any process and in any way. The name is one of the first engine:
 // its Options.Prefix comes before it. Held reads the server's data, also while the server is down. Of a lease that
 // ends while the server is down, it reports the end.
-func (s *Server) Held(name string) bool { return len(s.redis.Fields(s.key(name))) > 0 }
+func (s *Server) Held(name string) bool { return s.redis.Has(s.key(name)) }
 
 // key returns the key of a name of the first engine.
 func (s *Server) key(name string) string { return s.settings.options.Prefix + name }

@@ -87,14 +87,8 @@ func (s *MemoryServer) Flush() { s.redis.FlushAll() }
 // Keys returns the names of all keys, sorted.
 func (s *MemoryServer) Keys() []string { return s.redis.Keys() }
 
-// Fields returns the fields of a hash, sorted; nil if there is no hash of that name.
-func (s *MemoryServer) Fields(key string) []string {
-	fields, _ := s.redis.HKeys(key)
-	return fields
-}
-
-// Field returns the value of a field of a hash; "" if there is none.
-func (s *MemoryServer) Field(key, field string) string { return s.redis.HGet(key, field) }
+// Has reports whether a key exists.
+func (s *MemoryServer) Has(key string) bool { return s.redis.Exists(key) }
 
 // Close ends the server and all its goroutines, and closes its connections. A second call does nothing.
 func (s *MemoryServer) Close() {

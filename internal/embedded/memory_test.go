@@ -27,14 +27,14 @@ func TestMemoryServer_Bubble_TTLsFall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := connectInMemory(t)
 		c.eval(`redis.call('hset', 'h', 'f', 1) return redis.call('pexpire', 'h', 60000)`)
-		require.Equal(t, []string{"f"}, s.Fields("h"))
-		require.Equal(t, "1", s.Field("h", "f"))
+		require.True(t, s.Has("h"))
 		time.Sleep(time.Minute - time.Millisecond)
 		require.Equal(t, "1", c.eval(`return redis.call('pttl', 'h')`))
 		require.Equal(t, fmt.Sprint(time.Now().Unix()), c.eval(`return redis.call('time')[1]`))
 		time.Sleep(time.Millisecond)
 		require.Equal(t, "-2", c.eval(`return redis.call('pttl', 'h')`))
 		require.Empty(t, s.Keys())
+		require.False(t, s.Has("h"))
 	})
 }
 
