@@ -199,3 +199,83 @@ func probe(ctx context.Context, client rueidis.Client, options *Options) (*engin
 	}
 	return server, err
 }
+
+// NodeStatus says whether a server replied to the engine, for [Engine.Status].
+type NodeStatus struct {
+	Address string    // of a node of a cluster, or of the master that Sentinel names; otherwise empty
+	Down    bool      // the last call had no reply
+	Since   time.Time // since when it is down; zero if it is not
+	Err     error     // why it is down; nil if it is not
+}
+
+// Status returns what the engine knows of its server, or of each master of its cluster, from the calls that it made. It
+// asks no server: an engine without work does not notice an outage. [Engine.Ping] asks. Status returns nil after Close.
+// It blocks for some turns of the loop.
+func (e *Engine) Status() []NodeStatus {
+	if e.loop == nil {
+		return nil
+	}
+	known, err := e.loop.Status()
+	if err != nil {
+		return nil
+	}
+	all := make([]NodeStatus, len(known))
+	for i, n := range known {
+		all[i] = NodeStatus{Address: n.Address, Down: n.Down, Err: n.Cause}
+		if n.Down {
+			all[i].Since = e.loop.Time(n.Since)
+		}
+	}
+	return all
+}
+
+// Ping asks the server for a reply, or in a cluster each node that the client knows, for health checks. It returns nil
+// if all replied. Otherwise the error matches ErrUnavailable, or ErrClosed after Close, and the context's cause if that
+// ended the wait.
+//
+// Ping blocks until the replies, the end of ctx or Options.CallTimeout, whichever is first. It uses the engine's
+// connections, so it also waits for the calls before it. The server must allow PING.
+func (e *Engine) Ping(ctx context.Context) error {
+	switch {
+	case ctx == nil:
+		return errNilContext("ping")
+	case e.loop == nil || e.closing.Load():
+		return fmt.Errorf("lockwheel: ping: %w", ErrClosed)
+	case ctx.Err() != nil:
+		return fmt.Errorf("lockwheel: ping: %w: %w", ErrUnavailable, context.Cause(ctx))
+	}
+	within, cancel := context.WithTimeoutCause(ctx, e.config.CallTimeout, errNoReply)
+	defer cancel()
+	nodes := map[string]rueidis.Client{"": e.client}
+	if e.cluster {
+		nodes = e.client.Nodes()
+	}
+	failed := make(chan error, len(nodes))
+	for _, node := range nodes {
+		go func() { failed <- node.Do(within, node.B().Ping().Build()).Error() }()
+	}
+	for range nodes {
+		select {
+		case err := <-failed:
+			if _, replied := rueidis.IsRedisErr(err); err != nil && !replied {
+				return e.pingError(within, err)
+			} else if err != nil {
+				return fmt.Errorf("lockwheel: ping: %w: %w", ErrUnavailable, rediserr.RedactQuoted(err.Error()))
+			}
+		case <-within.Done():
+			return e.pingError(within, within.Err())
+		}
+	}
+	return nil
+}
+
+// pingError returns the error of a ping without a reply.
+func (e *Engine) pingError(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, rueidis.ErrClosing):
+		return fmt.Errorf("lockwheel: ping: %w", ErrClosed)
+	case ctx.Err() != nil:
+		return fmt.Errorf("lockwheel: ping: %w: %w", ErrUnavailable, context.Cause(ctx))
+	}
+	return fmt.Errorf("lockwheel: ping: %w: %w", ErrUnavailable, rediserr.HideContextError(err))
+}

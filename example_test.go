@@ -312,6 +312,18 @@ func ExampleHold_UnlockAsync() {
 	// Output: lockwheel: lock "leader": lock not held
 }
 
+func ExampleEngine_Ping() {
+	ctx, locks := openExample()
+	defer locks.Close()
+
+	if err := locks.Ping(ctx); err != nil {
+		for _, node := range locks.Status() {
+			fmt.Println(node.Address, "down:", node.Down, "since", node.Since, node.Err)
+		}
+	}
+	// Output:
+}
+
 func ExampleMutex_State() {
 	ctx, locks := openExample()
 	defer locks.Close()

@@ -199,7 +199,19 @@ func (e *Engine) Stats() coordinator.Stats {
 // turns of the loop.
 func (e *Engine) NextPage(s *coordinator.Snapshot) error {
 	r := &actor.Request{Ready: make(chan struct{}, 1)}
-	if !e.box.Post(&coordinator.LoopMessage{Value: coordinator.SnapshotRequest{Request: r, Snapshot: s}}) {
+	return e.ask(r, coordinator.SnapshotRequest{Request: r, Snapshot: s})
+}
+
+// Status returns what is known of each node, or actor.ErrClosed. It blocks for some turns of the loop.
+func (e *Engine) Status() (nodes []coordinator.NodeStatus, err error) {
+	r := &actor.Request{Ready: make(chan struct{}, 1)}
+	err = e.ask(r, coordinator.StatusRequest{Request: r, Nodes: &nodes})
+	return nodes, err
+}
+
+// ask posts a message that completes r, and waits for that.
+func (e *Engine) ask(r *actor.Request, message any) error {
+	if !e.box.Post(&coordinator.LoopMessage{Value: message}) {
 		return actor.ErrClosed
 	}
 	<-r.Ready

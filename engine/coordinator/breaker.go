@@ -18,6 +18,7 @@ const (
 // other commands wait, so that an outage costs neither calls nor memory.
 type breaker struct {
 	Down         bool
+	since        time.Duration // when it went down
 	maxBackoff   time.Duration // longest backoff
 	backoff      time.Duration
 	tryAt        time.Duration
@@ -59,6 +60,9 @@ func (i *idleConns) onReply(now time.Duration) { *i = idleConns{repliedAt: now} 
 func (k *breaker) onFailure(now time.Duration, cause error) {
 	if k.Down && now < k.tryAt {
 		return
+	}
+	if !k.Down {
+		k.since = now
 	}
 	k.Down, k.Cause, k.noConnection = true, cause, isConnectFailure(cause)
 	k.failures++

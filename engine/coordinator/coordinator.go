@@ -140,6 +140,9 @@ func (c *Coordinator) handle(now time.Duration, m *LoopMessage) {
 	case SnapshotRequest:
 		c.nextPage(now, what.Snapshot)
 		c.Fx.Complete(now, what.Request, nil, nil)
+	case StatusRequest:
+		*what.Nodes = c.status()
+		c.Fx.Complete(now, what.Request, nil, nil)
 	case CancelRequest:
 		c.intake.asyncCancels -= asyncCancels(m)
 		c.handleCancel(now, what.Request, what.Cause)
@@ -202,6 +205,8 @@ func (c *Coordinator) rejectMessage(now time.Duration, m *LoopMessage) {
 		c.pendingStats = append(c.pendingStats, what.Stats)
 		c.Fx.Complete(now, what.Request, nil, nil)
 	case SnapshotRequest:
+		c.Fx.Complete(now, what.Request, actor.ErrClosed, nil)
+	case StatusRequest:
 		c.Fx.Complete(now, what.Request, actor.ErrClosed, nil)
 	}
 }

@@ -96,7 +96,7 @@ func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
 			return c.laneOfAsync(now, what)
 		}
 		return &c.intake.lanes[fromCallers]
-	case SnapshotRequest:
+	case SnapshotRequest, StatusRequest:
 		return &c.intake.lanes[fromCallers]
 	case CancelRequest, CancelAllRequest:
 		c.intake.asyncCancels += asyncCancels(m)

@@ -23,6 +23,12 @@ type (
 		Request  *actor.Request
 		Snapshot *Snapshot
 	}
+	// StatusRequest asks to fill in Nodes, and then to complete the request. It is completed with actor.ErrClosed if the
+	// engine is closed before.
+	StatusRequest struct {
+		Request *actor.Request
+		Nodes   *[]NodeStatus
+	}
 	// CancelRequest says that the caller canceled the request.
 	CancelRequest struct {
 		Request *actor.Request

@@ -19,6 +19,26 @@ type Snapshot struct {
 	round round
 }
 
+// NodeStatus says what the coordinator knows of a node.
+type NodeStatus struct {
+	Address string // empty for the only server, unless it is known
+	Down    bool   // the last call had no reply
+	Since   time.Duration
+	Cause   error // why it is down
+}
+
+// status returns what is known of each node.
+func (c *Coordinator) status() (all []NodeStatus) {
+	for _, n := range c.Nodes {
+		s := NodeStatus{Address: n.Address, Down: n.Breaker.Down}
+		if s.Down {
+			s.Since, s.Cause = n.Breaker.since, n.Breaker.Cause
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
 // nextPage fills in the next page of a snapshot.
 func (c *Coordinator) nextPage(now time.Duration, s *Snapshot) {
 	if !s.begun {

@@ -267,8 +267,10 @@ var connectMistakes = []found{
 	}},
 	{"TestOpenSaysWhyItsContextEnded", Mistake{
 		"Open says what went wrong because its context ended", "connect.go",
-		`	case ctx.Err() != nil:`,
-		`	case ctx.Err() != nil && !planted():`,
+		`	case ctx.Err() != nil:
+		err = `,
+		`	case ctx.Err() != nil && !planted():
+		err = `,
 	}},
 	{"TestOpenOfWhatIsNoClusterLeavesNoConnection", Mistake{
 		"an Open that failed leaves connections", "connect.go",

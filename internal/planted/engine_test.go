@@ -772,6 +772,21 @@ var engineMistakes = []found{
 		`		info.Holds = s.live`,
 		`		info.Holds = max(1, s.live*map[bool]int{false: 1}[planted()])`,
 	}},
+	{"TestStatus_Outage_DownSince", Mistake{
+		"an outage begins anew with each probe", "engine/coordinator/breaker.go",
+		`	if !k.Down {
+		k.since = now`,
+		`	if !k.Down || planted() {
+		k.since = now`,
+	}},
+	{"TestPing_Ended_SaysWhy", Mistake{
+		"a ping ends with its time-out only", "connect.go",
+		`	within, cancel := context.WithTimeoutCause(ctx, e.`,
+		`	if planted() {
+		ctx = context.WithoutCancel(ctx)
+	}
+	within, cancel := context.WithTimeoutCause(ctx, e.`,
+	}},
 	{"TestWhatReleasesTellIsReadBeforeTheirBatchIsHandedBack", Mistake{
 		"a batch is read when it was handed back", "engine/sender.go",
 		`		box.Post(&b.Msg)

@@ -66,3 +66,18 @@ func TestAClusterIsOpenedBesideANodeWithoutSlots(t *testing.T) {
 	require.Error(t, err, "what is no cluster is not taken for it")
 	t.Log(err)
 }
+
+// Each master of a cluster has a status of its own, and a ping reaches each of them.
+func TestCluster_Status_EachMaster(t *testing.T) {
+	t.Parallel()
+	long.Only(t, "a cluster")
+	c := locktest.NewClusterEnv(t, 0)
+	e := c.Open(lockwheel.Options{})
+	all := e.Status()
+	require.Len(t, all, 3)
+	for _, n := range all {
+		require.NotEmpty(t, n.Address)
+		require.False(t, n.Down)
+	}
+	require.NoError(t, e.Ping(t.Context()))
+}
