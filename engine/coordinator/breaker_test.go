@@ -1,6 +1,12 @@
 package coordinator
 
-import "testing"
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
 
 // An outage is probed with a backoff, by one batch at a time, while all else waits. It ends with the first reply.
 func TestOutageIsProbedByOneBatchAtATimeWithBackoff(t *testing.T) {
@@ -155,4 +161,15 @@ func TestProbeThatIsRefusedForGoodEndsTheOutage(t *testing.T) {
 		13ms   2 says NOPERM x  → 3: release a; 4: acquire b; a NOPERM x
 		14ms   lock c           → 5: acquire c
 	`)
+}
+
+// An outage begins with the first failure, and another one after a reply.
+func TestBreaker_ManyFailures_DownSinceFirst(t *testing.T) {
+	k := breaker{maxBackoff: time.Second}
+	k.onFailure(time.Second, errors.New("reset"))
+	k.onFailure(5*time.Second, errors.New("reset"))
+	require.Equal(t, time.Second, k.since)
+	k.onSuccess()
+	k.onFailure(9*time.Second, errors.New("reset"))
+	require.Equal(t, 9*time.Second, k.since)
 }

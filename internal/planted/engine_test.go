@@ -772,7 +772,7 @@ var engineMistakes = []found{
 		`		info.Holds = s.live`,
 		`		info.Holds = max(1, s.live*map[bool]int{false: 1}[planted()])`,
 	}},
-	{"TestStatus_Outage_DownSince", Mistake{
+	{"TestBreaker_ManyFailures_DownSinceFirst", Mistake{
 		"an outage begins anew with each probe", "engine/coordinator/breaker.go",
 		`	if !k.Down {
 		k.since = now`,
