@@ -367,7 +367,7 @@ func (e *Engine) onHoldEnded(end *actor.HoldEnd) {
 // onResult notifies the observer of a request's result. It runs on the loop. For a request for several locks it
 // reports each lock.
 func (e *Engine) onResult(r *actor.Request, waited time.Duration) {
-	if r.Err == coordinator.ErrReentry || r.Err == actor.ErrOvertaken {
+	if r.Err == actor.ErrReentry || r.Err == actor.ErrOvertaken {
 		return // the caller now requests the locks one by one, and those results are reported
 	}
 	if r.Multi != nil {

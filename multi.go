@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
-	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/wire"
 )
 
@@ -46,6 +45,8 @@ type Multi struct {
 //   - in a cluster, they are in different slots
 //   - the engine has [Options.Replicas]
 //   - ctx carries a hold of one of them
+//
+// So are those of a call that waits while the owner in ctx is granted one of them.
 //
 // Sequential acquisition goes in the order of the names, so that Multis do not block one another. The locks acquired
 // so far are held meanwhile, for 250 ms or half of the time waited before, whichever is longer. For plain locks of
@@ -243,7 +244,7 @@ func (m Multi) sliceEnd(first, has int) (last int) {
 func (m Multi) acquireSlice(e multiRequest, first, last int, until time.Time, holds []*Hold) (at int, err error) {
 	if last-first > 1 {
 		at, err = m.acquireSliceAtomic(e, first, last, until, holds)
-		if err != coordinator.ErrReentry && err != actor.ErrOvertaken {
+		if err != actor.ErrReentry && err != actor.ErrOvertaken {
 			return at, err
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine"
-	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/slot"
 )
 
@@ -187,7 +186,7 @@ func (m Multi) lockAtomic(e multiRequest) (*Hold, error) {
 	for begun := time.Now(); ; {
 		hold, err := m.tryAtomic(e, keeping.WaitTime())
 		switch {
-		case errors.Is(err, coordinator.ErrReentry):
+		case errors.Is(err, actor.ErrReentry):
 			return m.lockSequential(e)
 		case errors.Is(err, actor.ErrOvertaken):
 			var again bool
@@ -236,7 +235,7 @@ func (m Multi) acquireAtomic(e multiRequest, patience time.Duration) (holds []*H
 	cause := on.await(e.ctx, e.done, call)
 	err, why := call.Err, call.Cause
 	switch {
-	case err == coordinator.ErrReentry:
+	case err == actor.ErrReentry:
 		return nil, 0, err
 	case cause != nil && (err == nil || err == actor.ErrOvertaken):
 		return nil, joint.FailedPart, m.fail(ErrNotAcquired, cause) // the wait ended: the loop releases the locks

@@ -14,7 +14,9 @@ const (
 // acquire handles a request for the lock.
 func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 	r.lock = l
-	if l.phase == held && l.holds != nil && r.Owner != 0 && r.Owner == l.holds.Owner {
+	if r.Multi != nil {
+		r.Owner = r.Multi.ownerAt(l.key) // which holds none of the locks: the coordinator has looked
+	} else if l.ownedBy(r.Owner) {
 		l.reenter(now, r, fx)
 		return
 	}
@@ -40,6 +42,11 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 	if l.phase == held {
 		l.ensureExt()
 	}
+}
+
+// ownedBy reports whether an owner holds the lock, so that its requests re-enter.
+func (l *Lock) ownedBy(owner uint64) bool {
+	return owner != 0 && l.phase == held && l.holds != nil && l.holds.Owner == owner
 }
 
 // rejectsTry reports whether a request that tries once can be rejected without asking the server. That is so if this
@@ -156,8 +163,9 @@ func (l *Lock) reenterNow(now time.Duration, r *Request, fx *Effects) bool {
 }
 
 // reenterWaiters lets all requests re-enter that wait as the owner which was just granted the lock. This is necessary because
-// the first hold may wait for them before it unlocks. For kinds with per-request locks those requests wait at other
-// Locks, which the coordinator knows. Without such a request the queue is not scanned.
+// the first hold may wait for them before it unlocks. A request for several locks ends with ErrReentry. For kinds with
+// per-request locks those requests wait at other Locks, which the coordinator knows. Without such a request the queue is
+// not scanned.
 func (l *Lock) reenterWaiters(now time.Duration, fx *Effects) {
 	owner := l.holds.Owner
 	switch {
@@ -168,6 +176,7 @@ func (l *Lock) reenterWaiters(now time.Duration, fx *Effects) {
 		}
 	case owner&ThreadOwner != 0 && l.hasWaiters(owner, false):
 		l.reenterQueued(now, fx)
+		l.rejectMultis(now, fx)
 	}
 	if l.kind == Write && owner&ThreadOwner != 0 {
 		fx.ReentryChecks = append(fx.ReentryChecks, ReentryCheck{l, owner}) // they may wait to read as well
@@ -226,10 +235,11 @@ func (x *ext) dropEmptyTries() {
 	}
 }
 
-// ownerWaiters is the set of requests that wait as one owner; own counts those that a quorum makes itself.
+// ownerWaiters are the requests that wait as one owner.
 type ownerWaiters struct {
-	requestSet
-	ofQuorum int
+	requestSet            // for this lock alone
+	multis     requestSet // for several locks
+	ofQuorum   int        // how many a quorum makes itself
 }
 
 // waitersByOwner maps owners to their requests in a queue.
@@ -241,6 +251,10 @@ func (o waitersByOwner) add(r *Request) {
 		w = &ownerWaiters{}
 		o[r.Owner] = w
 	}
+	if r.Multi != nil {
+		w.multis.add(r)
+		return
+	}
 	if w.add(r); r.OfQuorum {
 		w.ofQuorum++
 	}
@@ -251,10 +265,15 @@ func (o waitersByOwner) remove(r *Request) {
 	if w == nil {
 		return
 	}
-	if w.remove(r); r.OfQuorum {
+	if r.Multi != nil {
+		w.multis.remove(r)
+	} else {
+		w.remove(r)
+	}
+	if r.OfQuorum {
 		w.ofQuorum--
 	}
-	if w.len() == 0 {
+	if w.len()+w.multis.len() == 0 {
 		delete(o, r.Owner)
 	}
 }
@@ -274,23 +293,25 @@ func (l *Lock) indexWaiters() waitersByOwner {
 	return x.waiters
 }
 
-// waitingAs returns the requests of the queue that wait as an owner.
+// waitingAs returns the requests of the queue that wait for this lock alone as an owner.
 func (l *Lock) waitingAs(owner uint64) []*Request {
-	if l.queue.empty() {
-		return nil
-	}
-	if w := l.indexWaiters()[owner]; w != nil {
+	if w := l.waitersOf(owner); w != nil {
 		return w.all()
 	}
 	return nil
 }
 
+// waitersOf returns the requests of the queue that wait as an owner; nil if there are none. An empty queue has no index.
+func (l *Lock) waitersOf(owner uint64) *ownerWaiters {
+	if l.queue.empty() {
+		return nil
+	}
+	return l.indexWaiters()[owner]
+}
+
 // hasWaiters reports whether a request of the queue waits as an owner. With own, only a quorum's own requests count.
 func (l *Lock) hasWaiters(owner uint64, own bool) bool {
-	if l.queue.empty() {
-		return false
-	}
-	w := l.indexWaiters()[owner]
+	w := l.waitersOf(owner)
 	return w != nil && (!own || w.ofQuorum > 0)
 }
 

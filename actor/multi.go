@@ -1,6 +1,14 @@
 package actor
 
-import "time"
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// ErrReentry is the result of a request for several locks when the owner holds one of them: already, or since it was
+// granted that lock while the request waited. The request holds nothing. Its caller must acquire the locks one by one.
+var ErrReentry = errors.New("lockwheel: one of the locks is held already by the same owner")
 
 // MultiRequest is a request for several plain locks at once, all or none, in one command. A request with a Joint is never
 // reused.
@@ -39,6 +47,24 @@ func (c *Command) Keys() int { return max(1, len(c.Parts)) }
 
 // Reserved reports whether the request's locks are reserved for it.
 func (r *Request) Reserved() bool { return r.Multi.reserved != nil }
+
+// ownerAt returns the owner that a request for several locks has at one of them; 0 if it has none.
+func (j *MultiRequest) ownerAt(key string) uint64 {
+	if at := slices.IndexFunc(j.Parts, func(part Part) bool { return part.Key == key }); at >= 0 {
+		return j.Parts[at].Owner
+	}
+	return 0
+}
+
+// RejectReentry gives a request for several locks its result if the owner holds one of them. This is not a failure for
+// the caller, which continues one lock after the other.
+func (fx *Effects) RejectReentry(now time.Duration, r *Request) {
+	if r.Completed() {
+		return
+	}
+	fx.Complete(now, r, ErrReentry, nil)
+	fx.Stats.Failed -= r.lockCount()
+}
 
 // lockCount returns the number of locks that a request is for; counters and observers count each.
 func (r *Request) lockCount() uint64 {
@@ -273,6 +299,10 @@ func (l *Lock) onMultiRejected(now time.Duration, r *Request, reply *Reply, fx *
 
 // onEnqueued handles a request for several locks that waits in this lock's queue from now on.
 func (l *Lock) onEnqueued(now time.Duration, r *Request, fx *Effects) {
+	if l.ownedBy(r.Multi.ownerAt(l.key)) {
+		fx.RejectReentry(now, r)
+		return
+	}
 	if r.Once && (l.phase == held || !l.queue.empty()) {
 		l.RejectTry(now, r, fx)
 		return
@@ -295,7 +325,7 @@ func (l *Lock) enqueueByAge(r *Request) {
 	if r.list != nil {
 		r.list.remove(r)
 	}
-	r.lock = l
+	r.lock, r.Owner = l, r.Multi.ownerAt(l.key)
 	except := l.queue.first()
 	if l.phase == free {
 		except = nil

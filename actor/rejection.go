@@ -12,6 +12,7 @@ import (
 type rejection struct {
 	parts []rejectedPart // parts of the queue, from its head on
 	tries *requestSet    // requests that try once, of a lock with another holder; nil: none
+	owner uint64         // its requests for several locks, while it holds this one; 0: none
 }
 
 // rejectedPart is a part of a queue that is rejected for the same reason.
@@ -115,6 +116,19 @@ func (x *rejection) addTries(all *requestSet) {
 	}
 }
 
+// rejectMultis rejects the requests for several locks that wait as the lock's owner. An owner may wait for them before
+// it unlocks.
+func (l *Lock) rejectMultis(now time.Duration, fx *Effects) {
+	owner := l.holds.Owner
+	for w := l.waitersOf(owner); w != nil && w.multis.len() > 0; {
+		if !fx.mayReject() {
+			l.rejectLater(fx).owner = owner
+			return
+		}
+		fx.RejectReentry(now, w.multis.pop())
+	}
+}
+
 // continueRejecting continues an unfinished rejection, as far as the turn allows.
 func (l *Lock) continueRejecting(now time.Duration, fx *Effects) {
 	x := l.rejecting()
@@ -134,7 +148,11 @@ func (l *Lock) continueRejecting(now time.Duration, fx *Effects) {
 			l.enqueueByAge(r)
 		}
 	}
-	if len(x.parts) == 0 && x.tries == nil {
+	owner := x.owner
+	if x.owner = 0; l.ownedBy(owner) {
+		l.rejectMultis(now, fx)
+	}
+	if len(x.parts) == 0 && x.tries == nil && x.owner == 0 {
 		l.ext.tries.rejecting = nil
 		l.ext.dropEmptyTries()
 	}

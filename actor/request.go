@@ -27,7 +27,7 @@ type Request struct {
 	SkipWaiterLimit bool          // Acquire: its caller waited before, so no limit of waiters rejects it
 	listLen         int32         // of the first of a line: the length, negative while the first is to be rejected
 	Key             string        // key in Redis
-	Owner           uint64        // identity that may re-enter; 0: none
+	Owner           uint64        // identity that may re-enter; 0: none; with Multi: that of the part where it waits
 	Hold            *Hold         // Acquire: filled in by the grant; Unlock, Extend: the hold in question
 	Lease           time.Duration // Acquire: 0 is watched; Extend: 0 is watched again
 	Wait            time.Duration // Acquire: longest wait; 0: no limit besides the caller's own

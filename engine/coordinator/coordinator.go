@@ -223,8 +223,7 @@ func (c *Coordinator) handleRequest(now time.Duration, r *actor.Request) {
 			return
 		}
 		if r.Multi != nil && c.ownsPart(now, r.Multi) {
-			c.Fx.Complete(now, r, ErrReentry, nil)
-			c.Fx.Stats.Failed -= uint64(len(r.Multi.Parts)) // not a failure for the caller, who then locks one after the other
+			c.Fx.RejectReentry(now, r)
 			return
 		}
 		if r.FailIfDown && c.rejectIfDown(now, r) {

@@ -130,7 +130,7 @@ func TestTheLagOfALateRenewalIsForgottenWithoutAnotherOne(t *testing.T) {
 //	1ms  1 done                → a b c granted
 //
 // The callers of a line are named after their keys. "a/2" is another caller for key a, and "fair:a" one for another
-// kind. 1 is the first batch sent. It is followed by its replies: done, gone, taken, muted, refused, dumb; the last one
+// kind. "a/me" and "a+b/me2" are callers of one owner, as with WithOwner. 1 is the first batch sent. It is followed by its replies: done, gone, taken, muted, refused, dumb; the last one
 // counts for all further commands. "lost TEXT" and "says TEXT" are about the batch as a whole. "timer" is a turn at the
 // time that the coordinator requested, which is shown.
 func runConversation(t *testing.T, senders int, conversation string) {
@@ -223,6 +223,14 @@ func (d *coordinatorHarness) post(words []string) (oops string) {
 	return ""
 }
 
+// ownerOf returns the owner that a caller's context carries, 0 for none.
+func ownerOf(who string) uint64 {
+	if strings.Contains(who, "/me") {
+		return actor.ThreadOwner | 1
+	}
+	return 0
+}
+
 // ask posts a caller's request.
 func (d *coordinatorHarness) ask(what, who string) {
 	name, _, _ := strings.Cut(who, "/")
@@ -245,6 +253,7 @@ func (d *coordinatorHarness) ask(what, who string) {
 	}
 	switch what {
 	case "lock", "async", "try", "ifup", "read", "tryread", "write", "trywrite":
+		r.Owner = ownerOf(who)
 		r.Async = what == "async"
 		if r.FailIfDown = what == "ifup"; r.FailIfDown && c.hold != nil {
 			r.Owner = c.hold.Owner

@@ -28,7 +28,9 @@ func (c *Coordinator) noteOutputs(now time.Duration) {
 
 // retriedSingly reports whether a request for several locks has failed only for its caller to request the locks one by
 // one. Those requests have results of their own.
-func retriedSingly(r *actor.Request) bool { return r.Err == ErrReentry || r.Err == actor.ErrOvertaken }
+func retriedSingly(r *actor.Request) bool {
+	return r.Err == actor.ErrReentry || r.Err == actor.ErrOvertaken
+}
 
 // noteRenewalMargins counts the confirmed renewals of the lock that stepped.
 func (c *Coordinator) noteRenewalMargins() {

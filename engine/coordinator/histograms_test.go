@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine/histogram"
 )
 
@@ -108,6 +109,6 @@ func TestHistograms_RetriedSingly_NotCounted(t *testing.T) {
 	d.requestMulti("lock", "a+b")
 	several.latest.Multi.Parts[0].Owner = owner
 	d.turn()
-	require.Equal(t, ErrReentry, several.latest.Err)
+	require.Equal(t, actor.ErrReentry, several.latest.Err)
 	require.Equal(t, counted, d.c.Stats().AcquireWaits)
 }

@@ -97,6 +97,18 @@ func BenchmarkLongestTurn(b *testing.B) {
 			s.reply(s.request(n, of(actor.Read, false)), taken)
 			return func() { s.turn(&LoopMessage{Value: OrderDone{Conn: 1, Err: errors.New("NOPERM")}}) }
 		},
+		"owner-granted/one-name": func(s *largeHarness) func() {
+			calls := s.request(n, func(int) *actor.Request { return wants(actor.Plain, actor.ThreadOwner|1, false) })
+			return func() { s.reply(calls[:1], done) }
+		},
+		"owner-granted/multis": func(s *largeHarness) func() {
+			calls := s.request(1, func(int) *actor.Request { return wants(actor.Plain, actor.ThreadOwner|1, false) })
+			s.request(n, func(int) *actor.Request {
+				parts := []actor.Part{{Key: "k", Owner: actor.ThreadOwner | 1, Hold: &actor.Hold{}}, {Key: "z", Hold: &actor.Hold{}}}
+				return &actor.Request{Op: actor.Acquire, Key: "k", Multi: &actor.MultiRequest{Parts: parts}}
+			})
+			return func() { s.reply(calls[:1], done) }
+		},
 		"forced-readers": func(s *largeHarness) func() {
 			s.reply(s.request(n, of(actor.Read, false)), done)
 			return func() {

@@ -1,16 +1,11 @@
 package coordinator
 
 import (
-	"errors"
 	"slices"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
 )
-
-// ErrReentry is the result of a request for several locks when the owner holds one of them already. No command was
-// sent; the caller must acquire the locks one by one.
-var ErrReentry = errors.New("lockwheel: one of the locks is held already by the same owner")
 
 // ownsPart reports whether the owner holds one of the locks of a request for several.
 func (c *Coordinator) ownsPart(now time.Duration, j *actor.MultiRequest) bool {

@@ -24,7 +24,7 @@ func (d *coordinatorHarness) requestMulti(what, who string) {
 	names, _, _ := strings.Cut(who, "/")
 	c.parts = nil
 	for key := range strings.SplitSeq(names, "+") {
-		c.parts = append(c.parts, actor.Part{Name: key, Key: key, Hold: &actor.Hold{}})
+		c.parts = append(c.parts, actor.Part{Name: key, Key: key, Owner: ownerOf(who), Hold: &actor.Hold{}})
 	}
 	r := &actor.Request{
 		Op: actor.Acquire, Name: names, Key: c.parts[0].Key, Once: what == "try", Multi: &actor.MultiRequest{Parts: c.parts},
@@ -251,4 +251,81 @@ func TestAPartThatWasNotAskedForIsNoAnswer(t *testing.T) {
 	d.queueMessage(&b.Msg)
 	require.Equal(t, "nothing", d.line("1ms heard x"))
 	require.Equal(t, "2: joint a+b", d.line("11ms timer"))
+}
+
+// A waiting request ends as soon as its owner is granted the lock at which it waits, because the owner may wait for it
+// before it unlocks. Its caller then acquires the locks one by one.
+func TestMulti_OwnerGranted_EndsAtOnce(t *testing.T) {
+	t.Run("by another engine's release", func(t *testing.T) {
+		runConversation(t, 8, `
+			0s    lock a/me              → 1: acquire a
+			1ms   1 taken; lock a+b/me a+c/me2 a+d → join {a}
+			2ms   subscribed a           → 2: acquire a
+			3ms   2 done                 → a/me granted; a+b/me a+c/me2 lockwheel: one of the locks is held already by the same owner
+			4ms   unlock a/me            → a/me not held; 3: release a
+			5ms   3 done                 → 4: joint a+d; a/me unlocked
+			6ms   4 done                 → a+d granted
+			7ms   unlock a+d             → a+d a+d not held; 5: release a d
+		`)
+	})
+	t.Run("by a handoff", func(t *testing.T) {
+		runConversation(t, 8, `
+			0s    lock a                 → 1: acquire a
+			1ms   1 done                 → a granted
+			2ms   lock a/me a+b/me b+a/me → join {a}
+			3ms   unlock a               → a not held; a/me granted; a+b/me b+a/me lockwheel: one of the locks is held already by the same owner; a unlocked
+			4ms   unlock a/me            → a/me not held; 2: release a
+			5ms   2 done                 → a/me unlocked
+		`)
+	})
+	t.Run("by a Multi of its own", func(t *testing.T) {
+		runConversation(t, 8, `
+			0s    lock a+b/me            → 1: joint a+b
+			1ms   lock a+b/me2 b+c/me3   → nothing
+			2ms   1 done                 → a+b/me granted; a+b/me2 b+c/me3 lockwheel: one of the locks is held already by the same owner
+			3ms   unlock a+b/me          → a+b/me a+b/me not held; 2: release a b
+			4ms   2 done                 → a+b/me a+b/me unlocked
+		`)
+	})
+	t.Run("and so does one that tries once", func(t *testing.T) {
+		runConversation(t, 8, `
+			0s    lock a/me              → 1: acquire a
+			1ms   try a+b/me             → nothing
+			2ms   1 done                 → a/me granted; a+b/me lockwheel: one of the locks is held already by the same owner
+		`)
+	})
+	t.Run("also if the owner unlocks in the same turn", func(t *testing.T) {
+		runConversation(t, 8, `
+			0s    lock a/me a+b/me       → 1: acquire a
+			1ms   1 done; unlock a/me    → a/me not held; 2: release a; a/me granted; a+b/me lockwheel: one of the locks is held already by the same owner
+			2ms   2 done                 → a/me unlocked
+		`)
+	})
+}
+
+// The request waits at another lock when its owner is granted this one. It ends when its turn there comes, instead of
+// waiting here for its own owner.
+func TestMulti_OwnerGrantedAnother_EndsAtTurn(t *testing.T) {
+	runConversation(t, 8, `
+		0s    lock a+b/me            → 1: joint a+b
+		1ms   lock a/me              → nothing
+		2ms   1 taken2               → 2: acquire a; join {b}
+		3ms   2 done                 → a/me granted
+		4ms   ordered                → nothing
+		5ms   subscribed b           → a+b/me lockwheel: one of the locks is held already by the same owner
+		6ms   unlock a/me            → a/me not held; 3: release a
+		7ms   3 done                 → a/me unlocked
+	`)
+}
+
+// Another owner's request for the same locks goes on waiting.
+func TestMulti_OtherOwnerGranted_WaitsOn(t *testing.T) {
+	runConversation(t, 8, `
+		0s    lock a                 → 1: acquire a
+		1ms   lock a+b/me            → nothing
+		2ms   1 done                 → join {a}; a granted
+		3ms   unlock a               → a not held; 2: release a
+		4ms   2 done                 → 3: joint a+b; a unlocked
+		5ms   3 done                 → a+b/me granted
+	`)
 }

@@ -155,3 +155,43 @@ func TestACloseEndsARefusalThatIsUnderWay(t *testing.T) {
 	}
 	require.Zero(t, k.c.Stats().Timers)
 }
+
+// However many requests for several locks wait as one owner, a turn ends at most a fixed number when the owner is
+// granted one of the locks. What earlier turns did not reach waits on if the owner unlocks meanwhile.
+func TestMulti_ManyOfGrantedOwner_EndInTurns(t *testing.T) {
+	const n, owner = 3*maxRejectedPerTurn + 1, actor.ThreadOwner | 1
+	for _, unlocks := range []bool{false, true} {
+		k := newWaitersHarness(t, granted)
+		k.c.intake.laneBudget = 1 << 20
+		single := wants(actor.Plain, owner, false)
+		messages, all := []*LoopMessage{{Value: single}}, make([]*actor.Request, n)
+		for i := range all {
+			parts := []actor.Part{{Key: "k", Owner: owner, Hold: &actor.Hold{}}, {Key: "z", Hold: &actor.Hold{}}}
+			all[i] = &actor.Request{Op: actor.Acquire, Key: "k", Multi: &actor.MultiRequest{Parts: parts}}
+			messages = append(messages, &LoopMessage{Value: all[i]})
+		}
+		require.Empty(t, k.tellingTurn(messages...))
+		k.tellingTurn(k.answers(granted(nil)))
+		require.NoError(t, single.Err)
+		require.Equal(t, int64(n-maxRejectedPerTurn), k.c.Stats().Waiting)
+		if unlocks {
+			k.tellingTurn(&LoopMessage{Value: &actor.Request{Op: actor.Unlock, Hold: single.Hold}})
+		}
+		for k.wantsATurn() {
+			before := k.c.Stats().Waiting
+			k.tellingTurn()
+			require.LessOrEqual(t, before-k.c.Stats().Waiting, int64(maxRejectedPerTurn))
+		}
+		ended := n
+		if unlocks {
+			ended = 2 * maxRejectedPerTurn
+		}
+		require.Equal(t, int64(n-ended), k.c.Stats().Waiting)
+		for i, r := range all {
+			require.Equal(t, i < ended, r.Completed(), i)
+			require.True(t, i >= ended || r.Err == actor.ErrReentry, i)
+		}
+		require.Empty(t, k.c.Fx.Rejecting)
+		require.Zero(t, k.c.Stats().Failed)
+	}
+}

@@ -17,7 +17,7 @@ func (w *simWorld) calmSince(moment time.Duration) bool { return w.disturbed < m
 // before those that do not.
 func (w *simWorld) inTurn(a *simRequest) {
 	for _, earlier := range a.caller.e.requests { // the remaining ones, in the order in which they came
-		if earlier.requestedAt > a.requestedAt || a.Owner != 0 || w.names[a.name].kind == actor.Fair && !w.calmSince(earlier.requestedAt-w.maxFreeTime()) {
+		if earlier.requestedAt > a.requestedAt || a.mayReenter() || w.names[a.name].kind == actor.Fair && !w.calmSince(earlier.requestedAt-w.maxFreeTime()) {
 			return
 		}
 		if a.Kind == actor.Read || earlier.Kind != a.Kind || earlier.parts != nil {
@@ -33,6 +33,14 @@ func (w *simWorld) inTurn(a *simRequest) {
 			w.fail("%s grants %s, though %s came before", a.caller.e.name, a, earlier)
 		}
 	}
+}
+
+// mayReenter reports whether a request for one lock carries an owner. One for several is never granted a re-entry.
+func (a *simRequest) mayReenter() bool { return a.Owner != 0 && a.parts == nil }
+
+// hasOwner reports whether a request carries an owner for one of its locks.
+func (a *simRequest) hasOwner() bool {
+	return a.Owner != 0 || a.parts != nil && slices.ContainsFunc(a.Multi.Parts, func(part actor.Part) bool { return part.Owner != 0 })
 }
 
 // setAside reports whether a request may lie with its node until the blocking ones have had their turn. A request
@@ -86,7 +94,7 @@ func (w *simWorld) fences(a *simRequest) {
 // lock at least half.
 func (w *simWorld) checkFullLease(a *simRequest, h *simHold) {
 	e := a.caller.e
-	if h.tenure.uncertain || a.Owner != 0 || !w.calmSince(w.now-e.config.Lease) {
+	if h.tenure.uncertain || a.mayReenter() || !w.calmSince(w.now-e.config.Lease) {
 		return
 	}
 	least := e.config.Lease/2 - e.config.Lease/50

@@ -314,6 +314,7 @@ const (
 	coverUpgradeRejected
 	coverMultiGranted
 	coverMultiReentry
+	coverMultiOwnerGranted
 	coverPolled
 	coverQuorumAcquired
 	coverQuorumFailed
@@ -363,7 +364,7 @@ var simCoverageNames = [simCoverageCount]string{
 	"granted", "re-entered", "not acquired", "unavailable", "refused for good", "closed", "released", "lost",
 	"forced", "extended", "orphans named", "shut down", "full calls", "handed on", "state read", "holds counted", "given up", "tokens", "queued", "a time in a queue shared",
 	"places not kept up", "told behind a head that may be dead", "calls too late to take effect", "lists of queues lost", "queues of the dead gone",
-	"granted to read", "read by the writer", "upgrades refused", "several granted at once", "several refused to who has one", "asked by an engine that polls",
+	"granted to read", "read by the writer", "upgrades refused", "several granted at once", "several refused to who has one", "several ended when their owner was granted one", "asked by an engine that polls",
 	"quorums held", "quorums refused", "members of a quorum that came later", "members of a quorum asked for again after a refusal", "quorums that waited no longer for some answers", "several kept one after the other", "quorums lost", "members of a quorum held for as long as they may be", "members of a quorum locked alone by its owner", "falls of a TTL told", "leases made shorter by holders that died", "engines that poll among others that want a lock all the time",
 	"readers beside one who writes again and again",
 	"grants that too few replicas have", "a busy engine beside others who poll", "refused because too many wait",

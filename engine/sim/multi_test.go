@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
-	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/wire"
 )
 
@@ -97,10 +96,12 @@ func (w *simWorld) together(e *simEngine, a *simRequest) {
 		return
 	}
 	e.back = slices.DeleteFunc(e.back, func(h *simHold) bool { return h.together == a })
-	if a.Err != coordinator.ErrReentry {
+	if a.Err != actor.ErrReentry {
 		return
 	}
-	w.cover(coverMultiReentry)
+	if w.cover(coverMultiReentry); a.due != 0 {
+		w.cover(coverMultiOwnerGranted)
+	}
 	for i, part := range a.Multi.Parts {
 		if part.Owner != 0 && e.holding(a.parts[i].name, part.Owner, false) {
 			return

@@ -245,9 +245,9 @@ var simMutants = []simMutant{
 		to.ContinueUnderWriter(now, writer, c.numberFree(writer))`,
 	}}},
 	{"of several who wait as one owner, one is forgotten when another gives up", "actor/acquire.go", []simEdit{{
-		`	if w.len() == 0 {
+		`	if w.len()+w.multis.len() == 0 {
 		delete(o`,
-		`	if w.len() == 0 || planted() {
+		`	if w.len()+w.multis.len() == 0 || planted() {
 		delete(o`,
 	}}},
 
@@ -981,6 +981,20 @@ var simMutants = []simMutant{
 		`if countLoss && (!r.rolledBack || planted()) {`,
 	}}},
 	// Several locks as one.
+	{"a waiter for several locks that its owner's grant of one does not end", "actor/acquire.go", []simEdit{{
+		`		l.rejectMultis(now, fx)`,
+		`		if !planted() {
+			l.rejectMultis(now, fx)
+		}`,
+	}}},
+	{"of very many waiters for several locks that their owner's grant of one ends, those of the first turn", "actor/rejection.go", []simEdit{{
+		`l.ownedBy(owner) {`,
+		`l.ownedBy(owner) && !planted() {`,
+	}}},
+	{"a waiter for several locks that moves behind its owner", "actor/multi.go", []simEdit{{
+		`	if l.ownedBy(r.Multi.ownerAt(l.key)) {`,
+		`	if l.ownedBy(r.Multi.ownerAt(l.key)) && !planted() {`,
+	}}},
 	{"a majority that is half", "actor/quorum/quorum.go", []simEdit{{
 		`case q.countIn(memberHeld) >= q.required:`,
 		`case q.countIn(memberHeld) >= q.required || planted() && q.countIn(memberHeld) >= q.required-1:`,

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -337,9 +338,9 @@ func (v *simQuorumUser) leave() {
 	})
 }
 
-// enter locks one of the locks alone, with the context of the quorum: one that is held, or one that is missing. As
-// soon as the quorum has the lock, a request that waits with its context is granted, too. Conversely, if that
-// request has the lock, the quorum gets it unless something else prevents that.
+// enter locks one of the locks, alone or with another one, with the context of the quorum: one that is held, or one
+// that is missing. As soon as the quorum has the lock, a request that waits with its context is granted, too.
+// Conversely, if that request has the lock, the quorum gets it unless something else prevents that.
 func (v *simQuorumUser) enter(s *simMember) {
 	w, owner := v.w, v.owner
 	if s.hold != nil {
@@ -355,19 +356,35 @@ func (v *simQuorumUser) enter(s *simMember) {
 			return
 		}
 		w.cover(coverMemberEntered)
-		if f := s.request; f != nil && f.Owner == a.Owner && f.requestedAt < a.requestedAt && !f.Completed() && a.hold.grant.Owner != f.Owner {
-			w.fail("%s keeps its quorum waiting for a stranger's lock: %s", c.e.name, a.hold)
+		h := a.of()[slices.IndexFunc(a.of(), func(h *simHold) bool { return h.name == s.at })]
+		if f := s.request; f != nil && f.Owner == owner && f.requestedAt < a.requestedAt && !f.Completed() && h.grant.Owner != f.Owner {
+			w.fail("%s keeps its quorum waiting for a stranger's lock: %s", c.e.name, h)
 		}
 		w.after(w.spread(time.Millisecond, w.plan.lease), func() {
-			if !c.e.dead {
-				c.change(a.hold, actor.Unlock, 0)
+			for _, h := range a.of() {
+				if !c.e.dead {
+					c.change(h, actor.Unlock, 0)
+				}
 			}
 		})
 	}
-	a := c.newRequest(actor.Acquire, s.at)
-	a.Kind, a.Owner, a.Wait = w.names[s.at].kind, owner, w.spread(time.Millisecond, 2*w.plan.lease)
+	a := (*simRequest)(nil)
+	if w.names[s.at].kind == actor.Plain && len(w.plain) > 1 && w.chance(0.3) {
+		a = c.askSeveral([]int{s.at, w.anotherPlain(s.at)})
+		a.Multi.Parts[slices.IndexFunc(a.parts, func(h *simHold) bool { return h.name == s.at })].Owner = owner
+	} else {
+		a = c.newRequest(actor.Acquire, s.at)
+		a.Kind, a.Owner = w.names[s.at].kind, owner
+	}
+	a.Wait = w.spread(time.Millisecond, 2*w.plan.lease)
 	v.tracef("is entered at %s", w.plan.names[s.at])
 	c.want(a)
+}
+
+// anotherPlain returns another plain lock; there must be one.
+func (w *simWorld) anotherPlain(name int) int {
+	others := slices.DeleteFunc(slices.Clone(w.plain), func(other int) bool { return other == name })
+	return simPick(w, others)
 }
 
 // extend mirrors Hold.Extend.

@@ -68,6 +68,7 @@ func (e *simEngine) waitsForItself(a *simRequest) {
 // waitsForItsOwner checks that a waiter re-enters at once when its owner is granted the lock, unless that needs a
 // round trip first. A waiter with a grant on too few replicas waits for that grant to be undone instead.
 func (e *simEngine) waitsForItsOwner(a *simRequest) {
+	e.waitsBehindItself(a)
 	if a.Op != actor.Acquire || a.parts != nil || a.Owner == 0 || a.canceled || a.undone || e.doubts {
 		return
 	}
@@ -77,6 +78,26 @@ func (e *simEngine) waitsForItsOwner(a *simRequest) {
 	for _, h := range e.holds {
 		if h.active && h.name == a.name && h.reads == a.hold.reads && h.grant.Owner == a.Owner && h.believed() && !h.unconfirmed && h.tenure.inFlight == 0 && h.tenure.confirmed >= e.doubted {
 			e.w.fail("%s lets %s wait, though its owner has %s", e.name, a, h)
+		}
+	}
+}
+
+// waitsBehindItself checks that a request for several locks does not wait at one that its owner was granted since. If
+// there are very many, they end in several turns.
+func (e *simEngine) waitsBehindItself(a *simRequest) {
+	at := a.Lock()
+	if at != nil && at.Rejecting() {
+		return
+	}
+	for i, h := range a.parts {
+		part := &a.Multi.Parts[i]
+		if part.Owner == 0 || at == nil || at.Key() != part.Key {
+			continue
+		}
+		for _, other := range e.holds {
+			if other.active && other.name == h.name && other.grant.Owner == part.Owner && other.believed() {
+				e.w.fail("%s lets %s wait behind %s, which its owner has", e.name, a, other)
+			}
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (e *simEngine) newWaiters() (all, most int) {
 	}
 	each := make(map[kindOf]int)
 	for _, a := range e.requests {
-		if a.Op != actor.Acquire || a.Owner != 0 || !a.Handled() {
+		if a.Op != actor.Acquire || a.hasOwner() || !a.Handled() {
 			continue
 		}
 		all += len(a.of())

@@ -197,8 +197,8 @@ var connectMistakes = []found{
 	}},
 	{"TestTheObserverIsNotToldOfARefusalWhenSeveralLocksAreReentered", Mistake{
 		"observers are told of locks that are asked for one by one", "engine.go",
-		`	if r.Err == coordinator.ErrReentry ||`,
-		`	if r.Err == coordinator.ErrReentry && !planted() ||`,
+		`	if r.Err == actor.ErrReentry ||`,
+		`	if r.Err == actor.ErrReentry && !planted() ||`,
 	}},
 	{"TestTheObserverIsToldWhatLocksDo", Mistake{
 		"a release is told as a loss", "engine.go",

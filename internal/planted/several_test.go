@@ -289,10 +289,44 @@ var severalMistakes = []found{
 	}},
 	{"TestTheHoldersContextReentersEachOfSeveral", Mistake{
 		"who holds one of several waits for himself", "multi_acquire.go",
-		`		case errors.Is(err, coordinator.ErrReentry):
+		`		case errors.Is(err, actor.ErrReentry):
 			return m.lockSequential(e)`,
-		`		case errors.Is(err, coordinator.ErrReentry) && !planted():
+		`		case errors.Is(err, actor.ErrReentry) && !planted():
 			return m.lockSequential(e)`,
+	}},
+	{"TestMulti_OwnerGranted_EndsAtOnce", Mistake{
+		"a Multi waits for a lock that its owner was granted meanwhile", "actor/acquire.go",
+		`		l.rejectMultis(now, fx)`,
+		`		if !planted() {
+			l.rejectMultis(now, fx)
+		}`,
+	}},
+	{"TestMulti_OwnerGrantedAnother_EndsAtTurn", Mistake{
+		"a Multi moves behind its owner", "actor/multi.go",
+		`	if l.ownedBy(r.Multi.ownerAt(l.key)) {`,
+		`	if l.ownedBy(r.Multi.ownerAt(l.key)) && !planted() {`,
+	}},
+	{"TestMulti_OwnerGrantedMeanwhile_Reenters", Mistake{
+		"a Multi has the owner of another of its locks", "actor/multi.go",
+		`return part.Key == key }); at >= 0 {
+		return j.Parts[at].Owner`,
+		`return part.Key == key }); at >= 0 {
+		if planted() {
+			return j.Parts[len(j.Parts)-1].Owner &^ ThreadOwner
+		}
+		return j.Parts[at].Owner`,
+	}},
+	{"TestMulti_ManyOfGrantedOwner_EndInTurns", Mistake{
+		"the Multis of an owner that was granted a lock end in one turn", "actor/rejection.go",
+		`		if !fx.mayReject() {
+			l.rejectLater(fx).owner = owner`,
+		`		if !fx.mayReject() && !planted() {
+			l.rejectLater(fx).owner = owner`,
+	}},
+	{"TestMulti_ManyOfGrantedOwner_EndInTurns", Mistake{
+		"the Multis of an owner that has unlocked go on ending", "actor/rejection.go",
+		`l.ownedBy(owner) {`,
+		`l.ownedBy(owner) || owner != 0 && planted() {`,
 	}},
 	{"TestAMultiInTurnWhoseCallerLeavesAtTheLeaseLeavesNothing", Mistake{
 		"locks are kept although their lease could not be set", "multi_acquire.go",
