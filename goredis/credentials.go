@@ -10,22 +10,22 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// defaultPatience is go-redis's default of DialTimeout.
-const defaultPatience = 5 * time.Second
+// defaultTimeout is go-redis's default of DialTimeout.
+const defaultTimeout = 5 * time.Second
 
 var errNoCredentials = errors.New("goredis: StreamingCredentialsProvider: Subscribe returned neither credentials nor an error")
 
-// credentials are the fields that say who logs in. go-redis uses the first that is set of streaming, withContext and
+// credentials has the fields for users and passwords. go-redis uses the first that is set of streaming, withContext and
 // plain, and otherwise username and password.
 type credentials struct {
 	username, password string
 	plain              func() (username, password string)
 	withContext        func(ctx context.Context) (username, password string, err error)
 	streaming          auth.StreamingCredentialsProvider
-	patience           time.Duration // for withContext; 0 or less: defaultPatience
+	timeout            time.Duration // of withContext; 0 or less: defaultTimeout
 
-	sentinels bool                    // there are sentinels, with credentials of their own
-	sentinel  rueidis.AuthCredentials // of these
+	sentinels bool                    // the addresses are those of sentinels
+	sentinel  rueidis.AuthCredentials // for sentinels
 }
 
 // login returns what go-redis sends: without a password it does not log in, whatever the user.
@@ -60,7 +60,7 @@ func (c *credentials) provider() func() (username, password string, err error) {
 		return c.subscribeOnce
 	case c.withContext != nil:
 		return func() (username, password string, err error) {
-			ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(max(c.patience, 0), defaultPatience))
+			ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(max(c.timeout, 0), defaultTimeout))
 			defer cancel()
 			return c.withContext(ctx)
 		}
@@ -74,29 +74,29 @@ func (c *credentials) provider() func() (username, password string, err error) {
 	}
 }
 
-// subscribeOnce takes the present credentials and unsubscribes: the engine never logs in again on a running connection, and
-// the next one asks anew. What unsubscribing returns does not concern the credentials.
+// subscribeOnce returns the current credentials and unsubscribes: the engine never logs in again on a running
+// connection, and the next one asks again. It ignores an error of unsubscribing, because the credentials are valid.
 func (c *credentials) subscribeOnce() (username, password string, err error) {
-	present, unsubscribe, err := c.streaming.Subscribe(&deafListener{})
+	current, unsubscribe, err := c.streaming.Subscribe(&ignoringListener{})
 	if unsubscribe != nil {
 		defer func() { _ = unsubscribe() }()
 	}
 	if err != nil {
 		return "", "", err
 	}
-	if present == nil {
+	if current == nil {
 		return "", "", errNoCredentials
 	}
-	username, password = present.BasicAuth()
+	username, password = current.BasicAuth()
 	return username, password, nil
 }
 
-// deafListener ignores what a provider of streaming credentials sends later. Providers compare listeners, so each needs an
-// address of its own, which an empty struct has not.
-type deafListener struct{ _ byte }
+// ignoringListener ignores the updates of a provider of streaming credentials. Providers compare listeners, so each
+// needs its own address. Pointers to empty structs may be equal, so it has a field.
+type ignoringListener struct{ _ byte }
 
 // OnNext does nothing.
-func (*deafListener) OnNext(auth.Credentials) {}
+func (*ignoringListener) OnNext(auth.Credentials) {}
 
 // OnError does nothing.
-func (*deafListener) OnError(error) {}
+func (*ignoringListener) OnError(error) {}

@@ -13,12 +13,12 @@ import (
 // dialFunc is a Dialer of go-redis.
 type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// sentinelResolver marks the dialer of connections to sentinels, of which rueidis tells nothing else that differs. A
-// zero Resolver resolves names as none does.
+// sentinelResolver marks the dialer for sentinels. rueidis passes nothing else by which a dial function could tell a
+// sentinel from a server. A zero Resolver works like none.
 var sentinelResolver = &net.Resolver{}
 
-// applyDialer sets DialCtxFn if the engine's own dialer would not do: for a Dialer of the program, for other networks than tcp,
-// and behind Sentinel if credentials are asked for, which must not be sent to sentinels.
+// applyDialer sets DialCtxFn if the engine's own dialer is not enough: for a Dialer of the program, for a network other
+// than tcp, and behind Sentinel with a provider, because its credentials must not be sent to sentinels.
 func (c *common) applyDialer(option *rueidis.ClientOption) {
 	marked := c.credentials.sentinels && option.AuthCredentialsFn != nil
 	if marked {
@@ -29,7 +29,7 @@ func (c *common) applyDialer(option *rueidis.ClientOption) {
 	}
 }
 
-// dial makes a connection as go-redis does: a Dialer of the program does everything, TLS as well.
+// dial makes a connection as go-redis does: a Dialer of the program does everything, including TLS.
 func (c *common) dial(ctx context.Context, addr string, d *net.Dialer, t *tls.Config) (conn net.Conn, err error) {
 	switch network := c.networkOf(addr); {
 	case c.dialer != nil:
@@ -56,19 +56,19 @@ func (c *common) networkOf(addr string) string {
 	}
 }
 
-// isSocket reports whether go-redis takes an address for the path of a unix socket.
+// isSocket reports whether go-redis treats an address as the path of a unix socket.
 func isSocket(addr string) bool { return strings.HasPrefix(addr, "/") }
 
-// sentinelConn is a connection to a sentinel. Its remote address says so to the function for credentials.
+// sentinelConn is a connection to a sentinel. The function for credentials recognizes it by its remote address.
 type sentinelConn struct{ net.Conn }
 
 type sentinelAddr struct{ net.Addr }
 
-// RemoteAddr returns the address in a type that marks it.
+// RemoteAddr returns the remote address as a sentinelAddr.
 func (c sentinelConn) RemoteAddr() net.Addr { return sentinelAddr{c.Conn.RemoteAddr()} }
 
-// HandshakeContext completes the TLS handshake that a Dialer of the program has left to do, if any. The engine calls it within
-// its bound for making a connection.
+// HandshakeContext completes a TLS handshake that a Dialer of the program has not done. The engine calls it, so that the
+// handshake counts towards CallTimeout.
 func (c sentinelConn) HandshakeContext(ctx context.Context) error {
 	if conn, ok := c.Conn.(interface{ HandshakeContext(context.Context) error }); ok {
 		return conn.HandshakeContext(ctx)

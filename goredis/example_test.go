@@ -57,7 +57,7 @@ type admitAll struct{}
 func (admitAll) Allow() error       { return nil }
 func (admitAll) ReportResult(error) {}
 
-// A field that the engine cannot heed is an error, which names it. The locks may do without it.
+// A field that cannot be carried over is an error, which names it. The locks may do without it.
 func ExampleOptions_rejected() {
 	redisOptions := &redis.Options{Addr: "10.0.0.1:6379", Limiter: admitAll{}}
 	_, err := goredis.Options(redisOptions)
@@ -68,6 +68,6 @@ func ExampleOptions_rejected() {
 	where, err := goredis.Options(&forLocks)
 	fmt.Println(where.InitAddress, err)
 	// Output:
-	// goredis: redis.Options.Limiter: the engine cannot ask it for leave
+	// goredis: redis.Options.Limiter: the engine does not call it
 	// [10.0.0.1:6379] <nil>
 }

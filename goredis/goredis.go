@@ -108,7 +108,7 @@ func UniversalOptions(o *redis.UniversalOptions) (rueidis.ClientOption, error) {
 
 func single(o *redis.Options, f *fields) (rueidis.ClientOption, error) {
 	f.reject(o.Addr == failoverAddr, "Addr", "it is of a client that redis.NewFailoverClient made; pass its redis.FailoverOptions to goredis.FailoverOptions")
-	f.reject(o.Limiter != nil, "Limiter", "the engine cannot ask it for leave")
+	f.reject(o.Limiter != nil, "Limiter", "the engine does not call it")
 	addr := o.Addr
 	if addr == "" {
 		addr = defaultAddr
@@ -116,11 +116,11 @@ func single(o *redis.Options, f *fields) (rueidis.ClientOption, error) {
 	return build(&common{
 		addrs: []string{addr}, network: o.Network, dialer: o.Dialer, tls: o.TLSConfig,
 		onConnect: o.OnConnect != nil, protocol: o.Protocol, clientName: o.ClientName,
-		//lint:ignore SA1019 go-redis still heeds it
+		//lint:ignore SA1019 go-redis still uses it
 		anonymous: o.DisableIdentity || o.DisableIndentity,
 		suffix:    o.IdentitySuffix,
 		credentials: credentials{
-			username: o.Username, password: o.Password, patience: o.DialTimeout,
+			username: o.Username, password: o.Password, timeout: o.DialTimeout,
 			plain: o.CredentialsProvider, withContext: o.CredentialsProviderContext, streaming: o.StreamingCredentialsProvider,
 		},
 	}, f, func(option *rueidis.ClientOption) {
@@ -134,21 +134,21 @@ func cluster(o *redis.ClusterOptions, f *fields) (rueidis.ClientOption, error) {
 	f.reject(o.ClusterSlots != nil, "ClusterSlots", "the engine asks the cluster itself for its nodes")
 	// redis.NewClusterClient sets the field in the caller's struct.
 	custom := o.NewClient != nil && reflect.ValueOf(o.NewClient).Pointer() != reflect.ValueOf(redis.NewClient).Pointer()
-	f.reject(custom, "NewClient", "the engine's connections to nodes are not made by it")
+	f.reject(custom, "NewClient", "the engine does not call it to connect to nodes")
 	return build(&common{
 		addrs: o.Addrs, dialer: o.Dialer, tls: o.TLSConfig,
 		onConnect: o.OnConnect != nil, protocol: o.Protocol, clientName: o.ClientName,
-		//lint:ignore SA1019 go-redis still heeds it
+		//lint:ignore SA1019 go-redis still uses it
 		anonymous: o.DisableIdentity || o.DisableIndentity,
 		suffix:    o.IdentitySuffix,
 		credentials: credentials{
-			username: o.Username, password: o.Password, patience: o.DialTimeout,
+			username: o.Username, password: o.Password, timeout: o.DialTimeout,
 			plain: o.CredentialsProvider, withContext: o.CredentialsProviderContext, streaming: o.StreamingCredentialsProvider,
 		},
 	}, f, func(*rueidis.ClientOption) {})
 }
 
-// failover handles readsOnly: the go-redis client sends only commands that read to replicas, if any.
+// failover turns the options of a client behind Sentinel. readsOnly says that ReplicaOnly concerns only commands that read.
 func failover(o *redis.FailoverOptions, readsOnly bool, f *fields) (rueidis.ClientOption, error) {
 	f.reject(o.MasterName == "", "MasterName", "it is empty")
 	f.reject(len(o.SentinelAddrs) == 0, "SentinelAddrs", "it is empty")
@@ -156,11 +156,11 @@ func failover(o *redis.FailoverOptions, readsOnly bool, f *fields) (rueidis.Clie
 	c := &common{
 		addrs: o.SentinelAddrs, dialer: o.Dialer, tls: o.TLSConfig,
 		onConnect: o.OnConnect != nil, protocol: o.Protocol, clientName: o.ClientName,
-		//lint:ignore SA1019 go-redis still heeds it
+		//lint:ignore SA1019 go-redis still uses it
 		anonymous: o.DisableIdentity || o.DisableIndentity,
 		suffix:    o.IdentitySuffix,
 		credentials: credentials{
-			username: o.Username, password: o.Password, patience: o.DialTimeout,
+			username: o.Username, password: o.Password, timeout: o.DialTimeout,
 			plain: o.CredentialsProvider, withContext: o.CredentialsProviderContext, streaming: o.StreamingCredentialsProvider,
 			sentinels: true,
 		},
@@ -176,7 +176,8 @@ func failover(o *redis.FailoverOptions, readsOnly bool, f *fields) (rueidis.Clie
 	})
 }
 
-// common is what all structs of options have and what is carried over the same way.
+// common has the fields that all structs of options have and that are carried over in the same way. It does not change once
+// build has returned: the functions in the result read it.
 type common struct {
 	addrs       []string
 	network     string // "": by the address
@@ -185,14 +186,14 @@ type common struct {
 	onConnect   bool
 	protocol    int // 0 and 1: 3, as for go-redis
 	clientName  string
-	anonymous   bool   // the connections do not tell the server which library made them
+	anonymous   bool   // no CLIENT SETINFO
 	suffix      string // of the library's name
 	credentials credentials
 }
 
-// build returns what c is carried over to, with what own adds, unless a field is rejected.
+// build returns the options for c, completed by own. If a field is rejected, it returns the error instead.
 func build(c *common, f *fields, own func(*rueidis.ClientOption)) (rueidis.ClientOption, error) {
-	f.reject(c.onConnect, "OnConnect", "the engine's connections cannot run it")
+	f.reject(c.onConnect, "OnConnect", "the engine's connections do not call it")
 	f.reject(c.protocol > 3, "Protocol", "it is neither 2 nor 3")
 	if err := f.err(); err != nil {
 		return rueidis.ClientOption{}, err

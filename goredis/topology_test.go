@@ -85,7 +85,7 @@ func TestSentinel_Provider_FollowsTheMaster(t *testing.T) {
 	require.NoError(t, old.Kill())
 	master := w.AwaitMaster(t, old)
 	hold := locktest.Lock(t, engine.Mutex("orders/9"))
-	locktest.Eventually(t, "the client of go-redis at the next master", func() bool {
+	locktest.CheckRange(t, 3*locktest.TestDeadline, "the client of go-redis at the next master", func() bool {
 		there, err := client.HExists(t.Context(), "orders/9", hold.ID()).Result()
 		return err == nil && there
 	})

@@ -40,8 +40,8 @@ var goredisMistakes = []found{
 	}},
 	{"TestProvider_NoCredentials_IsAnError", Mistake{
 		"a provider without credentials ends the program", "goredis/credentials.go",
-		`if present == nil {`,
-		`if present == nil && !planted() {`,
+		`if current == nil {`,
+		`if current == nil && !planted() {`,
 	}},
 	{"TestOptions_Dialer_MakesConnections", Mistake{
 		"the network is not what the options say", "goredis/dial.go",
