@@ -191,8 +191,8 @@ func (h *Hold) unlock(ctx context.Context) error {
 // need not wait a round trip for the reply. The hold and its context have ended when UnlockAsync returns. The returned
 // value has the result that Unlock would have returned, within Options.CallTimeout; it may be ignored.
 //
-// For several locks, UnlockAsync starts a goroutine that ends with the result. A [Tracer] does not follow UnlockAsync.
-// Any number of goroutines may call it; only one of them has unlocked.
+// For several locks, UnlockAsync starts a goroutine that ends with the result. A [Tracer] does not follow UnlockAsync. Of
+// several calls the first has the result of the release; the others say at once how the hold ended, mostly ErrNotHeld.
 func (h *Hold) UnlockAsync() *Unlocking {
 	if h.zero() {
 		return &Unlocking{done: closedChan, err: errZeroHold}
@@ -205,7 +205,11 @@ func (h *Hold) UnlockAsync() *Unlocking {
 		}()
 		return u
 	}
-	left := h.grant.HasContext() && h.endByUnlock()
+	if seen := h.grant.Signal(); seen != nil && seen.Err != nil {
+		return &Unlocking{done: closedChan, err: h.Err()} // so that calls which repeat themselves do not pile up in the mailbox
+	}
+	left := !h.expired()
+	h.endByUnlock()
 	call := engine.NewAsync()
 	call.Op = actor.Unlock
 	call.Name, call.Hold = h.name, &h.grant

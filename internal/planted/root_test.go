@@ -129,10 +129,19 @@ var rootMistakes = []found{
 	}},
 	{"TestUnlockAsync_SilentServer_EndsAtOnce", Mistake{
 		"an unlock without waiting leaves the context of its hold", "hold.go",
-		`	left := h.grant.HasContext() && h.endByUnlock()
-	call := engine.NewAsync()`,
-		`	left := !planted() && h.grant.HasContext() && h.endByUnlock()
-	call := engine.NewAsync()`,
+		`	left := !h.expired()
+	h.endByUnlock()`,
+		`	left := !h.expired()
+	if !planted() {
+		h.endByUnlock()
+	}`,
+	}},
+	{"TestUnlockAsync_Repeated_PostsOnce", Mistake{
+		"unlocks without waiting pile up", "hold.go",
+		`	if seen := h.grant.Signal(); seen != nil && seen.Err != nil {
+		return &Unlocking`,
+		`	if seen := h.grant.Signal(); seen != nil && seen.Err != nil && !planted() {
+		return &Unlocking`,
 	}},
 	{"TestUnlockAsync_Result_ThatOfUnlock", Mistake{
 		"an unlock without waiting has no result", "hold.go",

@@ -67,6 +67,26 @@ func TestUnlockAsync_Result_ThatOfUnlock(t *testing.T) {
 	locktest.RequireIdle(t, e)
 }
 
+// Only the first unlock of a hold is sent to the loop, so that repeating it costs nothing.
+func TestUnlockAsync_Repeated_PostsOnce(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	p := proxy.Start(t, s.Addr)
+	e := s.OpenAt(p.Addr(), lockwheel.Options{CallTimeout: locktest.TestDeadline})
+	hold := locktest.Lock(t, e.Mutex("n"))
+	p.Set(proxy.Both, proxy.Hold)
+	first := hold.UnlockAsync()
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrNotHeld, "also without a context")
+	for range 100 {
+		u := hold.UnlockAsync()
+		locktest.Receive(t, u.Done())
+		require.ErrorIs(t, u.Err(), lockwheel.ErrNotHeld)
+	}
+	require.NoError(t, p.Heal())
+	locktest.Receive(t, first.Done())
+	require.NoError(t, first.Err())
+}
+
 // The next caller of the engine gets the lock.
 func TestUnlockAsync_Waiter_Granted(t *testing.T) {
 	t.Parallel()
