@@ -1,113 +1,133 @@
-// Command lockwheel demonstrates the library. Run it without arguments for its usage.
+// Command lockwheel takes, inspects and frees locks from the shell. Run it without arguments for its commands;
+// docs/command.md is its reference.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
+	"slices"
+
+	"github.com/spf13/cobra"
 )
 
-// Exit statuses.
+// Exit statuses. A command that runs another program (run) ends with that program's status, so its own ones are
+// others, beside those that shells and timeout(1) use.
 const (
 	exitOK     = 0
-	exitFailed = 1 // it could not run, or the result is bad
-	exitUsage  = 2
+	exitFailed = 1 // an error: the server, its permissions
+	exitUsage  = 2 // a wrong command line
+	exitNo     = 3 // the answer is no: still held, or already free
+
+	exitNotAcquired = 121 // run: the lock was held until the wait ended
+	exitLost        = 122 // run: the lock was lost while the program ran
+	exitRunFailed   = 125 // run: an error before the program was started, or a wrong command line
+	exitCannotRun   = 126 // run: the program cannot be started
+	exitNotFound    = 127 // run: there is no such program
+	exitSignal      = 128 // run: added to the number of the signal that ended the program, or the wait
 )
 
-const usage = `lockwheel: locks on Redis or Valkey, for Go programs that hold very many of them.
+// failure is an error with an exit status. Without an error nothing is printed.
+type failure struct {
+	status int
+	err    error
+}
 
-Usage:
+func (f *failure) Error() string {
+	if f.err == nil {
+		return fmt.Sprintf("status %d", f.status)
+	}
+	return f.err.Error()
+}
 
-	lockwheel demo [flags]    take thousands of locks, keep them, and check that they hold
-	lockwheel help            print this
-	lockwheel help demo       print the flags of the demo
+func (f *failure) Unwrap() error { return f.err }
 
-To begin with, and without any set-up, as the demo brings a small server of its own:
+// failed gives an error the status of a failed command.
+func failed(err error) error {
+	if known := (*failure)(nil); err == nil || errors.As(err, &known) {
+		return err
+	}
+	return &failure{exitFailed, err}
+}
 
-	lockwheel demo
-
-or, from a copy of the source: go run ./cmd/lockwheel demo
-`
+// wrong is an error of the command line.
+func wrong(format string, args ...any) error { return &failure{exitUsage, fmt.Errorf(format, args...)} }
 
 func main() {
-	os.Exit(run(untilSignal(), os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(execute(context.Background(), os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
 }
 
-// untilSignal returns a context that ends with the first signal. The signals then have their usual meaning again, so
-// a second one kills a command that does not end.
-func untilSignal() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	first := make(chan os.Signal, 1)
-	signal.Notify(first, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-first
-		signal.Stop(first)
-		cancel()
-	}()
-	return ctx
+// streams are the standard streams of a command.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
 }
 
-// run is the command without its process. It returns the exit status.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status int) {
-	command := "help"
-	if len(args) > 0 {
-		command, args = args[0], args[1:]
-	}
-	switch command {
-	case "demo":
-		return runDemo(ctx, args, stdout, stderr)
-	case "help", "-h", "-help", "--help":
-		return help(args, stdout, stderr)
-	}
-	fmt.Fprintf(stderr, "lockwheel: there is no command %q\n\n%s", command, usage)
-	return exitUsage
-}
-
-func help(about []string, stdout, stderr io.Writer) (status int) {
-	switch {
-	case len(about) == 0:
-		fmt.Fprint(stdout, usage)
-	case about[0] == "demo":
-		fmt.Fprint(stdout, demoUsage())
-	default:
-		fmt.Fprintf(stderr, "lockwheel: there is no command %q to tell about\n\n%s", about[0], usage)
-		return exitUsage
-	}
-	return exitOK
-}
-
-// runDemo parses the demo's flags, finds its server and runs it there.
-func runDemo(ctx context.Context, args []string, stdout, stderr io.Writer) (status int) {
-	set, err := parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(stdout, demoUsage())
+// execute runs the command and returns its exit status.
+func execute(ctx context.Context, args []string, std streams) (status int) {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(std.in)
+	root.SetOut(std.out)
+	root.SetErr(std.err)
+	command, err := root.ExecuteContextC(ctx)
+	if err == nil {
 		return exitOK
-	case err != nil:
-		fmt.Fprintf(stderr, "lockwheel demo: %v\nTry: lockwheel help demo\n", err)
-		return exitUsage
 	}
-	where, err := set.server()
-	if err != nil {
-		fmt.Fprintf(stderr, "lockwheel demo: %v\n", err)
-		return exitFailed
+	f := &failure{exitUsage, err} // what cobra itself finds is wrong with the command line
+	errors.As(err, &f)
+	if f.err != nil {
+		fmt.Fprintf(std.err, "%s: %v\n", command.CommandPath(), f.err)
 	}
-	defer where.close()
-	good, err := newDemo(set, where, newScreen(stdout)).run(ctx)
-	switch {
-	case err != nil:
-		fmt.Fprintf(stderr, "lockwheel demo: %v\n", err)
-		if set.redis != "" {
-			fmt.Fprintln(stderr, "Without -redis the demo runs on a small server of its own.")
+	if f.status == exitUsage {
+		fmt.Fprintf(std.err, "Try: %s --help\n", command.CommandPath())
+		if command.Name() == "run" {
+			return exitRunFailed
 		}
-		return exitFailed
-	case !good:
-		return exitFailed
 	}
-	return exitOK
+	return f.status
+}
+
+const rootHelp = `lockwheel takes, inspects and frees locks on a Redis or Valkey server: those of lockwheel and of Redisson.
+
+The server is the one that LOCKWHEEL_REDIS names, a URL such as
+
+    redis://user:password@127.0.0.1:6379/0       rediss:// for TLS
+    redis://node1:6379?addr=node2:6379           a cluster
+    redis://sentinel1:26379?master_set=name      the master behind sentinels
+
+or 127.0.0.1:6379. Keep a password in the environment or in a file (--redis-file): the process list shows --redis to
+all users of the machine.`
+
+func newRoot() *cobra.Command {
+	g := &globals{}
+	root := &cobra.Command{
+		Use:           "lockwheel",
+		Short:         "Take, inspect and free locks on a Redis or Valkey server",
+		Long:          rootHelp,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &failure{exitUsage, err} })
+	flags := root.PersistentFlags()
+	flags.StringVar(&g.redis, "redis", "", "the server: a `URL` or host:port. The process list shows it, so keep a password in LOCKWHEEL_REDIS\nor use --redis-file")
+	flags.StringVar(&g.redisFile, "redis-file", "", "read the URL of the server from this `file`")
+	flags.StringVar(&g.prefix, "prefix", "", "put this `text` before every name in the server (lockwheel's Options.Prefix, Redisson's NameMapper)")
+	root.AddCommand(newRun(g), newState(g), newLs(g), newWait(g), newForce(g), newTop(g), newDemo())
+	return root
+}
+
+// names checks the names of locks among the arguments.
+func names(args []string, least, most int) error {
+	switch {
+	case len(args) < least:
+		return wrong("want the name of a lock")
+	case most > 0 && len(args) > most:
+		return wrong("unexpected argument %q", args[most])
+	case slices.Contains(args, ""):
+		return wrong("a lock has no empty name")
+	}
+	return nil
 }

@@ -1,46 +1,100 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"os"
 	"strings"
 
 	"github.com/redis/rueidis"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/cmd/lockwheel/internal/inspect"
 )
 
-// server is where a demo runs.
-type server struct {
-	option   rueidis.ClientOption
-	embedded bool // the server runs in this process
-	close    func()
-}
+// serverVariable is the environment variable that names the server.
+const serverVariable = "LOCKWHEEL_REDIS"
 
-// server returns the named server, or an embedded one.
-func (s settings) server() (server, error) {
-	if s.redis == "" {
-		return embed()
-	}
-	return server{option: s.option, close: func() {}}, nil
-}
+const defaultServer = "127.0.0.1:6379"
 
-// address returns the server's addresses, without credentials.
-func (s server) address() string { return strings.Join(s.option.InitAddress, ", ") }
+// globals are the flags of all commands but the demo.
+type globals struct{ redis, redisFile, prefix string }
 
-// readServer parses host:port or a URL.
-func readServer(text string) (rueidis.ClientOption, error) {
-	if strings.Contains(text, "://") {
-		option, err := lockwheel.ParseURL(strings.TrimSuffix(text, "/")) // behind a slash ParseURL expects a number
+// option returns the server that the flags or the environment name. Its errors never repeat what they name.
+func (g *globals) option() (rueidis.ClientOption, error) {
+	switch {
+	case g.redis != "" && g.redisFile != "":
+		return rueidis.ClientOption{}, wrong("--redis and --redis-file: want one of them")
+	case g.redis != "":
+		return parseServer("--redis", g.redis)
+	case g.redisFile != "":
+		text, err := readShort(g.redisFile)
 		if err != nil {
-			return option, fmt.Errorf("-redis: %w", err)
+			return rueidis.ClientOption{}, wrong("--redis-file: %w", err)
+		}
+		return parseServer("--redis-file", text)
+	}
+	if text := os.Getenv(serverVariable); text != "" {
+		return parseServer(serverVariable, text)
+	}
+	return parseServer("", defaultServer)
+}
+
+// readShort reads a small file.
+func readShort(name string) (string, error) {
+	const most = 64 << 10
+	file, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && len(text) > most {
+		err = errors.New("it is too long for a URL")
+	}
+	return string(text), err
+}
+
+// parseServer parses a URL or host:port.
+func parseServer(source, text string) (option rueidis.ClientOption, err error) {
+	text = strings.TrimSpace(text)
+	if strings.Contains(text, "://") {
+		if option, err = lockwheel.ParseURL(text); err != nil {
+			return option, wrong("%s: %w", source, err)
 		}
 		return option, nil
 	}
 	host, port, err := net.SplitHostPort(text)
-	if err != nil {
-		return rueidis.ClientOption{}, errors.New("-redis: want host:port, or a URL as redis://host:6379")
+	if err != nil || host == "" || strings.ContainsAny(text, "@/? ") {
+		return option, wrong("%s: want a URL such as redis://127.0.0.1:6379, or host:port", source)
 	}
-	return rueidis.ClientOption{InitAddress: []string{net.JoinHostPort(host, port)}}, nil
+	option.InitAddress = []string{net.JoinHostPort(host, port)}
+	return option, nil
+}
+
+// inspect connects to the server without an engine.
+func (g *globals) inspect() (*inspect.Server, error) {
+	option, err := g.option()
+	if err != nil {
+		return nil, err
+	}
+	s, err := inspect.Open(option, g.prefix)
+	return s, failed(err)
+}
+
+// open opens an engine with these options besides the server and the prefix.
+func (g *globals) open(ctx context.Context, options lockwheel.Options) (*lockwheel.Engine, error) {
+	option, err := g.option()
+	if err != nil {
+		return nil, err
+	}
+	options.Redis, options.Prefix = option, g.prefix
+	engine, err := lockwheel.Open(ctx, options)
+	if err != nil {
+		return nil, fmt.Errorf("opening the engine: %w", err)
+	}
+	return engine, nil
 }

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/cmd/lockwheel/internal/inspect"
+)
+
+func newForce(g *globals) *cobra.Command {
+	var yes bool
+	c := &cobra.Command{
+		Use:   "force NAME",
+		Short: "Take a lock away from its holder",
+		Long: `Takes the lock away from its holder, or from all its readers, and wakes the clients that wait. It prints the lock's
+state and asks first, unless --yes is given.
+
+The holder is not asked. A holder that uses lockwheel notices at its next renewal, within 10 s by default, and a lock
+with a lease of its own when that ends. Until then two programs may consider themselves the holder, so first make sure
+that the program has stopped.
+
+Exit status: 0 when the lock was taken away; 3 if it was free; 1 on an error, or if the answer was no; 2 for a wrong
+command line.`,
+		Args:              func(_ *cobra.Command, args []string) error { return names(args, 1, 1) },
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			l, err := g.read(c.Context(), args[0])
+			switch {
+			case err != nil:
+				return err
+			case l.Kind == inspect.NoLock:
+				return failed(fmt.Errorf("lock %q: no lock, but a key of type %s; it is left as it is", args[0], l.Type))
+			case l.Kind == inspect.Free:
+				return &failure{exitNo, fmt.Errorf("lock %q: it is free", args[0])}
+			}
+			if !yes && !confirmed(c, l) {
+				return failed(errors.New("not confirmed, nothing was done"))
+			}
+			return g.force(c, l)
+		},
+	}
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return c
+}
+
+func (g *globals) read(ctx context.Context, name string) (*inspect.Lock, error) {
+	s, err := g.inspect()
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	l, err := s.Read(ctx, name)
+	return l, failed(err)
+}
+
+// confirmed shows the lock and asks. No answer is no.
+func confirmed(c *cobra.Command, l *inspect.Lock) bool {
+	describe(c.ErrOrStderr(), l)
+	fmt.Fprint(c.ErrOrStderr(), "Take this lock away? [y/N] ")
+	line, _ := bufio.NewReader(c.InOrStdin()).ReadString('\n')
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes"
+}
+
+// force uses the kind that the server shows: it decides which clients are woken.
+func (g *globals) force(c *cobra.Command, l *inspect.Lock) error {
+	engine, err := g.open(c.Context(), lockwheel.Options{})
+	if err != nil {
+		return failed(err)
+	}
+	defer engine.Close()
+	lock := engine.Mutex(l.Name)
+	switch {
+	case l.Kind == inspect.Read:
+		lock = engine.RWMutex(l.Name).RLocker()
+	case l.Kind == inspect.Write:
+		lock = engine.RWMutex(l.Name).Writer()
+	case l.Waiting.Queue > 0:
+		lock = engine.FairMutex(l.Name)
+	}
+	wasLocked, err := lock.ForceUnlock(c.Context())
+	switch {
+	case err != nil:
+		return failed(err)
+	case !wasLocked:
+		return &failure{exitNo, fmt.Errorf("lock %q: by now it is free, or held as another kind", l.Name)}
+	}
+	fmt.Fprintf(c.OutOrStdout(), "%s: taken away from %s\n", printable(l.Name), holdersOf(l))
+	return nil
+}

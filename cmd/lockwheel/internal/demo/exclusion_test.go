@@ -1,0 +1,22 @@
+package demo
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestATurnstileRemembersWhoWasNotAlone(t *testing.T) {
+	var exclusion exclusionCheck
+	exclusion.enter()
+	exclusion.leave()
+	exclusion.enter()
+	assert.Zero(t, exclusion.violations.Load(), "one after the other is fine")
+	exclusion.enter()
+	exclusion.enter()
+	exclusion.leave()
+	exclusion.leave()
+	exclusion.leave()
+	assert.EqualValues(t, 2, exclusion.violations.Load())
+	assert.EqualValues(t, 3, exclusion.peak.Load())
+}

@@ -1,0 +1,309 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel/internal/redisurl"
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// maxHolders is about how many fields of a hash are read. A read/write lock may have many readers.
+const maxHolders = 64
+
+// rwChannel names the channel of a read/write lock, for scripts.RedissonKey.
+const rwChannel = "redisson_rwlock"
+
+// Read reads one lock with all that the server knows of it.
+func (s *Server) Read(ctx context.Context, name string) (*Lock, error) {
+	key := s.prefix + name
+	l := &Lock{Name: name, Key: key, Kind: Free}
+	b := s.client.B()
+	replies, err := s.ask(ctx, s.client, b.Type().Key(key).Build(), b.Get().Key(scripts.RedissonKey(scripts.TokenKey, key)).Build())
+	if err != nil {
+		return nil, err
+	}
+	if l.Type, err = replies[0].ToString(); err != nil {
+		return nil, redisurl.WithoutSecrets(err, &s.option)
+	}
+	l.Token, _ = replies[1].ToString()
+	switch l.Type {
+	case "none":
+		l.Type = ""
+	case "hash":
+		found, err := s.recognise(ctx, s.client, []string{key})
+		switch {
+		case err != nil:
+			return nil, err
+		case len(found) == 0:
+			l.Kind = NoLock
+		default:
+			token := l.Token
+			*l, l.Token = found[0], token
+		}
+	default:
+		l.Kind = NoLock
+	}
+	if l.Kind == NoLock {
+		return l, nil
+	}
+	l.Type = ""
+	nodes, err := s.Nodes(ctx)
+	if len(nodes) == 0 && err != nil {
+		return nil, err
+	}
+	return l, s.AddWaiting(ctx, nodes, []*Lock{l})
+}
+
+// Locked reports whether the key of a lock exists.
+func (s *Server) Locked(ctx context.Context, name string) (bool, error) {
+	replies, err := s.ask(ctx, s.client, s.client.B().Exists().Key(s.prefix+name).Build())
+	if err != nil {
+		return false, err
+	}
+	n, err := replies[0].AsInt64()
+	if err != nil {
+		return false, redisurl.WithoutSecrets(err, &s.option)
+	}
+	return n > 0, nil
+}
+
+// candidate is a hash that may be a lock.
+type candidate struct {
+	key   string
+	size  int64  // number of its fields
+	field string // the holder's, of an exclusive lock
+	mode  string // of a read/write lock
+}
+
+// recognise returns those hashes that are locks. It never reads a whole hash that is large, because it may be
+// anything: first only sizes, then the one field or the mode, and then the holders.
+func (s *Server) recognise(ctx context.Context, at rueidis.Client, keys []string) ([]Lock, error) {
+	sized, err := s.sizes(ctx, at, keys)
+	if err != nil {
+		return nil, err
+	}
+	shaped, err := s.shapes(ctx, at, sized)
+	if err != nil {
+		return nil, err
+	}
+	return s.holders(ctx, at, shaped)
+}
+
+// sizes drops the hashes that are too small or too large for a lock, and those with another field named mode.
+func (s *Server) sizes(ctx context.Context, at rueidis.Client, keys []string) (left []candidate, err error) {
+	var commands []rueidis.Completed
+	for _, key := range keys {
+		commands = append(commands, at.B().Hlen().Key(key).Build(), at.B().Hstrlen().Key(key).Field(mode).Build())
+	}
+	replies, err := s.ask(ctx, at, commands...)
+	if err != nil {
+		return nil, err
+	}
+	for i, key := range keys {
+		size, failed := replies[2*i].AsInt64()
+		length, also := replies[2*i+1].AsInt64()
+		if failed != nil || also != nil {
+			if err = s.refused(replies[2*i]); err == nil {
+				err = s.refused(replies[2*i+1])
+			}
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		plain := size == 1 && length == 0
+		rw := size > 1 && (length == int64(len(Read)) || length == int64(len(Write)))
+		if plain || rw {
+			left = append(left, candidate{key: key, size: size})
+		}
+	}
+	return left, nil
+}
+
+// shapes reads the one field of a hash, or its mode, and drops what is not a lock's.
+func (s *Server) shapes(ctx context.Context, at rueidis.Client, from []candidate) (left []candidate, err error) {
+	var commands []rueidis.Completed
+	for _, c := range from {
+		if c.size == 1 {
+			commands = append(commands, at.B().Hkeys().Key(c.key).Build())
+		} else {
+			commands = append(commands, at.B().Hget().Key(c.key).Field(mode).Build())
+		}
+	}
+	replies, err := s.ask(ctx, at, commands...)
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range from {
+		if err := s.refused(replies[i]); err != nil {
+			return nil, err
+		}
+		if c.size == 1 {
+			if fields, _ := replies[i].AsStrSlice(); len(fields) == 1 && holderID.MatchString(fields[0]) {
+				c.field = fields[0]
+				left = append(left, c)
+			}
+			continue
+		}
+		if c.mode, _ = replies[i].ToString(); c.mode == Read || c.mode == Write {
+			left = append(left, c)
+		}
+	}
+	return left, nil
+}
+
+// holders reads the holders and the TTL of each lock.
+func (s *Server) holders(ctx context.Context, at rueidis.Client, from []candidate) (locks []Lock, err error) {
+	var commands []rueidis.Completed
+	for _, c := range from {
+		if c.mode == "" {
+			commands = append(commands, at.B().Hget().Key(c.key).Field(c.field).Build())
+		} else {
+			commands = append(commands, at.B().Hscan().Key(c.key).Cursor(0).Count(maxHolders).Build())
+		}
+		commands = append(commands, at.B().Pttl().Key(c.key).Build())
+	}
+	replies, err := s.ask(ctx, at, commands...)
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range from {
+		found, ttl := replies[2*i], replies[2*i+1]
+		if err := s.refused(found); err != nil {
+			return nil, err
+		}
+		l := Lock{Name: strings.TrimPrefix(c.key, s.prefix), Key: c.key, Kind: Exclusive, Number: 1}
+		if l.TTL, err = ttl.AsInt64(); err != nil {
+			if err := s.refused(ttl); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if l.TTL == -2 || !l.fill(c, found) {
+			continue // it was unlocked meanwhile, or is no lock
+		}
+		locks = append(locks, l)
+	}
+	return locks, nil
+}
+
+// fill sets the holders. It reports false if there is something in the hash that is not a holder's.
+func (l *Lock) fill(c candidate, found rueidis.RedisResult) bool {
+	if c.mode == "" {
+		count, err := found.ToString()
+		h, ok := holderOf(c.field, count)
+		l.Holders = []Holder{h}
+		return err == nil && ok
+	}
+	page, err := found.AsScanEntry()
+	if err != nil {
+		return false
+	}
+	l.Kind, l.Number = c.mode, c.size-1
+	for i := 0; i+1 < len(page.Elements); i += 2 {
+		if page.Elements[i] == mode {
+			continue
+		}
+		h, ok := holderOf(page.Elements[i], page.Elements[i+1])
+		if !ok {
+			return false
+		}
+		if len(l.Holders) < maxHolders {
+			l.Holders = append(l.Holders, h)
+		}
+	}
+	return len(l.Holders) > 0
+}
+
+// AddWaiting asks for the waiters of locks, at most maxKeys at a time.
+func (s *Server) AddWaiting(ctx context.Context, nodes []Node, locks []*Lock) error {
+	for len(locks) > 0 {
+		some := locks[:min(len(locks), maxKeys)]
+		locks = locks[len(some):]
+		if err := s.addQueues(ctx, some); err != nil {
+			return err
+		}
+		if err := s.addListeners(ctx, nodes, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) addQueues(ctx context.Context, locks []*Lock) error {
+	var commands []rueidis.Completed
+	for _, l := range locks {
+		commands = append(commands, s.client.B().Llen().Key(scripts.RedissonKey(scripts.FairQueueKey, l.Key)).Build())
+	}
+	replies, err := s.ask(ctx, s.client, commands...)
+	if err != nil {
+		return err
+	}
+	for i, l := range locks {
+		l.Waiting = &Waiting{}
+		if l.Waiting.Queue, err = replies[i].AsInt64(); err != nil {
+			if err := s.refused(replies[i]); err != nil {
+				return fmt.Errorf("the fair queue: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// addListeners asks every node, because a channel's listeners are known only to the node that they are connected to.
+// In a cluster a client may listen to the shard's channel or, of an older server, to an ordinary one.
+func (s *Server) addListeners(ctx context.Context, nodes []Node, locks []*Lock) error {
+	byChannel := make(map[string]*Lock, 2*len(locks))
+	var channels []string
+	for _, l := range locks {
+		for _, prefix := range []string{scripts.Channel, rwChannel} {
+			channel := scripts.RedissonKey(prefix, l.Key)
+			channels = append(channels, channel)
+			byChannel[channel] = l
+		}
+	}
+	for _, n := range nodes {
+		commands := []rueidis.Completed{n.client.B().PubsubNumsub().Channel(channels...).Build()}
+		if s.Cluster() {
+			commands = append(commands, n.client.B().PubsubShardnumsub().Channel(channels...).Build())
+		}
+		replies, err := s.ask(ctx, n.client, commands...)
+		if err != nil {
+			return err
+		}
+		for i, reply := range replies {
+			pairs, err := reply.ToArray()
+			if err != nil {
+				if i == 0 { // an old server does not know the second question
+					for _, l := range locks {
+						l.Waiting.Clients = -1
+					}
+				}
+				continue
+			}
+			count(pairs, byChannel)
+		}
+	}
+	return nil
+}
+
+func count(pairs []rueidis.RedisMessage, byChannel map[string]*Lock) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		channel, _ := pairs[i].ToString()
+		n, err := pairs[i+1].AsInt64()
+		if l := byChannel[channel]; l != nil && err == nil && l.Waiting.Clients >= 0 {
+			l.Waiting.Clients += n
+		}
+	}
+}
+
+// number reads a number of a text, 0 if there is none.
+func number(text string) float64 {
+	n, _ := strconv.ParseFloat(text, 64)
+	return n
+}

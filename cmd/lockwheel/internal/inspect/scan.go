@@ -1,0 +1,130 @@
+package inspect
+
+import (
+	"context"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel/internal/redisurl"
+)
+
+// maxKeys is about how many keys one SCAN returns, and so how many commands one exchange has.
+const maxKeys = 500
+
+// Scan calls each with every lock of a node for which the name matches the pattern, and stops when each returns an
+// error. It reads a few hundred keys at a time and keeps no more. The order is the server's. A lock is reported once
+// unless the server resizes its table meanwhile; one that comes or goes during the scan may be missing.
+func (s *Server) Scan(ctx context.Context, n Node, pattern string, each func(*Lock) error) error {
+	match := globSpecial.Replace(s.prefix) + pattern
+	for cursor := uint64(0); ; {
+		replies, err := s.ask(ctx, n.client, n.client.B().Scan().Cursor(cursor).Match(match).Count(maxKeys).Type("hash").Build())
+		if err != nil {
+			return err
+		}
+		page, err := replies[0].AsScanEntry()
+		if err != nil {
+			return redisurl.WithoutSecrets(err, &s.option)
+		}
+		if err := s.eachOf(ctx, n, page.Elements, each); err != nil {
+			return err
+		}
+		if cursor = page.Cursor; cursor == 0 {
+			return nil
+		}
+	}
+}
+
+func (s *Server) eachOf(ctx context.Context, n Node, keys []string, each func(*Lock) error) error {
+	for keys = distinct(keys); len(keys) > 0; {
+		some := keys[:min(len(keys), maxKeys)]
+		keys = keys[len(some):]
+		locks, err := s.recognise(ctx, n.client, some)
+		if err != nil {
+			return err
+		}
+		for i := range locks {
+			if err := each(&locks[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func distinct(keys []string) (once []string) {
+	seen := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		if !seen[key] {
+			seen[key] = true
+			once = append(once, key)
+		}
+	}
+	return once
+}
+
+// Sample is a part of a node's keys.
+type Sample struct {
+	Keys  int     // how many were looked at
+	Locks []*Lock // those that are locks
+	Next  uint64  // where the next sample begins; 0: at the beginning
+	Whole bool    // these were all keys
+}
+
+// Sample looks at about the given number of keys of a node, from where an earlier sample ended.
+func (s *Server) Sample(ctx context.Context, n Node, from uint64, keys int) (sample Sample, err error) {
+	seen := make(map[string]bool)
+	for cursor := from; ; {
+		replies, err := s.ask(ctx, n.client, n.client.B().Scan().Cursor(cursor).Count(maxKeys).Build())
+		if err != nil {
+			return sample, err
+		}
+		page, err := replies[0].AsScanEntry()
+		if err != nil {
+			return sample, redisurl.WithoutSecrets(err, &s.option)
+		}
+		var fresh []string
+		for _, key := range page.Elements {
+			if !seen[key] {
+				seen[key] = true
+				fresh = append(fresh, key)
+			}
+		}
+		if err := s.sampleOf(ctx, n, fresh, &sample); err != nil {
+			return sample, err
+		}
+		if cursor = page.Cursor; cursor == 0 || len(seen) >= keys {
+			sample.Keys, sample.Next, sample.Whole = len(seen), cursor, cursor == 0 && from == 0
+			return sample, nil
+		}
+	}
+}
+
+// sampleOf adds the locks among keys of any type.
+func (s *Server) sampleOf(ctx context.Context, n Node, keys []string, to *Sample) error {
+	var commands []rueidis.Completed
+	var ours []string
+	for _, key := range keys {
+		if strings.HasPrefix(key, s.prefix) {
+			ours = append(ours, key)
+			commands = append(commands, n.client.B().Type().Key(key).Build())
+		}
+	}
+	replies, err := s.ask(ctx, n.client, commands...)
+	if err != nil {
+		return err
+	}
+	var hashes []string
+	for i, key := range ours {
+		if kind, err := replies[i].ToString(); err == nil && kind == "hash" {
+			hashes = append(hashes, key)
+		} else if err := s.refused(replies[i]); err != nil {
+			return err
+		}
+	}
+	return s.eachOf(ctx, n, hashes, func(l *Lock) error {
+		copied := *l
+		to.Locks = append(to.Locks, &copied)
+		return nil
+	})
+}

@@ -1,0 +1,119 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel/internal/redisurl"
+)
+
+// Timeout bounds each exchange with a server.
+const Timeout = 5 * time.Second
+
+// Server is a server, a cluster, or the master behind sentinels. Close ends its connections. Safe for concurrent use.
+type Server struct {
+	client rueidis.Client
+	option rueidis.ClientOption
+	prefix string
+}
+
+// Open connects. The prefix is that of all names, as in lockwheel.Options. Its errors contain no password.
+func Open(option rueidis.ClientOption, prefix string) (*Server, error) {
+	option.DisableCache = true
+	option.DisableRetry = true // a caller that wants to try again sees the error first
+	option.PipelineMultiplex = -1
+	option.ConnWriteTimeout = Timeout
+	option.Dialer.Timeout = Timeout
+	option.Sentinel.Dialer.Timeout = Timeout
+	client, err := rueidis.NewClient(option)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to %s: %w", strings.Join(option.InitAddress, ", "), redisurl.WithoutSecrets(err, &option))
+	}
+	return &Server{client, option, prefix}, nil
+}
+
+// Close ends the connections.
+func (s *Server) Close() { s.client.Close() }
+
+// Cluster reports whether the server is a cluster.
+func (s *Server) Cluster() bool { return s.client.Mode() == rueidis.ClientModeCluster }
+
+// Node is one server with keys: the only one, or a master of a cluster.
+type Node struct {
+	Addr   string
+	client rueidis.Client
+}
+
+// Nodes returns the servers with keys, ordered by address. In a cluster these are the masters. If a node of a cluster
+// does not reply, Nodes returns the others and an error that names it: its keys are missing if it is a master.
+func (s *Server) Nodes(ctx context.Context) (nodes []Node, err error) {
+	all := s.client.Nodes()
+	for _, addr := range slices.Sorted(maps.Keys(all)) {
+		n := Node{addr, all[addr]}
+		master, failed := s.isMaster(ctx, n)
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("the node %s does not reply, so its locks are missing if it is a master: %w", addr, failed))
+		} else if master {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes, err
+}
+
+func (s *Server) isMaster(ctx context.Context, n Node) (bool, error) {
+	if !s.Cluster() {
+		return true, nil
+	}
+	replies, err := s.ask(ctx, n.client, n.client.B().Hello().Build())
+	if err != nil {
+		return false, err
+	}
+	fields, err := replies[0].AsMap()
+	if err != nil {
+		return true, nil // a server that does not tell its role may have keys
+	}
+	role := fields["role"]
+	name, _ := role.ToString()
+	return name == "master", nil
+}
+
+// ask sends commands together. The error is one of the connection; errors that a server returned are in the replies.
+func (s *Server) ask(ctx context.Context, to rueidis.Client, commands ...rueidis.Completed) ([]rueidis.RedisResult, error) {
+	if len(commands) == 0 {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	replies := to.DoMulti(ctx, commands...)
+	for i := range replies {
+		if err := replies[i].NonRedisError(); err != nil {
+			if errors.Is(err, context.DeadlineExceeded) {
+				err = fmt.Errorf("no reply within %v", Timeout)
+			}
+			return nil, redisurl.WithoutSecrets(err, &s.option)
+		}
+	}
+	return replies, nil
+}
+
+// refused returns the error of a reply unless it only says that the key is elsewhere, or not what it was just before.
+func (s *Server) refused(reply rueidis.RedisResult) error {
+	err := reply.Error()
+	server, ok := rueidis.IsRedisErr(err)
+	if !ok || server.IsNil() {
+		return nil
+	}
+	for _, passing := range []string{"WRONGTYPE", "MOVED", "ASK", "TRYAGAIN"} {
+		if strings.HasPrefix(err.Error(), passing) {
+			return nil
+		}
+	}
+	return redisurl.WithoutSecrets(err, &s.option)
+}

@@ -1,0 +1,46 @@
+//go:build !unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"time"
+)
+
+func passed() []os.Signal { return []os.Signal{os.Interrupt} }
+
+func ends(os.Signal) int { return 2 }
+
+// program is a process that was started.
+type program struct {
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when the process has ended
+}
+
+func start(path string, argv, environment []string) (*program, error) {
+	p := &program{ended: make(chan struct{})}
+	p.cmd = &exec.Cmd{Path: path, Args: argv, Env: environment, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(p.ended)
+		p.cmd.Wait() // what it returns is in ProcessState
+	}()
+	return p, nil
+}
+
+func (p *program) id() int { return p.cmd.Process.Pid }
+
+// pass does nothing: Ctrl-C reaches the program by itself here.
+func (p *program) pass(os.Signal) {}
+
+// terminate kills: there is no gentler way here.
+func (p *program) terminate() { p.kill() }
+
+func (p *program) kill() { p.cmd.Process.Kill() }
+
+func (p *program) endGroup(<-chan time.Time) {}
+
+func (p *program) status() int { return p.cmd.ProcessState.ExitCode() }

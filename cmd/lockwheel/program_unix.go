@@ -1,0 +1,119 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// passed returns the signals that are passed on. A signal that is ignored when lockwheel begins, as in the background
+// of a shell or under nohup, stays ignored, also by the program.
+func passed() []os.Signal {
+	all := []os.Signal{
+		syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM,
+		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGWINCH,
+	}
+	return slices.DeleteFunc(all, signal.Ignored)
+}
+
+// ends returns the number of a signal that ends the wait for the lock, or 0.
+func ends(s os.Signal) int {
+	switch n := s.(syscall.Signal); n {
+	case syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM:
+		return int(n)
+	}
+	return 0
+}
+
+// program is a process that was started.
+type program struct {
+	cmd      *exec.Cmd
+	terminal bool          // it shares the process group of the terminal
+	ended    chan struct{} // closed when the process has ended
+}
+
+// start starts a program with the standard streams. Away from a terminal it has a process group of its own, so that a
+// loss can end what it starts as well.
+//
+// The calling goroutine keeps its thread from then on: on Linux the program ends with the thread that started it.
+func start(path string, argv, environment []string) (*program, error) {
+	p := &program{ended: make(chan struct{}), terminal: atTerminal()}
+	p.cmd = &exec.Cmd{Path: path, Args: argv, Env: environment, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !p.terminal}
+	endWithParent(p.cmd.SysProcAttr)
+	runtime.LockOSThread()
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(p.ended)
+		p.cmd.Wait() // what it returns is in ProcessState
+	}()
+	return p, nil
+}
+
+// atTerminal reports whether this process is in the foreground of a terminal.
+func atTerminal() bool {
+	terminal, err := os.Open("/dev/tty")
+	if err != nil {
+		return false
+	}
+	defer terminal.Close()
+	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+func (p *program) id() int { return p.cmd.Process.Pid }
+
+// pass passes a signal on. At a terminal, the keys' signals and WINCH have reached the program already.
+func (p *program) pass(s os.Signal) {
+	if p.terminal && (s == syscall.SIGINT || s == syscall.SIGQUIT || s == syscall.SIGWINCH) {
+		return
+	}
+	p.cmd.Process.Signal(s)
+}
+
+// terminate asks the program and its group to end.
+func (p *program) terminate() { p.signalAll(syscall.SIGTERM) }
+
+// kill ends the program and its group.
+func (p *program) kill() { p.signalAll(syscall.SIGKILL) }
+
+func (p *program) signalAll(s syscall.Signal) {
+	if p.terminal {
+		p.cmd.Process.Signal(s)
+		return
+	}
+	syscall.Kill(-p.id(), s)
+}
+
+// endGroup waits until nothing of an ended program's group is left, and kills the rest when the time comes. A nil kill
+// has been there already.
+func (p *program) endGroup(kill <-chan time.Time) {
+	const pause = 20 * time.Millisecond
+	for !p.terminal && kill != nil && !errors.Is(syscall.Kill(-p.id(), 0), syscall.ESRCH) {
+		select {
+		case <-kill:
+			p.kill()
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// status returns the exit status of an ended program as a shell does.
+func (p *program) status() int {
+	if s := p.cmd.ProcessState.Sys().(syscall.WaitStatus); s.Signaled() {
+		return exitSignal + int(s.Signal())
+	}
+	return p.cmd.ProcessState.ExitCode()
+}

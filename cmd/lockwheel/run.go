@@ -1,0 +1,291 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// tokenVariable is the environment variable with the fencing token of a program that runs with --fenced.
+const tokenVariable = "LOCKWHEEL_TOKEN"
+
+const (
+	defaultLease = 30 * time.Second
+	minLease     = 100 * time.Millisecond // the library's own
+	defaultGrace = 5 * time.Second
+)
+
+const runHelp = `Runs a program while it holds the lock, and unlocks when the program ends. The lock is renewed all the time. By default
+it is a plain lock; all users of a name must use the same kind.
+
+Signals (HUP, INT, QUIT, TERM, USR1, USR2, ALRM, WINCH) are passed on to the program. Before it is started, HUP, INT,
+QUIT and TERM end the wait. At a terminal, Ctrl-C and Ctrl-\ reach the program by themselves and are not passed on.
+
+If the lock is lost (the server did not reply for a whole lease, the key was deleted, the lock was forced), the program
+and its process group get TERM within 1 s of that being known, and KILL after --grace. At a terminal the program shares
+the terminal's process group, and only the program itself gets them.
+
+If lockwheel itself is killed (kill -9), nothing renews the lock, and it is free after its lease. On Linux the program
+is then killed at once, but not what it has started; elsewhere it goes on without the lock. While lockwheel is stopped
+(kill -STOP), nothing renews the lock either, and the program goes on: the loss is noticed when lockwheel continues.
+
+The program's environment is that of lockwheel; with --fenced it also has LOCKWHEEL_TOKEN, a number that is greater
+than that of every earlier holder.
+
+Exit status: the program's, or 128 + n if signal n ended it, or
+  121  not acquired: the lock was held until --wait ended
+  122  lost: the lock was lost while the program ran, whatever its own status
+  125  an error before the program was started, such as no server or a wrong command line
+  126  the program cannot be started
+  127  there is no such program
+  128 + n  signal n ended the wait for the lock`
+
+// runFlags are the flags of run.
+type runFlags struct {
+	wait, lease, grace                time.Duration
+	noWait, read, write, fair, fenced bool
+	bounded                           bool // --wait was given
+}
+
+func newRun(g *globals) *cobra.Command {
+	f := &runFlags{}
+	c := &cobra.Command{
+		Use:               "run NAME [flags] -- PROGRAM [ARGUMENT...]",
+		Short:             "Run a program while it holds a lock",
+		Long:              runHelp,
+		Example:           "  lockwheel run nightly-report --wait 10m -- ./report --all\n  lockwheel run import --no-wait --fenced -- sh -c 'exec ./import --token \"$LOCKWHEEL_TOKEN\"'",
+		ValidArgsFunction: completeRun,
+		RunE: func(c *cobra.Command, args []string) error {
+			f.bounded = c.Flags().Changed("wait") || f.noWait
+			if err := f.check(c, args); err != nil {
+				return err
+			}
+			r := &runner{globals: g, flags: f, name: args[0], argv: args[1:], messages: c.ErrOrStderr()}
+			return r.run(c.Context())
+		},
+	}
+	flags := c.Flags()
+	flags.DurationVar(&f.wait, "wait", 0, "wait at most this `duration` for the lock (default: without limit)")
+	flags.BoolVar(&f.noWait, "no-wait", false, "do not wait: try once")
+	flags.DurationVar(&f.lease, "lease", defaultLease, "a `duration`: how long the lock lives without renewal, and so how long others wait if this machine dies")
+	flags.DurationVar(&f.grace, "grace", defaultGrace, "a `duration`: how long the program has between TERM and KILL when the lock is lost; 0 is KILL at once")
+	flags.BoolVar(&f.read, "read", false, "a read/write lock: hold it with other readers")
+	flags.BoolVar(&f.write, "write", false, "a read/write lock: hold it alone")
+	flags.BoolVar(&f.fair, "fair", false, "a fair lock: first come, first served")
+	flags.BoolVar(&f.fenced, "fenced", false, "a fenced lock: the program gets its token as LOCKWHEEL_TOKEN")
+	return c
+}
+
+// completeRun completes nothing for the name, and files for the program.
+func completeRun(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveDefault
+}
+
+func (f *runFlags) check(c *cobra.Command, args []string) error {
+	kinds := 0
+	for _, is := range []bool{f.read, f.write, f.fair, f.fenced} {
+		if is {
+			kinds++
+		}
+	}
+	switch dash := c.ArgsLenAtDash(); {
+	case dash < 0:
+		return wrong("want -- before the program, as in: lockwheel run NAME -- PROGRAM")
+	case dash != 1:
+		return wrong("want one name before the --, and not %d", dash)
+	case len(args) < 2:
+		return wrong("want a program behind the --")
+	case args[0] == "":
+		return wrong("a lock has no empty name")
+	case kinds > 1:
+		return wrong("--read, --write, --fair and --fenced are kinds of lock: want one of them")
+	case f.noWait && c.Flags().Changed("wait"):
+		return wrong("--wait and --no-wait: want one of them")
+	case f.wait < 0:
+		return wrong("--wait %v: want 0 or more", f.wait)
+	case f.lease < minLease:
+		return wrong("--lease %v: want at least %v", f.lease, minLease)
+	case f.grace < 0:
+		return wrong("--grace %v: want 0 or more", f.grace)
+	}
+	return nil
+}
+
+// runner is one run.
+type runner struct {
+	globals  *globals
+	flags    *runFlags
+	name     string
+	argv     []string
+	messages io.Writer
+
+	signals chan os.Signal
+	engine  *lockwheel.Engine
+	hold    *lockwheel.Hold
+}
+
+// run returns the program's status, or its own, as a failure.
+func (r *runner) run(ctx context.Context) error {
+	path, err := exec.LookPath(r.argv[0]) // before the wait, which may be long
+	if err != nil {
+		return cannotRun(err)
+	}
+	r.signals = make(chan os.Signal, 64)
+	signal.Notify(r.signals, passed()...)
+	if err := r.acquire(ctx); err != nil {
+		return err
+	}
+	// No defer closes the engine: after a loss there is nothing to give back, and a server that is gone would delay the end.
+	p, err := start(path, r.argv, r.environment())
+	if err != nil {
+		r.unlock()
+		return cannotRun(err)
+	}
+	lost := r.attend(p)
+	status := p.status()
+	if lost == nil {
+		lost = r.unlock()
+	}
+	switch {
+	case lost != nil:
+		return &failure{exitLost, fmt.Errorf("%w; the program ended with status %d", lost, status)}
+	case status != exitOK:
+		return &failure{status: status}
+	}
+	return nil
+}
+
+func cannotRun(err error) error {
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
+		return &failure{exitNotFound, err}
+	}
+	return &failure{exitCannotRun, err}
+}
+
+// errSignal ends the wait for the lock.
+var errSignal = errors.New("ended by a signal")
+
+// acquire opens the engine and waits for the lock. The first signal that ends programs ends the wait; a lock that is
+// granted at the same moment is given back.
+func (r *runner) acquire(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	acquired := make(chan error, 1)
+	go func() { acquired <- r.lock(ctx) }()
+	ended := 0
+	for {
+		select {
+		case s := <-r.signals:
+			if n := ends(s); n > 0 && ended == 0 {
+				ended = n
+				cancel(errSignal)
+			}
+		case err := <-acquired:
+			switch {
+			case ended > 0:
+				if err == nil {
+					r.unlock()
+				}
+				return &failure{status: exitSignal + ended}
+			case errors.Is(err, lockwheel.ErrNotAcquired):
+				return &failure{exitNotAcquired, err}
+			case err != nil && errors.As(err, new(*failure)):
+				return err
+			case err != nil:
+				return &failure{exitRunFailed, err}
+			}
+			return nil
+		}
+	}
+}
+
+// lock sets the engine and the hold.
+func (r *runner) lock(ctx context.Context) (err error) {
+	if r.engine, err = r.globals.open(ctx, lockwheel.Options{Lease: r.flags.lease}); err != nil {
+		return err
+	}
+	lock := r.engine.Mutex(r.name)
+	switch {
+	case r.flags.read:
+		lock = r.engine.RWMutex(r.name).RLocker()
+	case r.flags.write:
+		lock = r.engine.RWMutex(r.name).Writer()
+	case r.flags.fair:
+		lock = r.engine.FairMutex(r.name)
+	case r.flags.fenced:
+		lock = r.engine.FencedMutex(r.name)
+	}
+	var wait []lockwheel.Option
+	if r.flags.bounded {
+		wait = append(wait, lockwheel.Wait(r.flags.wait))
+	}
+	// The wait may be ended by a context, but not the hold.
+	r.hold, err = lock.Lock(ctx, wait...)
+	if err != nil {
+		r.engine.Close()
+	}
+	return err
+}
+
+// environment returns that of the program.
+func (r *runner) environment() []string {
+	if !r.flags.fenced {
+		return os.Environ()
+	}
+	return append(os.Environ(), tokenVariable+"="+strconv.FormatUint(r.hold.Token(), 10))
+}
+
+// attend passes signals on until the program ends. If the lock is lost before, it ends the program and returns the
+// loss.
+func (r *runner) attend(p *program) (lost error) {
+	ended, kill := r.hold.Done(), (<-chan time.Time)(nil)
+	for {
+		select {
+		case s := <-r.signals:
+			p.pass(s)
+		case <-ended:
+			ended, lost = nil, r.hold.Err()
+			fmt.Fprintf(r.messages, "lockwheel run: %v; ending %s (process %d)\n", lost, r.argv[0], p.id())
+			if r.flags.grace > 0 {
+				p.terminate()
+			}
+			kill = time.After(r.flags.grace)
+		case <-kill:
+			kill = nil
+			p.kill()
+		case <-p.ended:
+			if lost != nil {
+				p.endGroup(kill)
+			}
+			return lost
+		}
+	}
+}
+
+// unlock gives the lock back. It returns an error if the lock was lost before, and only says if the server did not
+// reply: the program ended while it held the lock.
+func (r *runner) unlock() error {
+	err := r.hold.Unlock(context.Background()) // Options.CallTimeout bounds it
+	switch {
+	case errors.Is(err, lockwheel.ErrLost):
+		return err
+	case err != nil:
+		fmt.Fprintf(r.messages, "lockwheel run: %v; the lock is free within %v\n", err, r.flags.lease)
+		return nil
+	}
+	r.engine.Close()
+	return nil
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockwheel/lockwheel/cmd/lockwheel/internal/inspect"
+)
+
+func newState(g *globals) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "state NAME...",
+		Short: "Print who holds locks, for how long still, and how many wait",
+		Long: `Prints for each lock its kind, its holders with their counts, how long its key lives without renewal (TTL), its last
+fencing token, how many clients listen for its release and how long its fair queue is. It only reads.
+
+The kind is what the server shows: a plain, a fair and a fenced lock look the same unless there is a fair queue or a
+counter of tokens. The server does not know since when a lock is held. A client listens once for all its callers;
+clients that poll are not counted. The fair queue includes places of waiters that died and were not removed yet.
+
+Exit status: 0 if all locks were read, free or not; 1 on an error; 2 for a wrong command line.`,
+		Args:              func(_ *cobra.Command, args []string) error { return names(args, 1, 0) },
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := g.inspect()
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			for _, name := range args {
+				l, err := s.Read(c.Context(), name)
+				if err != nil {
+					return failed(err)
+				}
+				if asJSON {
+					err = writeJSON(c.OutOrStdout(), l)
+				} else {
+					describe(c.OutOrStdout(), l)
+				}
+				if err != nil {
+					return failed(err)
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	return c
+}
+
+func newLs(g *globals) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "ls [PATTERN]",
+		Short: "List the locks that are held",
+		Long: `Lists the locks that are held, those with a name that matches the pattern: * is any text, ? any character, [ab] one of
+some, and \ takes the meaning from the next character. Quote it, so that the shell does not read it.
+
+It looks through all keys with SCAN, a few hundred at a time, in a cluster on every master. It prints as it goes and
+keeps nothing, so the order is the server's. A lock that is taken or unlocked meanwhile may be missing, and one can
+appear twice while the server resizes its table. A lock is a hash with one holder's field, or with a mode and holders.
+
+Exit status: 0 if all nodes were read; 1 on an error, also if a node of a cluster did not reply: then the locks of the
+others are listed; 2 for a wrong command line.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return wrong("want one pattern, and quoted, so that the shell does not replace it by names of files")
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := g.inspect()
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			pattern := "*"
+			if len(args) > 0 {
+				pattern = args[0]
+			}
+			nodes, silent := s.Nodes(c.Context())
+			print := func(l *inspect.Lock) error {
+				if asJSON {
+					return writeJSON(c.OutOrStdout(), l)
+				}
+				return printRow(c.OutOrStdout(), l)
+			}
+			if !asJSON {
+				printHead(c.OutOrStdout())
+			}
+			for _, n := range nodes {
+				if err := s.Scan(c.Context(), n, pattern, print); err != nil {
+					return failed(errors.Join(silent, err))
+				}
+			}
+			return failed(silent)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	return c
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockwheel/lockwheel/cmd/lockwheel/internal/inspect"
+)
+
+// printable returns a text that moves no cursor and changes no colour. A name may have any bytes.
+func printable(text string) string {
+	quoted := strconv.Quote(text)
+	if quoted == `"`+text+`"` {
+		return text
+	}
+	return quoted
+}
+
+// writeJSON writes a value as one line.
+func writeJSON(to io.Writer, value any) error {
+	encoder := json.NewEncoder(to)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}
+
+func ttl(ms int64) string {
+	if ms < 0 {
+		return "never"
+	}
+	return (time.Duration(ms) * time.Millisecond).String()
+}
+
+// holdersOf names the first holder, and how many others there are.
+func holdersOf(l *inspect.Lock) string {
+	if len(l.Holders) == 0 {
+		return "-"
+	}
+	text := printable(l.Holders[0].ID)
+	if more := l.Number - 1; more > 0 {
+		text += fmt.Sprintf(" +%d", more)
+	}
+	return text
+}
+
+// kindOf says which kind a lock is known to be: a queue or a counter tells more than the hash.
+func kindOf(l *inspect.Lock) string {
+	kinds := []string{l.Kind}
+	if l.Waiting != nil && l.Waiting.Queue > 0 {
+		kinds = append(kinds, "fair")
+	}
+	if l.Token != "" {
+		kinds = append(kinds, "fenced")
+	}
+	return strings.Join(kinds, ", ")
+}
+
+// describe writes a lock for a reader.
+func describe(to io.Writer, l *inspect.Lock) {
+	fmt.Fprintln(to, printable(l.Name))
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(to, "  %-9s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	if l.Kind == inspect.NoLock {
+		row("kind", "no lock, but a key of type %s", l.Type)
+		return
+	}
+	row("kind", "%s", kindOf(l))
+	for _, h := range l.Holders {
+		what := "holder"
+		switch {
+		case h.Write:
+			what = "writer"
+		case l.Kind != inspect.Exclusive:
+			what = "reader"
+		}
+		row(what, "%s, count %d", printable(h.ID), h.Count)
+	}
+	if more := l.Number - int64(len(l.Holders)); more > 0 {
+		row("", "and %d more", more)
+	}
+	if l.Held() {
+		row("TTL", "%s", ttl(l.TTL))
+	}
+	if l.Token != "" {
+		row("token", "%s", printable(l.Token))
+	}
+	if w := l.Waiting; w != nil {
+		listening := "an unknown number of clients listen"
+		if w.Clients >= 0 {
+			listening = fmt.Sprintf("clients that listen: %d", w.Clients)
+		}
+		row("waiting", "%s; in the fair queue: %d", listening, w.Queue)
+	}
+}
+
+// rowFormat has the name last, because its length is not known before.
+const rowFormat = "%-10s %6s %12s  %-45s %s\n"
+
+func printHead(to io.Writer) { fmt.Fprintf(to, rowFormat, "KIND", "COUNT", "TTL", "HOLDER", "NAME") }
+
+func printRow(to io.Writer, l *inspect.Lock) error {
+	_, err := fmt.Fprintf(to, rowFormat, l.Kind, strconv.FormatInt(l.Count(), 10), ttl(l.TTL), holdersOf(l), printable(l.Name))
+	return err
+}

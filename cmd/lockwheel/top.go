@@ -1,0 +1,292 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockwheel/lockwheel/cmd/lockwheel/internal/inspect"
+)
+
+// Bounds of top's flags.
+const (
+	minInterval = 100 * time.Millisecond
+	maxSample   = 1_000_000
+	maxRows     = 1000
+)
+
+// topFlags are the flags of top.
+type topFlags struct {
+	interval     time.Duration
+	sample, rows int
+	once, asJSON bool
+}
+
+func newTop(g *globals) *cobra.Command {
+	f := &topFlags{}
+	c := &cobra.Command{
+		Use:   "top",
+		Short: "Show a server's locks live: those most waited for, their number, commands a second",
+		Long: `Shows the locks of a server with the most waiters, how many locks there are, and how busy the server is, and again
+every --interval, until Ctrl-C.
+
+It looks at --sample keys each time, with SCAN and one to three commands a key. If the server has more, the number of
+locks is an estimate, marked ~; each time it looks at other keys, and again at the locks that it showed last. With a
+prefix, only keys with that prefix count as locks.
+
+Waiters are clients that listen for the release, one however many of its callers wait, and places in a fair queue.
+Scripts are calls of scripts: each carries the commands of many locks.
+
+Exit status: 0, also after Ctrl-C; 1 on an error, without --once only if it cannot begin; 2 for a wrong command line.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return wrong("unexpected argument %q", args[0])
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			s, err := g.inspect()
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return failed(newTopView(s, f, c.OutOrStdout()).run(ctx))
+		},
+	}
+	flags := c.Flags()
+	flags.DurationVar(&f.interval, "interval", 2*time.Second, "a `duration`: how often to look; with --once, how long to count commands")
+	flags.IntVar(&f.sample, "sample", 5000, "how many `keys` to look at each time")
+	flags.IntVar(&f.rows, "rows", 20, "how many `locks` to show")
+	flags.BoolVar(&f.once, "once", false, "look once, print and end")
+	flags.BoolVar(&f.asJSON, "json", false, "with --once: print one JSON object")
+	return c
+}
+
+func (f *topFlags) check() error {
+	switch {
+	case f.interval < minInterval:
+		return wrong("--interval %v: want at least %v", f.interval, minInterval)
+	case f.sample < 1 || f.sample > maxSample:
+		return wrong("--sample %d: want 1 to %d", f.sample, maxSample)
+	case f.rows < 1 || f.rows > maxRows:
+		return wrong("--rows %d: want 1 to %d", f.rows, maxRows)
+	case f.asJSON && !f.once:
+		return wrong("--json: want --once with it")
+	}
+	return nil
+}
+
+// topView is what top keeps between two looks.
+type topView struct {
+	server *inspect.Server
+	flags  *topFlags
+	out    io.Writer
+	clear  bool // out is a terminal that shows the newest look only
+
+	cursors map[string]uint64       // where the next sample of a node begins
+	loads   map[string]inspect.Load // of the last look
+	shown   []string                // names of the last look
+}
+
+func newTopView(s *inspect.Server, f *topFlags, out io.Writer) *topView {
+	v := &topView{server: s, flags: f, out: out, cursors: make(map[string]uint64)}
+	if file, ok := out.(*os.File); ok && !f.once {
+		info, err := file.Stat()
+		v.clear = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	return v
+}
+
+// look is one picture of the server.
+type look struct {
+	Server    string          `json:"server"`
+	Nodes     int             `json:"nodes"`
+	Keys      int64           `json:"keys"`
+	Looked    int             `json:"keys_looked_at"`
+	Locks     int64           `json:"locks"`
+	Exact     bool            `json:"exact"` // Locks is no estimate
+	Commands  float64         `json:"commands_per_second"`
+	Scripts   float64         `json:"scripts_per_second"`
+	Published float64         `json:"published_per_second"`
+	Top       []*inspect.Lock `json:"top"`
+}
+
+// run looks until ctx ends, or once.
+func (v *topView) run(ctx context.Context) error {
+	nodes, err := v.server.Nodes(ctx)
+	if len(nodes) == 0 {
+		return err
+	}
+	if _, err := v.measure(ctx, nodes); err != nil {
+		return err
+	}
+	for {
+		if !pause(ctx, v.flags.interval) {
+			return nil
+		}
+		l, err := v.look(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case v.flags.once && l == nil:
+			return err
+		case v.flags.once && v.flags.asJSON:
+			return errors.Join(err, writeJSON(v.out, l))
+		case v.flags.once:
+			return errors.Join(err, v.print(l, nil))
+		}
+		if err := v.print(l, err); err != nil {
+			return err
+		}
+	}
+}
+
+// pause reports false if ctx ended meanwhile.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// look returns a picture, and with it an error if a node did not reply. Without any reply there is no picture.
+func (v *topView) look(ctx context.Context) (*look, error) {
+	nodes, silent := v.server.Nodes(ctx)
+	if len(nodes) == 0 {
+		return nil, silent
+	}
+	l, err := v.measure(ctx, nodes)
+	if err != nil {
+		return nil, errors.Join(silent, err)
+	}
+	locks, err := v.sample(ctx, nodes, l)
+	if err != nil {
+		return nil, errors.Join(silent, err)
+	}
+	if err := v.server.AddWaiting(ctx, nodes, locks); err != nil {
+		return nil, errors.Join(silent, err)
+	}
+	slices.SortFunc(locks, func(a, b *inspect.Lock) int {
+		return cmp.Or(cmp.Compare(b.Waiting.Total(), a.Waiting.Total()), cmp.Compare(a.Name, b.Name))
+	})
+	l.Top = locks[:min(len(locks), v.flags.rows)]
+	v.shown = v.shown[:0]
+	for _, lock := range l.Top {
+		v.shown = append(v.shown, lock.Name)
+	}
+	return l, silent
+}
+
+// measure counts commands since the last look.
+func (v *topView) measure(ctx context.Context, nodes []inspect.Node) (*look, error) {
+	l := &look{Nodes: len(nodes)}
+	before := v.loads
+	v.loads = make(map[string]inspect.Load, len(nodes))
+	for _, n := range nodes {
+		now, err := v.server.Load(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		v.loads[n.Addr] = now
+		l.Server = now.Version
+		l.Keys += now.Keys
+		last, known := before[n.Addr]
+		seconds := now.At.Sub(last.At).Seconds()
+		if !known || seconds <= 0 {
+			continue
+		}
+		// Counters of a server that was started again are smaller.
+		l.Commands += max(now.Commands-last.Commands, 0) / seconds
+		l.Scripts += max(now.Scripts-last.Scripts, 0) / seconds
+		l.Published += max(now.Published-last.Published, 0) / seconds
+	}
+	return l, nil
+}
+
+// sample finds locks: those among some keys of each node, and those that the last look showed.
+func (v *topView) sample(ctx context.Context, nodes []inspect.Node, l *look) (locks []*inspect.Lock, err error) {
+	l.Exact = true
+	seen := make(map[string]bool)
+	for _, n := range nodes {
+		part, err := v.server.Sample(ctx, n, v.cursors[n.Addr], max(v.flags.sample/len(nodes), 1))
+		if err != nil {
+			return nil, err
+		}
+		v.cursors[n.Addr] = part.Next
+		found := int64(len(part.Locks))
+		if !part.Whole {
+			l.Exact = false
+			if part.Keys > 0 {
+				found = max(found, int64(float64(found)*float64(v.loads[n.Addr].Keys)/float64(part.Keys)))
+			}
+		}
+		l.Locks += found
+		l.Looked += part.Keys
+		for _, lock := range part.Locks {
+			seen[lock.Name] = true
+			locks = append(locks, lock)
+		}
+	}
+	for _, name := range v.shown {
+		if seen[name] {
+			continue
+		}
+		lock, err := v.server.Read(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if lock.Held() {
+			locks = append(locks, lock)
+		}
+	}
+	return locks, nil
+}
+
+// print prints a picture at once, so that a terminal does not flicker.
+func (v *topView) print(l *look, problem error) error {
+	var b bytes.Buffer
+	if v.clear {
+		b.WriteString("\x1b[H\x1b[2J") // the cursor to the corner, and an empty screen
+	}
+	if problem != nil {
+		fmt.Fprintf(&b, "%s  %v\n", time.Now().Format(time.TimeOnly), problem)
+	}
+	if l != nil {
+		about := "~"
+		if l.Exact {
+			about = ""
+		}
+		fmt.Fprintf(&b, "%s, nodes with keys: %d   %s\n", l.Server, l.Nodes, time.Now().Format(time.TimeOnly))
+		fmt.Fprintf(&b, "locks %s%d   keys %d, looked at %d\n", about, l.Locks, l.Keys, l.Looked)
+		fmt.Fprintf(&b, "a second: commands %.0f   scripts %.0f   messages %.0f\n\n", l.Commands, l.Scripts, l.Published)
+		fmt.Fprintf(&b, "%8s ", "WAITERS")
+		printHead(&b)
+		for _, lock := range l.Top {
+			fmt.Fprintf(&b, "%8d ", lock.Waiting.Total())
+			printRow(&b, lock)
+		}
+	}
+	if !v.clear && !v.flags.once {
+		b.WriteByte('\n')
+	}
+	_, err := v.out.Write(b.Bytes())
+	return err
+}

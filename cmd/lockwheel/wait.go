@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// waitPause is how long wait pauses between two questions.
+const waitPause = 100 * time.Millisecond
+
+func newWait(g *globals) *cobra.Command {
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use:   "wait NAME",
+		Short: "Wait until a lock is free, without taking it",
+		Long: `Waits until the lock is free. It does not take the lock, so another client may have it by the time this returns; to do
+something while the lock is held, use run.
+
+It asks the server ten times a second, and misses a shorter time in which the lock was free between two holders.
+
+Exit status: 0 when the lock was free; 3 if it was still held after the timeout; 1 on an error, also if the server
+stops replying; 2 for a wrong command line.`,
+		Args:              func(_ *cobra.Command, args []string) error { return names(args, 1, 1) },
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			if timeout < 0 {
+				return wrong("--timeout %v: want 0 or more", timeout)
+			}
+			s, err := g.inspect()
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			bounded := c.Flags().Changed("timeout")
+			for end := time.Now().Add(timeout); ; {
+				locked, err := s.Locked(c.Context(), args[0])
+				switch {
+				case err != nil:
+					return failed(err)
+				case !locked:
+					return nil
+				case bounded && !time.Now().Before(end):
+					return &failure{exitNo, fmt.Errorf("lock %q: still held after %v", args[0], timeout)}
+				}
+				pause := waitPause
+				if bounded {
+					pause = min(pause, time.Until(end))
+				}
+				time.Sleep(pause)
+			}
+		},
+	}
+	c.Flags().DurationVar(&timeout, "timeout", 0, "give up after this `duration`, such as 30s; 0 asks once (default: wait without limit)")
+	return c
+}
