@@ -1,0 +1,332 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/internal/proxy"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// untilInputEnds is a program that runs until the test closes its input.
+const untilInputEnds = "echo started $$; cat >/dev/null"
+
+// pidOf returns the process that printed "started" and its number.
+func pidOf(t *testing.T, p *process) int {
+	t.Helper()
+	p.prints(t, "\n")
+	words := strings.Fields(p.out.String())
+	require.GreaterOrEqual(t, len(words), 2, p.out)
+	pid, err := strconv.Atoi(words[1])
+	require.NoError(t, err)
+	return pid
+}
+
+func TestRun_ProgramEnds_StatusPassedOn(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	for script, want := range map[string]int{"exit 0": 0, "exit 7": 7, "exit 255": 255, "kill -KILL $$": 137, "kill -TERM $$": 143} {
+		status, stdout, stderr := result(t, urlOf(s.Addr()), "run", "a", "--", "sh", "-c", "echo out; echo err >&2; "+script)
+		assert.Equal(t, want, status, script)
+		assert.Equal(t, "out\n", stdout, script)
+		assert.Equal(t, "err\n", stderr, script)
+		assert.False(t, exists(t, s, "a"), script)
+	}
+}
+
+func TestRun_ProgramRuns_LockHeldAndRenewed(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	p := startCommand(t, urlOf(s.Addr()), "run", "a", "--prefix", "my:", "--lease", "500ms", "--", "sh", "-c", untilInputEnds)
+	p.prints(t, "started")
+	assert.Len(t, s.Hash(t, "my:a"), 1)
+	time.Sleep(time.Second) // two leases
+	assert.Len(t, s.Hash(t, "my:a"), 1)
+	p.in.Close()
+	assert.Equal(t, exitOK, p.status(t), p.err)
+	assert.False(t, exists(t, s, "my:a"))
+}
+
+func TestRun_LockHeld_NotAcquired(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	takenBy(t, s, "a", other)
+	for _, how := range [][]string{{"--no-wait"}, {"--wait", "200ms"}, {"--wait", "0"}, {"--no-wait", "--fair"}, {"--no-wait", "--write"}} {
+		args := append(append([]string{"run", "a"}, how...), "--", "echo", "it ran")
+		status, stdout, stderr := result(t, urlOf(s.Addr()), args...)
+		assert.Equal(t, exitNotAcquired, status, how)
+		assert.Empty(t, stdout, how)
+		assert.Contains(t, stderr, `lock "a": lock not acquired`, how)
+	}
+	assert.Equal(t, map[string]string{other: "1"}, s.Hash(t, "a"))
+}
+
+func TestRun_LockReleased_NextProgramRuns(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	first := startCommand(t, urlOf(s.Addr()), "run", "a", "--", "sh", "-c", untilInputEnds)
+	first.prints(t, "started")
+	second := startCommand(t, urlOf(s.Addr()), "run", "a", "--", "echo", "second")
+	eventually(t, func() bool {
+		return s.Strings(t, "PUBSUB", "NUMSUB", "redisson_lock__channel:{a}")[1] == "1"
+	}, "the second waits")
+	assert.Empty(t, second.out.String())
+	first.in.Close()
+	assert.Equal(t, exitOK, first.status(t))
+	assert.Equal(t, exitOK, second.status(t))
+	assert.Equal(t, "second\n", second.out.String())
+}
+
+func TestRun_Kinds_AreThoseOfTheWire(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	start := func(flag string) *process {
+		p := startCommand(t, urlOf(s.Addr()), "run", "name"+flag, flag, "--", "sh", "-c", "echo started $$ $LOCKWHEEL_TOKEN; cat >/dev/null")
+		p.prints(t, "started")
+		return p
+	}
+	start("--read")
+	start("--read") // both hold it
+	assert.Equal(t, "read", s.Hash(t, "name--read")["mode"])
+	assert.Len(t, s.Hash(t, "name--read"), 3)
+	start("--write")
+	assert.Equal(t, "write", s.Hash(t, "name--write")["mode"])
+	start("--fair")
+	assert.Len(t, s.Hash(t, "name--fair"), 1)
+	s.Do(t, "SET", "redisson_lock_token:{name--fenced}", 41)
+	fenced := start("--fenced")
+	assert.Equal(t, "42", strings.Fields(fenced.out.String())[2])
+}
+
+// Each signal reaches the program, and nothing else happens.
+func TestRun_Signal_ReachesProgram(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	for name, n := range map[string]syscall.Signal{
+		"HUP": syscall.SIGHUP, "INT": syscall.SIGINT, "QUIT": syscall.SIGQUIT, "TERM": syscall.SIGTERM, "USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2, "ALRM": syscall.SIGALRM,
+	} {
+		if signal.Ignored(n) { // tests in the background of a shell ignore INT and QUIT, and so does the command
+			continue
+		}
+		script := "trap 'echo got " + name + "; exit 9' " + name + "; echo started; while :; do sleep 0.02; done"
+		p := startCommand(t, urlOf(s.Addr()), "run", "a", "--", "sh", "-c", script)
+		p.prints(t, "started")
+		p.signal(t, n)
+		assert.Equal(t, 9, p.status(t), name)
+		assert.Equal(t, "started\ngot "+name+"\n", p.out.String())
+		assert.Empty(t, p.err.String())
+	}
+	p := startCommand(t, urlOf(s.Addr()), "run", "a", "--", "sh", "-c", "echo started; exec sleep 60")
+	p.prints(t, "started")
+	p.signal(t, syscall.SIGTERM)
+	assert.Equal(t, 128+15, p.status(t))
+	assert.False(t, exists(t, s, "a"))
+}
+
+func TestRun_SignalWhileWaiting_EndsTheWait(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	takenBy(t, s, "a", other)
+	p := startCommand(t, urlOf(s.Addr()), "run", "a", "--fair", "--", "echo", "it ran")
+	eventually(t, func() bool { return s.Int(t, "LLEN", "redisson_lock_queue:{a}") == 1 }, "it waits")
+	p.signal(t, syscall.SIGUSR1) // ends no wait
+	p.signal(t, syscall.SIGTERM)
+	assert.Equal(t, 128+15, p.status(t))
+	assert.Empty(t, p.out.String())
+	assert.Equal(t, 0, s.Int(t, "LLEN", "redisson_lock_queue:{a}"), "its place is gone")
+}
+
+// A lock that was taken away ends the program at the next renewal, with TERM.
+func TestRun_LockTakenAway_ProgramGetsTERM(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	p := startCommand(t, urlOf(s.Addr()), "run", "a", "--lease", "1500ms", "--grace", "1h", "--", "sh", "-c",
+		"trap 'echo got TERM; exit 0' TERM; echo started; while :; do sleep 0.02; done")
+	p.prints(t, "started")
+	s.Do(t, "DEL", "a")
+	takenBy(t, s, "a", other)
+	assert.Equal(t, exitLost, p.status(t), "whatever the program's status")
+	assert.Contains(t, p.out.String(), "got TERM")
+	assert.Contains(t, p.err.String(), `lock "a": lock lost`)
+	assert.Contains(t, p.err.String(), "ended with status 0")
+	assert.Equal(t, map[string]string{other: "1"}, s.Hash(t, "a"), "the next holder keeps the lock")
+}
+
+// A program that ignores TERM, and what it has started, get KILL after the grace.
+func TestRun_LossIgnored_GroupGetsKILL(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	for _, script := range []string{
+		`trap "" TERM; sleep 300 & echo started $!; wait; wait`,  // the program ignores it, and with it what it starts
+		`(trap "" TERM; exec sleep 300) & echo started $!; wait`, // only what it started does
+	} {
+		p := startCommand(t, urlOf(s.Addr()), "run", "a", "--lease", "1s", "--grace", "300ms", "--", "sh", "-c", script)
+		below := pidOf(t, p)
+		s.Do(t, "DEL", "a")
+		assert.Equal(t, exitLost, p.status(t), script)
+		gone(t, below)
+	}
+	p := startCommand(t, urlOf(s.Addr()), "run", "a", "--lease", "1s", "--grace", "0", "--", "sh", "-c", `trap "echo TERM" TERM; echo started $$; while :; do sleep 0.02; done`)
+	pidOf(t, p)
+	s.Do(t, "DEL", "a")
+	assert.Equal(t, exitLost, p.status(t))
+	assert.NotContains(t, p.out.String(), "TERM")
+	assert.Contains(t, p.err.String(), "ended with status 137")
+}
+
+// endsInTime requires that a program without its server is ended within a lease and 1 s.
+func endsInTime(t *testing.T, p *process, lease time.Duration) {
+	t.Helper()
+	pid, began := pidOf(t, p), time.Now()
+	eventually(t, func() bool { return ended(pid) }, "the program still runs")
+	assert.Less(t, time.Since(began), lease+time.Second)
+	assert.Equal(t, exitLost, p.status(t), p.err)
+}
+
+func TestRun_ServerKilled_EndsProgramInTime(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	const lease = 2 * time.Second
+	p := startCommand(t, urlOf(s.Addr()), "run", "a", "--lease", lease.String(), "--", "sh", "-c", untilInputEnds)
+	pidOf(t, p)
+	require.NoError(t, s.Kill())
+	endsInTime(t, p, lease)
+}
+
+func TestRun_CutOff_EndsProgramInTime(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	link := proxy.Start(t, s.Addr())
+	const lease = 2 * time.Second
+	p := startCommand(t, urlOf(link.Addr()), "run", "a", "--lease", lease.String(), "--", "sh", "-c", untilInputEnds)
+	pidOf(t, p)
+	link.Set(proxy.Both, proxy.Drop)
+	endsInTime(t, p, lease)
+}
+
+func TestRun_ShortOutage_IsNoLoss(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	link := proxy.Start(t, s.Addr())
+	p := startCommand(t, urlOf(link.Addr()), "run", "a", "--lease", "10s", "--", "sh", "-c", untilInputEnds)
+	pidOf(t, p)
+	link.Set(proxy.Both, proxy.Hold)
+	// A renewal waits at the link by then.
+	eventually(t, func() bool { return link.Buffered(proxy.Commands) > 0 }, "a renewal is sent")
+	require.NoError(t, link.Heal())
+	p.in.Close()
+	assert.Equal(t, exitOK, p.status(t), p.err)
+	assert.False(t, exists(t, s, "a"))
+}
+
+// The program ended while the lock was held: its status counts, although the unlock has no reply.
+func TestRun_UnlockFails_StatusStays(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	p := startCommand(t, urlOf(s.Addr()), "run", "a", "--", "sh", "-c", untilInputEnds+"; exit 5")
+	pidOf(t, p)
+	require.NoError(t, s.Kill())
+	p.in.Close()
+	assert.Equal(t, 5, p.status(t))
+	assert.Contains(t, p.err.String(), "the lock is free within 30s")
+}
+
+// A command that was stopped for longer than its lease notices the loss when it continues.
+func TestRun_Stopped_LossIsNoticed(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	p := startCommand(t, urlOf(s.Addr()), "run", "a", "--lease", "500ms", "--", "sh", "-c", untilInputEnds)
+	pid := pidOf(t, p)
+	p.signal(t, syscall.SIGSTOP)
+	eventually(t, func() bool { return !exists(t, s, "a") }, "the lease ends")
+	takenBy(t, s, "a", other)
+	assert.False(t, ended(pid), "the program goes on")
+	p.signal(t, syscall.SIGCONT)
+	assert.Equal(t, exitLost, p.status(t), p.err)
+	gone(t, pid)
+	assert.Equal(t, map[string]string{other: "1"}, s.Hash(t, "a"), "the next holder keeps the lock")
+}
+
+// As kill -9: the lock is free after its lease and not before. On Linux the program is killed as well.
+func TestRun_Killed_LockExpires(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	p := startCommand(t, urlOf(s.Addr()), "run", "a", "--lease", "2s", "--", "sh", "-c", "echo started $$; exec sleep 300")
+	pid := pidOf(t, p)
+	p.signal(t, syscall.SIGKILL)
+	assert.Equal(t, -int(syscall.SIGKILL), p.status(t))
+	if runtime.GOOS == "linux" {
+		gone(t, pid)
+	} else {
+		assert.False(t, ended(pid))
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+	assert.True(t, exists(t, s, "a"))
+	eventually(t, func() bool { return !exists(t, s, "a") }, "the lease ends")
+}
+
+func TestRun_NoSuchProgram_NothingIsLocked(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(folder+"/text", []byte("no program"), 0o600))
+	require.NoError(t, os.WriteFile(folder+"/broken", []byte("no program"), 0o700))
+	takenBy(t, s, "held", other)
+	for program, want := range map[string]int{"no-such-program": exitNotFound, folder + "/no-such": exitNotFound, folder + "/text": exitCannotRun} {
+		status, _, _ := result(t, urlOf(s.Addr()), "run", "held", "--", program)
+		assert.Equal(t, want, status, "%s: without waiting for the lock", program)
+	}
+	status, _, _ := result(t, urlOf(s.Addr()), "run", "a", "--", folder+"/broken")
+	assert.Equal(t, exitCannotRun, status)
+	assert.False(t, exists(t, s, "a"), "the lock was given back")
+}
+
+// terminal opens a terminal, with a device for the command and the other end for the test.
+func terminal(t *testing.T) (keyboard, device *os.File) {
+	t.Helper()
+	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("needs a terminal: %v", err)
+	}
+	t.Cleanup(func() { keyboard.Close() })
+	device, err = openDevice(int(keyboard.Fd()))
+	if err != nil {
+		t.Skipf("needs a terminal: %v", err)
+	}
+	t.Cleanup(func() { device.Close() })
+	return keyboard, device
+}
+
+// At a terminal Ctrl-C reaches the program once, from the terminal, and a program can read what is typed.
+func TestRun_Terminal_KeysReachProgramOnce(t *testing.T) {
+	t.Parallel()
+	if signal.Ignored(syscall.SIGINT) {
+		t.Skip("the tests run in the background of a shell")
+	}
+	s := redistest.Start(t)
+	keyboard, device := terminal(t)
+	p := startWith(t, func(c *exec.Cmd) {
+		c.Stdin = device
+		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	}, urlOf(s.Addr()), "run", "a", "--", "sh", "-c", `trap 'echo got INT' INT; echo started; read word; echo "read $word"; read word; echo "read $word"; exit 3`)
+	p.prints(t, "started")
+	keyboard.WriteString("one\n")
+	p.prints(t, "read one")
+	keyboard.Write([]byte{3})
+	p.prints(t, "got INT")
+	keyboard.WriteString("two\n")
+	assert.Equal(t, 3, p.status(t), p.err)
+	assert.Equal(t, 1, strings.Count(p.out.String(), "got INT"), p.out)
+}
