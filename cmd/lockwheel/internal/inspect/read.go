@@ -270,7 +270,7 @@ func (s *Server) addListeners(ctx context.Context, nodes []Node, locks []*Lock) 
 	for _, n := range nodes {
 		commands := []rueidis.Completed{n.client.B().PubsubNumsub().Channel(channels...).Build()}
 		if s.Cluster() {
-			commands = append(commands, n.client.B().PubsubShardnumsub().Channel(channels...).Build())
+			commands = append(commands, n.client.B().Arbitrary("PUBSUB", "SHARDNUMSUB").Args(channels...).Build())
 		}
 		replies, err := s.ask(ctx, n.client, commands...)
 		if err != nil {

@@ -1,0 +1,450 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/cmd/lockwheel/internal/inspect"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// reader and writer are holders of read/write locks; a thread of Redisson may have a negative number.
+const (
+	reader = "22222222-2222-3333-4444-555555555555:7"
+	writer = "33333333-2222-3333-4444-555555555555:-8"
+)
+
+// fill puts a lock of each shape into a server, and keys that are none.
+func fill(t *testing.T, s *redistest.Server) {
+	t.Helper()
+	takenBy(t, s, "orders/exclusive", other)
+	s.Do(t, "HSET", "orders/read", "mode", "read", other, 2, reader, 1)
+	s.Do(t, "PEXPIRE", "orders/read", 600_000)
+	s.Do(t, "HSET", "orders/write", "mode", "write", writer+":write", 1, writer, 3)
+	s.Do(t, "HSET", "orders/many", "mode", "read")
+	for i := range 1000 {
+		s.Do(t, "HSET", "orders/many", fmt.Sprintf("22222222-2222-3333-4444-555555555555:%d", i), 1)
+	}
+	s.Do(t, "PEXPIRE", "orders/many", 600_000)
+	takenBy(t, s, "orders/\x1b[31m", other)
+	for _, command := range []string{
+		"SET none/string 1", "RPUSH none/list 1", "HSET none/one field 1", "HSET none/other mode read field 1", "HSET none/mode mode read",
+		"HSET none/slow mode slow " + other + " 1", "HSET none/text " + other + " text", "HSET none/two " + other + " 1 " + reader + " 1",
+		"HSET none/write " + other + ":write 1", "HSET none/more mode read " + other + " 1 field 1",
+	} {
+		words := []any{}
+		for _, word := range strings.Fields(command) {
+			words = append(words, word)
+		}
+		require.NotZero(t, s.Do(t, words...))
+	}
+}
+
+// locksOf reads a JSON object a line.
+func locksOf(t *testing.T, text string) (locks []inspect.Lock) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		var l inspect.Lock
+		require.NoError(t, json.Unmarshal([]byte(line), &l), line)
+		locks = append(locks, l)
+	}
+	return locks
+}
+
+func TestState_EachKind_IsDescribed(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	fill(t, s)
+	s.Do(t, "SET", "redisson_lock_token:{orders/exclusive}", 17)
+	s.Do(t, "RPUSH", "redisson_lock_queue:{orders/exclusive}", reader, writer)
+	s.Subscribe(t, "redisson_lock__channel:{orders/exclusive}")
+	s.Subscribe(t, "redisson_lock__channel:{orders/exclusive}")
+	s.Subscribe(t, "redisson_rwlock:{orders/read}")
+	status, stdout, stderr := result(t, urlOf(s.Addr()), "state", "orders/exclusive", "orders/read", "orders/write", "orders/many", "free", "none/string", "none/one", "orders/\x1b[31m")
+	assert.Equal(t, exitOK, status, stderr)
+	for _, want := range []string{
+		"orders/exclusive\n  kind      exclusive, fair, fenced\n  holder    " + other + ", count 1\n  TTL       9m59.",
+		"  token     17\n  waiting   clients that listen: 2; in the fair queue: 2\n",
+		"orders/read\n  kind      read\n",
+		"  reader    " + other + ", count 2\n",
+		"  reader    " + reader + ", count 1\n",
+		"waiting   clients that listen: 1; in the fair queue: 0\n",
+		"orders/write\n  kind      write\n",
+		"  writer    " + writer + ", count 1\n",
+		"  reader    " + writer + ", count 3\n  TTL       never\n",
+		"            and 9", // of 1000 readers few are read
+		"free\n  kind      free\n",
+		"none/string\n  kind      no lock, but a key of type string\n",
+		"none/one\n  kind      no lock, but a key of type hash\n",
+		`"orders/\x1b[31m"`,
+	} {
+		assert.Contains(t, stdout, want)
+	}
+	assert.NotContains(t, stdout, "\x1b")
+	assert.Less(t, strings.Count(stdout, "\n"), 200, "of many readers not all")
+}
+
+func TestState_JSON_HasTheSame(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	fill(t, s)
+	s.Do(t, "SET", "redisson_lock_token:{orders/exclusive}", 17)
+	status, stdout, _ := result(t, urlOf(s.Addr()), "--prefix", "orders/", "state", "--json", "exclusive", "free", "many")
+	assert.Equal(t, exitOK, status)
+	locks := locksOf(t, stdout)
+	require.Len(t, locks, 3)
+	l := locks[0]
+	assert.InDelta(t, 600_000, l.TTL, 60_000)
+	l.TTL = 0
+	assert.Equal(t, inspect.Lock{
+		Name: "exclusive", Kind: inspect.Exclusive, Holders: []inspect.Holder{{ID: other, Count: 1}}, Number: 1, Token: "17", Waiting: &inspect.Waiting{},
+	}, l)
+	assert.Equal(t, inspect.Lock{Name: "free", Kind: inspect.Free, Waiting: &inspect.Waiting{}}, locks[1])
+	assert.EqualValues(t, 1000, locks[2].Number)
+	assert.LessOrEqual(t, len(locks[2].Holders), 64)
+}
+
+// A waiter of the command itself is a client that listens, or has a place in the queue.
+func TestState_Waiters_AreCounted(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	for flag, field := range map[string]func(inspect.Lock) int64{
+		"--lease=30s": func(l inspect.Lock) int64 { return l.Waiting.Clients },
+		"--write":     func(l inspect.Lock) int64 { return l.Waiting.Clients },
+		"--fair":      func(l inspect.Lock) int64 { return l.Waiting.Queue },
+	} {
+		startCommand(t, urlOf(s.Addr()), "run", "a"+flag, flag, "--", "sh", "-c", untilInputEnds).prints(t, "started")
+		startCommand(t, urlOf(s.Addr()), "run", "a"+flag, flag, "--", "true")
+		eventually(t, func() bool {
+			_, stdout, _ := result(t, urlOf(s.Addr()), "state", "--json", "a"+flag)
+			return field(locksOf(t, stdout)[0]) == 1
+		}, "the waiter of %s is counted", flag)
+	}
+}
+
+func TestState_Forbidden_IsAnError(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	takenBy(t, s, "a", other)
+	s.Do(t, "ACL", "SETUSER", "few", "on", ">word", "allkeys", "allchannels", "+@connection", "+scan", "+type", "+get", "+hlen", "+client", "+cluster")
+	for _, args := range [][]string{{"state", "a"}, {"ls"}} {
+		status, _, stderr := result(t, "redis://few:word@"+s.Addr(), args...)
+		assert.Equal(t, exitFailed, status, args)
+		assert.Contains(t, stderr, "NOPERM", args)
+	}
+	s.Do(t, "ACL", "SETUSER", "few", "+hstrlen", "+hkeys", "+hget", "+hscan", "+pttl", "+llen")
+	status, stdout, stderr := result(t, "redis://few:word@"+s.Addr(), "state", "a")
+	assert.Equal(t, exitOK, status, stderr)
+	assert.Contains(t, stdout, "an unknown number of clients listen")
+	status, stdout, _ = result(t, "redis://few:word@"+s.Addr(), "state", "a", "--json")
+	assert.Equal(t, exitOK, status)
+	assert.EqualValues(t, -1, locksOf(t, stdout)[0].Waiting.Clients)
+}
+
+func namesOf(locks []inspect.Lock) map[string]int {
+	count := make(map[string]int)
+	for _, l := range locks {
+		count[l.Name]++
+	}
+	return count
+}
+
+func TestLs_AnyKeys_OnlyLocksAreListed(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	fill(t, s)
+	for i := range 3000 {
+		s.Do(t, "SET", fmt.Sprint("filler", i), i)
+	}
+	list := func(args ...string) []inspect.Lock {
+		status, stdout, stderr := result(t, urlOf(s.Addr()), append([]string{"ls", "--json"}, args...)...)
+		assert.Equal(t, exitOK, status, stderr)
+		return locksOf(t, stdout)
+	}
+	all := map[string]int{"orders/exclusive": 1, "orders/read": 1, "orders/write": 1, "orders/many": 1, "orders/\x1b[31m": 1}
+	assert.Equal(t, all, namesOf(list()))
+	assert.Equal(t, map[string]int{"orders/read": 1, "orders/write": 1}, namesOf(list("orders/*r[ei][ta][ed]*")))
+	assert.Equal(t, map[string]int{"read": 1}, namesOf(list("read", "--prefix", "orders/")))
+	assert.Empty(t, list("--prefix", "orders*"), "a prefix is no pattern")
+	assert.Empty(t, list("read"), "a pattern is of the whole name")
+	assert.Zero(t, s.CommandCalls(t, "keys", "hgetall"))
+
+	_, stdout, _ := result(t, urlOf(s.Addr()), "ls", "orders/*")
+	assert.Contains(t, stdout, "KIND")
+	assert.Regexp(t, `(?m)^exclusive +1 +9m5\S+ +`+other+` +orders/exclusive$`, stdout)
+	assert.Regexp(t, `(?m)^read +3 +9m5\S+ +\S+ \+1 +orders/read$`, stdout)
+	assert.Regexp(t, `(?m)^write +4 +never +`+writer+` \+1 +orders/write$`, stdout)
+	assert.NotContains(t, stdout, "\x1b")
+}
+
+// Of 20 000 locks each is listed once, and the first before the last is read: nothing is collected.
+func TestLs_ManyLocks_AreListedAsTheyCome(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	const script = `for i = 1, 20000 do redis.call('HSET', 'lock' .. i, ARGV[1], 1) redis.call('PEXPIRE', 'lock' .. i, 600000) end`
+	s.Do(t, "EVAL", script, 0, other)
+	status, stdout, _ := result(t, urlOf(s.Addr()), "ls", "--json")
+	assert.Equal(t, exitOK, status)
+	count := namesOf(locksOf(t, stdout))
+	assert.Len(t, count, 20000)
+
+	// Its output is not read on, so it waits before it has asked for the rest.
+	s.Do(t, "CONFIG", "RESETSTAT")
+	r, w := io.Pipe()
+	p := startWith(t, func(c *exec.Cmd) { c.Stdout = w }, urlOf(s.Addr()), "ls", "--json")
+	line, err := bufio.NewReader(r).ReadString('\n')
+	require.NoError(t, err)
+	assert.Contains(t, line, `"name":"lock`)
+	assert.Less(t, s.CommandCalls(t, "pttl"), 20000)
+	r.Close()
+	p.cmd.Process.Kill()
+}
+
+func TestCluster_EveryMaster_IsRead(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	url := urlOf(c.Nodes[0].Addr())
+	names := c.SpreadKeys("lock", 30)
+	for _, name := range names {
+		takenBy(t, c.Master(t, c.Slot(t, name)), name, other)
+	}
+	status, stdout, stderr := result(t, url, "ls", "--json")
+	assert.Equal(t, exitOK, status, stderr)
+	count := namesOf(locksOf(t, stdout))
+	assert.Len(t, count, len(names))
+
+	// A waiter listens on the shard of its lock, wherever that is.
+	for _, name := range names[:3] {
+		startCommand(t, url, "run", name, "--", "true")
+		eventually(t, func() bool {
+			_, stdout, _ := result(t, url, "state", "--json", name)
+			return locksOf(t, stdout)[0].Waiting.Clients == 1
+		}, "the waiter of %s is counted", name)
+	}
+	status, stdout, stderr = result(t, url, "top", "--once", "--json", "--interval", "100ms", "--rows", "3")
+	assert.Equal(t, exitOK, status, stderr)
+	var l look
+	require.NoError(t, json.Unmarshal([]byte(stdout), &l))
+	assert.Equal(t, 3, l.Nodes)
+	assert.EqualValues(t, len(names), l.Locks)
+	for _, top := range l.Top {
+		assert.EqualValues(t, 1, top.Waiting.Clients, top.Name)
+	}
+	status, _, stderr = result(t, url, "force", "--yes", names[0])
+	assert.Equal(t, exitOK, status, stderr)
+	status, _, _ = result(t, url, "wait", names[1], "--timeout", "100ms")
+	assert.Equal(t, exitNo, status)
+}
+
+// The locks of a node that does not reply are missing, and that is said.
+func TestCluster_NodeGone_LsSaysSo(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
+	names := c.SpreadKeys("lock", 6)
+	for _, name := range names {
+		takenBy(t, c.Master(t, c.Slot(t, name)), name, other)
+	}
+	require.NoError(t, c.Nodes[2].Kill())
+	status, stdout, stderr := result(t, urlOf(c.Nodes[0].Addr()), "ls", "--json")
+	assert.Equal(t, exitFailed, status)
+	assert.Len(t, locksOf(t, stdout), 4)
+	assert.Contains(t, stderr, "the node "+c.Nodes[2].Addr()+" does not reply")
+}
+
+func TestSentinel_URL_LeadsToTheMaster(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartSentinels(t, 1, 1)
+	url := urlOf(w.Addrs()[0]) + "?master_set=" + w.Name
+	status, stdout, stderr := result(t, url, "run", "a", "--", "sh", "-c", "echo it ran")
+	assert.Equal(t, exitOK, status, stderr)
+	assert.Equal(t, "it ran\n", stdout)
+	takenBy(t, w.Servers[0], "a", other)
+	status, stdout, stderr = result(t, url, "ls")
+	assert.Equal(t, exitOK, status, stderr)
+	assert.Contains(t, stdout, other)
+}
+
+func TestForce_Answer_Decides(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	takenBy(t, s, "a", other)
+	for answer, want := range map[string]bool{"": false, "\n": false, "n\n": false, "yesterday\n": false, "y\n": true, "YES\n": true} {
+		if !exists(t, s, "a") {
+			takenBy(t, s, "a", other)
+		}
+		p := startWith(t, func(c *exec.Cmd) { c.Stdin = strings.NewReader(answer) }, urlOf(s.Addr()), "force", "a")
+		status := p.status(t)
+		assert.Contains(t, p.err.String(), "holder    "+other)
+		assert.Contains(t, p.err.String(), "[y/N]")
+		assert.Equal(t, want, !exists(t, s, "a"), "%q", answer)
+		if want {
+			assert.Equal(t, exitOK, status, "%q", answer)
+			assert.Contains(t, p.out.String(), "a: taken away from "+other)
+		} else {
+			assert.Equal(t, exitFailed, status, "%q", answer)
+			assert.Contains(t, p.err.String(), "nothing was done")
+		}
+	}
+}
+
+// A waiter of each kind has the lock at once, and not when a lease of ten minutes ends.
+func TestForce_EachKind_WakesWaiters(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	for _, flag := range []string{"--lease=30s", "--fair", "--fenced", "--read", "--write"} {
+		name := "a" + flag
+		if flag == "--read" || flag == "--write" {
+			s.Do(t, "HSET", name, "mode", map[string]string{"--read": "write", "--write": "read"}[flag])
+			s.Do(t, "HSET", name, other+map[string]string{"--read": ":write", "--write": ""}[flag], 1)
+			s.Do(t, "PEXPIRE", name, 600_000)
+		} else {
+			takenBy(t, s, name, other)
+		}
+		waiter := startCommand(t, urlOf(s.Addr()), "run", name, flag, "--", "echo", "it ran")
+		eventually(t, func() bool {
+			_, stdout, _ := result(t, urlOf(s.Addr()), "state", "--json", name)
+			return locksOf(t, stdout)[0].Waiting.Total() > 0
+		}, "%s waits", flag)
+		status, stdout, stderr := result(t, urlOf(s.Addr()), "force", name, "--yes")
+		assert.Equal(t, exitOK, status, stderr)
+		assert.NotContains(t, stdout+stderr, "[y/N]")
+		assert.Equal(t, exitOK, waiter.status(t), flag)
+		assert.Equal(t, "it ran\n", waiter.out.String())
+	}
+}
+
+func TestForce_NothingToTake_IsSaid(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	fill(t, s)
+	status, _, stderr := result(t, urlOf(s.Addr()), "force", "free", "--yes")
+	assert.Equal(t, exitNo, status)
+	assert.Contains(t, stderr, `lock "free": it is free`)
+	for _, name := range []string{"none/one", "none/string", "none/list"} {
+		status, _, stderr = result(t, urlOf(s.Addr()), "force", name, "--yes")
+		assert.Equal(t, exitFailed, status, name)
+		assert.Contains(t, stderr, "no lock, but a key of type")
+		assert.True(t, exists(t, s, name), name)
+	}
+}
+
+func TestWait_LockFreed_Returns(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	status, _, _ := result(t, urlOf(s.Addr()), "wait", "a")
+	assert.Equal(t, exitOK, status, "it is free")
+	takenBy(t, s, "my:a", other)
+	for _, timeout := range []string{"0", "250ms"} {
+		status, _, stderr := result(t, urlOf(s.Addr()), "wait", "a", "--prefix", "my:", "--timeout", timeout)
+		assert.Equal(t, exitNo, status, timeout)
+		assert.Contains(t, stderr, `lock "a": still held`, timeout)
+	}
+	p := startCommand(t, urlOf(s.Addr()), "wait", "a", "--prefix", "my:")
+	before := s.CommandCalls(t, "exists")
+	eventually(t, func() bool { return s.CommandCalls(t, "exists") > before+1 }, "it asks again")
+	s.Do(t, "DEL", "my:a")
+	assert.Equal(t, exitOK, p.status(t))
+	assert.Empty(t, p.out.String()+p.err.String())
+}
+
+func TestWait_ServerGone_IsAnError(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	takenBy(t, s, "a", other)
+	p := startCommand(t, urlOf(s.Addr()), "wait", "a")
+	eventually(t, func() bool { return s.CommandCalls(t, "exists") > 0 }, "it asks")
+	require.NoError(t, s.Kill())
+	assert.Equal(t, exitFailed, p.status(t))
+	assert.NotEmpty(t, p.err.String())
+}
+
+func TestTop_Once_CountsLocksAndWaiters(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	fill(t, s)
+	s.Subscribe(t, "redisson_rwlock:{orders/read}")
+	s.Do(t, "RPUSH", "redisson_lock_queue:{orders/exclusive}", reader, writer)
+	status, stdout, stderr := result(t, urlOf(s.Addr()), "top", "--once", "--json", "--interval", "200ms", "--rows", "3")
+	assert.Equal(t, exitOK, status, stderr)
+	var l look
+	require.NoError(t, json.Unmarshal([]byte(stdout), &l))
+	assert.Regexp(t, `^(Redis|Valkey) \d`, l.Server)
+	assert.EqualValues(t, 5, l.Locks)
+	assert.True(t, l.Exact)
+	assert.EqualValues(t, s.Int(t, "DBSIZE"), l.Keys)
+	require.Len(t, l.Top, 3)
+	assert.Equal(t, "orders/exclusive", l.Top[0].Name)
+	assert.EqualValues(t, 2, l.Top[0].Waiting.Total())
+	assert.Equal(t, "orders/read", l.Top[1].Name)
+	assert.EqualValues(t, 1, l.Top[1].Waiting.Total())
+	_, stdout, _ = result(t, urlOf(s.Addr()), "top", "--once", "--interval", "200ms", "--prefix", "orders/")
+	assert.Contains(t, stdout, "locks 5   keys ")
+	assert.Regexp(t, `(?m)^ +2 exclusive .* exclusive$`, stdout)
+	assert.NotContains(t, stdout, "\x1b")
+}
+
+// Of more keys than the sample the number of locks is an estimate, and it asks no more keys than it was told to.
+func TestTop_ManyKeys_AreSampled(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	const script = `for i = 1, 20000 do redis.call('SET', 'key' .. i, 1)
+		if i % 2 == 0 then redis.call('HSET', 'lock' .. i, ARGV[1], 1) end end`
+	s.Do(t, "EVAL", script, 0, other) // 20 000 keys and 10 000 locks
+	s.Do(t, "CONFIG", "RESETSTAT")
+	status, stdout, stderr := result(t, urlOf(s.Addr()), "top", "--once", "--json", "--interval", "100ms", "--sample", "3000")
+	assert.Equal(t, exitOK, status, stderr)
+	var l look
+	require.NoError(t, json.Unmarshal([]byte(stdout), &l))
+	assert.False(t, l.Exact)
+	assert.InDelta(t, 10_000, l.Locks, 1500)
+	assert.InDelta(t, 3000, l.Looked, 600)
+	assert.Less(t, s.CommandCalls(t, "type"), 4000)
+}
+
+// It shows what changes, goes on through an outage, and Ctrl-C ends it as it should.
+func TestTop_Live_GoesOnUntilCtrlC(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	p := startCommand(t, urlOf(s.Addr()), "top", "--interval", "100ms")
+	p.prints(t, "locks 0   keys 0")
+	takenBy(t, s, "a", other)
+	p.prints(t, "locks 1   keys 1")
+	p.prints(t, " a\n")
+	require.NoError(t, s.Kill())
+	p.prints(t, "refused")
+	require.NoError(t, s.Restart())
+	before := strings.Count(p.out.String(), "locks 0   keys 0")
+	eventually(t, func() bool { return strings.Count(p.out.String(), "locks 0   keys 0") > before }, "it goes on: %s", p.out)
+	assert.NotContains(t, p.out.String(), "\x1b", "it is no terminal")
+	p.signal(t, syscall.SIGTERM)
+	assert.Equal(t, exitOK, p.status(t), p.err)
+}
+
+// On a terminal each picture takes the place of the one before.
+func TestTop_Terminal_IsCleared(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	keyboard, device := terminal(t)
+	startWith(t, func(c *exec.Cmd) { c.Stdout = device }, urlOf(s.Addr()), "top", "--interval", "100ms")
+	text := make([]byte, 0, 1<<16)
+	for deadline := time.Now().Add(patience); strings.Count(string(text), "\x1b[H\x1b[2J") < 3; {
+		require.True(t, time.Now().Before(deadline), "it was cleared too few times: %q", text)
+		part := make([]byte, 4096)
+		n, err := keyboard.Read(part)
+		require.NoError(t, err)
+		text = append(text, part[:n]...)
+	}
+	assert.True(t, strings.HasPrefix(string(text), "\x1b[H\x1b[2J"))
+}
