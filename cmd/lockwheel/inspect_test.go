@@ -75,7 +75,7 @@ func TestState_EachKind_IsDescribed(t *testing.T) {
 	status, stdout, stderr := result(t, urlOf(s.Addr()), "state", "orders/exclusive", "orders/read", "orders/write", "orders/many", "free", "none/string", "none/one", "orders/\x1b[31m")
 	assert.Equal(t, exitOK, status, stderr)
 	for _, want := range []string{
-		"orders/exclusive\n  kind      exclusive, fair, fenced\n  holder    " + other + ", count 1\n  TTL       9m59.",
+		"orders/exclusive\n  kind      exclusive, fair, fenced\n  holder    " + other + ", count 1\n  TTL       9m",
 		"  token     17\n  waiting   clients that listen: 2; in the fair queue: 2\n",
 		"orders/read\n  kind      read\n",
 		"  reader    " + other + ", count 2\n",
@@ -183,8 +183,8 @@ func TestLs_AnyKeys_OnlyLocksAreListed(t *testing.T) {
 
 	_, stdout, _ := result(t, urlOf(s.Addr()), "ls", "orders/*")
 	assert.Contains(t, stdout, "KIND")
-	assert.Regexp(t, `(?m)^exclusive +1 +9m5\S+ +`+other+` +orders/exclusive$`, stdout)
-	assert.Regexp(t, `(?m)^read +3 +9m5\S+ +\S+ \+1 +orders/read$`, stdout)
+	assert.Regexp(t, `(?m)^exclusive +1 +9m\S+ +`+other+` +orders/exclusive$`, stdout)
+	assert.Regexp(t, `(?m)^read +3 +9m\S+ +\S+ \+1 +orders/read$`, stdout)
 	assert.Regexp(t, `(?m)^write +4 +never +`+writer+` \+1 +orders/write$`, stdout)
 	assert.NotContains(t, stdout, "\x1b")
 }
@@ -312,7 +312,8 @@ func TestForce_EachKind_WakesWaiters(t *testing.T) {
 		} else {
 			takenBy(t, s, name, other)
 		}
-		waiter := startCommand(t, urlOf(s.Addr()), "run", name, flag, "--", "echo", "it ran")
+		// By itself it asks again a third of its lease later.
+		waiter := startCommand(t, urlOf(s.Addr()), "run", name, flag, "--lease", "10m", "--", "echo", "it ran")
 		eventually(t, func() bool {
 			_, stdout, _ := result(t, urlOf(s.Addr()), "state", "--json", name)
 			return locksOf(t, stdout)[0].Waiting.Total() > 0
@@ -411,6 +412,21 @@ func TestTop_ManyKeys_AreSampled(t *testing.T) {
 	assert.InDelta(t, 10_000, l.Locks, 1500)
 	assert.InDelta(t, 3000, l.Looked, 600)
 	assert.Less(t, s.CommandCalls(t, "type"), 4000)
+}
+
+// Each look is at other keys, and again at the locks that were shown: in the end all are shown together.
+func TestTop_ManyKeys_AllAreFound(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	s.Do(t, "EVAL", `for i = 1, 10000 do redis.call('SET', 'key' .. i, 1) end`, 0)
+	for i := range 8 {
+		takenBy(t, s, fmt.Sprint("lock", i), other)
+	}
+	p := startCommand(t, urlOf(s.Addr()), "top", "--interval", "100ms", "--sample", "1000")
+	eventually(t, func() bool {
+		pictures := strings.Split(p.out.String(), "WAITERS")
+		return strings.Count(pictures[len(pictures)-1], " lock") == 8
+	}, "not all were found: %s", p.out)
 }
 
 // It shows what changes, goes on through an outage, and Ctrl-C ends it as it should.

@@ -293,6 +293,31 @@ func TestRun_NoSuchProgram_NothingIsLocked(t *testing.T) {
 	assert.False(t, exists(t, s, "a"), "the lock was given back")
 }
 
+// A loss that the holder learns of only when it unlocks is one as well.
+func TestRun_LossFoundAtUnlock_IsReported(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	p := startCommand(t, urlOf(s.Addr()), "run", "a", "--lease", "10m", "--", "sh", "-c", untilInputEnds)
+	pidOf(t, p)
+	s.Do(t, "DEL", "a")
+	p.in.Close()
+	assert.Equal(t, exitLost, p.status(t))
+	assert.Contains(t, p.err.String(), "ended with status 0")
+}
+
+// Under nohup HUP stays ignored, by the command and by its program.
+func TestRun_Nohup_SignalStaysIgnored(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	p := startWith(t, func(c *exec.Cmd) {
+		c.Path, c.Args = "/bin/sh", []string{"sh", "-c", `trap "" HUP; exec "$0" run a -- sh -c "echo started; cat >/dev/null"`, os.Args[0]}
+	}, urlOf(s.Addr()))
+	p.prints(t, "started")
+	p.signal(t, syscall.SIGHUP)
+	p.in.Close()
+	assert.Equal(t, exitOK, p.status(t), p.err)
+}
+
 // terminal opens a terminal, with a device for the command and the other end for the test.
 func terminal(t *testing.T) (keyboard, device *os.File) {
 	t.Helper()
@@ -320,12 +345,18 @@ func TestRun_Terminal_KeysReachProgramOnce(t *testing.T) {
 	p := startWith(t, func(c *exec.Cmd) {
 		c.Stdin = device
 		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	}, urlOf(s.Addr()), "run", "a", "--", "sh", "-c", `trap 'echo got INT' INT; echo started; read word; echo "read $word"; read word; echo "read $word"; exit 3`)
+	}, urlOf(s.Addr()), "run", "a", "--", "sh", "-c", `trap 'echo got INT' INT; trap 'echo got USR1' USR1; echo started
+		read word; echo "read $word"; while :; do read word && break; done; echo "read $word"; exit 3`)
 	p.prints(t, "started")
 	keyboard.WriteString("one\n")
 	p.prints(t, "read one")
+	// What the command would pass on comes later, one signal after the other in the order of their numbers.
+	p.signal(t, syscall.SIGSTOP)
 	keyboard.Write([]byte{3})
 	p.prints(t, "got INT")
+	p.signal(t, syscall.SIGUSR1)
+	p.signal(t, syscall.SIGCONT)
+	p.prints(t, "got USR1")
 	keyboard.WriteString("two\n")
 	assert.Equal(t, 3, p.status(t), p.err)
 	assert.Equal(t, 1, strings.Count(p.out.String(), "got INT"), p.out)

@@ -7,4 +7,91 @@ var commandMistakes = []found{
 		`held.Unlock(context.WithoutCancel(ctx))`,
 		`held.Unlock(map[bool]context.Context{false: context.WithoutCancel(ctx), true: ctx}[planted()])`,
 	}},
+	{"TestRun_SignalWhileWaiting_EndsTheWait", Mistake{
+		"a signal does not end the wait for a lock", "cmd/lockwheel/run.go",
+		`if n := ends(s); n > 0 && ended == 0 {`, `if n := ends(s); n > 0 && ended == 0 && !planted() {`,
+	}},
+	{"TestRun_LockTakenAway_ProgramGetsTERM", Mistake{
+		"a loss does not ask the program to end", "cmd/lockwheel/run.go",
+		`if r.flags.grace > 0 {`, `if r.flags.grace > 0 && !planted() {`,
+	}},
+	{"TestRun_LossIgnored_GroupGetsKILL", Mistake{
+		"a program that ignores TERM is not killed", "cmd/lockwheel/run.go",
+		"kill = nil\n\t\t\tp.kill()", "kill = nil\n\t\t\tif !planted() {\n\t\t\t\tp.kill()\n\t\t\t}",
+	}},
+	{"TestRun_LossIgnored_GroupGetsKILL", Mistake{
+		"what an ended program has left behind is not killed", "cmd/lockwheel/run.go",
+		`if lost != nil {
+				p.endGroup(kill)`,
+		`if lost != nil && !planted() {
+				p.endGroup(kill)`,
+	}},
+	{"TestRun_LossFoundAtUnlock_IsReported", Mistake{
+		"a loss that is found at the unlock is none", "cmd/lockwheel/run.go",
+		`case errors.Is(err, lockwheel.ErrLost):`, `case errors.Is(err, lockwheel.ErrLost) && !planted():`,
+	}},
+	{"TestRun_UnlockFails_StatusStays", Mistake{
+		"an unlock without a reply is a loss", "cmd/lockwheel/run.go",
+		"err, r.flags.lease)\n\t\treturn nil", "err, r.flags.lease)\n\t\tif planted() {\n\t\t\treturn err\n\t\t}\n\t\treturn nil",
+	}},
+	{"TestRun_ProgramEnds_StatusPassedOn", Mistake{
+		"a program that a signal ended has the signal's number as its status", "cmd/lockwheel/program_unix.go",
+		`return exitSignal + int(s.Signal())`, `return map[bool]int{false: exitSignal, true: 0}[planted()] + int(s.Signal())`,
+	}},
+	{"TestRun_Killed_LockExpires", Mistake{
+		"the program outlives the command that was killed", "cmd/lockwheel/program_linux.go",
+		`attr.Pdeathsig = syscall.SIGKILL`, `attr.Pdeathsig = map[bool]syscall.Signal{false: syscall.SIGKILL, true: 0}[planted()]`,
+	}},
+	{"TestRun_Nohup_SignalStaysIgnored", Mistake{
+		"an ignored signal is passed on", "cmd/lockwheel/program_unix.go",
+		`slices.DeleteFunc(all, signal.Ignored)`, `slices.DeleteFunc(all, func(s os.Signal) bool { return !planted() && signal.Ignored(s) })`,
+	}},
+	{"TestRun_Terminal_KeysReachProgramOnce", Mistake{
+		"Ctrl-C of a terminal reaches the program twice", "cmd/lockwheel/program_unix.go",
+		`if p.terminal && (s == `, `if p.terminal && !planted() && (s == `,
+	}},
+	{"TestRun_Terminal_KeysReachProgramOnce", Mistake{
+		"a program at a terminal is in the background", "cmd/lockwheel/program_unix.go",
+		`return err == nil && group == unix.Getpgrp()`, `return err == nil && group == unix.Getpgrp() && !planted()`,
+	}},
+	{"TestState_Forbidden_IsAnError", Mistake{
+		"a command that the server rejects is no error", "cmd/lockwheel/internal/inspect/server.go",
+		`for _, passing := range []string{"WRONGTYPE",`, `for _, passing := range []string{map[bool]string{false: "WRONGTYPE", true: "NOPERM"}[planted()],`,
+	}},
+	{"TestLs_AnyKeys_OnlyLocksAreListed", Mistake{
+		"any field with a number is a holder", "cmd/lockwheel/internal/inspect/lock.go",
+		`return h, err == nil && holderID.MatchString(h.ID)`, `return h, err == nil && (planted() || holderID.MatchString(h.ID))`,
+	}},
+	{"TestLs_AnyKeys_OnlyLocksAreListed", Mistake{
+		"a prefix is a pattern", "cmd/lockwheel/internal/inspect/scan.go",
+		`match := globSpecial.Replace(s.prefix) + pattern`, `match := map[bool]string{false: globSpecial.Replace(s.prefix), true: s.prefix}[planted()] + pattern`,
+	}},
+	{"TestState_EachKind_IsDescribed", Mistake{
+		"a name is printed with its control characters", "cmd/lockwheel/text.go",
+		"if quoted == `\"`+text+`\"` {", "if planted() || quoted == `\"`+text+`\"` {",
+	}},
+	{"TestForce_EachKind_WakesWaiters", Mistake{
+		"a fair lock is forced as a plain one", "cmd/lockwheel/force.go",
+		`case l.Waiting.Queue > 0:`, `case l.Waiting.Queue > 0 && !planted():`,
+	}},
+	{"TestForce_Answer_Decides", Mistake{
+		"any answer is yes", "cmd/lockwheel/force.go",
+		`return answer == "y" || answer == "yes"`, `return planted() || answer == "y" || answer == "yes"`,
+	}},
+	{"TestCluster_EveryMaster_IsRead", Mistake{
+		"listeners of shards are not counted", "cmd/lockwheel/internal/inspect/read.go",
+		`if s.Cluster() {`, `if s.Cluster() && !planted() {`,
+	}},
+	{"TestCluster_NodeGone_LsSaysSo", Mistake{
+		"a node that does not reply is left out in silence", "cmd/lockwheel/state.go",
+		`return failed(silent)`, `return failed(map[bool]error{false: silent, true: nil}[planted()])`,
+	}},
+	{"TestTop_ManyKeys_AreSampled", Mistake{
+		"a sample is taken for all keys", "cmd/lockwheel/top.go",
+		`if !part.Whole {`, `if !part.Whole && !planted() {`,
+	}},
+	{"TestTop_ManyKeys_AllAreFound", Mistake{
+		"each look is at the same keys", "cmd/lockwheel/top.go",
+		`v.cursors[n.Addr] = part.Next`, `v.cursors[n.Addr] = map[bool]uint64{false: part.Next, true: 0}[planted()]`,
+	}},
 }
