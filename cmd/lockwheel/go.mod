@@ -2,8 +2,11 @@ module github.com/lockwheel/lockwheel/cmd/lockwheel
 
 go 1.25.0
 
+// There is no v0.0.0 of the library: go.work finds it in this tree. At a release the library is tagged first, then its
+// version is required here, and cmd/lockwheel/vX.Y.Z is tagged. There is no replace, because with one
+// go install github.com/lockwheel/lockwheel/cmd/lockwheel@vX.Y.Z would not work.
 require (
-	github.com/lockwheel/lockwheel v0.0.0 // no release yet: go.work finds it in this tree; a release names the version of the library that is tagged with it
+	github.com/lockwheel/lockwheel v0.0.0
 	github.com/redis/rueidis v1.0.79
 	github.com/spf13/cobra v1.10.2
 	github.com/stretchr/testify v1.12.1

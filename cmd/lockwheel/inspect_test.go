@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -151,6 +152,36 @@ func TestState_Forbidden_IsAnError(t *testing.T) {
 	status, stdout, _ = result(t, "redis://few:word@"+s.Addr(), "state", "a", "--json")
 	assert.Equal(t, exitOK, status)
 	assert.EqualValues(t, -1, locksOf(t, stdout)[0].Waiting.Clients)
+}
+
+// The commands that docs/command.md names are enough.
+func TestACL_AsDocumented_IsEnough(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	takenBy(t, s, "a", other)
+	page, err := os.ReadFile("../../docs/command.md")
+	require.NoError(t, err)
+	_, allowed, found := strings.Cut(string(page), "The others need `")
+	require.True(t, found)
+	commands, more, _ := strings.Cut(allowed, "`")
+	_, more, _ = strings.Cut(more, "for `top`, `")
+	more, _, _ = strings.Cut(more, "`")
+	rules := []any{"ACL", "SETUSER", "few", "on", ">word", "allkeys", "allchannels", "-@all", "+auth", "+ping"}
+	for _, rule := range strings.Fields(commands + " " + more) {
+		rules = append(rules, strings.Trim(rule, "'"))
+	}
+	require.Greater(t, len(rules), 20)
+	require.Equal(t, "OK", s.Do(t, rules...))
+	for _, args := range [][]string{{"state", "a"}, {"ls"}, {"wait", "a", "--timeout", "0"}, {"top", "--once", "--interval", "100ms"}} {
+		status, stdout, stderr := result(t, "redis://few:word@"+s.Addr(), args...)
+		if args[0] == "wait" {
+			assert.Equal(t, exitNo, status, stderr)
+			continue
+		}
+		assert.Equal(t, exitOK, status, "%v: %s", args, stderr)
+		assert.Contains(t, stdout, other)
+		assert.NotContains(t, stdout, "unknown")
+	}
 }
 
 func namesOf(locks []inspect.Lock) map[string]int {
