@@ -2,7 +2,7 @@ module github.com/lockwheel/lockwheel/cmd/lockwheel
 
 go 1.25.0
 
-// There is no v0.0.0 of the library: go.work finds it in this tree. At a release the library is tagged first, then its
+// There is no v0.0.0 of the library: in this tree go.work finds it, with the replace in bench/go.mod. At a release the library is tagged first, then its
 // version is required here, and cmd/lockwheel/vX.Y.Z is tagged. There is no replace, because with one
 // go install github.com/lockwheel/lockwheel/cmd/lockwheel@vX.Y.Z would not work.
 require (
