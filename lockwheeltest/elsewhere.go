@@ -59,7 +59,7 @@ func (s *Server) HoldElsewhere(name string, as ...Kind) (release func()) {
 		s.t.Fatalf("lockwheeltest: HoldElsewhere(%q): no Kind %d", name, kind)
 	}
 	options := s.settings.options
-	options.Observer, options.Logger = lockwheel.Observer{}, nil
+	options.Observer, options.Tracer, options.Logger = lockwheel.Observer{}, nil, nil
 	other := s.Open(options)
 	hold, err := kind.mutex(other, name).TryLock(s.t.Context())
 	if err != nil {

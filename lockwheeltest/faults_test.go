@@ -134,6 +134,39 @@ func TestLose_HeldElsewhere_GoesToWaiter(t *testing.T) {
 	require.NoError(t, hold.Unlock(t.Context()))
 }
 
+// During an outage as well a holder loses its lock. The server does not hear of that.
+func TestLose_Down_EndsHoldOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := lockwheeltest.New(t)
+		for _, k := range kinds {
+			hold, err := k.mutex(server.Engine(), k.name).Lock(t.Context())
+			require.NoError(t, err)
+			server.Down()
+			start := time.Now()
+			server.Lose(k.name)
+			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+			require.LessOrEqual(t, time.Since(start), 4*time.Second)
+			require.True(t, server.Held(k.name))
+			server.Up()
+		}
+		time.Sleep(31 * time.Second)
+		require.False(t, server.Held("plain"))
+	})
+}
+
+// The observer of the options is that of the test's engine, and not of other processes.
+func TestHoldElsewhere_Observer_HearsNothing(t *testing.T) {
+	var names []string
+	fails(func(t *testT) {
+		server := lockwheeltest.New(t, lockwheeltest.WithOptions(lockwheel.Options{Observer: lockwheel.Observer{
+			Acquired: func(name string, _ time.Duration) { names = append(names, name) },
+		}}))
+		server.HoldElsewhere("elsewhere")()
+		server.Engine().Mutex("own").Do(t.Context(), func(context.Context) error { return nil })
+	})
+	require.Equal(t, []string{"own"}, names)
+}
+
 func TestLose_NotHeld_FailsTest(t *testing.T) {
 	require.Equal(t, `lockwheeltest: Lose("a"): no engine of this server holds the lock`, fails(func(t *testT) {
 		lockwheeltest.New(t).Lose("a")

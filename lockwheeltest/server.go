@@ -34,7 +34,7 @@ type settings struct {
 }
 
 // WithOptions sets the options of the first engine. Redis and Client must be empty: New fails the test otherwise. The
-// processes of [Server.HoldElsewhere] have the same options without Observer and Logger. Without WithOptions all options have
+// processes of [Server.HoldElsewhere] have the same options without Observer, Tracer and Logger. Without WithOptions all options have
 // their defaults, such as a Lease of 30s.
 func WithOptions(o lockwheel.Options) Option { return func(s *settings) { s.options = o } }
 
@@ -47,7 +47,7 @@ func AllowLeftovers() Option { return func(s *settings) { s.allowLeftovers = tru
 // When the test ends, its cleanup brings the server up and shuts down all engines. Calls that wait then end with
 // lockwheel.ErrClosed. Code that is still stopping has 2 s to unlock. The test fails if a hold was not unlocked by then, or if
 // a key is left that does not belong there: that of an engine that was closed with holds, for example. The counters of a
-// FencedMutex stay by design and count as nothing. A test that has failed before is not checked.
+// FencedMutex stay by design and do not count. A test that has failed before is not checked.
 //
 // In a bubble of testing/synctest, call New with the T of the bubble.
 func New(t testing.TB, opts ...Option) *Server {
