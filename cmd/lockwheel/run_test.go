@@ -259,6 +259,27 @@ func TestRun_Stopped_LossIsNoticed(t *testing.T) {
 	assert.Equal(t, map[string]string{other: "1"}, s.Hash(t, "a"), "the next holder keeps the lock")
 }
 
+// While it waits, a server that does not reply is waited for as well, until the wait ends: that is no held lock.
+func TestRun_OutageWhileWaiting_IsWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	takenBy(t, s, "a", other)
+	start := func(args ...string) *process {
+		args = append([]string{"run", "a", "--lease", "600ms"}, args...)
+		return startCommand(t, urlOf(s.Addr()), append(args, "--", "echo", "it ran")...)
+	}
+	bounded, endless := start("--wait", "2s"), start()
+	eventually(t, func() bool {
+		return s.Strings(t, "PUBSUB", "NUMSUB", "redisson_lock__channel:{a}")[1] == "2"
+	}, "both wait")
+	require.NoError(t, s.Kill())
+	assert.Equal(t, exitRunFailed, bounded.status(t))
+	assert.Contains(t, bounded.err.String(), "unavailable")
+	require.NoError(t, s.Restart()) // without the lock
+	assert.Equal(t, exitOK, endless.status(t), endless.err)
+	assert.Equal(t, "it ran\n", endless.out.String())
+}
+
 // As kill -9: the lock is free after its lease and not before. On Linux the program is killed as well.
 func TestRun_Killed_LockExpires(t *testing.T) {
 	t.Parallel()
