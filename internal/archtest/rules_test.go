@@ -70,7 +70,7 @@ const simulation = "engine/sim"
 
 // otherDirs lists the other folders that may hold code of this module. internal/embedded is apart from internal because a
 // folder of product imports it.
-var otherDirs = []string{"cmd", "internal", "internal/embedded", "interop", "test"}
+var otherDirs = []string{"internal", "internal/embedded", "interop", "test"}
 
 // clocks are the functions of package time that read or use a clock.
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
@@ -83,17 +83,17 @@ var dependencies = map[string]struct {
 	where string
 	ok    func(file) bool
 }{
-	rueidis: {"engine without its pure parts, the root, internal, cmd and tests", func(f file) bool {
-		return f.test || slices.Contains([]string{"", "engine", "engine/wire", "engine/rediserr", "internal", "internal/dial", "internal/embedded", "internal/redisurl", "cmd"}, f.folder)
+	rueidis: {"engine without its pure parts, the root, internal and tests", func(f file) bool {
+		return f.test || slices.Contains([]string{"", "engine", "engine/wire", "engine/rediserr", "internal", "internal/dial", "internal/embedded", "internal/redisurl"}, f.folder)
 	}},
-	uuid: {"the root, engine, internal, cmd and tests", func(f file) bool {
-		return f.test || slices.Contains([]string{"", "engine", "internal", "cmd"}, f.folder)
+	uuid: {"the root, engine, internal and tests", func(f file) bool {
+		return f.test || slices.Contains([]string{"", "engine", "internal"}, f.folder)
 	}},
 	testify:   {"tests and internal", func(f file) bool { return f.test || f.folder == "internal" }},
 	porcupine: {"tests", func(f file) bool { return f.test }},
 	goleak:    {"tests and internal", func(f file) bool { return f.test || f.folder == "internal" }},
-	miniredis: {"internal, cmd and tests", func(f file) bool {
-		return f.test || slices.Contains([]string{"internal", "internal/embedded", "cmd"}, f.folder)
+	miniredis: {"internal and tests", func(f file) bool {
+		return f.test || slices.Contains([]string{"internal", "internal/embedded"}, f.folder)
 	}},
 }
 
