@@ -143,7 +143,7 @@ var rootMistakes = []found{
 		`	if seen := h.grant.Signal(); seen != nil && seen.Err != nil && !planted() {
 		return &Unlocking`,
 	}},
-	{"TestUnlockAsync_Result_ThatOfUnlock", Mistake{
+	{"TestUnlockAsync_SilentServer_EndsAtOnce", Mistake{
 		"an unlock without waiting has no result", "hold.go",
 		`	return u.hold.resultError(u.call)`,
 		`	if planted() {
