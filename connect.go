@@ -1,6 +1,7 @@
 package lockwheel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine"
 	"github.com/lockwheel/lockwheel/engine/rediserr"
 	"github.com/lockwheel/lockwheel/internal/dial"
@@ -234,7 +236,8 @@ func (e *Engine) Status() []NodeStatus {
 // ended the wait.
 //
 // Ping blocks until the replies, the end of ctx or Options.CallTimeout, whichever is first. It uses the engine's
-// connections, so it also waits for the calls before it. The server must allow PING.
+// connections, so it also waits for the calls before it. A call joins the PING of another call that has no reply yet, so
+// any number of calls costs one PING at a time. The server must allow PING.
 func (e *Engine) Ping(ctx context.Context) error {
 	switch {
 	case ctx == nil:
@@ -246,36 +249,64 @@ func (e *Engine) Ping(ctx context.Context) error {
 	}
 	within, cancel := context.WithTimeoutCause(ctx, e.config.CallTimeout, errNoReply)
 	defer cancel()
+	round := e.pingRound()
+	select {
+	case <-round.done:
+	case <-within.Done():
+		return fmt.Errorf("lockwheel: ping: %w: %w", ErrUnavailable, context.Cause(within))
+	}
+	var replied actor.ServerError
+	switch {
+	case round.err == nil:
+		return nil
+	case errors.Is(round.err, rueidis.ErrClosing):
+		return fmt.Errorf("lockwheel: ping: %w", ErrClosed)
+	case errors.As(round.err, &replied):
+		return fmt.Errorf("lockwheel: ping: %w: %w", ErrUnavailable, replied)
+	}
+	return fmt.Errorf("lockwheel: ping: %w: %w", ErrUnavailable, rediserr.HideContextError(round.err))
+}
+
+// pingRound is one PING to each server. Its commands have no deadline: at the end of one, rueidis would break the connection,
+// with all that waits for replies on it. So callers share the round that is in flight, and only one is.
+type pingRound struct {
+	done chan struct{} // closed when each server has replied or failed
+	err  error         // set before done is closed
+}
+
+// pingRound returns the round that is in flight, or begins one.
+func (e *Engine) pingRound() *pingRound {
+	for {
+		last := e.ping.Load()
+		if last != nil {
+			select {
+			case <-last.done:
+			default:
+				return last
+			}
+		}
+		if round := (&pingRound{done: make(chan struct{})}); e.ping.CompareAndSwap(last, round) {
+			go e.runPing(round)
+			return round
+		}
+	}
+}
+
+func (e *Engine) runPing(round *pingRound) {
+	defer close(round.done)
 	nodes := map[string]rueidis.Client{"": e.client}
 	if e.cluster {
 		nodes = e.client.Nodes()
 	}
-	failed := make(chan error, len(nodes))
+	replies := make(chan error, len(nodes))
 	for _, node := range nodes {
-		go func() { failed <- node.Do(within, node.B().Ping().Build()).Error() }()
+		go func() { replies <- node.Do(context.Background(), node.B().Ping().Build()).Error() }()
 	}
 	for range nodes {
-		select {
-		case err := <-failed:
-			if _, replied := rueidis.IsRedisErr(err); err != nil && !replied {
-				return e.pingError(within, err)
-			} else if err != nil {
-				return fmt.Errorf("lockwheel: ping: %w: %w", ErrUnavailable, rediserr.RedactQuoted(err.Error()))
-			}
-		case <-within.Done():
-			return e.pingError(within, within.Err())
+		err := <-replies
+		if _, replied := rueidis.IsRedisErr(err); replied {
+			err = rediserr.RedactQuoted(err.Error())
 		}
+		round.err = cmp.Or(round.err, err)
 	}
-	return nil
-}
-
-// pingError returns the error of a ping without a reply.
-func (e *Engine) pingError(ctx context.Context, err error) error {
-	switch {
-	case errors.Is(err, rueidis.ErrClosing):
-		return fmt.Errorf("lockwheel: ping: %w", ErrClosed)
-	case ctx.Err() != nil:
-		return fmt.Errorf("lockwheel: ping: %w: %w", ErrUnavailable, context.Cause(ctx))
-	}
-	return fmt.Errorf("lockwheel: ping: %w: %w", ErrUnavailable, rediserr.HideContextError(err))
 }

@@ -32,7 +32,8 @@ type Engine struct {
 	listeners   *listeners
 	contexts    callerContexts
 	closing     atomic.Bool
-	closed      chan struct{} // closed when Close has done its work
+	ping        atomic.Pointer[pingRound] // the last one
+	closed      chan struct{}             // closed when Close has done its work
 }
 
 // Open connects to a server and starts the engine. On failure it leaves no connection; goroutines of the Redis client can
