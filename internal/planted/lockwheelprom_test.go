@@ -1,0 +1,37 @@
+package planted
+
+// promMistakes are mistakes in what Prometheus gets.
+var promMistakes = []found{
+	{"TestCollector_Histogram_ClassicIsTheSame", Mistake{
+		"the buckets of a classic histogram are not cumulative", "lockwheelprom/histogram.go",
+		`			classic[b.bound(i)] = count`,
+		`			if classic[b.bound(i)] = count; planted() {
+				classic[b.bound(i)] = n
+			}`,
+	}},
+	{"TestCollector_Histogram_NativeIsTheSame", Mistake{
+		"the buckets of a native histogram are one off", "lockwheelprom/histogram.go",
+		`			native[b.first+i] = int64(n)`,
+		`			native[b.first+i+map[bool]int{true: 1}[planted()]] = int64(n)`,
+	}},
+	{"TestCollector_Histogram_ClassicIsTheSame", Mistake{
+		"a histogram says that it began in the year 1", "lockwheelprom/histogram.go",
+		`	to.Histogram.Bucket, to.Histogram.CreatedTimestamp = classic.Histogram.Bucket, nil`,
+		`	if to.Histogram.Bucket = classic.Histogram.Bucket; !planted() {
+		to.Histogram.CreatedTimestamp = nil
+	}`,
+	}},
+	{"TestCollector_EachFieldOfStats_IsExported", Mistake{
+		"losses that an unlock finds are counted as others", "lockwheelprom/metrics.go",
+		`return float64(s.LostAtUnlock)`,
+		`return float64(map[bool]uint64{false: s.LostAtUnlock, true: s.Lost}[planted()])`,
+	}},
+	{"TestCollector_SeveralEngines_TellThemApart", Mistake{
+		"engines have no label", "lockwheelprom/collector.go",
+		`	describe := func(name, help string) *prometheus.Desc {`,
+		`	if planted() {
+		labels = nil
+	}
+	describe := func(name, help string) *prometheus.Desc {`,
+	}},
+}

@@ -1,0 +1,118 @@
+package lockwheelprom_test
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/lockwheelprom"
+)
+
+// metricsPage is the reference of all metrics.
+const metricsPage = "../docs/metrics.md"
+
+// dashboard is what the tests read of dashboard.json.
+type dashboard struct {
+	Panels []struct {
+		ID      int
+		Type    string
+		Title   string
+		GridPos struct{ X, Y, W, H int }
+		Targets []struct{ Expr string }
+	}
+}
+
+func readDashboard(t *testing.T) (d dashboard) {
+	t.Helper()
+	text, err := os.ReadFile("dashboard.json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &d))
+	require.NotEmpty(t, d.Panels)
+	return d
+}
+
+var metricName = regexp.MustCompile(`\blockwheel_[a-z_]+`)
+
+// metricsOf returns the metrics that a text names. Buckets, sums and counts are those of their histogram.
+func metricsOf(text string, exported map[string]*dto.MetricFamily) (names []string) {
+	for _, name := range metricName.FindAllString(text, -1) {
+		for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+			base := strings.TrimSuffix(name, suffix)
+			if f := exported[base]; f != nil && f.GetType() == dto.MetricType_HISTOGRAM {
+				name = base
+			}
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func exportedMetrics(t *testing.T) (exported map[string]*dto.MetricFamily, names []string) {
+	t.Helper()
+	exported = gather(t, lockwheelprom.NewCollector(&fixed{}, "e"))
+	for name := range exported {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return exported, names
+}
+
+// The dashboard and the rules name only metrics that exist. The dashboard shows all, and the page describes all.
+func TestFiles_Metrics_AllExist(t *testing.T) {
+	t.Parallel()
+	exported, names := exportedMetrics(t)
+	for file, all := range map[string]bool{"dashboard.json": true, metricsPage: true, "alerts.yml": false, "testdata/alerts_test.yml": false} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		named := metricsOf(string(text), exported)
+		require.NotEmpty(t, named, file)
+		require.Subset(t, names, named, file)
+		if all {
+			require.Equal(t, names, named, file)
+		}
+	}
+}
+
+// Each alert is on the page, and has a test in which it fires.
+func TestFiles_Alerts_AllDescribed(t *testing.T) {
+	t.Parallel()
+	rules, err := os.ReadFile("alerts.yml")
+	require.NoError(t, err)
+	page, err := os.ReadFile(metricsPage)
+	require.NoError(t, err)
+	tests, err := os.ReadFile("testdata/alerts_test.yml")
+	require.NoError(t, err)
+	alerts := regexp.MustCompile(`(?m)^ +- alert: (\w+)$`).FindAllStringSubmatch(string(rules), -1)
+	require.NotEmpty(t, alerts)
+	for _, alert := range alerts {
+		require.Contains(t, string(page), "`"+alert[1]+"`")
+		require.Contains(t, string(tests), `alertname="`+alert[1]+`"`)
+	}
+}
+
+// Panels have ids of their own, do not overlap, and each but the headings shows something.
+func TestDashboard_Panels_InTheirPlaces(t *testing.T) {
+	t.Parallel()
+	ids, taken := make(map[int]bool), make(map[[2]int]string)
+	for _, p := range readDashboard(t).Panels {
+		require.False(t, ids[p.ID], p.Title)
+		ids[p.ID] = true
+		require.NotEmpty(t, p.Title)
+		require.LessOrEqual(t, p.GridPos.X+p.GridPos.W, 24, p.Title)
+		require.Equal(t, p.Type == "row", len(p.Targets) == 0, p.Title)
+		for x := range p.GridPos.W {
+			for y := range p.GridPos.H {
+				at := [2]int{p.GridPos.X + x, p.GridPos.Y + y}
+				require.Empty(t, taken[at], p.Title)
+				taken[at] = p.Title
+			}
+		}
+	}
+}
