@@ -13,7 +13,7 @@ import (
 func TestMain(m *testing.M) { locktest.RunTests(m) }
 
 // An engine opens, locks, keeps others out, unlocks, and closes. All other tests from outside are in test/.
-func TestAnEngineLocksAndUnlocks(t *testing.T) {
+func TestEngine_LocksAndUnlocks(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	ctx := t.Context()

@@ -686,7 +686,7 @@ func Example_miniredis() {
 }
 
 // Every snippet in README and docs/ is part of an example, here or in a package beside it.
-func TestEverySnippetOfTheDocumentsIsAnExample(t *testing.T) {
+func TestDocuments_Snippets_AreExamples(t *testing.T) {
 	examples := flush(locktest.Contents(t, "example_test.go"))
 	elsewhere, err := filepath.Glob("*/example*_test.go")
 	require.NoError(t, err)
@@ -710,7 +710,7 @@ func documents(t *testing.T) []string {
 }
 
 // The tests, benchmarks, files and sections that the documents name exist.
-func TestWhatTheDocumentsNameExists(t *testing.T) {
+func TestDocuments_NamedThings_Exist(t *testing.T) {
 	var tests strings.Builder
 	require.NoError(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
 		if strings.HasSuffix(path, "_test.go") {

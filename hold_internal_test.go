@@ -16,7 +16,7 @@ import (
 
 // The context of a hold ends before its release is sent. If the engine notices a loss between the two, Unlock reports
 // it.
-func TestALossThatIsHeardOfWhileAHoldIsUnlockedIsReported(t *testing.T) {
+func TestUnlock_LossMeanwhile_Reported(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
 	for _, test := range []struct {
@@ -46,7 +46,7 @@ func TestALossThatIsHeardOfWhileAHoldIsUnlockedIsReported(t *testing.T) {
 
 // A hold is unlocked after its lease has expired, before the engine has noticed that. Its context and Unlock both
 // report the loss.
-func TestTheContextOfAHoldThatIsOverWhenItIsUnlockedSaysThatItWasLost(t *testing.T) {
+func TestUnlock_LeaseExpired_ContextSaysLost(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
 	over := &Hold{engine: e, name: "a", parent: t.Context()} // its deadline is zero
@@ -60,7 +60,7 @@ func TestTheContextOfAHoldThatIsOverWhenItIsUnlockedSaysThatItWasLost(t *testing
 
 // A grant that has expired when its caller is woken is not returned. The lock is released: otherwise a renewal
 // confirmed at this moment would keep it without a holder.
-func TestAHoldThatIsOverWhenItsCallerWakesIsReleased(t *testing.T) {
+func TestGrant_ExpiredOnWake_Released(t *testing.T) {
 	t.Parallel()
 	e, s := realEngine(t)
 	hold, err := e.Mutex("a").Lock(t.Context())
@@ -78,7 +78,7 @@ func TestAHoldThatIsOverWhenItsCallerWakesIsReleased(t *testing.T) {
 
 // The engine may be closed between the end of a hold's context and the request to release it. That is not a second
 // unlock.
-func TestAnEngineThatIsClosedWhileAHoldIsUnlockedIsReported(t *testing.T) {
+func TestUnlock_EngineClosed_Reported(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
 	first, err := e.Mutex("a").Lock(t.Context())
@@ -100,7 +100,7 @@ func TestAnEngineThatIsClosedWhileAHoldIsUnlockedIsReported(t *testing.T) {
 }
 
 // However many callers lock concurrently, none of their holds is lost from the list.
-func TestALockerRemembersEveryHold(t *testing.T) {
+func TestLocker_ConcurrentLocks_NoHoldLost(t *testing.T) {
 	t.Parallel()
 	for range 5 { // two callers must overlap within a few instructions, which is rare on one processor
 		const crowd, each = 8, 100_000
@@ -125,7 +125,8 @@ func TestALockerRemembersEveryHold(t *testing.T) {
 	}
 }
 
-func TestALockerAsksAgainWhereThatHelps(t *testing.T) {
+// A Locker locks again after an error that may pass, and not after a permanent one.
+func TestLocker_TransientError_Retried(t *testing.T) {
 	for _, err := range []error{ErrTooManyWaiters, ErrNotReplicated, ErrLost} {
 		require.True(t, isTransient(&lockError{name: "n", err: err}), err)
 	}
@@ -135,7 +136,7 @@ func TestALockerAsksAgainWhereThatHelps(t *testing.T) {
 }
 
 // An error with a cause that is the same error prints it once.
-func TestAnErrorSaysOnceWhatItsCauseSaysAsWell(t *testing.T) {
+func TestError_SameCause_PrintedOnce(t *testing.T) {
 	over := errors.New("its lease ended")
 	lost := &lockError{"n", ErrLost, over}
 	refused := &lockError{"n", ErrNotAcquired, nil}
@@ -156,7 +157,7 @@ func TestAnErrorSaysOnceWhatItsCauseSaysAsWell(t *testing.T) {
 }
 
 // A slow turn is reported. Here the callback for a result is slow, which is part of a turn.
-func TestTheObserverIsToldOfSlowTurns(t *testing.T) {
+func TestObserver_SlowTurn_Notified(t *testing.T) {
 	t.Parallel()
 	server, err := embedded.Start()
 	require.NoError(t, err)
@@ -199,7 +200,7 @@ func send[T any](to chan<- T, value T) {
 }
 
 // Callers that collided do not retry at the same time.
-func TestRestsAreSpread(t *testing.T) {
+func TestRetryPause_Collision_Spread(t *testing.T) {
 	t.Parallel()
 	const most = time.Second
 	first, last := most, time.Duration(0)
@@ -214,7 +215,7 @@ func TestRestsAreSpread(t *testing.T) {
 
 // Engines that are opened together have different times for renewals, and each spreads the renewals of locks acquired
 // together.
-func TestEnginesKeepToMomentsOfTheirOwn(t *testing.T) {
+func TestRenewalTimes_ManyEngines_Spread(t *testing.T) {
 	t.Parallel()
 	options, err := Options{Redis: rueidis.ClientOption{InitAddress: []string{"host:1"}}}.withDefaults()
 	require.NoError(t, err)

@@ -35,7 +35,7 @@ func realEngine(t *testing.T) (*Engine, *redistest.Server) {
 }
 
 // By the clock the group is held while enough members are, even before it is notified that the others have ended.
-func TestAGroupIsOverWhenFewerPartsAreHeldThanItNeeds(t *testing.T) {
+func TestMultiHold_TooFewMembers_Over(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
 	lock := func(name string) *Hold {
@@ -51,7 +51,7 @@ func TestAGroupIsOverWhenFewerPartsAreHeldThanItNeeds(t *testing.T) {
 }
 
 // Two of three are known to be held until the second of their deadlines.
-func TestTheDeadlineOfAGroupIsThatOfTheLastPartItNeeds(t *testing.T) {
+func TestMultiHold_Deadline_LastNeededMember(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
 	var holds []*Hold
@@ -66,7 +66,7 @@ func TestTheDeadlineOfAGroupIsThatOfTheLastPartItNeeds(t *testing.T) {
 }
 
 // A grant may have expired when its caller is woken: it is not returned, and its remaining members are released.
-func TestAGroupThatIsOverWhenItsCallerWakesIsReleased(t *testing.T) {
+func TestMultiHold_ExpiredOnWake_Released(t *testing.T) {
 	t.Parallel()
 	e, s := realEngine(t)
 	hold, err := e.Mutex("a").Lock(t.Context())
@@ -77,7 +77,7 @@ func TestAGroupThatIsOverWhenItsCallerWakesIsReleased(t *testing.T) {
 }
 
 // A writer gives readers time to unlock. Other callers do not hold their first locks for that long.
-func TestAQuorumWithAWriterIsOneThatWrites(t *testing.T) {
+func TestQuorum_WithWriter_Writes(t *testing.T) {
 	t.Parallel()
 	e := new(Engine)
 	plain, writer, reader := e.Mutex("a"), e.RWMutex("b").Writer(), e.RWMutex("c").RLocker()
@@ -102,7 +102,7 @@ func TestAQuorumWithAWriterIsOneThatWrites(t *testing.T) {
 
 // Until a quorum is held, its locks are kept from other callers for nothing. So its requests fail at once where the
 // server is known to be down. The missing members of a held quorum wait for the server.
-func TestAQuorumThatIsNotHeldWaitsForNoServerThatIsDown(t *testing.T) {
+func TestQuorum_NotHeldServerDown_FailsAtOnce(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
 	for _, order := range []quorum.Action{{Once: true}, {Wait: time.Second}, {}} {
@@ -128,7 +128,7 @@ func requireFree(t *testing.T, s *redistest.Server, name string) {
 }
 
 // The end of a previous hold of a member does not concern its current hold.
-func TestTheEndOfAnEarlierPartIsNotThatOfTheNext(t *testing.T) {
+func TestMultiHold_EarlierMemberEnd_Ignored(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
 	hold, err := e.Mutex("a").Lock(t.Context())
@@ -141,7 +141,7 @@ func TestTheEndOfAnEarlierPartIsNotThatOfTheNext(t *testing.T) {
 }
 
 // The wait for a part is as long as the try lasts, and at most the caller's own wait.
-func TestThePatienceForAPartIsWithinTheCallersWait(t *testing.T) {
+func TestMultiHold_MemberWait_WithinCallWait(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	in := func(d time.Duration) time.Time { return now.Add(d) }
@@ -165,7 +165,7 @@ func TestThePatienceForAPartIsWithinTheCallersWait(t *testing.T) {
 }
 
 // If no member is left to ask, the error says which part was lost.
-func TestAGroupWithoutItsPartsSaysWhichItLost(t *testing.T) {
+func TestMultiHold_NoMemberLeft_NamesLostOne(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
 	hold, err := e.Mutex("b").Lock(t.Context())
@@ -182,7 +182,7 @@ func TestAGroupWithoutItsPartsSaysWhichItLost(t *testing.T) {
 }
 
 // The grant of a member and the end of the group are concurrent: the members were inspected before the grant.
-func TestAPartThatComesWhenItsGroupHasEndedIsReleased(t *testing.T) {
+func TestMultiHold_GrantAfterEnd_Released(t *testing.T) {
 	t.Parallel()
 	e, s := realEngine(t)
 	hold, err := e.Mutex("a").Lock(t.Context())
@@ -214,7 +214,7 @@ func held(t *testing.T, e *Engine, name string) *Hold {
 
 // A hold with its own lease keeps it when an extension fails: if it were renewed, it would outlive its caller. A hold
 // that was watched is watched again.
-func TestAnExtensionThatFailsMakesNoLeaseAWatch(t *testing.T) {
+func TestMultiHold_ExtendFails_LeaseKept(t *testing.T) {
 	t.Parallel()
 	e, s := realEngine(t)
 	const watchdog = 30_000
@@ -230,7 +230,7 @@ func TestAnExtensionThatFailsMakesNoLeaseAWatch(t *testing.T) {
 }
 
 // A lost member needs no release. If others are held, Unlock waits for one of them.
-func TestAnUnlockBesideLossesWaitsForARelease(t *testing.T) {
+func TestMultiHold_SomeLost_UnlockWaits(t *testing.T) {
 	t.Parallel()
 	e, s := realEngine(t)
 	for _, apart := range []bool{false, true} {
@@ -242,7 +242,7 @@ func TestAnUnlockBesideLossesWaitsForARelease(t *testing.T) {
 }
 
 // If no member is left to be released, Unlock reports the loss, and not an earlier unlock.
-func TestAnUnlockBesideTheLossOfAllSaysSo(t *testing.T) {
+func TestMultiHold_AllLost_UnlockReportsLoss(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
 	lost := &Hold{engine: e, name: "a", parent: t.Context()}
@@ -258,7 +258,7 @@ func TestAnUnlockBesideTheLossOfAllSaysSo(t *testing.T) {
 
 // On a repeated release, a member replies that it is not held, or that it was lost before the first release. Both
 // mean that the first Unlock has a reply.
-func TestAReleaseThatIsAskedForAgainWasAnsweredAlsoWhereTheLockWasLost(t *testing.T) {
+func TestMultiHold_ReleaseAgain_LossIsAReply(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
 	verdicts := []error{ErrNotHeld, ErrLost, nil, ErrUnavailable}
@@ -283,7 +283,7 @@ func TestAReleaseThatIsAskedForAgainWasAnsweredAlsoWhereTheLockWasLost(t *testin
 
 // A caller leaves during a later slice: the calls posted by then are canceled and waited for. The error names the
 // first call that is not posted.
-func TestWhoLeavesDuringALaterSliceGivesUpWhatIsPosted(t *testing.T) {
+func TestMultiHold_CanceledInSlice_CallsEnded(t *testing.T) {
 	t.Parallel()
 	e, s := realEngine(t)
 	holds := []*Hold{held(t, e, "a"), held(t, e, "b"), held(t, e, "c")}
@@ -313,7 +313,7 @@ func TestWhoLeavesDuringALaterSliceGivesUpWhatIsPosted(t *testing.T) {
 
 // Two Unlocks wait for the result of a request. The request is canceled when the second of them has left, and not
 // before.
-func TestARequestIsWithdrawnWhenTheLastUnlockHasLeft(t *testing.T) {
+func TestMultiHold_LastUnlockLeft_Canceled(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
 	taken := held(t, e, "a")
@@ -349,7 +349,7 @@ func lettered(e *Engine, names string) Multi {
 
 // A rejection has the index among all locks, even if earlier slices were requested before: the caller waits for that
 // lock alone.
-func TestARefusalInALaterSliceIsAboutThatLock(t *testing.T) {
+func TestMultiHold_LaterSlice_RejectionIndex(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
 	m := lettered(e, "abcdefg")
@@ -369,7 +369,7 @@ func TestARefusalInALaterSliceIsAboutThatLock(t *testing.T) {
 
 // The wait for some of the locks ends when all must be acquired, or when the caller's wait ends, whichever is first.
 // TryLock waits for none.
-func TestSomeLocksAreAskedForWithinTheWaitForAll(t *testing.T) {
+func TestMultiHold_SomeLocks_WithinWholeWait(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	soon, later := now.Add(time.Hour), now.Add(2*time.Hour)
@@ -397,7 +397,7 @@ func TestSomeLocksAreAskedForWithinTheWaitForAll(t *testing.T) {
 
 // A lock with too few replicas is requested again, as is a lock that is held elsewhere or on a server that does not
 // reply.
-func TestACallerOfSeveralGoesOnWhereAnotherTryMayHelp(t *testing.T) {
+func TestMultiHold_TransientError_Retried(t *testing.T) {
 	t.Parallel()
 	ended, end := context.WithCancel(t.Context())
 	end()
@@ -426,7 +426,7 @@ func TestACallerOfSeveralGoesOnWhereAnotherTryMayHelp(t *testing.T) {
 }
 
 // A wait that ends while its request is created becomes a short wait, and not an endless one.
-func TestAWaitForSeveralThatIsOverEnds(t *testing.T) {
+func TestMultiHold_WaitElapsed_Ends(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
 	taken := held(t, e, "b")

@@ -7,7 +7,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-func TestUncontendedPairTakesTwoCommandsAndLeavesNothing(t *testing.T) {
+// An uncontended lock and its unlock take two commands, and leave no timer behind.
+func TestLock_Uncontended_TakesTwoCommands(t *testing.T) {
 	runTranscript(t, `
 		0s    A locks     → acquire #1 30s
 		1ms   #1 granted  → A granted 29.689s
@@ -26,7 +27,7 @@ func TestUncontendedPairTakesTwoCommandsAndLeavesNothing(t *testing.T) {
 
 // The validity of a lease counts from before its command leaves. It is the lease minus 1 % (at most 1 s) and minus two
 // ticks of 5 ms, or of 1 ms below 1 s.
-func TestLeaseIsBelievedForLessThanTheServerKeepsIt(t *testing.T) {
+func TestLease_ValidityEndsBeforeTTL(t *testing.T) {
 	for lease, granted := range map[string]string{
 		"10s": "9.79s", "100ms": "0s", "200ms": "96ms", "999ms": "887.01ms", "1s": "880ms", "1h": "59m58.89s",
 		"3h": "2h59m58.89s",
@@ -55,7 +56,7 @@ func TestLeaseIsBelievedForLessThanTheServerKeepsIt(t *testing.T) {
 func durationText(t *testing.T, text string) string { return duration(t, text, 0).String() }
 
 // redisson#1966: a late reply must not arm the watchdog.
-func TestAnswerAfterItsOwnLeaseIsNoGrant(t *testing.T) {
+func TestAcquire_ReplyAfterLease_NotGranted(t *testing.T) {
 	runTranscript(t, `
 		0s        A locks lease 1s wait 5s → acquire #1 1s
 		979ms     #1 granted               → A granted 1ms
@@ -74,7 +75,7 @@ func TestAnswerAfterItsOwnLeaseIsNoGrant(t *testing.T) {
 }
 
 // A lease that is shorter than the way to the server is tried at growing intervals.
-func TestThePausesGrowWhileAnswersComeAfterTheirLease(t *testing.T) {
+func TestAcquire_LateReplies_PausesGrow(t *testing.T) {
 	runTranscript(t, `
 		0s          A locks lease 20ms → acquire #1 20ms
 		+30ms       #1 granted         → release #1; listen
@@ -102,7 +103,7 @@ func TestThePausesGrowWhileAnswersComeAfterTheirLease(t *testing.T) {
 }
 
 // A caller with a lease too short for the way to the server keeps no other caller of its engine from the lock.
-func TestALeaseThatIsTooShortHoldsUpOnlyItsCaller(t *testing.T) {
+func TestAcquire_LeaseTooShort_OthersGranted(t *testing.T) {
 	t.Run("and not who waits, in their order", func(t *testing.T) {
 		runTranscript(t, `
 			0s      A locks lease 20ms → acquire #1 20ms
@@ -175,7 +176,8 @@ func TestALeaseThatIsTooShortHoldsUpOnlyItsCaller(t *testing.T) {
 	})
 }
 
-func TestTryLockNeitherQueuesNorOvertakes(t *testing.T) {
+// A request that tries once neither queues nor gets a lock before the callers that wait for it.
+func TestTry_NeitherQueuesNorOvertakes(t *testing.T) {
 	runTranscript(t, `
 		// beside a holder of this engine
 		0s      A locks           → acquire #1 30s
@@ -210,7 +212,7 @@ func TestTryLockNeitherQueuesNorOvertakes(t *testing.T) {
 
 // The new caller asks the server itself while the subscription is kept, and does not wait for a TTL from an earlier
 // reply.
-func TestTryLockIsNotHeldUpByTheTTLOfEarlierWaiters(t *testing.T) {
+func TestTry_EarlierWaiters_AsksAtOnce(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks          → acquire #1 30s
 		1ms    #1 taken 30s x:1 → listen
@@ -221,7 +223,8 @@ func TestTryLockIsNotHeldUpByTheTTLOfEarlierWaiters(t *testing.T) {
 	`)
 }
 
-func TestTryLockOnASilentServerEndsAfterTimeout(t *testing.T) {
+// On a silent server a request that tries once ends after CallTimeout, and its tenure is released later.
+func TestTry_SilentServer_EndsAfterTimeout(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks once         → acquire #1 30s
 		3s     timer                → A redis unavailable: no answer in time
@@ -235,7 +238,7 @@ func TestTryLockOnASilentServerEndsAfterTimeout(t *testing.T) {
 
 // ErrNotAcquired means that the lock had another holder until the wait ended; ErrUnavailable means no reply at all, or
 // that the last try failed.
-func TestEndOfAWaitSaysWhetherTheLockWasTakenOrTheServerSilent(t *testing.T) {
+func TestWait_Expired_ErrorNamesCause(t *testing.T) {
 	t.Run("taken", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks wait 2s         → acquire #1 30s
@@ -327,7 +330,7 @@ func TestEndOfAWaitSaysWhetherTheLockWasTakenOrTheServerSilent(t *testing.T) {
 }
 
 // A release or a handoff of this engine's own is in flight when the wait ends: the server has replied all along.
-func TestEndOfAWaitBetweenTwoHoldersOfThisEngineIsNotAnOutage(t *testing.T) {
+func TestWait_ExpiresInHandoff_NotAcquired(t *testing.T) {
 	t.Run("handed on", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks                 → acquire #1 30s
@@ -367,7 +370,7 @@ func TestEndOfAWaitBetweenTwoHoldersOfThisEngineIsNotAnOutage(t *testing.T) {
 }
 
 // redisson#2714: an interrupted acquire must not leave a lock.
-func TestCancelledRequestLeavesNothing(t *testing.T) {
+func TestAcquire_Cancelled_LeavesNothing(t *testing.T) {
 	t.Run("before its command left", func(t *testing.T) {
 		runTranscript(t, `
 			0s   A locks        → acquire #1 30s
@@ -430,7 +433,7 @@ func TestCancelledRequestLeavesNothing(t *testing.T) {
 }
 
 // redisson#7367: asking again is not a second hold.
-func TestUnansweredAcquireIsAskedAgainAsTheSameTenure(t *testing.T) {
+func TestAcquire_NoReply_ResentSameTenure(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks              → acquire #1 30s
 		1s     #1 unanswered broken → acquire #1 30s
@@ -452,7 +455,7 @@ func TestUnansweredAcquireIsAskedAgainAsTheSameTenure(t *testing.T) {
 }
 
 // From then on the tenure is valid for at most its last confirmation plus the shortest lease without a reply.
-func TestLateCopyWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
+func TestAcquire_LateShortCopy_LimitsValidity(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks lease 1s wait 500ms → acquire #1 1s
 		0s     B locks                     → nothing
@@ -471,7 +474,7 @@ func TestLateCopyWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
 }
 
 // A tenure acquired with a lease that its next owner cannot use, and that no confirmation can make longer, is released.
-func TestTenureThatNoConfirmationCanCoverIsGivenBack(t *testing.T) {
+func TestTenure_LeaseUnusable_Released(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks lease 1s wait 500ms → acquire #1 1s
 		0s     B locks                     → nothing
@@ -489,7 +492,8 @@ func TestTenureThatNoConfirmationCanCoverIsGivenBack(t *testing.T) {
 	`)
 }
 
-func TestWatchedLocksConfiguredShortKeepTheirRhythm(t *testing.T) {
+// A watched lock with a short configured lease is renewed at its configured interval.
+func TestRenewal_ShortLease_KeepsInterval(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks     → acquire #1 100ms
 		1ms    #1 granted  → A granted 96ms

@@ -3,7 +3,7 @@ package actor_test
 import "testing"
 
 // Drain rejects the waiters and lets the holders finish.
-func TestDrainRefusesTheWaitingAndLeavesTheHolders(t *testing.T) {
+func TestDrain_RejectsWaitersKeepsHolders(t *testing.T) {
 	t.Run("a holder with a queue behind it", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks                → acquire #1 30s
@@ -60,7 +60,7 @@ func TestDrainRefusesTheWaitingAndLeavesTheHolders(t *testing.T) {
 }
 
 // Every hold ends at once with ErrClosed, its key is left to expire with its lease, and every waiter gets a result.
-func TestCloseEndsEverythingAtOnceAndSendsNothing(t *testing.T) {
+func TestLockClose_EndsAllSendsNothing(t *testing.T) {
 	t.Run("held, with all kinds of wishes", func(t *testing.T) {
 		runTranscript(t, `
 			0s   A locks               → acquire #1 30s

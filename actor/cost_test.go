@@ -12,13 +12,13 @@ import (
 )
 
 // 100 000 watched locks need less than 300 bytes of live heap each. This is the part of package actor.
-func TestLockIsSmall(t *testing.T) {
+func TestLock_SizeBounded(t *testing.T) {
 	require.LessOrEqual(t, unsafe.Sizeof(actor.Lock{}), uintptr(128))
 	require.LessOrEqual(t, unsafe.Sizeof(actor.Lock{})+unsafe.Sizeof(actor.Hold{}), uintptr(200))
 }
 
 // An uncontended pair of calls, in the steady state of an engine that reuses its locks and calls.
-func TestUncontendedPairAllocatesNothing(t *testing.T) {
+func TestLock_Uncontended_AllocatesNothing(t *testing.T) {
 	timers, err := wheel.New[actor.TimerTarget](time.Millisecond, wheel.Config{})
 	require.NoError(t, err)
 	fx := actor.NewEffects(defaultConfig(), timers)
@@ -62,7 +62,7 @@ func TestUncontendedPairAllocatesNothing(t *testing.T) {
 }
 
 // A renewal of an uncontended lock keeps no memory and allocates nothing.
-func TestRenewalAllocatesNothing(t *testing.T) {
+func TestRenewal_AllocatesNothing(t *testing.T) {
 	s := newHarness(t, defaultConfig())
 	s.play("0s A locks", "1ms #1 granted")
 	command, reply, message := &actor.Command{}, &actor.Reply{Status: actor.OK, Listeners: -1}, &actor.Message{}

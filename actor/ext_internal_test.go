@@ -8,13 +8,13 @@ import (
 )
 
 // A million locks may wait for other holders, and as many may be handed off.
-func TestWhatContentionTakesIsSmall(t *testing.T) {
+func TestLockExt_SizeBounded(t *testing.T) {
 	require.LessOrEqual(t, unsafe.Sizeof(ext{}), uintptr(144), "waiting")
 	require.LessOrEqual(t, unsafe.Sizeof(handoffState{})+unsafe.Sizeof(leaseState{}), uintptr(128), "and held")
 }
 
 // What was known of a tenure is reset at its end; what was learned of other clients is kept.
-func TestATenureThatEndsLeavesWhatWasLearnedOfOthers(t *testing.T) {
+func TestLockExt_TenureEnds_KeepsPeerState(t *testing.T) {
 	x := &ext{acquireUnacked: true, releaseUnacked: true}
 	*x.ensureLease() = leaseState{minUnackedLease: 1, maxSentLease: 2, confirmedLease: 3, lastRenewReply: 4, raisedUntil: 5, token: 6, ownerToken: 7}
 	*x.ensureHandoff() = handoffState{handoffs: 1, otherListeners: 2, yieldAfterRelease: 3, regainedAt: 4, noSpinnersAt: 5}

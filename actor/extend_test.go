@@ -9,7 +9,8 @@ import (
 
 // An extension succeeds only if the server has confirmed it and the hold still has it.
 
-func TestTwoExtensionsOfOneHoldAreConfirmedEachForItself(t *testing.T) {
+// Each of two extensions of one hold is confirmed for itself, also if the later one gives up.
+func TestExtend_TwoOfOneHold_ConfirmedEach(t *testing.T) {
 	t.Run("the later one gives up", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks      → acquire #1 30s
@@ -44,7 +45,7 @@ func TestTwoExtensionsOfOneHoldAreConfirmedEachForItself(t *testing.T) {
 }
 
 // The outcome of the last extension is the result of those before it: its lease is the hold's.
-func TestAnExtensionIsLostWithTheLaterOneThatCameTooLate(t *testing.T) {
+func TestExtend_LaterTooLate_BothLost(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks lease 1h      → acquire #1 1h0m0s
 		1ms    #1 granted            → A granted 59m58.989s
@@ -63,7 +64,7 @@ func TestAnExtensionIsLostWithTheLaterOneThatCameTooLate(t *testing.T) {
 }
 
 // Past MaxHold an owner has the lock only by fixed leases: an owner that gives the last one up loses the lock.
-func TestAHoldThatIsWatchedAgainAfterMaxHoldIsLost(t *testing.T) {
+func TestRewatch_PastMaxHold_LosesHold(t *testing.T) {
 	t.Run("at once", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks lease 1h        → acquire #1 1h0m0s

@@ -6,7 +6,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-func TestAFairWaiterKeepsItsPlace(t *testing.T) {
+// A waiter for a fair lock keeps its place by its tenure, and asks again before it is considered dead.
+func TestFairWaiter_Waiting_KeepsPlace(t *testing.T) {
 	t.Run("while it waits, by its number", func(t *testing.T) {
 		runTranscriptOf(t, actor.Fair, `
 			0s      A locks                              → acquire #1 30s wait 5m0s
@@ -51,7 +52,8 @@ func TestAFairWaiterKeepsItsPlace(t *testing.T) {
 	})
 }
 
-func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
+// A waiter that leaves a fair queue releases its place with its own wait, and again until the server replies.
+func TestFairWaiter_Leaves_ReleasesPlace(t *testing.T) {
 	t.Run("given up, with its own wait", func(t *testing.T) {
 		runTranscriptOf(t, actor.Fair, `
 			0s      A locks wait 7s                      → acquire #1 30s wait 7.002s
@@ -118,7 +120,8 @@ func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
 	})
 }
 
-func TestAFairLockThatIsFreeAndAnothersTurnIsNotAskedForInAHotLoop(t *testing.T) {
+// A fair lock that is free but is another waiter's turn is polled with pauses.
+func TestFairLock_OthersTurn_PolledWithPauses(t *testing.T) {
 	runTranscriptOf(t, actor.Fair, `
 		0s             A locks                           → acquire #1 30s wait 5m0s
 		1ms            #1 taken 4m free left 540s        → listen
@@ -134,7 +137,7 @@ func TestAFairLockThatIsFreeAndAnothersTurnIsNotAskedForInAHotLoop(t *testing.T)
 }
 
 // Behind a dead waiter only the first waiter of an engine polls; the others keep their places.
-func TestAFairWaiterBehindAnotherOfItsEngineAsksOnlyToKeepItsPlace(t *testing.T) {
+func TestFairWaiter_BehindLocal_KeepsPlace(t *testing.T) {
 	t.Run("or when the time of the head is over", func(t *testing.T) {
 		runTranscriptOf(t, actor.Fair, `
 			0s             A locks                           → acquire #1 30s wait 5m0s
@@ -185,14 +188,14 @@ func TestAFairWaiterBehindAnotherOfItsEngineAsksOnlyToKeepItsPlace(t *testing.T)
 	})
 }
 
-func TestAFairTryDoesNotQueue(t *testing.T) {
+func TestFairTry_DoesNotQueue(t *testing.T) {
 	runTranscriptOf(t, actor.Fair, `
 		0s   A locks once                                → acquire #1 30s
 		1ms  #1 taken 20s it:1                           → A lock not acquired
 	`)
 }
 
-func TestAFairLockIsNotHandedOn(t *testing.T) {
+func TestFairLock_NotHandedOff(t *testing.T) {
 	runTranscriptOf(t, actor.Fair, `
 		0s   A locks                                     → acquire #1 30s wait 5m0s
 		1ms  #1 granted                                  → A granted 29.689s
@@ -209,7 +212,8 @@ func TestAFairLockIsNotHandedOn(t *testing.T) {
 	`)
 }
 
-func TestAHolderOfTheSameEngineIsNoGhostOfAFairLock(t *testing.T) {
+// A holder of the same engine is not taken for an orphan; an unknown tenure of this engine is released.
+func TestFairLock_HeldLocally_NotOrphan(t *testing.T) {
 	runTranscriptOf(t, actor.Fair, `
 		0s   A locks                                     → acquire #1 30s wait 5m0s
 		1ms  #1 taken 20s me:77 known left 320s          → listen
@@ -222,7 +226,7 @@ func TestAHolderOfTheSameEngineIsNoGhostOfAFairLock(t *testing.T) {
 	`)
 }
 
-func TestAForcedFairLockIsLostAtOnce(t *testing.T) {
+func TestFairLock_Forced_LostAtOnce(t *testing.T) {
 	runTranscriptOf(t, actor.Fair, `
 		0s   A locks                                     → acquire #1 30s wait 5m0s
 		1ms  #1 granted                                  → A granted 29.689s
@@ -231,7 +235,8 @@ func TestAForcedFairLockIsLostAtOnce(t *testing.T) {
 	`)
 }
 
-func TestAGhostOfAnotherClaimIsTriedAgainSoon(t *testing.T) {
+// A waiter asks again soon while another lock of its name in this engine releases the holder's tenure.
+func TestFairWaiter_OrphanReleasing_Retries(t *testing.T) {
 	runTranscriptOf(t, actor.Fair, `
 		0s           A locks                             → acquire #1 30s wait 5m0s
 		1ms          #1 taken 20s me:77 known doomed left 320s → acquire #1 30s wait 5m0s; listen
@@ -243,7 +248,8 @@ func TestAGhostOfAnotherClaimIsTriedAgainSoon(t *testing.T) {
 	`)
 }
 
-func TestAGhostThatIsFoundIsReleasedAtOnce(t *testing.T) {
+// An orphan that a reply for another lock of its name shows is released again at once.
+func TestOrphan_Found_ReleasedAtOnce(t *testing.T) {
 	runTranscriptOf(t, actor.Fair, `
 		0s      A locks                                  → acquire #1 30s wait 5m0s
 		1ms     A cancels why                            → A redis unavailable: why
@@ -255,7 +261,8 @@ func TestAGhostThatIsFoundIsReleasedAtOnce(t *testing.T) {
 	`)
 }
 
-func TestAClaimThatWasDisplacedIsLost(t *testing.T) {
+// A fair hold is lost at once when the lock is granted to another holder of its engine.
+func TestFairHold_Displaced_Lost(t *testing.T) {
 	runTranscriptOf(t, actor.Fair, `
 		0s   A locks                                     → acquire #1 30s wait 5m0s
 		1ms  #1 granted                                  → A granted 29.689s
@@ -265,7 +272,7 @@ func TestAClaimThatWasDisplacedIsLost(t *testing.T) {
 }
 
 // Its next tenure has another channel.
-func TestAFairWaiterWhoseGrantCameTooLateListensAnew(t *testing.T) {
+func TestFairWaiter_LateGrant_Resubscribes(t *testing.T) {
 	runTranscriptOf(t, actor.Fair, `
 		0s           A locks lease 50ms                  → acquire #1 50ms wait 5m0s
 		1ms          #1 taken 20s it:1 left 320s         → listen
@@ -282,7 +289,7 @@ func TestAFairWaiterWhoseGrantCameTooLateListensAnew(t *testing.T) {
 // One call removes some hundreds of dead places from the head of a queue, and the next one follows at once. Waiters
 // behind them wait for the life of one place, however many died. A request that tries once is rejected only when it is
 // known that a live one is ahead.
-func TestDeadPlacesAreRemovedByOneCallAfterTheOther(t *testing.T) {
+func TestFairQueue_DeadPlaces_RemovedByCalls(t *testing.T) {
 	t.Run("for one who waits", func(t *testing.T) {
 		runTranscriptOf(t, actor.Fair, `
 			0s      A locks                              → acquire #1 30s wait 5m0s

@@ -6,7 +6,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-func TestATokenComesWithTheGrantAndIsTheHolds(t *testing.T) {
+// A fencing token comes with the grant; re-entries and renewals keep it.
+func TestToken_WithGrant_Kept(t *testing.T) {
 	t.Run("re-entry keeps it, and a renewal does not ask for another", func(t *testing.T) {
 		runTranscriptOf(t, actor.Fenced, `
 			0s      A locks                     → acquire #1 30s
@@ -37,7 +38,7 @@ func TestATokenComesWithTheGrantAndIsTheHolds(t *testing.T) {
 }
 
 // A lease that is too long for the next owner is confirmed for it first, unless it has become short enough meanwhile.
-func TestATokenThatComesAfterTheGrantIsTheNextOwners(t *testing.T) {
+func TestToken_LateReply_IsNextOwners(t *testing.T) {
 	runTranscriptOf(t, actor.Fenced, `
 		0s     A locks lease 31s            → acquire #1 31s
 		1ms    B locks                      → nothing
@@ -58,7 +59,8 @@ func TestATokenThatComesAfterTheGrantIsTheNextOwners(t *testing.T) {
 	`)
 }
 
-func TestAFencedLockIsHandedOnWithANewToken(t *testing.T) {
+// A fenced lock is handed off with a new token, after one round trip.
+func TestFencedHandoff_NewToken(t *testing.T) {
 	t.Run("after one round trip", func(t *testing.T) {
 		runTranscriptOf(t, actor.Fenced, `
 			0s   A locks                        → acquire #1 30s
@@ -114,7 +116,8 @@ func TestAFencedLockIsHandedOnWithANewToken(t *testing.T) {
 	})
 }
 
-func TestATokenForNobodyIsTheNextOnes(t *testing.T) {
+// A token granted to a caller that has left goes to the next caller.
+func TestToken_CallerLeft_GoesToNextCaller(t *testing.T) {
 	runTranscriptOf(t, actor.Fenced, `
 		0s   A locks                            → acquire #1 30s
 		1ms  B locks                            → nothing

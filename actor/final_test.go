@@ -8,7 +8,7 @@ import (
 
 // The result of a request that is rejected because of another holder tells whether one of its commands may still be
 // granted.
-func TestARefusalSaysWhetherMoreCanCome(t *testing.T) {
+func TestRejection_TellsIfFinal(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		lines []string

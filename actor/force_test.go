@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestForceUnlockTakesTheLockFromAnybody(t *testing.T) {
+// ForceUnlock takes the lock from any holder, and reports whether there was one.
+func TestForceUnlock_AnyHolder_Freed(t *testing.T) {
 	t.Run("from another process", func(t *testing.T) {
 		runTranscript(t, `
 			0s   F forces   → force #1
@@ -36,7 +37,7 @@ func TestForceUnlockTakesTheLockFromAnybody(t *testing.T) {
 }
 
 // ForceUnlock of this engine's own hold is an immediate loss.
-func TestForceUnlockByTheHoldersOwnEngineIsALossAtOnce(t *testing.T) {
+func TestForceUnlock_OwnHold_LostAtOnce(t *testing.T) {
 	t.Run("and waiters go on", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks      → acquire #1 30s
@@ -108,7 +109,7 @@ func TestForceUnlockByTheHoldersOwnEngineIsALossAtOnce(t *testing.T) {
 }
 
 // What another process holds for half an hour is forced away now, although this engine waits for its TTL.
-func TestForceUnlockDoesNotWaitForTheTTLThatWaitersWereTold(t *testing.T) {
+func TestForceUnlock_WaitersAsleep_SentAtOnce(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 30m x:1   → listen
@@ -121,7 +122,8 @@ func TestForceUnlockDoesNotWaitForTheTTLThatWaitersWereTold(t *testing.T) {
 	`)
 }
 
-func TestSeveralForceUnlocksShareACommandUnlessItHasLeft(t *testing.T) {
+// Several requests to force a lock share one command, unless it has been sent already.
+func TestForceUnlock_Several_ShareCommand(t *testing.T) {
 	runTranscript(t, `
 		0s   A locks once         → acquire #1 30s
 		1ms  F forces             → nothing
@@ -134,7 +136,7 @@ func TestSeveralForceUnlocksShareACommandUnlessItHasLeft(t *testing.T) {
 }
 
 // It is sent once, because a late copy would take the lock from the next holder.
-func TestForceUnlockWithoutAnAnswerIsNotSentAgain(t *testing.T) {
+func TestForceUnlock_NoReply_NotResent(t *testing.T) {
 	t.Run("a broken connection", func(t *testing.T) {
 		runTranscript(t, `
 			0s   F forces            → force #1
@@ -187,7 +189,7 @@ func TestForceUnlockWithoutAnAnswerIsNotSentAgain(t *testing.T) {
 
 // After a temporary rejection it is tried again while its caller waits, and its result tells whether this engine held
 // the lock.
-func TestForceUnlockIsTriedAgainWhenRefusedForNow(t *testing.T) {
+func TestForceUnlock_RejectedForNow_Retried(t *testing.T) {
 	runTranscript(t, `
 		0s          A locks              → acquire #1 30s
 		1ms         #1 granted           → A granted 29.689s
@@ -199,7 +201,7 @@ func TestForceUnlockIsTriedAgainWhenRefusedForNow(t *testing.T) {
 }
 
 // A forced unlock wakes waiters that queue behind a local holder.
-func TestForcedUnlockElsewhereWakesWaitersBehindALocalHolder(t *testing.T) {
+func TestForceUnlock_Elsewhere_WakesWaiters(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks     → acquire #1 30s
 		1ms    #1 granted  → A granted 29.689s
@@ -216,7 +218,7 @@ func TestForcedUnlockElsewhereWakesWaitersBehindALocalHolder(t *testing.T) {
 }
 
 // While a force waits for its next try, requests in the queue wait with it, asleep.
-func TestForceUnlockThatWaitsForItsNextTryDoesNotSpin(t *testing.T) {
+func TestForceUnlock_RetryPause_NoSpin(t *testing.T) {
 	s := newHarness(t, defaultConfig())
 	s.play("0s F forces", "1ms #1 refused LOADING x", "2ms A locks")
 	turns := 0

@@ -14,7 +14,7 @@ func limitHandoff(most int, maxTime time.Duration) func(*actor.Config) {
 }
 
 // Redis still shows the tenure, so no command is sent.
-func TestHandingOnTakesNoRoundTrip(t *testing.T) {
+func TestHandoff_NoRoundTrip(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks     → acquire #1 30s
 		1ms    #1 granted  → A granted 29.689s
@@ -27,7 +27,7 @@ func TestHandingOnTakesNoRoundTrip(t *testing.T) {
 }
 
 // A handoff near the end of a lease is confirmed first.
-func TestHandOnNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
+func TestHandoff_LeaseEnding_ConfirmedFirst(t *testing.T) {
 	lazy := func(c *actor.Config) { c.RenewInterval = 15 * time.Second }
 	t.Run("half of the lease is left", func(t *testing.T) {
 		runTranscript(t, `
@@ -87,7 +87,8 @@ func TestHandOnNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
 	})
 }
 
-func TestHandOnToAFixedLeaseIsConfirmedForIt(t *testing.T) {
+// A handoff to an owner with a fixed lease is first confirmed with that lease.
+func TestHandoff_FixedLease_ConfirmedFirst(t *testing.T) {
 	t.Run("shorter", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks           → acquire #1 30s
@@ -163,7 +164,7 @@ func TestHandOnToAFixedLeaseIsConfirmedForIt(t *testing.T) {
 }
 
 // The first handoff asks for other subscribers. There is one, so Handoff.MaxGrants grants are the limit.
-func TestHandoffMaxBoundsItWhileOthersListen(t *testing.T) {
+func TestHandoff_PeersListen_MaxGrantsBounds(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks                → acquire #1 30s
 		1ms    #1 granted             → A granted 29.689s
@@ -190,7 +191,8 @@ func TestHandoffMaxBoundsItWhileOthersListen(t *testing.T) {
 	`, limitHandoff(3, time.Second))
 }
 
-func TestHandoffForBoundsItWhileOthersListen(t *testing.T) {
+// While other engines listen, handoffs end MaxHandoffTime after the first one.
+func TestHandoff_PeersListen_MaxTimeBounds(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks                → acquire #1 30s
 		1ms    #1 granted             → A granted 29.689s
@@ -212,7 +214,7 @@ func TestHandoffForBoundsItWhileOthersListen(t *testing.T) {
 }
 
 // In a cluster with plain PUBLISH the number of subscribers cannot be known, and then the limit applies.
-func TestHandoffIsBoundedWhenNobodyKnowsWhoListens(t *testing.T) {
+func TestHandoff_ListenersUnknown_Bounded(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks     → acquire #1 30s
 		1ms    #1 granted  → A granted 29.689s
@@ -233,7 +235,7 @@ func TestHandoffIsBoundedWhenNobodyKnowsWhoListens(t *testing.T) {
 }
 
 // While the number of subscribers is not known, the engine asks before it exceeds the limit.
-func TestHandoffBeyondTheBoundAsksFirstWhoListens(t *testing.T) {
+func TestHandoff_AtLimit_CountsListeners(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks                → acquire #1 30s
 		1ms    #1 granted             → A granted 29.689s
@@ -252,7 +254,7 @@ func TestHandoffBeyondTheBoundAsksFirstWhoListens(t *testing.T) {
 
 // Without other subscribers the tenure is kept, confirmed every 50 ms, and released about every 100 ms for clients that
 // poll.
-func TestUnboundedHandoffIsConfirmedAndReleasedNowAndThen(t *testing.T) {
+func TestHandoff_Unbounded_ReleasedAtTimes(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks                → acquire #1 30s
 		1ms    #1 granted             → A granted 29.689s
@@ -284,7 +286,7 @@ func TestUnboundedHandoffIsConfirmedAndReleasedNowAndThen(t *testing.T) {
 }
 
 // Also beside a fixed lease, with an unchanged TTL: every 50 ms, not every round trip.
-func TestHandedOnFixedLeaseIsConfirmedEvery50ms(t *testing.T) {
+func TestHandoff_FixedLease_Reconfirmed(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks                → acquire #1 30s
 		1ms    #1 granted             → A granted 29.689s
@@ -308,7 +310,7 @@ func TestHandedOnFixedLeaseIsConfirmedEvery50ms(t *testing.T) {
 }
 
 // Once there is a subscriber, the limit counts from the first handoff.
-func TestHandoffEndsWhenSomebodyBeginsToListen(t *testing.T) {
+func TestHandoff_PeerSubscribes_Ends(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks                → acquire #1 30s
 		1ms    #1 granted             → A granted 29.689s
@@ -330,7 +332,7 @@ func TestHandoffEndsWhenSomebodyBeginsToListen(t *testing.T) {
 }
 
 // The engine yields until it has seen another holder, or for two of its round trips and at least 2 ms.
-func TestSteppingBackLastsTwoRoundTrips(t *testing.T) {
+func TestYield_LastsTwoRoundTrips(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks     → acquire #1 30s
 		0s     round trip 4ms → nothing
@@ -353,7 +355,7 @@ func TestSteppingBackLastsTwoRoundTrips(t *testing.T) {
 }
 
 // Also when the requests for which it yielded have left.
-func TestWhoComesWhileItStepsBackWaitsForThat(t *testing.T) {
+func TestYield_NewRequest_Waits(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks     → acquire #1 30s
 		0s     round trip 4ms → nothing
@@ -375,7 +377,7 @@ func TestWhoComesWhileItStepsBackWaitsForThat(t *testing.T) {
 }
 
 // Also if the server was slow just now.
-func TestSteppingBackIsNotForLong(t *testing.T) {
+func TestYield_SlowServer_Bounded(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks     → acquire #1 30s
 		0s     round trip 2s → nothing
@@ -394,7 +396,8 @@ func TestSteppingBackIsNotForLong(t *testing.T) {
 	`)
 }
 
-func TestSecondMessageEndsSteppingBack(t *testing.T) {
+// The second notification after the release ends the yield, because another holder has released the lock.
+func TestYield_SecondMessage_Ends(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks     → acquire #1 30s
 		0s     round trip 100ms → nothing
@@ -417,7 +420,7 @@ func TestSecondMessageEndsSteppingBack(t *testing.T) {
 }
 
 // The notifications can arrive before the reply to the release.
-func TestMessagesThatComeBeforeTheReleaseIsAnsweredCount(t *testing.T) {
+func TestYield_MessageBeforeReply_Counted(t *testing.T) {
 	for _, messages := range []int{0, 1, 2} {
 		s := newHarness(t, defaultConfig())
 		s.play("0s A locks", "0s round trip 100ms", "1ms #1 granted", "1ms B locks", "1ms C locks", "4ms A unlocks", "5ms #1 renewed")
@@ -438,7 +441,7 @@ func TestMessagesThatComeBeforeTheReleaseIsAnsweredCount(t *testing.T) {
 }
 
 // Yielding is for that release only, and counts the notifications since then.
-func TestEachSteppingBackIsItsOwn(t *testing.T) {
+func TestYield_NextRelease_CountsAnew(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks     → acquire #1 30s
 		0s     round trip 100ms → nothing
@@ -473,7 +476,7 @@ func TestEachSteppingBackIsItsOwn(t *testing.T) {
 }
 
 // The server knows nothing of our subscription, and there is no other subscriber.
-func TestListenersAreNeverFewerThanNone(t *testing.T) {
+func TestListeners_CountNeverNegative(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks                → acquire #1 30s
 		1ms    #1 granted             → A granted 29.689s
@@ -490,7 +493,8 @@ func TestListenersAreNeverFewerThanNone(t *testing.T) {
 	`)
 }
 
-func TestHandoffCanBeTurnedOff(t *testing.T) {
+// With handoff turned off, an unlock releases the lock although callers of this engine wait.
+func TestHandoff_Disabled_Releases(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks           → acquire #1 30s
 		1ms    #1 granted        → A granted 29.689s
@@ -507,7 +511,7 @@ func TestHandoffCanBeTurnedOff(t *testing.T) {
 }
 
 // A tenure with a command without a reply is not handed off: the copy may run at any time.
-func TestTenureWithAnUnansweredCommandIsNotHandedOn(t *testing.T) {
+func TestHandoff_CommandUnanswered_Releases(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks             → acquire #1 30s
 		1ms    #1 granted          → A granted 29.689s
@@ -525,7 +529,7 @@ func TestTenureWithAnUnansweredCommandIsNotHandedOn(t *testing.T) {
 }
 
 // A hold count that the last owner left in Redis is corrected for the next.
-func TestHandOnWritesTheCountOfTheNextOwner(t *testing.T) {
+func TestHandoff_StaleCount_Corrected(t *testing.T) {
 	runTranscript(t, `
 		0s   A locks       → acquire #1 30s
 		1ms  #1 granted    → A granted 29.689s
@@ -542,7 +546,7 @@ func TestHandOnWritesTheCountOfTheNextOwner(t *testing.T) {
 	`)
 }
 
-func TestHandoffIsCounted(t *testing.T) {
+func TestHandoff_Counted(t *testing.T) {
 	s := newHarness(t, defaultConfig())
 	s.play("0s A locks", "1ms #1 granted", "2ms B locks", "3ms C locks", "4ms A unlocks", "5ms #1 renewed listeners 0",
 		"6ms B unlocks", "7ms C unlocks", "8ms #1 released")

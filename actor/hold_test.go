@@ -13,7 +13,7 @@ import (
 )
 
 // Done costs nothing while no caller asks for it, and is closed for a caller that asks after the end.
-func TestEndOfAHoldNobodyAskedForIsSeenAfterwards(t *testing.T) {
+func TestHold_Ended_DoneClosedAfterwards(t *testing.T) {
 	why := errors.New("why")
 	for _, err := range []error{actor.ErrNotHeld, actor.ErrLost, actor.ErrClosed} {
 		h := &actor.Hold{}
@@ -29,7 +29,7 @@ func TestEndOfAHoldNobodyAskedForIsSeenAfterwards(t *testing.T) {
 
 // The end of a hold with a context is published at once. The caller of End finishes its context and Done, because that
 // may run users' code.
-func TestEndOfAHoldLeavesItsContextToBeEnded(t *testing.T) {
+func TestHold_End_LeavesContextToCaller(t *testing.T) {
 	h := &actor.Hold{}
 	done := &actor.HoldSignal{Done: make(chan struct{})}
 	require.True(t, h.Install(nil, done))
@@ -52,7 +52,7 @@ func TestEndOfAHoldLeavesItsContextToBeEnded(t *testing.T) {
 }
 
 // If Done is asked for while the hold ends, every waiter is notified once.
-func TestAskingWhileAHoldEndsIsNeverLost(t *testing.T) {
+func TestHold_DoneDuringEnd_NotifiedOnce(t *testing.T) {
 	for range 2000 {
 		h := &actor.Hold{}
 		var group sync.WaitGroup
@@ -88,7 +88,7 @@ func requireClosed(t *testing.T, c chan struct{}) {
 }
 
 // These are replies of Redis that say "not now"; anything else is for good.
-func TestWhichRepliesMayPass(t *testing.T) {
+func TestServerError_Temporary_Recognized(t *testing.T) {
 	for _, text := range []string{
 		"MOVED 1 127.0.0.1:6379", "ASK 1 127.0.0.1:6379", "TRYAGAIN Multiple keys", "CLUSTERDOWN The cluster is down",
 		"LOADING Redis is loading", "BUSY Redis is busy running a script", "READONLY You can't write", "MASTERDOWN Link",

@@ -13,7 +13,7 @@ import (
 )
 
 // After any operations a holdSet returns what a scan of all holds would, and keeps no more slots than it may.
-func TestASetOfHoldsSaysWhatAllOfThemWouldSay(t *testing.T) {
+func TestHoldSet_MatchesScan(t *testing.T) {
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		config := Config{Lease: 30 * time.Second, RenewInterval: 10 * time.Second, CallTimeout: 3 * time.Second}

@@ -13,7 +13,7 @@ import (
 
 // The number of commands that a lock sends while nothing happens to it, in ten seconds. An honest server replies to
 // each after a millisecond.
-func TestALockThatNothingHappensToIsQuiet(t *testing.T) {
+func TestLock_Undisturbed_FewCommands(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*actor.Config)

@@ -12,7 +12,7 @@ import (
 
 // What many engines repeat after the same event they do not do at the same time. Each waits for a random time from d to
 // 2d.
-func TestWhatManyDoAgainIsSpread(t *testing.T) {
+func TestRetries_ManyEngines_SpreadOut(t *testing.T) {
 	scattered := func(s *harness) { s.fx.PubSubUnreliable = true }
 	for _, c := range []struct {
 		what  string

@@ -10,7 +10,7 @@ import (
 )
 
 // Leases round down. Whole milliseconds are sent, and the validity is less.
-func TestBeliefIsAlwaysShorterThanTheLeaseAndReachesWhatWasNeeded(t *testing.T) {
+func TestValidity_AnyLease_WithinBounds(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200_000 {
 		d := time.Duration(1 + random.Int64N(int64(time.Millisecond)<<random.IntN(30)))
@@ -26,7 +26,7 @@ func TestBeliefIsAlwaysShorterThanTheLeaseAndReachesWhatWasNeeded(t *testing.T) 
 }
 
 // A line keeps its order, whichever request leaves it, at any time.
-func TestLineKeepsItsOrder(t *testing.T) {
+func TestRequestList_KeepsOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 3))
 	var q requestList
 	var want []*Request

@@ -97,7 +97,7 @@ func (s *multiHarness) requireAcquireOfB(commands []actor.Command) {
 
 // A reply from before a lock was acquired together with others is no reason to wait, whatever the outcome of that
 // command.
-func TestTroubleWithSeveralMakesTheNextCallerWaitNoLease(t *testing.T) {
+func TestAcquire_MultiFailed_NoTTLWait(t *testing.T) {
 	lost := actor.Reply{Status: actor.NoReply, Err: errors.New("connection lost")}
 	t.Run("who comes after it", func(t *testing.T) {
 		s := newMultiHarness(t)
@@ -128,7 +128,7 @@ func TestTroubleWithSeveralMakesTheNextCallerWaitNoLease(t *testing.T) {
 }
 
 // Nor is it for a caller that comes after another kind of failure.
-func TestTroubleMakesTheNextCallerWaitNoLease(t *testing.T) {
+func TestAcquire_ForceFailed_NoTTLWait(t *testing.T) {
 	runTranscript(t, `
 		0s    A locks             → acquire #1 30s
 		1ms   #1 taken 60s x:1    → listen

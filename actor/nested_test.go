@@ -9,7 +9,7 @@ import (
 // Nested holds, each with a lease of its own or watched: how often they are confirmed, and for how long.
 
 // How soon a holder learns of a loss must not depend on how long the key lives.
-func TestAWatchedTenureIsConfirmedEveryIntervalWhateverItsTTL(t *testing.T) {
+func TestRenewal_LongTTL_EveryInterval(t *testing.T) {
 	runTranscript(t, `
 		0s      A locks                → acquire #1 30s
 		1ms     #1 granted             → A granted 29.689s
@@ -27,7 +27,7 @@ func TestAWatchedTenureIsConfirmedEveryIntervalWhateverItsTTL(t *testing.T) {
 }
 
 // The longest need ends: by an unlock, with its lease, or by its extension.
-func TestTheTTLFallsToWhatIsLeft(t *testing.T) {
+func TestTTL_LongestHoldEnds_Falls(t *testing.T) {
 	t.Run("to another lease", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks lease 1m       → acquire #1 1m0s
@@ -73,7 +73,7 @@ func TestTheTTLFallsToWhatIsLeft(t *testing.T) {
 }
 
 // A command without a reply may shorten the TTL at any time: a hold's own lease is confirmed against that.
-func TestALeaseOfItsOwnOutlivesACommandWithoutAnAnswer(t *testing.T) {
+func TestFixedLease_NoReply_Confirmed(t *testing.T) {
 	runTranscript(t, `
 		0s      A locks                → acquire #1 30s
 		1ms     #1 granted             → A granted 29.689s

@@ -4,7 +4,7 @@ import "testing"
 
 // An acquire without a reply may still take the lock after its request has ended. It is released as soon as the server
 // replies again, once more one CallTimeout later, and by every later acquire.
-func TestGhostIsReleasedWhenTheServerAnswersAndOnceMore(t *testing.T) {
+func TestOrphan_ServerReplies_ReleasedTwice(t *testing.T) {
 	t.Run("no other request for the lock", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks wait 1s     → acquire #1 30s
@@ -89,7 +89,7 @@ func TestGhostIsReleasedWhenTheServerAnswersAndOnceMore(t *testing.T) {
 
 // The reply to a rejected acquire names the holder. If that is a tenure of this engine that no Lock knows, it is
 // released, and the acquire is sent again at once.
-func TestUnknownHolderOfThisEngineIsAGhost(t *testing.T) {
+func TestOrphan_OwnUnknownHolder_Released(t *testing.T) {
 	t.Run("released and retried at once", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks               → acquire #1 30s
@@ -134,7 +134,7 @@ func TestUnknownHolderOfThisEngineIsAGhost(t *testing.T) {
 }
 
 // A tenure with an ended validity may be in Redis for the rest of its lease there.
-func TestLostTenureIsReleasedBeforeItsNameIsTakenAgain(t *testing.T) {
+func TestTenure_Lost_ReleasedBeforeReacquire(t *testing.T) {
 	runTranscript(t, `
 		0s      A locks              → acquire #1 30s
 		1ms     #1 granted           → A granted 29.689s
@@ -158,7 +158,7 @@ func TestLostTenureIsReleasedBeforeItsNameIsTakenAgain(t *testing.T) {
 }
 
 // A caller that stops waiting does not cancel the release of an orphan, not even one that has not been sent.
-func TestGhostIsReleasedTwiceIfItsAcquireMayStillRun(t *testing.T) {
+func TestOrphan_AcquirePending_ReleasedAgain(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks wait 1s     → acquire #1 30s
 		1s     timer               → A redis unavailable: no answer in time
@@ -170,7 +170,7 @@ func TestGhostIsReleasedTwiceIfItsAcquireMayStillRun(t *testing.T) {
 }
 
 // No renewal is sent for a tenure that ended. One that waits to be sent is taken back.
-func TestRenewalOfATenureThatEndedIsNotSentAnyMore(t *testing.T) {
+func TestRenewal_TenureEnded_NotSent(t *testing.T) {
 	runTranscript(t, `
 		0s      A locks              → acquire #1 30s
 		1ms     #1 granted           → A granted 29.689s

@@ -13,7 +13,7 @@ import (
 func polling(c *actor.Config) { c.Poll = true }
 
 // Without subscriptions, tries come at growing, bounded intervals, and the next caller starts from the beginning.
-func TestALockThatIsToBePolledIsAskedForWithBackoff(t *testing.T) {
+func TestPoll_PausesGrowToBound(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks             → acquire #1 30s
 		1ms    #1 taken 30s x:1    → nothing
@@ -48,7 +48,7 @@ func TestALockThatIsToBePolledIsAskedForWithBackoff(t *testing.T) {
 }
 
 // A waiter sleeps no longer than until the end of the hold that a reply gave.
-func TestAPolledLockIsAskedForWhenTheLeaseEnds(t *testing.T) {
+func TestPoll_LeaseEnds_AsksThen(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks             → acquire #1 30s
 		1ms    #1 taken 30ms x:1   → nothing
@@ -60,7 +60,7 @@ func TestAPolledLockIsAskedForWhenTheLeaseEnds(t *testing.T) {
 }
 
 // A reader that finds another writer at each try knows that the lock was free in between.
-func TestAReaderThatPollsAsksMoreOftenWhenWritersTakeTurns(t *testing.T) {
+func TestPoll_WritersAlternate_ReaderSooner(t *testing.T) {
 	config := defaultConfig()
 	config.Poll = true
 	asks := func(writers ...string) (asked int) {

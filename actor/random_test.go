@@ -49,7 +49,7 @@ var errLoading = errors.New("LOADING Redis is loading the dataset in memory")
 //   - a tenure has one command in flight,
 //   - there is no busy loop,
 //   - the lock is idle at the end.
-func TestRandomAnswers(t *testing.T) {
+func TestLock_RandomReplies_StaysSound(t *testing.T) {
 	eachSeed(t, 1000, func(t *testing.T, random *rand.Rand) {
 		p := newSimulation(t, random)
 		p.server = nil
@@ -107,7 +107,7 @@ func okReply(*actor.Command) actor.Reply { return actor.Reply{Status: actor.OK, 
 
 // At most one client considers itself the holder, whatever is delayed, lost, late or duplicated, as long as the server
 // forgets nothing. A command without a reply runs never, once or twice, at any later time.
-func TestRandomLossesAndDelays(t *testing.T) {
+func TestLock_RandomLosses_OneHolder(t *testing.T) {
 	eachSeed(t, 2000, func(t *testing.T, random *rand.Rand) {
 		p := newSimulation(t, random)
 		losses := random.IntN(4) // of ten

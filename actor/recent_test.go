@@ -11,7 +11,7 @@ import (
 )
 
 // One stall is reported for a minute and not for ever.
-func TestRecentMaxFallsAMinuteLater(t *testing.T) {
+func TestRecentMax_MinuteOver_Falls(t *testing.T) {
 	var r actor.RecentMax
 	require.Zero(t, r.Max())
 	r.Note(3*time.Second, 322*time.Millisecond)
@@ -27,7 +27,7 @@ func TestRecentMaxFallsAMinuteLater(t *testing.T) {
 }
 
 // In any order of values, none younger than a minute is forgotten, and none older than 70 s is reported.
-func TestRecentMaxIsThatOfTheLastMinute(t *testing.T) {
+func TestRecentMax_CoversLastMinute(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		type noted struct{ at, value time.Duration }

@@ -8,7 +8,7 @@ import (
 )
 
 // A re-entry is granted at once; the count is written afterwards.
-func TestReentryIsGrantedAtOnceAndItsCountWrittenBehind(t *testing.T) {
+func TestReentry_GrantedAtOnceCountLater(t *testing.T) {
 	runTranscript(t, `
 		0s   A locks        → acquire #1 30s
 		1ms  #1 granted     → A granted 29.689s
@@ -34,7 +34,7 @@ func TestReentryIsGrantedAtOnceAndItsCountWrittenBehind(t *testing.T) {
 }
 
 // If it is unlocked before its count was written, there is nothing to write.
-func TestCountThatIsRightAgainIsNotWritten(t *testing.T) {
+func TestHoldCount_Unchanged_NotWritten(t *testing.T) {
 	runTranscript(t, `
 		0s    A locks      → acquire #1 30s
 		1ms   #1 granted   → A granted 29.689s
@@ -48,7 +48,7 @@ func TestCountThatIsRightAgainIsNotWritten(t *testing.T) {
 }
 
 // Without a reply the count may have been written. It is sent again, even if the count would be right without that.
-func TestCountThatMayHaveBeenWrittenIsWrittenAgain(t *testing.T) {
+func TestHoldCount_NoReply_WrittenAgain(t *testing.T) {
 	runTranscript(t, `
 		0s    A locks             → acquire #1 30s
 		1ms   #1 granted          → A granted 29.689s
@@ -62,7 +62,7 @@ func TestCountThatMayHaveBeenWrittenIsWrittenAgain(t *testing.T) {
 }
 
 // Short of memory, PEXPIRE works and HSET does not: the lock is renewed, and the count is tried again.
-func TestCountThatCouldNotBeWrittenIsTriedAgain(t *testing.T) {
+func TestHoldCount_WriteRejected_Retried(t *testing.T) {
 	runTranscript(t, `
 		0s    A locks             → acquire #1 30s
 		1ms   #1 granted          → A granted 29.689s
@@ -76,7 +76,8 @@ func TestCountThatCouldNotBeWrittenIsTriedAgain(t *testing.T) {
 	`)
 }
 
-func TestShorterFixedLeaseOfAnInnerHoldNeedsNoRoundTrip(t *testing.T) {
+// A re-entry with a shorter fixed lease is granted without a round trip, and ends alone.
+func TestReentry_ShorterLease_NoRoundTrip(t *testing.T) {
 	runTranscript(t, `
 		0s    A locks                → acquire #1 30s
 		1ms   #1 granted             → A granted 29.689s
@@ -91,7 +92,8 @@ func TestShorterFixedLeaseOfAnInnerHoldNeedsNoRoundTrip(t *testing.T) {
 	`)
 }
 
-func TestFixedLeaseOfAnInnerHoldThatFitsToTheNanosecond(t *testing.T) {
+// A re-entry with a fixed lease that the validity covers to the nanosecond needs no round trip.
+func TestReentry_LeaseFitsExactly_NoRoundTrip(t *testing.T) {
 	runTranscript(t, `
 		1s     A locks                     → acquire #1 30s
 		1s     #1 granted                  → A granted 29.69s
@@ -109,7 +111,7 @@ func TestFixedLeaseOfAnInnerHoldThatFitsToTheNanosecond(t *testing.T) {
 }
 
 // Only a longer fixed lease costs a round trip first.
-func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
+func TestReentry_LongerLease_TakesRoundTrip(t *testing.T) {
 	t.Run("granted", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks                → acquire #1 30s
@@ -195,7 +197,7 @@ func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
 }
 
 // A TryLock that re-enters becomes an ordinary try when its owner unlocks, and that does not queue.
-func TestTryLockOfAnOwnerThatLeftDoesNotQueue(t *testing.T) {
+func TestReentry_OwnerUnlocks_TryNotQueued(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks                    → acquire #1 30s
 		1ms    #1 granted                 → A granted 29.689s
@@ -211,7 +213,7 @@ func TestTryLockOfAnOwnerThatLeftDoesNotQueue(t *testing.T) {
 }
 
 // A context from before a handoff does not re-enter.
-func TestStrangerWithTheOwnerOfAnEndedHoldQueues(t *testing.T) {
+func TestReentry_OwnerOfEndedHold_Queues(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks          → acquire #1 30s
 		1ms    #1 granted       → A granted 29.689s
@@ -237,7 +239,7 @@ func TestStrangerWithTheOwnerOfAnEndedHoldQueues(t *testing.T) {
 }
 
 // The owner is carried by the context, not taken from the goroutine. A caller without one waits.
-func TestCallerWithoutAnOwnerIsNotReentered(t *testing.T) {
+func TestReentry_NoOwner_Waits(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks          → acquire #1 30s
 		1ms    #1 granted       → A granted 29.689s
@@ -250,7 +252,8 @@ func TestCallerWithoutAnOwnerIsNotReentered(t *testing.T) {
 	`)
 }
 
-func TestThreadOwnerKeepsItsNumberFromLockToLock(t *testing.T) {
+// A thread re-enters by the number of its owner, which stays the same from tenure to tenure.
+func TestThreadOwner_NextTenure_KeepsNumber(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks as thread 7      → acquire #1 30s
 		1ms    #1 granted               → A granted 29.689s
@@ -273,7 +276,7 @@ func TestThreadOwnerKeepsItsNumberFromLockToLock(t *testing.T) {
 }
 
 // One release for each nested hold, in any order, and nothing is left.
-func TestFiftyNestedHoldsLeaveNothing(t *testing.T) {
+func TestReentry_FiftyHolds_LeaveNothing(t *testing.T) {
 	s := newHarness(t, defaultConfig())
 	s.play("0s A0 locks", "1ms #1 granted")
 	for i := range 49 {
@@ -289,7 +292,7 @@ func TestFiftyNestedHoldsLeaveNothing(t *testing.T) {
 
 // The confirmation that the re-entry needs was in flight before it came. No other one is needed, which might get no
 // reply.
-func TestAReentryThatWaitsForAConfirmationUnderWayTakesNoOther(t *testing.T) {
+func TestReentry_ConfirmInFlight_SendsNoOther(t *testing.T) {
 	runTranscript(t, `
 		0s      A locks      → acquire #1 30s
 		1ms     #1 granted   → A granted 29.689s

@@ -93,7 +93,7 @@ func (s *rejectionHarness) check() {
 // While very many requests are being rejected, others come and leave, some of the rejected leave, and others are
 // rejected for another reason. Each is rejected for its own reason, a limited number per turn, in their order. Later
 // requests are not rejected.
-func TestVeryManyAreRefusedAndWhoComesLaterIsNot(t *testing.T) {
+func TestRejection_ManyWaiters_LaterGoOn(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		most := 1 + random.IntN(4)
@@ -144,7 +144,7 @@ func (s *rejectionHarness) notRejected() (n int) {
 
 // Requests that try once are rejected a limited number per turn, including those that leave meanwhile. For later tries
 // the lock is asked for.
-func TestVeryManyWhoTryAreRefusedAndWhoTriesLaterIsNot(t *testing.T) {
+func TestRejection_ManyTries_LaterGoOn(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		most, tried := 1+random.IntN(4), make(map[*Request]bool)

@@ -2,7 +2,8 @@ package actor_test
 
 import "testing"
 
-func TestSecondUnlockWaitsForTheSameRelease(t *testing.T) {
+// A second unlock of the same hold waits for the same release, and gets the same result.
+func TestUnlock_Second_SharesRelease(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks             → acquire #1 30s
 		1ms    #1 granted          → A granted 29.689s
@@ -14,7 +15,7 @@ func TestSecondUnlockWaitsForTheSameRelease(t *testing.T) {
 }
 
 // Gone is a loss if the release was sent once, and success if an earlier copy got no reply. redisson#4871.
-func TestReleaseThatFindsNothing(t *testing.T) {
+func TestRelease_KeyGone_LossOrSuccess(t *testing.T) {
 	t.Run("sent once: it was lost before", func(t *testing.T) {
 		runTranscript(t, `
 			0s   A locks    → acquire #1 30s
@@ -48,7 +49,7 @@ func TestReleaseThatFindsNothing(t *testing.T) {
 }
 
 // redisson#1602, redis-py#3847: the engine keeps trying, whether or not its caller still waits.
-func TestReleaseIsTriedUntilTheLeaseIsOver(t *testing.T) {
+func TestRelease_NoReply_RetriedUntilLeaseEnd(t *testing.T) {
 	t.Run("the caller does not wait longer than Timeout", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks             → acquire #1 30s
@@ -108,7 +109,8 @@ func TestReleaseIsTriedUntilTheLeaseIsOver(t *testing.T) {
 	})
 }
 
-func TestReleaseWhoseMessageIsRefusedIsARelease(t *testing.T) {
+// A release counts also if the server rejects its message.
+func TestRelease_MessageRejected_Counts(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 granted         → A granted 29.689s
@@ -118,7 +120,7 @@ func TestReleaseWhoseMessageIsRefusedIsARelease(t *testing.T) {
 }
 
 // redisson#7272: a renewal must not outlive the unlock.
-func TestUnlockWhileARenewalIsUnderWay(t *testing.T) {
+func TestUnlock_RenewalInFlight_ReleaseAfter(t *testing.T) {
 	t.Run("the release follows it", func(t *testing.T) {
 		runTranscript(t, `
 			0s      A locks    → acquire #1 30s
@@ -175,7 +177,7 @@ func TestUnlockWhileARenewalIsUnderWay(t *testing.T) {
 }
 
 // The second caller was in the queue before the unlock; late requests of the first must not affect its hold.
-func TestUnlockOfAnEndedHoldDoesNotTouchTheNext(t *testing.T) {
+func TestUnlock_EndedHold_NextUntouched(t *testing.T) {
 	runTranscript(t, `
 		0s   A locks      → acquire #1 30s
 		1ms  #1 granted   → A granted 29.689s
@@ -191,7 +193,8 @@ func TestUnlockOfAnEndedHoldDoesNotTouchTheNext(t *testing.T) {
 	`)
 }
 
-func TestCallersThatComeDuringTheReleaseAskAfterIt(t *testing.T) {
+// Callers that come during a release acquire after its reply.
+func TestRelease_InFlight_NewCallersAskAfter(t *testing.T) {
 	runTranscript(t, `
 		0s   A locks          → acquire #1 30s
 		1ms  #1 granted       → A granted 29.689s
@@ -205,7 +208,7 @@ func TestCallersThatComeDuringTheReleaseAskAfterIt(t *testing.T) {
 
 // A permission that was withdrawn may be restored. So the engine repeats a permanently rejected release, slowly, and no
 // longer than something can be left of the tenure.
-func TestAReleaseThatIsRefusedForGoodIsTriedSlowly(t *testing.T) {
+func TestRelease_RejectedForGood_RetriedSlow(t *testing.T) {
 	t.Run("until it works", func(t *testing.T) {
 		runTranscript(t, `
 			0s               A locks lease 1h    → acquire #1 1h0m0s
@@ -260,7 +263,7 @@ func TestAReleaseThatIsRefusedForGoodIsTriedSlowly(t *testing.T) {
 }
 
 // A key that has become another type is not a lock any more.
-func TestAReleaseThatFindsAnotherTypeIsALoss(t *testing.T) {
+func TestRelease_WrongType_Loss(t *testing.T) {
 	runTranscript(t, `
 		0s   A locks               → acquire #1 30s
 		1ms  #1 granted            → A granted 29.689s

@@ -10,7 +10,7 @@ import (
 )
 
 // A third of the lease after the last confirmation, counted from before that was sent.
-func TestWatchedLockIsRenewedEveryThirdOfItsLease(t *testing.T) {
+func TestRenewal_EveryThirdOfLease(t *testing.T) {
 	runTranscript(t, `
 		3ms     A locks     → acquire #1 30s
 		+1s     #1 granted  → A granted 28.69s
@@ -28,7 +28,7 @@ func TestWatchedLockIsRenewedEveryThirdOfItsLease(t *testing.T) {
 }
 
 // A transient error must not end renewal, and is tried again sooner than the normal interval.
-func TestRenewalIsRetriedUntilTheLeaseIsOver(t *testing.T) {
+func TestRenewal_Error_RetriedUntilLeaseEnd(t *testing.T) {
 	t.Run("and comes through", func(t *testing.T) {
 		runTranscript(t, `
 			0s                  A locks              → acquire #1 30s
@@ -88,7 +88,7 @@ func TestRenewalIsRetriedUntilTheLeaseIsOver(t *testing.T) {
 }
 
 // Users are notified at once and once, by the first reply that shows the loss.
-func TestLossIsToldWithItsCause(t *testing.T) {
+func TestLoss_ReportedOnceWithCause(t *testing.T) {
 	t.Run("the key is gone", func(t *testing.T) {
 		runTranscript(t, `
 			0s      A locks     → acquire #1 30s
@@ -150,14 +150,15 @@ func TestLossIsToldWithItsCause(t *testing.T) {
 	})
 }
 
-func TestALockThatWasNotWatchedIsNotLate(t *testing.T) {
+// A lock that was not watched has no delayed renewal.
+func TestRenewLag_Unwatched_Zero(t *testing.T) {
 	s := newHarness(t, defaultConfig())
 	s.play("0s A locks lease 2s", "1ms #1 granted", "1s B locks as A", "1.001s #1 renewed")
 	require.Zero(t, s.fx.RenewLag.Max())
 }
 
 // The delay of a late renewal is measured, and so is how long an owner had the lock.
-func TestLagAndHoldTimesAreMeasured(t *testing.T) {
+func TestLockStats_RenewLagAndHoldTime(t *testing.T) {
 	s := newHarness(t, defaultConfig())
 	s.play("0s A locks", "1ms #1 granted", "+0s B locks as A", "2ms #1 renewed", "10.005s timer", "10.25s #1 renewed",
 		"11s A unlocks", "11.5s #1 renewed", "12s C locks", "13s B unlocks")
@@ -174,7 +175,8 @@ func TestLagAndHoldTimesAreMeasured(t *testing.T) {
 	require.Equal(t, actor.Stats{Acquired: 5, Released: 3, Lost: 2, HandedOff: 1, Renewed: 3, UnpublishedReleases: 1}, s.fx.Stats)
 }
 
-func TestFixedLeaseIsNotRenewedAndEndsByItself(t *testing.T) {
+// A fixed lease is not renewed, and the hold is lost when the lease ends.
+func TestFixedLease_NotRenewed_Ends(t *testing.T) {
 	runTranscript(t, `
 		0s      A locks lease 2s → acquire #1 2s
 		1ms     #1 granted       → A granted 1.969s
@@ -184,7 +186,8 @@ func TestFixedLeaseIsNotRenewedAndEndsByItself(t *testing.T) {
 	`)
 }
 
-func TestExtendChangesTheLease(t *testing.T) {
+// An extension makes the lease longer or shorter, or has the hold watched again.
+func TestExtend_ChangesLease(t *testing.T) {
 	t.Run("longer, and no longer watched", func(t *testing.T) {
 		runTranscript(t, `
 			0s           A locks       → acquire #1 30s
@@ -256,7 +259,7 @@ func TestExtendChangesTheLease(t *testing.T) {
 }
 
 // An extension or a re-entry fails if the reply comes after the lease that was asked for.
-func TestAnswerAfterTheLeaseThatWasAskedForIsTooLate(t *testing.T) {
+func TestExtend_ReplyAfterLease_TooLate(t *testing.T) {
 	t.Run("extension", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks           → acquire #1 30s
@@ -287,7 +290,8 @@ func TestAnswerAfterTheLeaseThatWasAskedForIsTooLate(t *testing.T) {
 	})
 }
 
-func TestExtendOfAHoldThatEnded(t *testing.T) {
+// An extension of a hold that was lost or unlocked fails with the error for that.
+func TestExtend_EndedHold_Fails(t *testing.T) {
 	t.Run("gone", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks      → acquire #1 30s
@@ -334,7 +338,7 @@ func TestExtendOfAHoldThatEnded(t *testing.T) {
 
 // An extension without a reply may still run at any time. So until the tenure ends its validity is at most the shorter
 // lease, and the hold continues as before.
-func TestUnansweredExtensionCostsBeliefAndNotTheLock(t *testing.T) {
+func TestExtend_Unanswered_CostsValidity(t *testing.T) {
 	t.Run("its caller gives up", func(t *testing.T) {
 		runTranscript(t, `
 			0s          A locks             → acquire #1 30s
@@ -379,7 +383,7 @@ func TestUnansweredExtensionCostsBeliefAndNotTheLock(t *testing.T) {
 }
 
 // redlock.net#68: a stuck client must not renew for ever.
-func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
+func TestMaxHold_Watched_EndsRenewal(t *testing.T) {
 	upTo := func(d time.Duration) func(*actor.Config) { return func(c *actor.Config) { c.MaxHold = d } }
 	t.Run("longer than the lease", func(t *testing.T) {
 		runTranscript(t, `
@@ -520,7 +524,7 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 }
 
 // A turn in which the wall clock has run ahead confirms every hold before it grants or hands off.
-func TestDoubtIsConfirmedBeforeAnythingIsGranted(t *testing.T) {
+func TestReconfirm_ClockAhead_BeforeGrants(t *testing.T) {
 	t.Run("also in the pause that the server wanted", func(t *testing.T) {
 		runTranscript(t, `
 			0s      A locks               → acquire #1 30s

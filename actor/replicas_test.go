@@ -12,7 +12,7 @@ import (
 func withTwoReplicas(c *actor.Config) { c.Replicas, c.ReplicaTimeout = 2, time.Second }
 
 // A grant that too few replicas have is undone before a caller sees it.
-func TestAGrantThatTooFewReplicasHaveIsUndone(t *testing.T) {
+func TestGrant_TooFewReplicas_Undone(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks           → acquire #1 30s
 		1s     #1 granted by 1   → release #1
@@ -25,7 +25,7 @@ func TestAGrantThatTooFewReplicasHaveIsUndone(t *testing.T) {
 }
 
 // Requests that wait meanwhile would fail the same way: none queues for that, and a later request tries again.
-func TestAllWhoWaitForAGrantThatTooFewReplicasHaveAreTold(t *testing.T) {
+func TestGrant_TooFewReplicas_WaitersFail(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks           → acquire #1 30s
 		0s     B locks           → nothing
@@ -45,7 +45,7 @@ func TestAllWhoWaitForAGrantThatTooFewReplicasHaveAreTold(t *testing.T) {
 }
 
 // A grant being undone has no holder: a caller that leaves meanwhile does not get the error for another holder.
-func TestWhoLeavesWhileAGrantIsUndoneIsNotToldThatTheLockIsTaken(t *testing.T) {
+func TestUndoneGrant_CallerLeaves_NotTaken(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1s     #1 granted by 1    → release #1
@@ -60,7 +60,7 @@ func TestWhoLeavesWhileAGrantIsUndoneIsNotToldThatTheLockIsTaken(t *testing.T) {
 }
 
 // The server is down when the grant is to be released: the caller waits for that no longer than for any unlock.
-func TestWhoseGrantCannotBeUndoneIsToldInTime(t *testing.T) {
+func TestUndoneGrant_ServerDown_EndsInTime(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1s     #1 granted by 1    → release #1
@@ -83,7 +83,7 @@ func TestWhoseGrantCannotBeUndoneIsToldInTime(t *testing.T) {
 }
 
 // A grant that too few replicas have was never a hold: a release that finds nothing is not a loss found by an Unlock.
-func TestAGrantThatIsUndoneIsNoLossAtAnUnlock(t *testing.T) {
+func TestUndoneGrant_ReleaseGone_NoLoss(t *testing.T) {
 	s := newHarness(t, func() actor.Config { c := defaultConfig(); withTwoReplicas(&c); return c }())
 	for _, line := range []string{
 		"0s A locks → acquire #1 30s", "1s #1 granted by 1 → release #1", "1.001s #1 gone → A too few replicas have the lock: 1 of 2 in time; lock lost",
@@ -101,7 +101,7 @@ func TestAGrantThatIsUndoneIsNoLossAtAnUnlock(t *testing.T) {
 }
 
 // The next owner in the same engine has a lock that the replicas have.
-func TestReplicasAreNotAskedAboutWhatIsHandedOn(t *testing.T) {
+func TestHandoff_ReplicasNotAsked(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks           → acquire #1 30s
 		0s     B locks           → nothing
@@ -113,7 +113,7 @@ func TestReplicasAreNotAskedAboutWhatIsHandedOn(t *testing.T) {
 }
 
 // A caller that has left by then gets nothing; the lock is released all the same.
-func TestAnUndoneGrantWhoseCallerLeftIsReleased(t *testing.T) {
+func TestUndoneGrant_CallerLeft_Released(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks once      → acquire #1 30s
 		1s     #1 granted by 0   → release #1
@@ -131,7 +131,7 @@ func TestAnUndoneGrantWhoseCallerLeftIsReleased(t *testing.T) {
 }
 
 // An acquire without a reply is sent again for the same tenure, and counts only with its replicas.
-func TestAnAcquireThatIsSentAgainNeedsItsReplicas(t *testing.T) {
+func TestAcquire_Resent_NeedsReplicas(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks           → acquire #1 30s
 		1s     #1 unanswered EOF → acquire #1 30s
@@ -145,7 +145,7 @@ func TestAnAcquireThatIsSentAgainNeedsItsReplicas(t *testing.T) {
 }
 
 // Each kind is released by its own command.
-func TestAGrantOfAnyKindThatTooFewReplicasHaveIsUndone(t *testing.T) {
+func TestGrant_AnyKindTooFewReplicas_Undone(t *testing.T) {
 	for kind, answer := range map[actor.LockKind]string{
 		actor.Fenced: "granted by 1 token 7", actor.Fair: "granted by 1", actor.Read: "granted by 1", actor.Write: "granted by 1",
 	} {
@@ -158,7 +158,7 @@ func TestAGrantOfAnyKindThatTooFewReplicasHaveIsUndone(t *testing.T) {
 }
 
 // The next owner's token is a grant like any other: a new master that has not received it would issue it again.
-func TestATokenThatTooFewReplicasHaveIsNoGrant(t *testing.T) {
+func TestToken_TooFewReplicas_NoGrant(t *testing.T) {
 	runTranscriptOf(t, actor.Fenced, `
 		0s     A locks                     → acquire #1 30s
 		1ms    #1 granted by 2 token 7     → A granted 29.689s token 7

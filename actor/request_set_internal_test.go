@@ -10,7 +10,7 @@ import (
 )
 
 // However requests come and go, the remaining ones are there, in the order in which they came.
-func TestARosterKeepsWhoIsLeftInOrder(t *testing.T) {
+func TestRequestSet_KeepsOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	var s requestSet
 	var want []*Request
@@ -34,7 +34,7 @@ func TestARosterKeepsWhoIsLeftInOrder(t *testing.T) {
 
 // A request from another queue is put in front of the first that was posted after it. It is not put in front of the one
 // that is being acquired.
-func TestWhoComesFromAnotherQueueStandsWhereItWasPosted(t *testing.T) {
+func TestRequestQueue_Moved_InsertedByAge(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	for range 200 {
 		l := NewLock("k", Plain)
@@ -67,7 +67,7 @@ func TestWhoComesFromAnotherQueueStandsWhereItWasPosted(t *testing.T) {
 }
 
 // A request that tries once is found wherever it is in the queue, also if it was the first when it came.
-func TestWhoDoesNotWaitIsFoundBehindWhoeverCameBeforeIt(t *testing.T) {
+func TestRequestQueue_Tries_FoundAnywhere(t *testing.T) {
 	l := NewLock("k", Plain)
 	var tried []*Request
 	for i := range 5 {
@@ -88,7 +88,7 @@ func TestWhoDoesNotWaitIsFoundBehindWhoeverCameBeforeIt(t *testing.T) {
 
 // A request from another queue is put in front of all that were posted after it, and behind all others. The exception
 // is the one that is being acquired. This also holds if the queue is not sorted by time of posting.
-func TestWhoComesFromAnotherQueueIsBehindNoneThatWasPostedLater(t *testing.T) {
+func TestRequestQueue_Unsorted_InsertedByAge(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	for range 2000 {
 		l := NewLock("k", Plain)
@@ -145,7 +145,7 @@ func requireOutOfOrderKnown(t *testing.T, l *Lock) {
 }
 
 // However requests come to a queue, change their places and leave, its length is known.
-func TestALockKnowsHowManyStandInItsQueue(t *testing.T) {
+func TestRequestQueue_LengthKnown(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
 	for range 100 {
 		l := NewLock("k", Plain)

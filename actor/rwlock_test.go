@@ -23,7 +23,8 @@ func readerText(r *actor.ReaderArgs) (text string) {
 	return text
 }
 
-func TestAReaderIsRenewedWithAllItsHolds(t *testing.T) {
+// A renewal of a reader names the leases of all its holds.
+func TestReader_Renewed_WithAllHolds(t *testing.T) {
 	t.Run("one hold", func(t *testing.T) {
 		runTranscriptOf(t, actor.Read, `
 			0s      A locks                 → acquire #1 30s
@@ -76,7 +77,7 @@ func TestAReaderIsRenewedWithAllItsHolds(t *testing.T) {
 }
 
 // Whether the count of a renewal without a reply was written is not known: it may still have to fall.
-func TestAFallOfTheTTLIsAskedForUntilItIsAnswered(t *testing.T) {
+func TestReaderTTL_FallUnanswered_Resent(t *testing.T) {
 	runTranscriptOf(t, actor.Read, `
 		0s      A locks                 → acquire #1 30s
 		1ms     #1 granted              → A granted 29.689s
@@ -92,7 +93,7 @@ func TestAFallOfTheTTLIsAskedForUntilItIsAnswered(t *testing.T) {
 
 // Nor is it known after a rejection. After a renewal with a count that could not be written, keys of ended holds may
 // still exist. They make the TTL longer than necessary until they are removed.
-func TestAFallOfTheTTLIsAskedForUntilTheCountIsWritten(t *testing.T) {
+func TestReaderTTL_CountUnwritten_Resent(t *testing.T) {
 	runTranscriptOf(t, actor.Read, `
 		0s      A locks                   → acquire #1 30s
 		1ms     #1 granted                → A granted 29.689s
@@ -116,7 +117,7 @@ func TestAFallOfTheTTLIsAskedForUntilTheCountIsWritten(t *testing.T) {
 
 // A TTL that a read beside the writer made longer than necessary is set by the next renewal, whatever the reason for
 // that.
-func TestATTLThatAReadRaisedIsSetBesideAnExtensionInVain(t *testing.T) {
+func TestWriterTTL_RaisedByRead_Lowered(t *testing.T) {
 	s := newHarness(t, defaultConfig())
 	s.setKind(actor.Write)
 	s.play("0s A locks lease 10s", "1ms #1 granted")
@@ -131,7 +132,7 @@ func TestATTLThatAReadRaisedIsSetBesideAnExtensionInVain(t *testing.T) {
 	require.Empty(t, s.finish())
 }
 
-func TestAReaderIsNotHandedOn(t *testing.T) {
+func TestReader_NotHandedOff(t *testing.T) {
 	runTranscriptOf(t, actor.Read, `
 		0s    A locks                       → acquire #1 30s
 		1ms   #1 granted                    → A granted 29.689s
@@ -145,7 +146,8 @@ func TestAReaderIsNotHandedOn(t *testing.T) {
 	`)
 }
 
-func TestAWriterIsHandedOnOnlyWhileNobodyReads(t *testing.T) {
+// A writer is handed off like a plain lock, but only while no reader of its engine waits.
+func TestWriter_Handoff_OnlyWithoutReaders(t *testing.T) {
 	t.Run("as a plain lock", func(t *testing.T) {
 		runTranscriptOf(t, actor.Write, `
 			0s    A locks                   → acquire #1 30s
@@ -181,7 +183,8 @@ func TestAWriterIsHandedOnOnlyWhileNobodyReads(t *testing.T) {
 	})
 }
 
-func TestAReaderStandsAsideUntilItIsCalled(t *testing.T) {
+// A new reader yields to a waiting writer of its engine until it is called, at most for the given time.
+func TestReader_WriterWaits_YieldsUntilCalled(t *testing.T) {
 	t.Run("called", func(t *testing.T) {
 		runTranscriptOf(t, actor.Read, `
 			0s    aside 1s                  → nothing
@@ -214,7 +217,7 @@ func TestAReaderStandsAsideUntilItIsCalled(t *testing.T) {
 
 // An acquire sent before its owner wrote is rejected because of a writer. That writer is its owner: the acquire is sent
 // once more at once.
-func TestAReaderWhoseOwnerWritesSinceAsksAgainAtOnce(t *testing.T) {
+func TestReader_OwnerWrites_RetriesAtOnce(t *testing.T) {
 	runTranscriptOf(t, actor.Read, `
 		0s    A locks                   → acquire #1 30s
 		1ms   beside                    → nothing
@@ -227,7 +230,7 @@ func TestAReaderWhoseOwnerWritesSinceAsksAgainAtOnce(t *testing.T) {
 }
 
 // Beside a writer no reader is forced to stop: what was given up for the force is released.
-func TestAForcedReaderThatIsStillThereIsReleased(t *testing.T) {
+func TestReader_ForceFindsNothing_Released(t *testing.T) {
 	runTranscriptOf(t, actor.Read, `
 		0s    A locks                       → acquire #1 30s
 		1ms   #1 granted                    → A granted 29.689s
@@ -238,7 +241,7 @@ func TestAForcedReaderThatIsStillThereIsReleased(t *testing.T) {
 }
 
 // Another per-request lock takes the lock away, from this one as well: nothing waits for the reply to that.
-func TestAReaderThatIsForcedAwayWithAnotherIsLostAndReleased(t *testing.T) {
+func TestReader_ForcedWithOther_Released(t *testing.T) {
 	runTranscriptOf(t, actor.Read, `
 		0s    A locks                       → acquire #1 30s
 		1ms   #1 granted                    → A granted 29.689s
@@ -249,7 +252,7 @@ func TestAReaderThatIsForcedAwayWithAnotherIsLostAndReleased(t *testing.T) {
 
 // Two re-entries of an owner that has lost the lock meanwhile: the first is granted a new tenure, and the second
 // re-enters it.
-func TestReentriesOfALostReaderShareTheNextTenure(t *testing.T) {
+func TestReader_LostInReentry_SharesTenure(t *testing.T) {
 	runTranscriptOf(t, actor.Read, `
 		0s    A locks as thread 7              → acquire #1 30s
 		1ms   #1 granted                       → A granted 29.689s

@@ -253,7 +253,7 @@ func runSpinSimulation(t *testing.T, spinners int, changes ...func(*actor.Config
 
 // In the end a spinner tries every 128 ms, and may find another one holding the lock. Measured: two Java processes side
 // by side, eight threads, wait 3.4 to 5.5 s at most here.
-func TestSpinnersBesideAnEngineThatPollsDoNotWaitForLong(t *testing.T) {
+func TestSpinners_BesidePolling_WaitBounded(t *testing.T) {
 	for name, spinners := range map[string]int{"one": 1, "two": 2, "four": 4} {
 		t.Run(name, func(t *testing.T) {
 			c := runSpinSimulation(t, spinners)
@@ -266,20 +266,20 @@ func TestSpinnersBesideAnEngineThatPollsDoNotWaitForLong(t *testing.T) {
 
 // One spinner that has the lock again and again is sometimes between two of its holds when the engine looks. It is not
 // considered gone then: otherwise it would wait for a second, until the engine looks for spinners again.
-func TestASpinnerBetweenTwoHoldsIsNotTakenForGone(t *testing.T) {
+func TestSpinners_BetweenHolds_NotForgotten(t *testing.T) {
 	c := runSpinSimulation(t, 1)
 	require.Less(t, c.longest[len(c.longest)/2], 500*time.Millisecond)
 	require.Greater(t, 3*c.spinners, c.engine, "a quarter")
 }
 
 // The cost of looking for spinners if there are none.
-func TestAnEngineThatPollsAloneHasNearlyAllOfTheTime(t *testing.T) {
+func TestPolling_Alone_GetsNearlyAllTime(t *testing.T) {
 	c := runSpinSimulation(t, 0)
 	require.Greater(t, c.engine, len(c.longest)*10_000, "of 11 700 at most")
 }
 
 // An engine is alone again soon after the spinners left.
-func TestSpinnersThatLeftAreForgotten(t *testing.T) {
+func TestSpinners_Left_Forgotten(t *testing.T) {
 	config := defaultConfig()
 	config.Poll = true
 	for seed := range *spinRuns {
@@ -297,7 +297,7 @@ func TestSpinnersThatLeftAreForgotten(t *testing.T) {
 }
 
 // Two engines that poll take turns, however many goroutines each has.
-func TestTwoEnginesThatPollTakeTurns(t *testing.T) {
+func TestPolling_TwoEngines_TakeTurns(t *testing.T) {
 	for name, workers := range map[string]int{"one and four": 1, "four each": 4} {
 		t.Run(name, func(t *testing.T) {
 			config := defaultConfig()

@@ -9,7 +9,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-func TestEveryStepSaysFromWhichPhaseToWhich(t *testing.T) {
+// Each step is traced with its event, and with the phase before and after it.
+func TestTrace_NamesPhasesOfStep(t *testing.T) {
 	s := newHarness(t, defaultConfig())
 	var ways []string
 	s.fx.OnStep = func(step actor.StepTrace) {

@@ -8,7 +8,7 @@ import (
 )
 
 // redisson#1763: a release may happen between the rejection and the subscription.
-func TestRefusedCallerSubscribesAndTriesAgainWhenThatIsConfirmed(t *testing.T) {
+func TestWaiter_Subscribed_TriesAgain(t *testing.T) {
 	runTranscript(t, `
 		0s   A locks            → acquire #1 30s
 		1ms  #1 taken 30s x:1   → listen
@@ -20,7 +20,8 @@ func TestRefusedCallerSubscribesAndTriesAgainWhenThatIsConfirmed(t *testing.T) {
 	`)
 }
 
-func TestWaiterIsWokenByAMessage(t *testing.T) {
+// A pub/sub message wakes a waiter, which then acquires.
+func TestWaiter_Message_Woken(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 30s x:1   → listen
@@ -37,7 +38,7 @@ func TestWaiterIsWokenByAMessage(t *testing.T) {
 }
 
 // A notification is a hint: another client can be quicker, and then the waiter sleeps by the TTL of the last reply.
-func TestWaiterThatWasWokenInVainWaitsOn(t *testing.T) {
+func TestWaiter_WokenInVain_WaitsOn(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 30s x:1   → listen
@@ -54,7 +55,7 @@ func TestWaiterThatWasWokenInVainWaitsOn(t *testing.T) {
 }
 
 // A dead holder publishes nothing.
-func TestWaiterIsWokenByTheTTL(t *testing.T) {
+func TestWaiter_TTLEnds_Woken(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks           → acquire #1 30s
 		1ms    #1 taken 10s x:1  → listen
@@ -70,7 +71,7 @@ func TestWaiterIsWokenByTheTTL(t *testing.T) {
 }
 
 // rueidis#602, redisson#1888: a TTL of 0 or of a few ms must not become a loop.
-func TestTriesThatNoMessageAskedForHaveAFloorWithJitter(t *testing.T) {
+func TestWaiter_TinyTTL_RetriesPaused(t *testing.T) {
 	runTranscript(t, `
 		0s           A locks wait 200ms → acquire #1 30s
 		1ms          #1 taken 0s x:1    → listen
@@ -90,7 +91,8 @@ func TestTriesThatNoMessageAskedForHaveAFloorWithJitter(t *testing.T) {
 	`)
 }
 
-func TestKeyWithoutExpiryIsPolled(t *testing.T) {
+// A waiter for a key without a TTL polls.
+func TestWaiter_NoTTL_Polls(t *testing.T) {
 	runTranscript(t, `
 		0s             A locks             → acquire #1 30s
 		1ms            #1 taken -1ns x:1   → listen
@@ -107,7 +109,7 @@ func TestKeyWithoutExpiryIsPolled(t *testing.T) {
 }
 
 // A peer may hold a lock for three hundred years. That must not overflow and cause a wait of zero.
-func TestAbsurdTTLIsALongWait(t *testing.T) {
+func TestWaiter_HugeTTL_WaitsLong(t *testing.T) {
 	for _, ttl := range []string{"2540400h", "2562047h47m16.854s", "2562047h47m16.854775807s"} {
 		runTranscript(t, `
 			0s     A locks               → acquire #1 30s
@@ -121,7 +123,8 @@ func TestAbsurdTTLIsALongWait(t *testing.T) {
 	}
 }
 
-func TestMessageDuringTheQuestionAsksOnceMore(t *testing.T) {
+// Messages that come while an acquire is in flight cause one more acquire.
+func TestWaiter_MessageInFlight_AsksOnceMore(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 30s x:1   → listen
@@ -136,7 +139,8 @@ func TestMessageDuringTheQuestionAsksOnceMore(t *testing.T) {
 	`)
 }
 
-func TestSubscriptionConfirmedDuringTheQuestionAsksOnceMore(t *testing.T) {
+// A subscription that is confirmed while an acquire is in flight causes one more acquire.
+func TestWaiter_SubscribedInFlight_AsksAgain(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 5ms x:1   → listen
@@ -151,7 +155,7 @@ func TestSubscriptionConfirmedDuringTheQuestionAsksOnceMore(t *testing.T) {
 }
 
 // After every re-subscription, also one that was not requested, try again.
-func TestEveryResubscriptionIsAReasonToTryAgain(t *testing.T) {
+func TestWaiter_Resubscribed_TriesAgain(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 30s x:1   → listen
@@ -171,7 +175,7 @@ func TestEveryResubscriptionIsAReasonToTryAgain(t *testing.T) {
 }
 
 // A channel that cannot be subscribed to is no reason to sleep for as long as the holder's lease.
-func TestALockThatCannotBeHeardIsPolled(t *testing.T) {
+func TestWaiter_CannotSubscribe_Polls(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 30s x:1   → listen
@@ -192,7 +196,8 @@ func TestALockThatCannotBeHeardIsPolled(t *testing.T) {
 	`)
 }
 
-func TestTheQueueIsFirstComeFirstServed(t *testing.T) {
+// Waiters of one engine are served in the order in which they came.
+func TestWaiters_FirstComeFirstServed(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks             → acquire #1 30s
 		0s     B locks             → nothing
@@ -213,7 +218,7 @@ func TestTheQueueIsFirstComeFirstServed(t *testing.T) {
 
 // The engine subscribes once a request queues. A notification while this engine holds the lock may come from a forced
 // unlock elsewhere.
-func TestMessageWhileHoldingIsAReasonToConfirmAtOnce(t *testing.T) {
+func TestHolder_Message_ConfirmsAtOnce(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks           → acquire #1 30s
 		1ms    #1 granted        → A granted 29.689s
@@ -231,7 +236,8 @@ func TestMessageWhileHoldingIsAReasonToConfirmAtOnce(t *testing.T) {
 	`)
 }
 
-func TestHotLockDoesNotSubscribeAndLeaveAllTheTime(t *testing.T) {
+// The subscription of a lock that is contended again and again is kept for a while.
+func TestSubscription_HotLock_Kept(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 30s x:1   → listen
@@ -250,7 +256,7 @@ func TestHotLockDoesNotSubscribeAndLeaveAllTheTime(t *testing.T) {
 }
 
 // A caller that comes while the subscription is kept relies on it: it asks if a notification came, or its TTL is over.
-func TestWaiterThatComesWhileTheChannelIsKeptIsWokenLikeTheLast(t *testing.T) {
+func TestWaiter_SubscriptionKept_Woken(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 30s x:1   → listen
@@ -271,7 +277,7 @@ func TestWaiterThatComesWhileTheChannelIsKeptIsWokenLikeTheLast(t *testing.T) {
 }
 
 // The machine was suspended: the TTL for which a waiter sleeps elapsed meanwhile.
-func TestDoubtWakesWaiters(t *testing.T) {
+func TestWaiter_ClockAhead_AsksAgain(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks          → acquire #1 30s
 		1ms    #1 taken 10m x:1 → listen
@@ -284,7 +290,7 @@ func TestDoubtWakesWaiters(t *testing.T) {
 }
 
 // The limit of a wait holds whatever the server does: no reply, rejections, being busy. redisson#2790.
-func TestWaitsEndInTimeWhateverTheServerDoes(t *testing.T) {
+func TestWait_AnyServerTrouble_EndsInTime(t *testing.T) {
 	runTranscript(t, `
 		0s          A locks wait 400ms        → acquire #1 30s
 		10ms        #1 unanswered reset       → acquire #1 30s
@@ -306,7 +312,8 @@ func TestWaitsEndInTimeWhateverTheServerDoes(t *testing.T) {
 	`)
 }
 
-func TestRefusalsThatPassAreRetriedWithBackoff(t *testing.T) {
+// After a temporary rejection an acquire is retried with a backoff, which any other reply ends.
+func TestAcquire_TemporaryError_Backoff(t *testing.T) {
 	runTranscript(t, `
 		0s             A locks              → acquire #1 30s
 		1ms            #1 refused LOADING x → nothing
@@ -336,7 +343,7 @@ func TestRefusalsThatPassAreRetriedWithBackoff(t *testing.T) {
 }
 
 // A lock that is handed off within the engine is no reason for others to subscribe twice.
-func TestDrainingLeavesTheChannelAtOnce(t *testing.T) {
+func TestDrain_LeavesChannelAtOnce(t *testing.T) {
 	runTranscript(t, `
 		0s    A locks           → acquire #1 30s
 		1ms   #1 taken 30s x:1  → listen
@@ -345,7 +352,8 @@ func TestDrainingLeavesTheChannelAtOnce(t *testing.T) {
 	`)
 }
 
-func TestWaitersOfALocalHolderWaitForItsLease(t *testing.T) {
+// A waiter behind a holder of its own engine acquires when the lease of that hold ends.
+func TestWaiter_LocalHolder_WaitsForLease(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks lease 5s → acquire #1 5s
 		1ms    #1 granted       → A granted 4.939s

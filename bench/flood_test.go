@@ -10,7 +10,8 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-func TestFloodGoesThroughAllPhasesWithEveryContestantAndLosesNothing(t *testing.T) {
+// Flood takes every contestant through all phases, and lockwheel loses no lock in them.
+func TestFlood_AllContestants_AllPhases(t *testing.T) {
 	p := tiny
 	p.FloodFor, p.FloodPhaseTimeout, p.FloodLeaveTimeout = 60*time.Millisecond, 20*time.Second, 2*time.Second
 	s := openServer(t, "")
@@ -52,7 +53,8 @@ func requirePhases(t *testing.T, f *FloodResult) {
 	require.Positive(t, waiting.End.Goroutines)
 }
 
-func TestAPeerThatFailsHasNoLargerFloods(t *testing.T) {
+// A peer that fails a flood gets no larger ones; the failure names the phase.
+func TestFlood_PeerFails_LargerSkipped(t *testing.T) {
 	p := tiny
 	p.FloodFor, p.FloodPhaseTimeout = 20*time.Millisecond, 0 // no contestant can finish
 	floods, err := Flood(openServer(t, ""), p, FloodPlan{Peers: []int{10, 20}})

@@ -36,7 +36,8 @@ func leftOut(t *testing.T, name, failure string) bool {
 	return true
 }
 
-func TestPairMeasuresEveryContestant(t *testing.T) {
+// Pair has figures of every contestant.
+func TestPair_AllContestants_Measured(t *testing.T) {
 	results, err := Pair(openServer(t, ""), tiny, 4)
 	require.NoError(t, err)
 	require.Len(t, results, len(peers.All()))
@@ -52,7 +53,8 @@ func TestPairMeasuresEveryContestant(t *testing.T) {
 	}
 }
 
-func TestHotMeasuresEveryContestantAndNobodyOverlaps(t *testing.T) {
+// Hot measures every contestant, with one client and with two, and the lock never has two holders.
+func TestHot_AllContestants_NoOverlap(t *testing.T) {
 	s := openServer(t, "")
 	for clients := range 2 {
 		contended, err := Hot(s, tiny, 3, clients+1)
@@ -70,7 +72,8 @@ func TestHotMeasuresEveryContestantAndNobodyOverlaps(t *testing.T) {
 	}
 }
 
-func TestHoldLosesNothing(t *testing.T) {
+// Hold keeps the locks of every contestant without a loss, and measures their renewals.
+func TestHold_AllContestants_NothingLost(t *testing.T) {
 	results, err := Hold(openServer(t, ""), tiny, HoldPlan{Locks: 200, Lease: 1500 * time.Millisecond, Peers: true})
 	require.NoError(t, err)
 	require.Len(t, results, 3)
@@ -98,7 +101,8 @@ type fakeHold struct {
 
 func (c *fakeHold) Deadline() time.Time { return c.deadline }
 
-func TestLatenessIsFromWhenARenewalWasDueToWhenTheDeadlineMoved(t *testing.T) {
+// Lateness counts from the time a renewal was due until the hold's deadline has moved.
+func TestLateness_DueToDeadlineMoved(t *testing.T) {
 	const renew, validity = 10 * time.Second, 29 * time.Second
 	began := time.Now()
 	a, b := &fakeHold{deadline: began.Add(validity)}, &fakeHold{deadline: began.Add(validity + time.Second)}
@@ -117,7 +121,8 @@ func TestLatenessIsFromWhenARenewalWasDueToWhenTheDeadlineMoved(t *testing.T) {
 	require.Equal(t, 2*time.Second, l.late.Max())
 }
 
-func TestKindsMeasuresEveryKindAndTenAtOnce(t *testing.T) {
+// Kinds measures every kind of lock, and ten locks together and one by one.
+func TestKinds_EveryKindAndTen_Measured(t *testing.T) {
 	s := openServer(t, "")
 	k, err := Kinds(s, tiny)
 	require.NoError(t, err)
@@ -129,13 +134,15 @@ func TestKindsMeasuresEveryKindAndTenAtOnce(t *testing.T) {
 	}
 }
 
-func TestASteadyLoadSeesTwoRenewalsOfWhatIsHeldBesideIt(t *testing.T) {
+// A steady load lasts at least two renewal intervals of the locks that are held beside it.
+func TestPlan_SteadyLoad_SpansTwoRenewals(t *testing.T) {
 	for name, p := range map[string]Plan{"quick": Quick, "full": Full} {
 		require.GreaterOrEqual(t, p.OpenLoop, 2*p.WithHeld.RenewInterval(), name)
 	}
 }
 
-func TestTheFullSetKeepsRealLeasesAndAMillionLocksOnlyWithOurs(t *testing.T) {
+// The full set uses leases of 30 s; peers hold up to 100 000 locks, and lockwheel a million.
+func TestPlan_FullSet_MillionLocksOnlyOurs(t *testing.T) {
 	var peersUpTo, most int
 	for _, holdPlan := range Full.Holds {
 		require.Equal(t, peers.Lease, holdPlan.Lease)
@@ -147,7 +154,8 @@ func TestTheFullSetKeepsRealLeasesAndAMillionLocksOnlyWithOurs(t *testing.T) {
 	require.Equal(t, []int{100_000, 1_000_000}, []int{peersUpTo, most})
 }
 
-func TestLatencyAndWakeMeasureEveryContestant(t *testing.T) {
+// Latency and Wake have figures of every contestant that can run them.
+func TestLatencyAndWake_Contestants_Measured(t *testing.T) {
 	s := openServer(t, "")
 	alone, err := OneCaller(s, tiny)
 	require.NoError(t, err)
@@ -172,7 +180,8 @@ func TestLatencyAndWakeMeasureEveryContestant(t *testing.T) {
 	}
 }
 
-func TestCeilingSendsAsManyKeysAsPair(t *testing.T) {
+// Ceiling measures the server alone, with as many keys a call as Pair sends.
+func TestCeiling_ManyKeysPerCall_Measured(t *testing.T) {
 	c, err := Ceiling(openServer(t, ""), tiny)
 	require.NoError(t, err)
 	require.Greater(t, c.Sent, 1)
@@ -192,7 +201,8 @@ type fakeWorker struct {
 func (f fakeWorker) Lock(ctx context.Context) error { return f.lock(ctx) }
 func (f fakeWorker) Unlock() error                  { return nil }
 
-func TestCrowdCountsEveryPairAndStopsInTime(t *testing.T) {
+// A group of workers counts each pair of Lock and Unlock, and runs for the given time.
+func TestWorkerGroup_Run_CountsEveryPair(t *testing.T) {
 	var locked atomic.Int64
 	worker := fakeWorker{func(context.Context) error { locked.Add(1); time.Sleep(time.Millisecond); return nil }}
 	pairs, took, err := (&workerGroup{workers: []peers.Worker{worker, worker}}).run(30 * time.Millisecond)
@@ -201,14 +211,16 @@ func TestCrowdCountsEveryPairAndStopsInTime(t *testing.T) {
 	require.GreaterOrEqual(t, took, 30*time.Millisecond)
 }
 
-func TestCrowdEndsWaitsAndDoesNotCallThatAFailure(t *testing.T) {
+// A group of workers that ends the waits of its workers reports no failure.
+func TestWorkerGroup_WaitsEnded_NoFailure(t *testing.T) {
 	waits := fakeWorker{func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
 	pairs, _, err := (&workerGroup{workers: []peers.Worker{waits}, endWaits: true}).run(time.Millisecond)
 	require.NoError(t, err)
 	require.Zero(t, pairs)
 }
 
-func TestCrowdStopsAtTheFirstFailure(t *testing.T) {
+// A group of workers stops at the first failure and returns it.
+func TestWorkerGroup_FirstFailure_Stops(t *testing.T) {
 	bad := errors.New("bad")
 	broken := fakeWorker{func(context.Context) error { return bad }}
 	good := fakeWorker{func(context.Context) error { return nil }}
@@ -218,7 +230,8 @@ func TestCrowdStopsAtTheFirstFailure(t *testing.T) {
 	require.Less(t, time.Since(began), 30*time.Second)
 }
 
-func TestWhoFailsIsLeftOutAndTheOthersGoOn(t *testing.T) {
+// A contestant that fails runs no further rounds; the others do.
+func TestRounds_ContestantFails_OthersGoOn(t *testing.T) {
 	calls := 0
 	results, err := runInterleaved(openServer(t, ""), 3, []entry{
 		{name: "good", run: func() (int, time.Duration, error) { return 2, time.Second, nil }},
@@ -231,7 +244,8 @@ func TestWhoFailsIsLeftOutAndTheOthersGoOn(t *testing.T) {
 	require.Equal(t, 2.0, results[0].PairsPerSecond())
 }
 
-func TestWhatHangsIsLeftBehindAndNamed(t *testing.T) {
+// A function that hangs is left behind, and the error names it.
+func TestTimeout_FunctionHangs_Named(t *testing.T) {
 	require.NoError(t, withTimeout("this", time.Minute, func() error { return nil }))
 	block := make(chan struct{})
 	defer close(block)
@@ -239,7 +253,8 @@ func TestWhatHangsIsLeftBehindAndNamed(t *testing.T) {
 	require.EqualError(t, err, "hangs: that did not end within 1ms")
 }
 
-func TestJudgingARoundFindsTheUnfairAndTheStalled(t *testing.T) {
+// The summary of a round has the shares of both clients, and whether one of them stalled.
+func TestRound_Summary_UnfairAndStalled(t *testing.T) {
 	half := time.Now()
 	a := &contentionRun{}
 	a.contenders[0] = []*contender{{grants: 6, last: half.Add(-2)}, {grants: 2, longest: 9}}

@@ -8,6 +8,6 @@ import (
 )
 
 // A call of one byte more falls into Go's size class of 288 bytes, and each waiting caller has one.
-func TestACallTakesNoMoreRoomThanItsSizeClassHas(t *testing.T) {
+func TestCall_FitsSizeClass(t *testing.T) {
 	require.LessOrEqual(t, unsafe.Sizeof(Call{}), uintptr(256))
 }

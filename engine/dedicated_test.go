@@ -23,7 +23,7 @@ func (u *exhaustedClient) Dedicate() (rueidis.DedicatedClient, func()) {
 }
 
 // A connection from a shared pool that comes when it is no longer wanted is returned.
-func TestAConnectionThatComesTooLateGoesBackAtOnce(t *testing.T) {
+func TestLender_LateConnection_Returned(t *testing.T) {
 	pool := &exhaustedClient{free: make(chan struct{}), returned: make(chan struct{})}
 	l := newLender(nil, onGoroutine)
 	_, err := l.lend(pool, time.Millisecond)

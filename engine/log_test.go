@@ -14,7 +14,7 @@ import (
 )
 
 // Clock skew is what the time of the round trip does not explain. Only a change is logged.
-func TestClocksThatAreApartAreToldOnce(t *testing.T) {
+func TestClockSkew_Changes_LoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	e := &Engine{coordinator: coordinator.New(actor.Config{}, 1), log: slog.New(slog.NewTextHandler(&log, nil))}
 	const wall = 1_700_000_000_000

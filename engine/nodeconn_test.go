@@ -38,7 +38,7 @@ func twoNodes(t *testing.T, answer string) map[string]rueidis.Client {
 
 // If a node is silent, the next one is asked. A host that a node leaves out of its reply is the one by which it was
 // asked.
-func TestASurveyGoesOnToTheNextNode(t *testing.T) {
+func TestTopology_NodeSilent_AsksNext(t *testing.T) {
 	s := &Server{client: &multiNodeClient{nodes: twoNodes(t, "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:7\r\n")}}
 	known, err := s.fetchTopology(t.Context(), []string{"gone:1", "alive:1"})
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestASurveyGoesOnToTheNextNode(t *testing.T) {
 }
 
 // One master that replies shows whether WAIT can be used, whichever others are silent.
-func TestTheMastersThatAnswerAreAskedForReplicas(t *testing.T) {
+func TestCheckReplicas_OneMasterIsEnough(t *testing.T) {
 	both := func(first, second string) *coordinator.Topology {
 		return &coordinator.Topology{Ranges: []coordinator.SlotRange{{First: 0, Last: 1, Address: first}, {First: 2, Last: 3, Address: second}}}
 	}
@@ -60,7 +60,7 @@ func TestTheMastersThatAnswerAreAskedForReplicas(t *testing.T) {
 }
 
 // Behind ASKING the reply to the call is the second one.
-func TestTheAnswerBehindAskingIsTheCalls(t *testing.T) {
+func TestAsking_SecondReplyIsTheCalls(t *testing.T) {
 	server, client := newScriptedServer(t, func(_ int, words []string) string {
 		if words[0] == "ASKING" {
 			return "+OK\r\n"
@@ -78,7 +78,7 @@ func TestTheAnswerBehindAskingIsTheCalls(t *testing.T) {
 }
 
 // Once a batch is posted the loop may refill it. So the messages to repeat are read from it before.
-func TestWhatReleasesTellIsReadBeforeTheirBatchIsHandedBack(t *testing.T) {
+func TestSender_Messages_ReadBeforePost(t *testing.T) {
 	answers := func(_ int, words []string) string {
 		if words[0] == "ASKING" {
 			return "+OK\r\n"
@@ -113,7 +113,7 @@ func TestWhatReleasesTellIsReadBeforeTheirBatchIsHandedBack(t *testing.T) {
 
 // Behind Sentinel no call goes to a master other than its own, not even by the client's topology. A worker that notices
 // another master reports it before it posts the reply.
-func TestWhoeverSeesAnotherMasterSaysSo(t *testing.T) {
+func TestWorker_OtherMaster_Reported(t *testing.T) {
 	server, client := newScriptedServer(t, func(int, []string) string { return "" })
 	next := &multiNodeClient{Client: client, mode: rueidis.ClientModeSentinel, nodes: map[string]rueidis.Client{"next:1": client}}
 	was := &nodeConn{client: next, address: "was:1", sentinelMaster: true}
@@ -148,7 +148,7 @@ func TestWhoeverSeesAnotherMasterSaysSo(t *testing.T) {
 }
 
 // The final snapshot is read only after the loop has ended.
-func TestStatsAfterTheEndWaitForIt(t *testing.T) {
+func TestStats_AfterClose_WaitForLoop(t *testing.T) {
 	e := &Engine{box: mpsc.NewMailbox[any](), async: &asyncLimit{}, stopped: make(chan struct{})}
 	e.box.Close()
 	told := make(chan coordinator.Stats)
@@ -164,7 +164,7 @@ func TestStatsAfterTheEndWaitForIt(t *testing.T) {
 }
 
 // Lost locks are logged in one line per turn, one as well as many; unlocked ones are not logged.
-func TestLossesAreLoggedOnceATurn(t *testing.T) {
+func TestLosses_OneLogLinePerTurn(t *testing.T) {
 	var said bytes.Buffer
 	e := &Engine{log: slog.New(slog.NewTextHandler(&said, nil))}
 	e.logLost([]actor.HoldEnd{{Key: "a", Err: actor.ErrNotHeld}})
@@ -178,7 +178,7 @@ func TestLossesAreLoggedOnceATurn(t *testing.T) {
 }
 
 // A closed loop ends after it has notified all callers, however many there are.
-func TestALoopEndsWhenEveryCallerWasTold(t *testing.T) {
+func TestLoop_Closed_NotifiesAllFirst(t *testing.T) {
 	e := newEngine(actor.Config{ID: "me", Lease: 30 * time.Second, RenewInterval: 10 * time.Second, CallTimeout: 3 * time.Second})
 	told := make([]*actor.Request, 0)
 	e.hooks.Result = func(r *actor.Request, _ time.Duration) { told = append(told, r) }
@@ -200,7 +200,7 @@ func TestALoopEndsWhenEveryCallerWasTold(t *testing.T) {
 
 // Behind Sentinel and in a cluster the engine follows the master in other ways. It never closes connections of a client
 // that the program owns.
-func TestOnlyTheConnectionsToOneServerAreEnded(t *testing.T) {
+func TestRedial_OnlySingleServer(t *testing.T) {
 	require.True(t, (&Server{redial: func() {}}).canRedial(""))
 	require.False(t, (&Server{redial: func() {}}).canRedial("master:1"))
 	require.False(t, (&Server{redial: func() {}, topology: &coordinator.Topology{}}).canRedial(""))

@@ -13,7 +13,7 @@ import (
 
 // While a machine is suspended, the monotonic clock stops and leases run on. The wall clock shows it by running ahead.
 // A wall clock that is put back, or slewed, shows nothing.
-func TestAWallClockThatRanAheadPutsEveryHoldInDoubt(t *testing.T) {
+func TestWallClock_RanAhead_Reconfirms(t *testing.T) {
 	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second})
 	doubted := func() time.Duration { return e.coordinator.Fx.ReconfirmSince }
 	e.readClock()
@@ -32,7 +32,7 @@ func TestAWallClockThatRanAheadPutsEveryHoldInDoubt(t *testing.T) {
 }
 
 // Processes compare wall clock times, and each call of a bundle has that time.
-func TestEachCallOfABundleHasTheTimeOfDay(t *testing.T) {
+func TestBundle_EachCallHasTime(t *testing.T) {
 	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second})
 	e.wallMillis = 1234
 	e.workers = []*nodeWorkers{{batches: make(chan *coordinator.Batch, 1)}}
@@ -51,7 +51,7 @@ func TestEachCallOfABundleHasTheTimeOfDay(t *testing.T) {
 }
 
 // An engine that sleeps until a late timer wakes up for an earlier one, and for the late one after it.
-func TestAnEngineWakesForWhatIsDueSooner(t *testing.T) {
+func TestLoop_EarlierTimer_Wakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(actor.Config{ID: "id", Lease: time.Hour, RenewInterval: time.Hour / 3, CallTimeout: time.Minute})
 		p := &nodeWorkers{batches: make(chan *coordinator.Batch, coordinator.SendersPerNode), replicaBatches: make(chan *coordinator.Batch), orders: make(chan *coordinator.Order, 1)}

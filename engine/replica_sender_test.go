@@ -17,7 +17,7 @@ import (
 
 // While the cluster's client does not know a node, calls for it go by the client's topology. Each has a connection of
 // its own and a WAIT of its own.
-func TestReplicasAreAskedWhereTheMapLeads(t *testing.T) {
+func TestReplicas_RoutedCalls_EachWaits(t *testing.T) {
 	cluster := redistest.StartCluster(t, 3, 1)
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true, PipelineMultiplex: -1})
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func TestReplicasAreAskedWhereTheMapLeads(t *testing.T) {
 }
 
 // A call that needs no replicas uses only the ordinary senders.
-func TestReplicasAreAskedOnlyAboutGrants(t *testing.T) {
+func TestReplicas_AskedOnlyForGrants(t *testing.T) {
 	config := actor.Config{ID: "id", Lease: 30 * time.Second, Replicas: 1}
 	asks, never := coordinator.New(config, coordinator.SendersPerNode), coordinator.New(actor.Config{ID: "id", Lease: 30 * time.Second}, coordinator.SendersPerNode)
 	acquires := []actor.Verb{
@@ -72,7 +72,7 @@ func TestReplicasAreAskedOnlyAboutGrants(t *testing.T) {
 }
 
 // A connection to a server that became a replica is given up, however it spells that.
-func TestAConnectionToAReplicaIsGivenUp(t *testing.T) {
+func TestReplicaSender_ReadOnlyText_AnyCase(t *testing.T) {
 	for _, text := range []string{"READONLY You can't write", "readonly you can't write"} {
 		require.True(t, breaksConn(&coordinator.Batch{Failed: errors.New(text)}), text)
 	}

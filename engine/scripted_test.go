@@ -191,7 +191,7 @@ func startSender(t *testing.T, carry func(<-chan *coordinator.Batch, *mpsc.Mailb
 
 // A node that left the cluster and comes back has another client there: a client that brought no reply is looked up
 // again.
-func TestACourierForgetsAClientThatBroughtNoAnswer(t *testing.T) {
+func TestSender_NoReply_ClientLookedUpAgain(t *testing.T) {
 	_, gone := newScriptedServer(t, func(int, []string) string { return hangUp })
 	back, came := newScriptedServer(t, func(int, []string) string { return "" })
 	cluster := &singleNodeClient{node: gone}
@@ -216,7 +216,7 @@ func startReplicaSender(t *testing.T, client rueidis.Client, address string) (se
 }
 
 // The timeout of WAIT is in milliseconds; 0 means none.
-func TestReplicasAreWaitedForAsLongAsIsWanted(t *testing.T) {
+func TestReplicas_WaitTimeout_InMillis(t *testing.T) {
 	server, client := newScriptedServer(t, func(int, []string) string { return "" })
 	require.NoError(t, startReplicaSender(t, client, "")().Failed)
 	require.Contains(t, server.receivedOn(2), "WAIT 1 1000\n")
@@ -225,7 +225,7 @@ func TestReplicasAreWaitedForAsLongAsIsWanted(t *testing.T) {
 }
 
 // If the script has run and WAIT has no reply, the call has no reply. It is not a rejection.
-func TestALostAnswerOfReplicasIsNoAnswer(t *testing.T) {
+func TestReplicas_WaitReplyLost_NoReply(t *testing.T) {
 	var healthy atomic.Bool
 	// Without pipelining rueidis loses the reply of the script as well.
 	server, client := newScriptedServerWith(t, true, func(_ int, words []string) string {
@@ -246,7 +246,7 @@ func TestALostAnswerOfReplicasIsNoAnswer(t *testing.T) {
 }
 
 // An error of WAIT is a reply: the lock is there, and must be released.
-func TestARefusedQuestionToReplicasIsAnAnswer(t *testing.T) {
+func TestReplicas_WaitRejected_CountsAsReply(t *testing.T) {
 	_, client := newScriptedServer(t, func(_ int, words []string) string {
 		if words[0] == "WAIT" {
 			return "-NOPERM no\r\n"
@@ -263,7 +263,7 @@ func TestARefusedQuestionToReplicasIsAnAnswer(t *testing.T) {
 
 // If a master becomes a replica during WAIT, it has not reported how many replicas have the grant. The next master may
 // know of the grant or not.
-func TestAMasterThatIsReplacedWhileReplicasAreAskedHasNotAnswered(t *testing.T) {
+func TestReplicas_MasterReplaced_NoReply(t *testing.T) {
 	for _, said := range []string{
 		"UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)",
 		"ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.",
@@ -288,7 +288,7 @@ func TestAMasterThatIsReplacedWhileReplicasAreAskedHasNotAnswered(t *testing.T) 
 }
 
 // A replaced master does not become one again: its connection is closed, and the next call has another one.
-func TestASyncerLeavesAMasterThatIsNone(t *testing.T) {
+func TestReplicaSender_Demoted_NewConnection(t *testing.T) {
 	server, client := newScriptedServer(t, func(connection int, words []string) string {
 		if connection == 2 && strings.HasPrefix(words[0], "EVAL") {
 			return "-READONLY You can't write against a read only replica.\r\n"
@@ -308,7 +308,7 @@ func TestASyncerLeavesAMasterThatIsNone(t *testing.T) {
 }
 
 // Each call by the client's topology has a connection of its own, which ends with it.
-func TestASyncerKeepsNoConnectionOfTheMap(t *testing.T) {
+func TestReplicaSender_RoutedCall_ConnNotKept(t *testing.T) {
 	server, client := newScriptedServer(t, func(int, []string) string { return "" })
 	sendAll := startReplicaSender(t, &singleNodeClient{Client: client}, "node:1")
 	for range 3 {
@@ -384,7 +384,7 @@ func (l *subscriberHarness) execute(o *coordinator.Order) (posted []string, err 
 // A connection is replaced by one that is subscribed before the old one is closed. A message from before arrives ahead
 // of the PING reply on the old one. If the old one breaks before that reply, a message may be missing, so all listeners
 // try again.
-func TestNoMessageIsMissedWhileAConnectionIsReplaced(t *testing.T) {
+func TestSubscriber_ConnReplaced_MissesNone(t *testing.T) {
 	const message = ">3\r\n+message\r\n+a\r\n+0\r\n"
 	t.Run("it answers", func(t *testing.T) {
 		published := false
@@ -423,7 +423,7 @@ func TestNoMessageIsMissedWhileAConnectionIsReplaced(t *testing.T) {
 }
 
 // If the server rejects a subscription on the next connection, the order is retried, and the current connection stays.
-func TestAConnectionThatMayNotListenReplacesNoOther(t *testing.T) {
+func TestSubscriber_NextConnDenied_OldStays(t *testing.T) {
 	server, client := newScriptedServer(t, func(connection int, words []string) string {
 		if connection > 2 && words[0] == "SUBSCRIBE" {
 			return "-NOPERM no\r\n"
@@ -442,7 +442,7 @@ func TestAConnectionThatMayNotListenReplacesNoOther(t *testing.T) {
 }
 
 // A node that left and comes back has another client: after a broken connection it is looked up again.
-func TestASubscriberForgetsAClientWhoseConnectionBroke(t *testing.T) {
+func TestSubscriber_ConnBroke_NewClient(t *testing.T) {
 	before, gone := newScriptedServer(t, func(int, []string) string { return "" })
 	back, came := newScriptedServer(t, func(int, []string) string { return "" })
 	cluster := &singleNodeClient{node: gone}
@@ -461,7 +461,7 @@ func TestASubscriberForgetsAClientWhoseConnectionBroke(t *testing.T) {
 
 // When a slot moves, its channel goes to another node, and the server reports it unasked. This connection gets no more
 // messages of it.
-func TestAChannelThatTheServerTakesAwayIsSilent(t *testing.T) {
+func TestSubscriber_ChannelRevoked_Reported(t *testing.T) {
 	_, client := newScriptedServer(t, func(_ int, words []string) string {
 		if words[0] != "SSUBSCRIBE" {
 			return ""
@@ -477,7 +477,7 @@ func TestAChannelThatTheServerTakesAwayIsSilent(t *testing.T) {
 }
 
 // A node without slots, or of a closed engine, has no workers.
-func TestThoseWhoWorkForANodeEndWithIt(t *testing.T) {
+func TestWorkers_NodeRemoved_End(t *testing.T) {
 	_, client := newScriptedServer(t, func(int, []string) string { return "" })
 	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second, Replicas: 1})
 	e.server = &Server{client: client}

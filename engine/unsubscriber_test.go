@@ -40,7 +40,7 @@ func unsubscribeNotesFor(words []string) string {
 }
 
 // A server that removes very many channels in one go blocks all its clients.
-func TestChannelsOfAConnectionAreLeftInSlices(t *testing.T) {
+func TestUnsubscribe_ManyChannels_InSlices(t *testing.T) {
 	var mu sync.Mutex
 	var left []string
 	most := 0
@@ -71,7 +71,7 @@ func TestChannelsOfAConnectionAreLeftInSlices(t *testing.T) {
 
 // rueidis panics over an unexpected reply. The test covers all rejections, with and without one of the PING that
 // follows.
-func TestARefusalToLeaveChannelsEndsTheirConnection(t *testing.T) {
+func TestUnsubscribe_Rejected_ConnEnds(t *testing.T) {
 	for name, says := range map[string]struct{ unsubscribe, ping string }{
 		"busy":         {"-BUSY Redis is busy running a script.\r\n", "-BUSY Redis is busy running a script.\r\n"},
 		"forbidden":    {"-NOPERM User has no permissions to run the 'unsubscribe' command\r\n", "+PONG\r\n"},

@@ -33,7 +33,7 @@ func (s *testEnv) increments(k kind) int {
 
 // A counter is read and written back in two steps: if two were inside at once, an increment would be lost. Not
 // parallel: it keeps the processor busy all the time.
-func TestGoAndJavaCountTogetherAndLoseNothing(t *testing.T) {
+func TestGoAndJava_CountTogether_NothingLost(t *testing.T) {
 	everyExclusive(t, func(t *testing.T, s *testEnv, k kind) {
 		s.countTogether(t, k, "{n}", lockwheel.Options{}, func(e *lockwheel.Engine) locks { return k.mutex(e, "{n}") })
 		require.Empty(t, s.hash("{n}"))
@@ -42,7 +42,7 @@ func TestGoAndJavaCountTogetherAndLoseNothing(t *testing.T) {
 
 // Several locks as one, on both sides. Java takes them one after the other, our side in one call. Some of ours want
 // them in another order, and with one more.
-func TestMultisOfGoAndJavaCountTogetherAndLoseNothing(t *testing.T) {
+func TestMultis_CountTogether_NothingLost(t *testing.T) {
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
 		s.countTogether(t, multi, "{n}a,{n}b", lockwheel.Options{}, func(e *lockwheel.Engine) locks {
@@ -55,7 +55,7 @@ func TestMultisOfGoAndJavaCountTogetherAndLoseNothing(t *testing.T) {
 }
 
 // A spin lock of Java and pollers on our side: both ask again and again, and Java publishes nothing.
-func TestSpinLocksOfJavaAndPollersOfGoCountTogetherAndLoseNothing(t *testing.T) {
+func TestSpinLocks_CountTogether_NothingLost(t *testing.T) {
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
 		s.countTogether(t, spin, "{n}", lockwheel.Options{Notify: lockwheel.Poll}, func(e *lockwheel.Engine) locks { return e.Mutex("{n}") })

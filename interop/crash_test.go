@@ -24,7 +24,8 @@ const (
 	leaseTolerance = 100 * time.Millisecond
 )
 
-func TestTheLockOfAJavaMachineThatWasKilledIsFreeAfterItsLease(t *testing.T) {
+// The lock of a Java process that was killed is free after its lease, and not earlier.
+func TestJavaKilled_GoWaits_GrantedAfterLease(t *testing.T) {
 	everyExclusionParallel(t, func(t *testing.T, s *testEnv, x exclusion) {
 		process := redisson.Start(t)
 		o := s.redissonIn(process, redisson.Fields{"watchdog": milliseconds(crashLease)}).owner("o")
@@ -40,7 +41,8 @@ func TestTheLockOfAJavaMachineThatWasKilledIsFreeAfterItsLease(t *testing.T) {
 	})
 }
 
-func TestTheLockOfAGoProcessThatWasKilledIsFreeAfterItsLease(t *testing.T) {
+// The lock of a Go process that was killed is free after its lease, and not earlier.
+func TestGoKilled_JavaWaits_GrantedAfterLease(t *testing.T) {
 	everyExclusionParallel(t, func(t *testing.T, s *testEnv, x exclusion) {
 		o := s.redisson(nil).owner("o")
 		holder, id := startHolder(t, s, x.held)

@@ -16,7 +16,7 @@ const waiters = 5
 
 // Each of them waits in the server's queue before the next one comes, so there is one order, and both sides keep
 // it.
-func TestAFairLockIsGivenInTheOrderInWhichBothSidesCame(t *testing.T) {
+func TestFairQueue_BothSides_ArrivalOrder(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
@@ -60,7 +60,7 @@ func TestAFairLockIsGivenInTheOrderInWhichBothSidesCame(t *testing.T) {
 }
 
 // A waiter that gives up leaves the queue, and those behind it do not wait for it.
-func TestWhoGivesUpLeavesTheFairQueueOfBothSides(t *testing.T) {
+func TestFairQueue_WaiterLeaves_OthersGranted(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
@@ -89,7 +89,7 @@ func TestWhoGivesUpLeavesTheFairQueueOfBothSides(t *testing.T) {
 
 // The keys of a queue of our side have a TTL, which Redisson does not know. With a waiter of Redisson in it the
 // queue has none, and that waiter gets the lock when all of ours are dead.
-func TestAFairWaiterOfRedissonsOutlivesAQueueOfOurs(t *testing.T) {
+func TestFairQueue_OursDead_JavaWaiterGranted(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
@@ -117,7 +117,7 @@ func TestAFairWaiterOfRedissonsOutlivesAQueueOfOurs(t *testing.T) {
 
 // A waiter that came when all of ours were dead may lose its queue. It loses its turn, and nothing else: it asks
 // again and gets a place.
-func TestAFairWaiterOfRedissonsWhoseQueueWentHasAPlaceAgain(t *testing.T) {
+func TestFairQueue_QueueGone_JavaPlaceAgain(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)

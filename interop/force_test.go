@@ -10,7 +10,8 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-func TestGoTakesALockAwayFromJava(t *testing.T) {
+// ForceUnlock takes the lock from a Java holder and wakes the waiters; the late unlock of that holder changes nothing.
+func TestForceUnlock_ByGo_JavaLosesLock(t *testing.T) {
 	t.Parallel()
 	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		c, holds, waits := s.redisson(nil), s.engine(lockwheel.Options{}), s.engine(lockwheel.Options{})
@@ -40,7 +41,7 @@ func TestGoTakesALockAwayFromJava(t *testing.T) {
 
 // The engine is subscribed because a request queues, so the message ends the hold, long before the first renewal
 // would.
-func TestJavaTakesALockAwayFromGoAndWakesItsWaiters(t *testing.T) {
+func TestForceUnlock_ByJava_GoWaitersWoken(t *testing.T) {
 	t.Parallel()
 	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
@@ -58,7 +59,7 @@ func TestJavaTakesALockAwayFromGoAndWakesItsWaiters(t *testing.T) {
 }
 
 // Our side is not subscribed then: the next renewal finds out.
-func TestJavaTakesALockAwayThatNobodyOfOursWaitsFor(t *testing.T) {
+func TestForceUnlock_ByJava_RenewalFindsLoss(t *testing.T) {
 	t.Parallel()
 	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		c, e := s.redisson(nil), s.engine(lockwheel.Options{Lease: 3 * time.Second})

@@ -13,7 +13,8 @@ import (
 // One side holds, the other one waits, and the message of the release wakes it: leases are of 30s, patience is of
 // 8s.
 
-func TestJavaHoldsAndGoIsWokenByItsMessage(t *testing.T) {
+// A waiter of Go is woken by the message of Java's unlock.
+func TestJavaHolds_GoWaits_WokenByMessage(t *testing.T) {
 	t.Parallel()
 	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		holder, e := s.redisson(nil).owner("holder"), s.engine(lockwheel.Options{})
@@ -33,7 +34,8 @@ func TestJavaHoldsAndGoIsWokenByItsMessage(t *testing.T) {
 	})
 }
 
-func TestGoHoldsAndJavaIsWokenByItsMessage(t *testing.T) {
+// A waiter of Java is woken by the message of Go's unlock.
+func TestGoHolds_JavaWaits_WokenByMessage(t *testing.T) {
 	t.Parallel()
 	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		waiter, e := s.redisson(nil).owner("waiter"), s.engine(lockwheel.Options{})
@@ -52,7 +54,7 @@ func TestGoHoldsAndJavaIsWokenByItsMessage(t *testing.T) {
 }
 
 // Waiters of both sides, in every position: each release wakes a waiter.
-func TestEveryWaiterOfBothSidesHasItsTurn(t *testing.T) {
+func TestWaiters_BothSides_EachGranted(t *testing.T) {
 	t.Parallel()
 	everyExclusive(t, func(t *testing.T, s *testEnv, k kind) {
 		c, e := s.redisson(nil), s.engine(lockwheel.Options{})
@@ -93,7 +95,8 @@ func TestEveryWaiterOfBothSidesHasItsTurn(t *testing.T) {
 	})
 }
 
-func TestAWaitThatEndsGetsNothingAndLeavesNothing(t *testing.T) {
+// A wait that ends is not granted the lock, and leaves no key and no channel, on either side.
+func TestWait_EndsOnEitherSide_LeavesNothing(t *testing.T) {
 	t.Parallel()
 	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})

@@ -21,7 +21,7 @@ var (
 
 // A spin lock publishes nothing, so its unlock wakes no waiter. Ours acquires the lock when the lease that it knows
 // is over.
-func TestGoGetsWhatJavaHeldByASpinLock(t *testing.T) {
+func TestSpinLock_JavaUnlocks_GoByEndOfLease(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		t.Parallel()
@@ -44,7 +44,7 @@ func TestGoGetsWhatJavaHeldByASpinLock(t *testing.T) {
 }
 
 // A poller needs no message: it comes long before that lease is over.
-func TestAPollerOfGoComesSoonAfterASpinLockOfJava(t *testing.T) {
+func TestSpinLock_JavaUnlocks_GoPollerSoon(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
@@ -92,7 +92,8 @@ func ourMulti(e *lockwheel.Engine, names []string) lockwheel.Multi {
 // In a cluster the first tag gives locks of several slots, the second of one.
 var tags = []string{"n", "{n}"}
 
-func TestAMultiLockOfJavaIsWokenByTheReleaseOfAMultiOfGo(t *testing.T) {
+// The release of a Go Multi wakes a MultiLock of Java.
+func TestMulti_GoUnlocks_JavaMultiLockWoken(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
@@ -114,7 +115,8 @@ func TestAMultiLockOfJavaIsWokenByTheReleaseOfAMultiOfGo(t *testing.T) {
 	})
 }
 
-func TestAMultiOfGoIsWokenByTheReleaseOfAMultiLockOfJava(t *testing.T) {
+// The release of a Java MultiLock wakes a Multi of Go.
+func TestMultiLock_JavaUnlocks_GoMultiWoken(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
@@ -142,7 +144,8 @@ func TestAMultiOfGoIsWokenByTheReleaseOfAMultiLockOfJava(t *testing.T) {
 	})
 }
 
-func TestAMultiLockOfJavaIsMadeOfLocksThatGoSees(t *testing.T) {
+// The members of a Java MultiLock are plain locks for Go, and the other way round.
+func TestMultiLock_OfJava_GoSeesMembers(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
@@ -165,7 +168,7 @@ func TestAMultiLockOfJavaIsMadeOfLocksThatGoSees(t *testing.T) {
 }
 
 // For Java our Multi is plain locks, all or none. The message of any of them wakes it.
-func TestAMultiOfGoIsMadeOfLocksThatJavaSees(t *testing.T) {
+func TestMulti_OfGo_JavaSeesMembers(t *testing.T) {
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
@@ -194,7 +197,7 @@ func TestAMultiOfGoIsMadeOfLocksThatJavaSees(t *testing.T) {
 }
 
 // For Java a quorum is plain locks, one on each server. A side that has two of three keeps the other side out.
-func TestAQuorumOfGoIsMadeOfLocksThatJavaSees(t *testing.T) {
+func TestQuorum_OfGo_JavaSeesMembers(t *testing.T) {
 	var envs []*testEnv
 	var owners []*owner
 	var locks []lockwheel.Mutex
@@ -229,7 +232,7 @@ func TestAQuorumOfGoIsMadeOfLocksThatJavaSees(t *testing.T) {
 }
 
 // What the tests of kinds rely on, verified with Java alone.
-func TestTheJavaProgramKnowsEveryKind(t *testing.T) {
+func TestJavaProgram_KnowsEveryKind(t *testing.T) {
 	t.Parallel()
 	s := standalone(t)
 	c := s.redisson(nil)

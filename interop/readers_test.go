@@ -15,7 +15,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-func TestReadersOfBothSidesShareAndAWriterWaitsForTheLast(t *testing.T) {
+// Readers of both sides share a lock, and a writer waits for the last of them.
+func TestReaders_BothSides_WriterWaitsForLast(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
@@ -50,7 +51,7 @@ func TestReadersOfBothSidesShareAndAWriterWaitsForTheLast(t *testing.T) {
 }
 
 // The lock lives until the longest lease of its readers, of either side, ends.
-func TestAReaderThatUnlocksLeavesTheOthersTheirLease(t *testing.T) {
+func TestReaders_OneUnlocks_OthersKeepLease(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
@@ -67,7 +68,7 @@ func TestAReaderThatUnlocksLeavesTheOthersTheirLease(t *testing.T) {
 
 // When a reader leaves, the lock is to end with the keys of the readers that stay. So the watchdog must have
 // renewed the key of each hold.
-func TestAReaderThatLeavesLateLeavesTheLockToARenewedReaderOfTheOtherSide(t *testing.T) {
+func TestReaders_LateLeave_RenewedKeepLock(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		t.Parallel()
@@ -107,7 +108,8 @@ func TestAReaderThatLeavesLateLeavesTheLockToARenewedReaderOfTheOtherSide(t *tes
 	})
 }
 
-func TestADowngradeOfGoLetsAReaderOfJavaInAtOnce(t *testing.T) {
+// A Java reader is granted the lock at once when a Go writer that also reads unlocks the write.
+func TestDowngrade_OfGo_JavaReaderAtOnce(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
@@ -135,7 +137,7 @@ func TestADowngradeOfGoLetsAReaderOfJavaInAtOnce(t *testing.T) {
 }
 
 // Four threads of one client wait for one message: Redisson's LockPubSub wakes as many of them as the message says.
-func TestOneUnlockOfAWriterOfGoLetsAllReadersOfJavaIn(t *testing.T) {
+func TestWriter_GoUnlocks_JavaReadersGranted(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
@@ -172,7 +174,7 @@ func TestOneUnlockOfAWriterOfGoLetsAllReadersOfJavaIn(t *testing.T) {
 // Redisson publishes nothing when its writer goes on reading, so no waiter is woken. A reader of ours that listens
 // comes when the lease that it knows is over, although the other one reads on and renews. A reader that polls comes
 // soon.
-func TestADowngradeOfJavaLetsAReaderOfGoInWithItsLeaseAndAPollerSoon(t *testing.T) {
+func TestDowngrade_OfJava_GoReaderGranted(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		t.Parallel()
@@ -208,7 +210,8 @@ type readResult struct {
 	err    error
 }
 
-func TestWritersOfJavaAndReadersOfGoAreNeverInsideTogether(t *testing.T) {
+// A Java writer and a Go reader never hold the lock at the same time.
+func TestRWLock_JavaWritesGoReads_Excluded(t *testing.T) {
 	neverTogether(t, func(s *testEnv, _ *owner, e *lockwheel.Engine) readResult {
 		conn, err := redistest.Dial(s.node(s.t, "{n}"))
 		if err != nil {
@@ -236,7 +239,8 @@ func TestWritersOfJavaAndReadersOfGoAreNeverInsideTogether(t *testing.T) {
 	})
 }
 
-func TestWritersOfGoAndReadersOfJavaAreNeverInsideTogether(t *testing.T) {
+// A Go writer and a Java reader never hold the lock at the same time.
+func TestRWLock_GoWritesJavaReads_Excluded(t *testing.T) {
 	neverTogether(t, func(_ *testEnv, o *owner, _ *lockwheel.Engine) readResult {
 		answer := <-o.send("watch", read, "{n}", redisson.Fields{"counter": "{n}:counter", "times": strconv.Itoa(readsPerReader)})
 		if answer.Err != nil {

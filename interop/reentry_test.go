@@ -9,7 +9,8 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-func TestJavaReentersAndGoWaitsForTheLastUnlock(t *testing.T) {
+// A lock that Java has re-entered is free for Go after the last unlock; State reports the count.
+func TestReentry_OfJava_GoWaitsForLastUnlock(t *testing.T) {
 	t.Parallel()
 	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
@@ -35,7 +36,8 @@ func TestJavaReentersAndGoWaitsForTheLastUnlock(t *testing.T) {
 	})
 }
 
-func TestGoReentersAndJavaSeesALockOfSomebodyElse(t *testing.T) {
+// A lock that Go has re-entered is held by another holder for Java, which cannot unlock it.
+func TestReentry_OfGo_JavaSeesOtherHolder(t *testing.T) {
 	t.Parallel()
 	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})

@@ -63,11 +63,11 @@ func (s *testEnv) shareLock(t *testing.T, k kind, opts lockwheel.Options, worker
 
 // Java's spin lock never listens, so its wait cannot be noticed. Not parallel: it keeps the processor busy all the
 // time.
-func TestASpinLockOfJavaHasItsShareBesidePollersOfOurs(t *testing.T) {
+func TestSpinLock_BesideGoPollers_HasItsShare(t *testing.T) {
 	got := standalone(t).shareLock(t, spin, lockwheel.Options{Notify: lockwheel.Poll}, 4, 15*time.Second)
 	require.GreaterOrEqual(t, 3*got.java, got.ours, "a quarter")
 	require.GreaterOrEqual(t, 9*got.ours, got.java, "a tenth")
-	// A spinner needs luck among others of its kind. TestSpinnersBesideAnEngineThatPollsDoNotWaitForLong of package
+	// A spinner needs luck among others of its kind. TestSpinners_BesidePolling_WaitBounded of package
 	// actor asserts how long that takes, in simulated time. A machine that is busy with other work makes half of
 	// the progress, or less.
 	slow := max(1, 6000/float64(got.java+got.ours))
@@ -75,7 +75,7 @@ func TestASpinLockOfJavaHasItsShareBesidePollersOfOurs(t *testing.T) {
 }
 
 // Java's plain lock listens, as ours does.
-func TestAPlainLockOfJavaHasItsShareBesideOurs(t *testing.T) {
+func TestJavaLock_BesideGoWaiters_HasItsShare(t *testing.T) {
 	got := standalone(t).shareLock(t, plain, lockwheel.Options{}, 4, 8*time.Second)
 	require.GreaterOrEqual(t, 9*got.java, got.ours, "a tenth")
 	require.GreaterOrEqual(t, 9*got.ours, got.java, "a tenth")

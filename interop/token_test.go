@@ -10,7 +10,7 @@ import (
 )
 
 // Each grant has a token greater than all earlier ones, of either side.
-func TestTokensOfBothSidesRiseTogether(t *testing.T) {
+func TestTokens_BothSides_Increase(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)

@@ -13,7 +13,8 @@ import (
 // watchTime is how long a watched lock is watched: more than two leases.
 const watchTime = 2*crashLease + crashLease/2
 
-func TestJavasWatchdogRenewsWhileGoWaits(t *testing.T) {
+// Java's watchdog renews the lock while Go waits for it.
+func TestWatchdog_OfJava_GoWaits(t *testing.T) {
 	everyExclusionParallel(t, func(t *testing.T, s *testEnv, x exclusion) {
 		o := s.redisson(redisson.Fields{"watchdog": milliseconds(crashLease)}).owner("o")
 		e := s.engine(lockwheel.Options{})
@@ -26,7 +27,8 @@ func TestJavasWatchdogRenewsWhileGoWaits(t *testing.T) {
 	})
 }
 
-func TestGosWatchdogRenewsWhileJavaWaits(t *testing.T) {
+// A watched lock of Go is renewed while Java waits for it.
+func TestWatchdog_OfGo_JavaWaits(t *testing.T) {
 	everyExclusionParallel(t, func(t *testing.T, s *testEnv, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{Lease: crashLease})
 		hold := lock(t, t.Context(), x.held.mutex(e, "n"))
@@ -40,7 +42,7 @@ func TestGosWatchdogRenewsWhileJavaWaits(t *testing.T) {
 }
 
 // An explicit lease is the end on both sides: the lock is not renewed, and no other holder is granted it earlier.
-func TestALeaseThatIsGivenEndsTheLockForTheOtherSide(t *testing.T) {
+func TestLease_Explicit_OtherSideGrantedAtEnd(t *testing.T) {
 	const lease = time.Second
 	everyExclusionParallel(t, func(t *testing.T, s *testEnv, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})

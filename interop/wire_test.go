@@ -51,7 +51,8 @@ func (f lockSnapshot) withoutLease() lockSnapshot {
 	return f
 }
 
-func TestALockLooksTheSameInTheServerWhoeverHoldsIt(t *testing.T) {
+// A lock has the same keys, fields and TTL in the server, whether Java or Go holds it.
+func TestKeys_EitherHolder_Same(t *testing.T) {
 	t.Parallel()
 	everyKind(t, func(t *testing.T, s *testEnv, k kind) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
@@ -83,7 +84,8 @@ func TestALockLooksTheSameInTheServerWhoeverHoldsIt(t *testing.T) {
 // the same ones.
 var unusualNames = []string{"orders/7", "{orders}:7", "a{b}c", "x{y}{z}", "ключ 1", "a:b=c&d%e"}
 
-func TestNamesOfEveryForm(t *testing.T) {
+// Names with braces, colons, spaces and letters of any script work between both sides.
+func TestNames_EveryForm_BothSides(t *testing.T) {
 	t.Parallel()
 	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
@@ -106,7 +108,8 @@ func TestNamesOfEveryForm(t *testing.T) {
 	})
 }
 
-func TestAPrefixIsWhatANameMapperIs(t *testing.T) {
+// A prefix of Go and a name mapper of Redisson with the same prefix give the same lock.
+func TestPrefix_LikeNameMapper(t *testing.T) {
 	t.Parallel()
 	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		o := s.redisson(redisson.Fields{"prefix": "shop:"}).owner("o")

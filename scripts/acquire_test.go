@@ -8,7 +8,8 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-func TestAcquireAnswersForEachKeyByItself(t *testing.T) {
+// Each key of an acquire is granted or rejected for itself, with its own reply.
+func TestAcquireScript_RepliesPerKey(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			acquire theirs:t1:200s mine:t2:100s → 1 1
@@ -34,7 +35,7 @@ func TestAcquireAnswersForEachKeyByItself(t *testing.T) {
 }
 
 // One wrong key must not stop the keys after it (redisson#6472) or hide why it was rejected.
-func TestErrorOfAKeyIsTheServersOwnWords(t *testing.T) {
+func TestScripts_KeyError_ServersOwnText(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.do("SET", "string", "x")
 		const wrongType = "WRONGTYPE Operation against a key holding the wrong kind of value"
@@ -49,7 +50,8 @@ func TestErrorOfAKeyIsTheServersOwnWords(t *testing.T) {
 	})
 }
 
-func TestRefusedAcquireNamesTheHolderAndChangesNothing(t *testing.T) {
+// An acquire of a held lock replies its TTL and its holder, and changes nothing.
+func TestAcquireScript_Held_NamesHolder(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		const holder = "6f0e6a4e-1111-2222-3333-444455556666:35"
 		require.Equal(t, int64(1), s.do("HSET", "a", holder, 1))
@@ -63,7 +65,7 @@ func TestRefusedAcquireNamesTheHolderAndChangesNothing(t *testing.T) {
 }
 
 // A copy that arrives again is still one hold (redisson#7367) and never undoes what a later command set.
-func TestAcquireSentTwiceIsOneHoldAndNeverLowersTheTTL(t *testing.T) {
+func TestAcquireScript_SentTwice_OneHold(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			acquire a:t1:100s → 1
@@ -88,7 +90,8 @@ func TestAcquireSentTwiceIsOneHoldAndNeverLowersTheTTL(t *testing.T) {
 	})
 }
 
-func TestLateAcquireTakesAFreeLockOnly(t *testing.T) {
+// A late copy of an acquire gets only a free lock, as an orphan for at most its lease.
+func TestAcquireScript_Late_OnlyFreeLock(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			acquire a:t1:100s → 1
@@ -107,7 +110,8 @@ func TestLateAcquireTakesAFreeLockOnly(t *testing.T) {
 	})
 }
 
-func TestListedGhostsAreReleasedInTheSameCall(t *testing.T) {
+// Orphans that an acquire lists are released and published in the same call, if they exist.
+func TestAcquireScript_Orphans_Released(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			acquire a:g1:900s b:g2:900s c:t3:900s → 1 1 1
@@ -127,7 +131,8 @@ func TestListedGhostsAreReleasedInTheSameCall(t *testing.T) {
 	})
 }
 
-func TestGhostOfAKeyOfAnotherTypeHarmsNobody(t *testing.T) {
+// An orphan listed for a key of another type changes nothing there, nor for the other keys.
+func TestAcquireScript_OrphanBadType_Skipped(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			SET string x → OK
@@ -139,7 +144,7 @@ func TestGhostOfAKeyOfAnotherTypeHarmsNobody(t *testing.T) {
 	})
 }
 
-func TestOneTakenKeyChangesNothingForTheFreeOnesBesideIt(t *testing.T) {
+func TestAcquireScript_OneHeld_OthersAcquired(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			acquire b:t1:100s → 1
@@ -152,7 +157,7 @@ func TestOneTakenKeyChangesNothingForTheFreeOnesBesideIt(t *testing.T) {
 }
 
 // Redisson's own script leaves a lock without a TTL when PEXPIRE rejects the lease.
-func TestAbsurdLeaseLeavesNoKeyWithoutATTL(t *testing.T) {
+func TestAcquireScript_HugeLease_NoKeyLeft(t *testing.T) {
 	for _, lease := range []string{
 		"9223372036854775807", "9223372036854775808", "9300000000000000000", "1000000000000000000000000000000", "1e30", "0", "-1",
 	} {

@@ -29,7 +29,7 @@ func kindOf(i int) keyKind {
 }
 
 // Keys of every kind stand next to each other in one call, and each gets its own reply.
-func TestHundredsOfKeysInACall(t *testing.T) {
+func TestScripts_HundredsOfKeys_OwnReplies(t *testing.T) {
 	for _, n := range []int{128, 300} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			onEach(t, func(t *testing.T, s *server) { s.manyKeys(n) })

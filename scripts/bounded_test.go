@@ -103,7 +103,7 @@ func floods(now int64) []flood {
 
 // A call costs the server no more with ten times as much data. The long suite plants a million, and logs what each call
 // costs.
-func TestWhatOthersPutIntoRedisMakesNoCallDearer(t *testing.T) {
+func TestScripts_ForeignData_CostBounded(t *testing.T) {
 	s := onReal(t, "--save", "")
 	many := long.Pick(4_000, 100_000)
 	s.do("CONFIG", "SET", "slowlog-log-slower-than", "0")

@@ -22,7 +22,7 @@ const nineReaders = `
 	`
 
 // What a lock costs the server is mostly the commands that a script runs. A change that adds one has to be entered here.
-func TestCommandsThatEachScriptRuns(t *testing.T) {
+func TestScripts_CommandsPerScript(t *testing.T) {
 	s := onReal(t)
 	for _, c := range []struct{ name, before, step, want string }{
 		{"acquire a free lock", "", "acquire a:t1:100s b:t1:100s → 1 1", "exists 1, hset 2, pexpire 2"},

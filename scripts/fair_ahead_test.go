@@ -70,7 +70,7 @@ var fairCalls = map[string]string{
 
 // A place that no engine keeps alive ends within its life, also where the server's clock was set back. So do those right
 // behind it.
-func TestAFairPlaceLivesForItsLifeWhereTheClockWasSetBack(t *testing.T) {
+func TestFairPlace_ClockSetBack_EndsInTime(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		for how, call := range fairCalls {
 			t.Run(how, func(t *testing.T) {
@@ -90,7 +90,8 @@ func TestAFairPlaceLivesForItsLifeWhereTheClockWasSetBack(t *testing.T) {
 	})
 }
 
-func TestAFairPlaceThatIsAheadIsTakenOffWhenItsLifeIsOver(t *testing.T) {
+// A place with a time ahead of the clock is removed when its life is over.
+func TestFairPlace_Ahead_RemovedWhenOver(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.enqueue("t1", "t2", "t3")
 		s.addPlacesAhead(1, "t1", "t2")
@@ -107,7 +108,7 @@ func TestAFairPlaceThatIsAheadIsTakenOffWhenItsLifeIsOver(t *testing.T) {
 }
 
 // A call keeps its place alive for its wait from then on. A place that is within its life is not shortened.
-func TestAFairPlaceThatIsNotAheadIsLeftAsItIs(t *testing.T) {
+func TestFairPlace_NotAhead_Unchanged(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.enqueue("t1", "t2")
 		before := s.do("HGETALL", placesOfA)
@@ -121,7 +122,7 @@ func TestAFairPlaceThatIsNotAheadIsLeftAsItIs(t *testing.T) {
 }
 
 // However many places are ahead, and whatever the server rejects, one call looks at a bounded number of them.
-func TestAFairCallLooksAtABoundedNumberOfPlacesThatAreAhead(t *testing.T) {
+func TestFairScript_PlacesAhead_LooksBounded(t *testing.T) {
 	s := onReal(t)
 	keys := []string{"a", queueOfA, timesOfA, placesOfA}
 	for _, life := range []int{0, 1, 50_000} {
@@ -143,7 +144,7 @@ func TestAFairCallLooksAtABoundedNumberOfPlacesThatAreAhead(t *testing.T) {
 }
 
 // A number that exceeds an integer is not negative in a reply. An engine would give up a place that it learns to be gone.
-func TestAFairTimeThatNoIntegerHasRoomForIsLong(t *testing.T) {
+func TestFairTime_BeyondInteger_Long(t *testing.T) {
 	s := onReal(t)
 	for _, score := range []string{"9e18", "1e19", "1e300", "inf"} {
 		for _, held := range []bool{true, false} {
@@ -165,7 +166,7 @@ func TestAFairTimeThatNoIntegerHasRoomForIsLong(t *testing.T) {
 }
 
 // The record of a place may contain a number that exceeds any integer.
-func TestAFairPlaceOfWildNumbersIsReadAsFarAsNumbersGo(t *testing.T) {
+func TestFairPlace_HugeNumbers_Readable(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		long := strings.Repeat("9", 400)
 		for _, place := range []string{long + ":" + long + ":" + long, "99999999999999999999:1:99999999999999999999"} {

@@ -224,7 +224,8 @@ func (s *server) fairState() string {
 	return fmt.Sprintf("%q %q %q", holder, queue, times)
 }
 
-func TestFairScriptsDoWhatTheModelDoes(t *testing.T) {
+// Random calls on a fair lock have the replies and the queue of the model.
+func TestFairScripts_RandomCalls_MatchModel(t *testing.T) {
 	s := onReal(t)
 	sub := s.listen()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -13,7 +13,7 @@ import (
 )
 
 // The example of Redisson's own arithmetic, with a lease of 30s and waits of 50s.
-func TestFairQueueIsRedissons(t *testing.T) {
+func TestFairQueue_MatchesRedisson(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			clock 1000000 → ok
@@ -56,7 +56,7 @@ func TestFairQueueIsRedissons(t *testing.T) {
 	})
 }
 
-func TestFairCommandsSentTwiceDoNoHarm(t *testing.T) {
+func TestFairScripts_SentTwice_Harmless(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			clock 1000000 → ok
@@ -86,7 +86,7 @@ func TestFairCommandsSentTwiceDoNoHarm(t *testing.T) {
 	})
 }
 
-func TestFairHeadWhoseTimeIsOverIsSkipped(t *testing.T) {
+func TestFairQueue_HeadExpired_Skipped(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			clock 1000000 → ok
@@ -109,7 +109,8 @@ func TestFairHeadWhoseTimeIsOverIsSkipped(t *testing.T) {
 	})
 }
 
-func TestFairWaitersAreAliveAsLongAsTheirHeadAsks(t *testing.T) {
+// Waiters stay alive as long as the head of their fair queue asks: all times move on together.
+func TestFairWaiters_HeadAsks_StayAlive(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			clock 1000000 → ok
@@ -148,7 +149,7 @@ func TestFairWaitersAreAliveAsLongAsTheirHeadAsks(t *testing.T) {
 
 // Consecutive waiters of one engine with equal waits share a time. The last of them to leave subtracts what they added,
 // so the times behind them are as in Redisson.
-func TestFairWaitersOfOneEngineShareATime(t *testing.T) {
+func TestFairWaiters_OneEngine_ShareTime(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			clock 1000000 → ok
@@ -184,7 +185,7 @@ func TestFairWaitersOfOneEngineShareATime(t *testing.T) {
 
 // An engine may leave a place behind that it could not give up. Its waiters that share the time of that place do not
 // expire with it.
-func TestFairWaitersOutliveAHeadThatIsGoneAndSharesTheirTime(t *testing.T) {
+func TestFairWaiters_HeadSharingGone_Survive(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			clock 1000000 → ok
@@ -212,7 +213,7 @@ func TestFairWaitersOutliveAHeadThatIsGoneAndSharesTheirTime(t *testing.T) {
 }
 
 // What a head with a long wait has used of it is not subtracted from those behind, which would be considered dead.
-func TestFairWaitersOutliveAHeadThatWaitedLonger(t *testing.T) {
+func TestFairWaiters_HeadWaitedLong_Survive(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			clock 1000000 → ok
@@ -239,7 +240,8 @@ func TestFairWaitersOutliveAHeadThatWaitedLonger(t *testing.T) {
 	})
 }
 
-func TestFairQueueWithoutATimeBlocksNobody(t *testing.T) {
+// A place without a time blocks no waiter, and subtracts nothing from the others.
+func TestFairQueue_MissingTime_NotBlocking(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			clock 1000000 → ok
@@ -261,7 +263,8 @@ func TestFairQueueWithoutATimeBlocksNobody(t *testing.T) {
 	})
 }
 
-func TestFairLeaverWakesTheNextOfAFreeLock(t *testing.T) {
+// A waiter that leaves the queue of a free fair lock wakes the next one.
+func TestFairQueue_WaiterLeaves_WakesNext(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			clock 1000000 → ok
@@ -286,7 +289,7 @@ func TestFairLeaverWakesTheNextOfAFreeLock(t *testing.T) {
 }
 
 // The result is as if they left one by one: what those ahead of a leaver subtract is subtracted from it first.
-func TestFairWaitersLeaveTogether(t *testing.T) {
+func TestFairWaiters_LeaveTogether_AsOneByOne(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			clock 1000000 → ok
@@ -315,7 +318,8 @@ func TestFairWaitersLeaveTogether(t *testing.T) {
 	})
 }
 
-func TestFairRefusalIsThatLocksAlone(t *testing.T) {
+// A key of another type rejects only its own lock, and can still be released.
+func TestFairScripts_Error_OnlyThatLock(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			clock 1000000 → ok
@@ -338,7 +342,7 @@ func TestFairRefusalIsThatLocksAlone(t *testing.T) {
 
 // A key of another type makes the server reject the release, but keeps no waiter in the queue: nothing else would remove it
 // before its time is over.
-func TestAFairWaiterLeavesAQueueWhoseLockWasOverwritten(t *testing.T) {
+func TestFairWaiter_LockOverwritten_Leaves(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			clock 1000000 → ok
@@ -355,7 +359,7 @@ func TestAFairWaiterLeavesAQueueWhoseLockWasOverwritten(t *testing.T) {
 }
 
 // The reply to a waiter has the server's clock.
-func TestAFairWaiterLearnsTheServersClock(t *testing.T) {
+func TestFairScript_Reply_HasServerClock(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		ask := func(id string) []any {
 			return s.runOn(scripts.FairAcquire, []string{"a"}, "PUBLISH", 1_000_000, "", id, 30_000, 50_000, "")
@@ -370,7 +374,7 @@ func TestAFairWaiterLearnsTheServersClock(t *testing.T) {
 }
 
 // A call with a deadline does nothing after it, and replies what the clock is then.
-func TestAFairAcquireThatComesLateDoesNothing(t *testing.T) {
+func TestFairScript_PastDeadline_DoesNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		ask := func(latest any, ids ...string) []any {
 			args := []any{"PUBLISH", time.Now().UnixMilli(), latest}
@@ -397,7 +401,7 @@ func TestAFairAcquireThatComesLateDoesNothing(t *testing.T) {
 
 // A place is alive for as long as its engine keeps it alive, and no longer, whatever its time is. A place that is removed
 // subtracts what it added.
-func TestFairPlacesThatNobodyKeepsUpAreTakenOff(t *testing.T) {
+func TestFairPlace_NotKeptAlive_Removed(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
 		s.runTranscript(`
@@ -431,7 +435,7 @@ func TestFairPlacesThatNobodyKeepsUpAreTakenOff(t *testing.T) {
 
 // Also if no call came for longer than the places lived, as where the server stood still: lockwheel's places are not taken
 // for Redisson's, which live for five minutes each and add as much to those behind them.
-func TestFairPlacesAreKnownAsOursWhenTheyAreLongOver(t *testing.T) {
+func TestFairPlace_LongOver_NotRedissons(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
 		s.runTranscript(`
@@ -453,7 +457,7 @@ func TestFairPlacesAreKnownAsOursWhenTheyAreLongOver(t *testing.T) {
 }
 
 // Behind a head that should have been kept alive by now the next waiters are notified too, until one is not doubtful.
-func TestAFairReleaseTellsThoseBehindWhoMayBeDead(t *testing.T) {
+func TestFairRelease_DoubtfulHead_TellsNext(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
 		doubtful := fmt.Sprint(time.Now().Add(25*time.Second).UnixMilli(), ":50000:50000")
@@ -469,7 +473,7 @@ func TestAFairReleaseTellsThoseBehindWhoMayBeDead(t *testing.T) {
 }
 
 // A lost list leaves times, which are no places: the next call removes all of them and notifies the waiters that had them.
-func TestAFairTimeWithoutAPlaceIsNoPlace(t *testing.T) {
+func TestFairTime_WithoutPlace_Removed(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			clock 1000000 → ok
@@ -497,7 +501,7 @@ func TestAFairTimeWithoutAPlaceIsNoPlace(t *testing.T) {
 }
 
 // The work of a call is bounded: several calls remove a long row of dead places.
-func TestAFairCallTakesOffSoManyAtMost(t *testing.T) {
+func TestFairScript_DeadPlaces_RemovalBounded(t *testing.T) {
 	s := onReal(t)
 	dead := 500
 	for i := range dead {
@@ -517,7 +521,7 @@ func TestAFairCallTakesOffSoManyAtMost(t *testing.T) {
 }
 
 // Also in a long queue, what moves one time moves all of them by as much.
-func TestTheTimesOfALongFairQueueAreMovedTogether(t *testing.T) {
+func TestFairQueue_Long_TimesMoveTogether(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		const waiting = 600 // more than one command of the script moves
 		s.runTranscript("clock 1000000 → ok\nfair_acquire a:t0:30s:50s → 1")
@@ -542,7 +546,7 @@ func TestTheTimesOfALongFairQueueAreMovedTogether(t *testing.T) {
 
 // Behind a place of Redisson's a lockwheel place adds as much as Redisson would. When it leaves, it subtracts that,
 // whatever its wait is. A place that no engine keeps alive subtracts the wait that the call names.
-func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
+func TestFairWaiter_Leaves_SubtractsWait(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
 		s.runTranscript(`
@@ -562,7 +566,7 @@ func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
 
 // What lockwheel's dead places added is subtracted once, when the last of them is removed. If each call that removes some
 // of them did that, each would move the times of all.
-func TestTheTimesOfALongRowOfDeadAreMovedOnce(t *testing.T) {
+func TestFairQueue_ManyDead_TimesMovedOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		const dead = 500
 		now := time.Now().UnixMilli()
@@ -592,7 +596,7 @@ func TestTheTimesOfALongRowOfDeadAreMovedOnce(t *testing.T) {
 }
 
 // A waiter that leaves a long queue is removed wherever it is, and what it added is subtracted as in a short one.
-func TestLeavingALongFairQueue(t *testing.T) {
+func TestFairQueue_LongQueue_LeaverRemoved(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		const waiting = 2_500
 		s.runTranscript("clock 1000000 → ok\nfair_acquire a:t0:30s:50s → 1")

@@ -49,7 +49,8 @@ func (s *server) enqueueRedisson(id string, until int64) {
 	s.do("RPUSH", queueOfA, id)
 }
 
-func TestAFairQueueOfOursHasATTLThatIsKeptUp(t *testing.T) {
+// A fair queue with places of lockwheel only has a TTL, which calls renew.
+func TestFairQueueTTL_NoRedisson_Kept(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
 		s.runTranscript(`
@@ -86,7 +87,8 @@ func TestAFairQueueOfOursHasATTLThatIsKeptUp(t *testing.T) {
 	})
 }
 
-func TestAFairQueueWithAPlaceOfRedissonsHasNoTTL(t *testing.T) {
+// A fair queue with a place of Redisson's has no TTL.
+func TestFairQueueTTL_RedissonPlace_None(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
 		s.runTranscript(`
@@ -112,7 +114,7 @@ func TestAFairQueueWithAPlaceOfRedissonsHasNoTTL(t *testing.T) {
 }
 
 // However the last lockwheel place next to one of Redisson's ends, the queue then has no TTL.
-func TestAFairQueueThatOursLeaveToRedissonsHasNoTTL(t *testing.T) {
+func TestFairQueueTTL_RedissonRemains_None(t *testing.T) {
 	for how, step := range map[string]string{
 		"gives up":                   "fair_release a:t1:50s → 0",
 		"is granted":                 "DEL a → 1\nfair_acquire a:t1:30s:50s → 1",
@@ -137,7 +139,7 @@ func TestAFairQueueThatOursLeaveToRedissonsHasNoTTL(t *testing.T) {
 }
 
 // Redisson removes a dead place of lockwheel from the queue, but not from the hash. Then both have as many as before.
-func TestAFairQueueInWhichRedissonTookOffOursHasNoTTL(t *testing.T) {
+func TestFairQueueTTL_RedissonRemoved_None(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
 		s.runTranscript(`
@@ -157,7 +159,7 @@ func TestAFairQueueInWhichRedissonTookOffOursHasNoTTL(t *testing.T) {
 }
 
 // A row of dead places that is longer than one call removes has a TTL, whatever is still to be subtracted for them.
-func TestALongRowOfDeadFairPlacesHasATTL(t *testing.T) {
+func TestFairQueueTTL_ManyDead_Set(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
 		s.runTranscript(`
@@ -179,7 +181,7 @@ func TestALongRowOfDeadFairPlacesHasATTL(t *testing.T) {
 }
 
 // What remains when all of lockwheel's waiters are dead expires.
-func TestAFairQueueOfTheDeadGoesByItself(t *testing.T) {
+func TestFairQueueTTL_AllDead_Expires(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		noTimeout := scripts.FairAcquire
 		noTimeout.Text = strings.Replace(noTimeout.Text, "local after = 900000", "local after = 200", 1)

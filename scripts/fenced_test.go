@@ -2,7 +2,8 @@ package scripts_test
 
 import "testing"
 
-func TestFencedGrantComesWithATokenGreaterThanAllBefore(t *testing.T) {
+// Each grant has a token greater than all before it, also after a force and an expiry.
+func TestFencedScript_TokensIncrease(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			fenced_acquire a:t1:100s b:t1:100s → 1 1
@@ -27,7 +28,8 @@ func TestFencedGrantComesWithATokenGreaterThanAllBefore(t *testing.T) {
 	})
 }
 
-func TestFencedAcquireSentTwiceIsTheSameToken(t *testing.T) {
+// A fenced acquire that is sent twice has the same token.
+func TestFencedScript_SentTwice_SameToken(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			fenced_acquire a:t1:100s → 1
@@ -46,7 +48,8 @@ func TestFencedAcquireSentTwiceIsTheSameToken(t *testing.T) {
 	})
 }
 
-func TestFencedPassCountsOnce(t *testing.T) {
+// A pass that is sent twice, or late, counts the token once.
+func TestFencedPass_SentTwice_CountsOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			fenced_acquire a:t1:100s b:t1:100s → 1 1
@@ -74,7 +77,8 @@ func TestFencedPassCountsOnce(t *testing.T) {
 	})
 }
 
-func TestARefusedTokenLeavesNoLock(t *testing.T) {
+// If the token cannot be counted, the acquire is rejected and leaves no lock.
+func TestFencedScript_TokenRejected_NoLock(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			LPUSH redisson_lock_token:{a} x → 1
@@ -92,7 +96,7 @@ func TestARefusedTokenLeavesNoLock(t *testing.T) {
 }
 
 // A Lua number is exact to 2^53, and a counter that an operator seeded with the time in nanoseconds is beyond that.
-func TestTokensAreExactAsFarAsTheServerCounts(t *testing.T) {
+func TestFencedScript_LargeTokens_Exact(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			SET redisson_lock_token:{a} 9007199254740990 → OK
@@ -114,7 +118,8 @@ func TestTokensAreExactAsFarAsTheServerCounts(t *testing.T) {
 	})
 }
 
-func TestACounterThatIsNoTokenIsRefusedAndLeftAsItIs(t *testing.T) {
+// A counter that is negative, full or not an integer is rejected, and left as it is.
+func TestFencedScript_BadCounter_Rejected(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			SET redisson_lock_token:{a} -7 → OK

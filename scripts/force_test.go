@@ -2,7 +2,8 @@ package scripts_test
 
 import "testing"
 
-func TestForceFreesWhateverIsALockAndNothingElse(t *testing.T) {
+// A force frees any hash, whoever holds it, and leaves keys of other types alone.
+func TestForceScript_FreesOnlyLocks(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			acquire a:t1:100s b:t2:100s → 1 1
@@ -19,7 +20,7 @@ func TestForceFreesWhateverIsALockAndNothingElse(t *testing.T) {
 }
 
 // The second copy finds nothing. A late one frees the lock of its holder at that moment, so the engine does not resend it.
-func TestForceSentTwiceFindsNothingAndLateSomebodyElse(t *testing.T) {
+func TestForceScript_SentTwice_FindsNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			acquire a:t1:100s → 1

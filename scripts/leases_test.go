@@ -21,14 +21,14 @@ var leaseScripts = []struct {
 }
 
 // A call with many keys sets leases in another way than one with few. It sends a lease once if that is the lease of all keys.
-func TestLeasesAreSetAsToldHoweverManyLocksACallHas(t *testing.T) {
+func TestLeases_ManyLocks_SetAsGiven(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.checkLeases(t, s)
 	})
 }
 
 // A user who may not run the faster commands gets the same leases.
-func TestLeasesNeedNeitherTheTimeNorPexpireat(t *testing.T) {
+func TestLeases_NoTimeOrPexpireat_Same(t *testing.T) {
 	for _, forbidden := range []string{"time", "pexpireat"} {
 		t.Run(forbidden, func(t *testing.T) {
 			s := onReal(t)
@@ -85,7 +85,8 @@ func (s *server) checkLeasesOf(t *testing.T, script scripts.Script, verb string,
 	}
 }
 
-func TestLeasesOfReadersAreSetAsToldHoweverManyACallHas(t *testing.T) {
+// The leases of readers are set as given, however many a call has.
+func TestLeases_ManyReaders_SetAsGiven(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		for _, locks := range []int{1, 4, 5, 100} {
 			for _, each := range []int64{0, 1000} {
@@ -125,7 +126,7 @@ func TestLeasesOfReadersAreSetAsToldHoweverManyACallHas(t *testing.T) {
 }
 
 // A list of ones would cost the server 2 to 3 % of an acquire, and the client more.
-func TestWhatIsOneForAllIsSaidOnce(t *testing.T) {
+func TestScripts_AllSucceed_OneReply(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		keys := []string{"a", "b", "c"}
 		for _, calls := range [][]scripts.Script{{scripts.Acquire, scripts.Renew, scripts.Release}, {scripts.WriteAcquire, scripts.WriteRenew, scripts.WriteRelease}} {

@@ -163,7 +163,7 @@ func randomStep(r *rand.Rand) []string {
 
 // Any call may run once, twice, or long after newer ones of other tenures: the server has and replies what the model has
 // and replies. No key is left without a TTL.
-func TestRandomCallsInAnyOrderDoWhatTheModelDoes(t *testing.T) {
+func TestScripts_RandomCalls_MatchModel(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		const steps, seed = 1000, 1
 		r := rand.New(rand.NewPCG(seed, seed))

@@ -45,7 +45,8 @@ func (s *server) multiAcquire(words []string) string {
 	return strings.Join(texts, " ")
 }
 
-func TestAGroupIsTakenAsAWholeOrNotAtAll(t *testing.T) {
+// A group of locks is acquired as a whole or not at all, and its reply names the first key that is held.
+func TestMultiScript_AllOrNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			multi_acquire a+b+c:t1:100s d+e:t2:200s → 1 1
@@ -76,7 +77,8 @@ func TestAGroupIsTakenAsAWholeOrNotAtAll(t *testing.T) {
 	})
 }
 
-func TestAGroupSentTwiceOrLateIsTakenOnce(t *testing.T) {
+// A group that is sent twice or late is acquired once, and an orphan of it can be released.
+func TestMultiScript_SentTwice_OneHold(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			multi_acquire a+b:t1:100s → 1
@@ -99,7 +101,8 @@ func TestAGroupSentTwiceOrLateIsTakenOnce(t *testing.T) {
 	})
 }
 
-func TestARefusedGroupLeavesNothing(t *testing.T) {
+// A group that the server rejects leaves none of its keys.
+func TestMultiScript_Rejected_LeavesNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			SET bad x → OK
@@ -158,7 +161,7 @@ func TestARefusedGroupLeavesNothing(t *testing.T) {
 }
 
 // Other callers may have waited for what an orphan had: the release of each key is published once.
-func TestAGhostThatAGroupReleasesIsTold(t *testing.T) {
+func TestMultiScript_Orphans_Published(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			acquire a:t0:100s b:t0:100s → 1 1

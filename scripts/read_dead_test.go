@@ -21,7 +21,7 @@ func (s *server) plant(id string, count any, keys ...int) {
 
 // The readers of a process that died stay in the hash as long as others read. New readers look for some of them, so they do
 // not pile up, however many arrive with one call and die together.
-func TestReadersThatDiedDoNotPileUpBesideOthers(t *testing.T) {
+func TestDeadReaders_OthersRead_Removed(t *testing.T) {
 	for _, together := range []int{1, 50} {
 		s := onReal(t)
 		s.plant("stays", 1, 1)
@@ -42,7 +42,7 @@ func TestReadersThatDiedDoNotPileUpBesideOthers(t *testing.T) {
 }
 
 // A reader with one key left is alive. A field that is no reader of lockwheel or Redisson is left alone.
-func TestOnlyReadersWithoutAnyKeyAreTakenForDead(t *testing.T) {
+func TestDeadReaders_OnlyWithoutKeys(t *testing.T) {
 	s := onReal(t)
 	for i := range 100 {
 		s.plant(fmt.Sprint("alive", i), 1, 1)

@@ -14,7 +14,7 @@ const (
 )
 
 // To Redisson, the lock is one of its own: one field, named after the holder, with the count in decimal, and a TTL.
-func TestLockLooksLikeRedissons(t *testing.T) {
+func TestLockFormat_MatchesRedisson(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		require.Equal(t, []any{int64(1)}, s.run(scripts.Acquire, []string{"myLock"}, "PUBLISH", ours, 30_000))
 		require.Equal(t, []any{"myLock"}, s.do("KEYS", "*"), "no other key")
@@ -58,7 +58,8 @@ func (r redisson) unlock(name string) any {
 	return 1
 }
 
-func TestRedissonAndOursTakeTurns(t *testing.T) {
+// Redisson's scripts and lockwheel's exclude each other, and notify each other's waiters.
+func TestRedissonPeer_TakesTurns(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		peer, sub := redisson{s}, s.listen()
 		for _, name := range []string{"a", "a{b}c"} {

@@ -14,7 +14,8 @@ import (
 // A call that the server rejects for all keys, such as one without memory, still has a reply for each key. It leaves nothing
 // half done (redis#8623).
 
-func TestShortOfMemory(t *testing.T) {
+// A server short of memory rejects acquires and counts; renewals, releases and forces work.
+func TestScripts_OutOfMemory_ReleaseAndRenew(t *testing.T) {
 	s := onReal(t)
 	s.runTranscript(`
 		acquire mine:t1:100s again:t2:100s theirs:t3:100s orphaned:g4:100s → 1 1 1 1
@@ -44,7 +45,8 @@ func TestShortOfMemory(t *testing.T) {
 	`)
 }
 
-func TestServerThatRefusesWritesLeavesEverythingAsItIs(t *testing.T) {
+// A server that rejects writes leaves everything as it is, and replies so for each key.
+func TestScripts_ReadOnly_ChangeNothing(t *testing.T) {
 	for _, c := range []struct{ refuse, allow, want string }{
 		{"REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "READONLY…"},
 		{"CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0", "NOREPLICAS…"},
@@ -69,7 +71,7 @@ func TestServerThatRefusesWritesLeavesEverythingAsItIs(t *testing.T) {
 
 // A user who may not run one of the commands still gets a reply for each key. The allowed commands leave no key without a
 // TTL.
-func TestCommandThatIsNotPermittedIsAnsweredForEachKey(t *testing.T) {
+func TestScripts_CommandDenied_RepliesPerKey(t *testing.T) {
 	s := onReal(t)
 	for _, c := range []struct{ forbidden, want string }{
 		{"pttl", `
@@ -184,7 +186,7 @@ func (s *server) everyScriptAs(limited *server) string {
 
 // Redisson deletes the lock and then raises an error when it may not publish (redisson#5439). Here the release counts, and
 // the reply says that no message was published.
-func TestReleaseStandsWhenTheChannelIsForbidden(t *testing.T) {
+func TestReleaseScript_ChannelDenied_Counts(t *testing.T) {
 	s := onReal(t)
 	limited := s.asUser("~*", "+@all", "resetchannels", "&redisson_lock__channel:{told}")
 	sub := s.listen()
@@ -204,7 +206,7 @@ func TestReleaseStandsWhenTheChannelIsForbidden(t *testing.T) {
 
 // Keys are declared, so the server checks them before the script runs: one that is not permitted makes it reject the whole
 // call, with nothing done. The sender has to send the parts again.
-func TestForbiddenKeyRefusesTheWholeCall(t *testing.T) {
+func TestScripts_KeyDenied_WholeCallRejected(t *testing.T) {
 	s := onReal(t)
 	limited := s.asUser("~good:*", "&*", "+@all")
 	keys := []string{"good:1", "bad:1"}
@@ -224,7 +226,8 @@ func TestForbiddenKeyRefusesTheWholeCall(t *testing.T) {
 	require.Equal(t, []any{int64(1)}, limited.run(scripts.Release, keys[:1], "PUBLISH", "t1"))
 }
 
-func TestFencedAndFairLocksShortOfMemory(t *testing.T) {
+// Short of memory nothing is created, counted or queued; holders keep what they have, and releases work.
+func TestFencedFairScripts_OutOfMemory(t *testing.T) {
 	s := onReal(t)
 	s.runTranscript(`
 		clock 1000000 → ok
@@ -254,7 +257,8 @@ func TestFencedAndFairLocksShortOfMemory(t *testing.T) {
 	`)
 }
 
-func TestFencedAndFairLocksOfAServerThatRefusesWrites(t *testing.T) {
+// A server that rejects writes leaves tokens and fair queues as they are.
+func TestFencedFairScripts_ReadOnly(t *testing.T) {
 	s := onReal(t)
 	s.runTranscript(`
 		clock 1000000 → ok
@@ -277,7 +281,8 @@ func TestFencedAndFairLocksOfAServerThatRefusesWrites(t *testing.T) {
 	`)
 }
 
-func TestAFairReleaseWhoseMessageIsRefused(t *testing.T) {
+// A fair release counts although its message is rejected.
+func TestFairRelease_MessageDenied_Counts(t *testing.T) {
 	s := onReal(t)
 	s.runTranscript(`
 		clock 1000000 → ok
@@ -293,7 +298,7 @@ func TestAFairReleaseWhoseMessageIsRefused(t *testing.T) {
 }
 
 // Whatever a fair acquire may not do, the reply has the server's own error, and not one of the script's.
-func TestAFairAcquireWithoutAPermissionSaysWhich(t *testing.T) {
+func TestFairAcquire_CommandDenied_OwnError(t *testing.T) {
 	s := onReal(t)
 	for _, command := range []string{
 		"pttl", "hexists", "hkeys", "hset", "lindex", "llen", "lpop", "rpush", "zadd", "zscore", "zcard", "zcount", "zrange", "zrem", "hget", "hdel", "exists", "del", "time", "pexpire", "lpos", "hlen", "persist",
@@ -314,7 +319,7 @@ func TestAFairAcquireWithoutAPermissionSaysWhich(t *testing.T) {
 }
 
 // If the times may not be moved, the reply says so, in whichever way they were to be moved.
-func TestAFairAcquireThatMayNotMoveTheTimesIsRefused(t *testing.T) {
+func TestFairAcquire_MoveDenied_Rejected(t *testing.T) {
 	s := onReal(t)
 	limited := s.asUser("~*", "&*", "+@all", "-zadd")
 	for _, c := range []struct {
@@ -340,7 +345,7 @@ func TestAFairAcquireThatMayNotMoveTheTimesIsRefused(t *testing.T) {
 
 // Whichever two commands a user lacks, a rejected acquire leaves no key without a TTL: such a key would block the lock until
 // it is deleted by hand.
-func TestARefusedAcquireLeavesNoKeyForEver(t *testing.T) {
+func TestAcquireScripts_Rejected_NoEternalKey(t *testing.T) {
 	s := onReal(t)
 	for _, lacks := range []string{"-hdel", "-del"} {
 		limited := s.asUser("~*", "&*", "+@all", "-pexpire", "-pexpireat", lacks)

@@ -29,7 +29,8 @@ var channels = map[string]string{
 	strings.Repeat("n", 7e4): "redisson_lock__channel:{" + strings.Repeat("n", 7e4) + "}",
 }
 
-func TestReleaseAnswersForEachKeyByItself(t *testing.T) {
+// Each key of a release is released or not for itself, with its own reply.
+func TestReleaseScript_RepliesPerKey(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			acquire a:t1:100s b:t2:100s c:t3:100s → 1 1 1
@@ -45,7 +46,7 @@ func TestReleaseAnswersForEachKeyByItself(t *testing.T) {
 }
 
 // A release without a reply is sent again, and finds the lock free or held by another tenure (redisson#4871, #6651).
-func TestReleaseSentTwiceOrLateTouchesNobody(t *testing.T) {
+func TestReleaseScript_SentTwice_OthersKept(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			acquire a:t1:100s → 1
@@ -61,7 +62,8 @@ func TestReleaseSentTwiceOrLateTouchesNobody(t *testing.T) {
 	})
 }
 
-func TestReleaseTellsTheExactChannelOnce(t *testing.T) {
+// A release publishes once, on the exact channel of its lock; so does a force, and the release of an orphan.
+func TestReleaseScript_ExactChannelOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		sub := s.listen()
 		for name, channel := range channels {

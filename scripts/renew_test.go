@@ -8,7 +8,8 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-func TestRenewAnswersForEachKeyByItself(t *testing.T) {
+// Each key of a renewal gets the lease that is given for it, and its own reply.
+func TestRenewScript_RepliesPerKey(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			acquire a:t1:100s b:t2:100s c:t3:100s e:t5:100s → 1 1 1 1
@@ -33,7 +34,7 @@ func TestRenewAnswersForEachKeyByItself(t *testing.T) {
 
 // A waiter sleeps for the TTL in its reply. The head of a fair queue listens on a channel of its own. A rise is not
 // published, nor a fall that was not asked for.
-func TestAFallOfTheTTLIsTold(t *testing.T) {
+func TestRenewScript_TTLFalls_Published(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			acquire a:t1:100s → 1
@@ -63,7 +64,7 @@ func TestAFallOfTheTTLIsTold(t *testing.T) {
 }
 
 // What ended stays ended, however late a copy of its renewal arrives (redisson#7272).
-func TestRenewalNeverCreatesOrRevives(t *testing.T) {
+func TestRenewScript_NeverCreates(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			renew a:t1:100s → 0
@@ -88,7 +89,8 @@ func TestRenewalNeverCreatesOrRevives(t *testing.T) {
 	})
 }
 
-func TestRenewalSentTwiceOrOutOfOrderWritesAbsoluteCounts(t *testing.T) {
+// A renewal that is sent twice or out of order writes the count that it names, and adds nothing.
+func TestRenewScript_OutOfOrder_AbsoluteCount(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			acquire a:t1:100s → 1
@@ -111,7 +113,8 @@ func TestRenewalSentTwiceOrOutOfOrderWritesAbsoluteCounts(t *testing.T) {
 	})
 }
 
-func TestExtrasOfARenewalAreForTheKeysTheyName(t *testing.T) {
+// Counts and listener queries of a renewal concern only the keys that they name.
+func TestRenewScript_Extras_PerKey(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			acquire a:t1:100s b:t2:100s c:t3:100s d:t4:100s → 1 1 1 1
@@ -137,7 +140,7 @@ func TestExtrasOfARenewalAreForTheKeysTheyName(t *testing.T) {
 }
 
 // Listeners are counted on the channel on which releases are published, also for names with braces of their own.
-func TestListenersAreCountedOnTheExactChannel(t *testing.T) {
+func TestRenewScript_Listeners_ExactChannel(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		for name, channel := range channels {
 			_, err := dial(t, s.addr).Do("SUBSCRIBE", channel)

@@ -243,7 +243,7 @@ func (s *server) expire(m *rwModel, r *rand.Rand) {
 
 // Any call may run once, twice, or long after newer ones: the server has and replies what the model has and replies.
 // No key is left without a TTL, and no key of a hold is left without its reader.
-func TestRandomReadersAndWritersDoWhatTheModelDoes(t *testing.T) {
+func TestRWScripts_RandomCalls_MatchModel(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		const steps, seed = 1000, 1
 		r := rand.New(rand.NewPCG(seed, seed))

@@ -12,7 +12,7 @@ import (
 )
 
 // An engine knows which of its readers have no holder, and learns of them when it wants to write.
-func TestAWriterIsToldOfTheReadersOfItsEngine(t *testing.T) {
+func TestWriteScript_NamesOwnReaders(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		write := func(id string) any { return s.run(scripts.WriteAcquire, []string{"a"}, "PUBLISH", id, 100_000)[0] }
 		for _, id := range []string{"e:1", "e:12", "f:3", "e:f:4", "ee:5", "t"} {
@@ -43,8 +43,8 @@ func TestAWriterIsToldOfTheReadersOfItsEngine(t *testing.T) {
 	})
 }
 
-// This is the cost of naming a reader. A call for very many fields costs no more (TestWhatOthersPutIntoRedisMakesNoCallDearer).
-func TestWhatAWriterRunsThatReadersKeepOut(t *testing.T) {
+// This is the cost of naming a reader. A call for very many fields costs no more (TestScripts_ForeignData_CostBounded).
+func TestWriteScript_HeldByReaders_Commands(t *testing.T) {
 	s := onReal(t)
 	s.do("HSET", "a", "mode", "read", "e:1", 1)
 	s.do("PEXPIRE", "a", 1_000_000)
@@ -54,7 +54,7 @@ func TestWhatAWriterRunsThatReadersKeepOut(t *testing.T) {
 }
 
 // Of very many readers the reply names some, other ones each time.
-func TestAWriterIsToldOfSomeOfVeryManyReaders(t *testing.T) {
+func TestWriteScript_ManyReaders_NamesSome(t *testing.T) {
 	s := onReal(t)
 	for i := range 200 {
 		s.do("HSET", "a", "mode", "read", fmt.Sprint("e:", i), 1)

@@ -105,7 +105,8 @@ func (l readWriteLock) unlockWrite(owner string) any {
 	return 1
 }
 
-func TestRedissonAndOursReadTogetherAndWriteInTurns(t *testing.T) {
+// Readers of Redisson and lockwheel share a lock, and writers of both exclude each other.
+func TestRedissonPeer_ReadersAndWriters(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		sub := s.listen()
 		for _, l := range []readWriteLock{
@@ -183,7 +184,8 @@ func TestRedissonAndOursReadTogetherAndWriteInTurns(t *testing.T) {
 	})
 }
 
-func TestReadWriteVerbsReachTheSubscribersOfTheShard(t *testing.T) {
+// With the verbs of a cluster, the messages of readers and writers reach the subscribers of the shard.
+func TestRWScripts_Verbs_ReachShard(t *testing.T) {
 	s := onReal(t, "--cluster-enabled", "yes")
 	require.Equal(t, "OK", s.do("CLUSTER", "ADDSLOTSRANGE", 0, 16383))
 	require.Eventually(t, func() bool {
@@ -218,7 +220,8 @@ func TestReadWriteVerbsReachTheSubscribersOfTheShard(t *testing.T) {
 	}
 }
 
-func TestReadersAndWritersShortOfMemory(t *testing.T) {
+// Short of memory, acquires of readers and writers are rejected; renewals and releases work.
+func TestRWScripts_OutOfMemory(t *testing.T) {
 	s := onReal(t)
 	s.runTranscript(`
 		read_acquire a:t1:100s b:t2:100s → 1 1
@@ -243,7 +246,7 @@ func TestReadersAndWritersShortOfMemory(t *testing.T) {
 }
 
 // A user who may not run one of the commands still gets a reply for each key, and no key is left without a TTL.
-func TestCommandsOfReadersAndWritersThatAreNotPermitted(t *testing.T) {
+func TestRWScripts_CommandDenied_PerKey(t *testing.T) {
 	s := onReal(t)
 	forbidden := []string{"pttl", "hset", "pexpire", "hget", "hmget", "hexists", "hkeys", "hlen", "hgetall", "hdel", "del", "set", "publish", "pubsub"}
 	for _, command := range forbidden {

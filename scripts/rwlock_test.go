@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestReadersShareAndAWriterIsAlone(t *testing.T) {
+// Readers share the lock, and a writer has it alone; the TTL falls to what the remaining readers need.
+func TestRWScripts_ReadersShareWriterAlone(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			read_acquire a:t1:100s b:t1:100s → 1 1
@@ -53,7 +54,8 @@ func TestReadersShareAndAWriterIsAlone(t *testing.T) {
 	})
 }
 
-func TestAWriterReadsAndGoesOnReading(t *testing.T) {
+// A writer may read beside its write, and goes on reading after it.
+func TestWriteScript_WriterReads_GoesOn(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			write_acquire a:t1:600s → 1
@@ -111,7 +113,8 @@ func TestAWriterReadsAndGoesOnReading(t *testing.T) {
 	})
 }
 
-func TestAWriteThatEndsLeavesTheReadersTheirLease(t *testing.T) {
+// A write that ends leaves its reader the lease of the read; a dead reader holds nothing.
+func TestWriteScript_Release_ReadersKeepLease(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			write_acquire a:t1:600s b:t1:600s → 1 1
@@ -126,7 +129,8 @@ func TestAWriteThatEndsLeavesTheReadersTheirLease(t *testing.T) {
 	})
 }
 
-func TestEveryHoldOfAReaderHasItsOwnLease(t *testing.T) {
+// Each hold of a reader has its own lease, and the lock lives as long as the longest.
+func TestReadScript_EachHold_OwnLease(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			read_acquire a:t1:100s → 1
@@ -173,7 +177,7 @@ func TestEveryHoldOfAReaderHasItsOwnLease(t *testing.T) {
 }
 
 // Of very many holds, those with the longest leases have keys, and the others have none.
-func TestOfVeryManyHoldsOfAReaderTheLongestHaveKeys(t *testing.T) {
+func TestReadScript_ManyHolds_LongestHaveKeys(t *testing.T) {
 	s := onReal(t)
 	s.runTranscript(`
 		read_acquire a:t1:100s b:t1:10s → 1 1
@@ -195,7 +199,7 @@ func TestOfVeryManyHoldsOfAReaderTheLongestHaveKeys(t *testing.T) {
 }
 
 // This holds however many ask in one call, though the script does not look at all readers for each that asks.
-func TestTheTTLOfManyReadersFallsToWhatTheyNeed(t *testing.T) {
+func TestReadScript_ManyReaders_TTLFalls(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(nineReaders + `
 			read_renew a:t3::300s a:t4::300s,200s a:t5::200s → 1 1 1
@@ -225,7 +229,8 @@ func TestTheTTLOfManyReadersFallsToWhatTheyNeed(t *testing.T) {
 	})
 }
 
-func TestReadersThatDiedGoWithTheLastThatLives(t *testing.T) {
+// Readers that died are removed with the last live one.
+func TestDeadReaders_LastLiveLeaves_Removed(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			read_acquire a:t1:100s → 1
@@ -239,7 +244,8 @@ func TestReadersThatDiedGoWithTheLastThatLives(t *testing.T) {
 	})
 }
 
-func TestReadAndWriteSentTwiceOrLate(t *testing.T) {
+// Commands of readers and writers that are sent twice or late count once; a late acquire is an orphan.
+func TestRWScripts_SentTwiceOrLate_Harmless(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			read_acquire a:t1:100s → 1
@@ -272,7 +278,8 @@ func TestReadAndWriteSentTwiceOrLate(t *testing.T) {
 	})
 }
 
-func TestWriteRenewCountsHoldsAndListeners(t *testing.T) {
+// The renewal of a write sets the count and the lease, and counts the listeners.
+func TestWriteRenew_CountsAndListeners(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			write_acquire a:t1:100s b:t1:100s → 1 1
@@ -289,7 +296,8 @@ func TestWriteRenewCountsHoldsAndListeners(t *testing.T) {
 	})
 }
 
-func TestEachSidesForceActsOnItsOwnMode(t *testing.T) {
+// A force of readers acts only on a lock that is read, and one of writers only on a lock that is written.
+func TestRWForce_OnlyOwnMode(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			read_force a → 0
@@ -308,7 +316,8 @@ func TestEachSidesForceActsOnItsOwnMode(t *testing.T) {
 	})
 }
 
-func TestReadWriteStateIsOneInstant(t *testing.T) {
+// The state of both sides is read with one command.
+func TestRWState_OneInstant(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			rw_state a → [-2 '' '' 0 0 '']
@@ -330,7 +339,8 @@ func TestReadWriteStateIsOneInstant(t *testing.T) {
 	})
 }
 
-func TestReadWriteLeavesOtherKindsAlone(t *testing.T) {
+// Readers and writers leave locks of other kinds, and keys of other types, as they are.
+func TestRWScripts_OtherKinds_LeftAlone(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			acquire a:t1:100s → 1
@@ -374,7 +384,7 @@ func TestReadWriteLeavesOtherKindsAlone(t *testing.T) {
 }
 
 // Also where the last live reader leaves dead ones behind: the message is what the waiters need.
-func TestALastReaderThatMayNotPublishIsToldSo(t *testing.T) {
+func TestReadRelease_PublishDenied_Reported(t *testing.T) {
 	for what, dies := range map[string]string{"alone": "", "beside one who died": "DEL {a}:t2:rwlock_timeout:1 → 1"} {
 		t.Run(what, func(t *testing.T) {
 			s := onReal(t)
@@ -390,7 +400,8 @@ func TestALastReaderThatMayNotPublishIsToldSo(t *testing.T) {
 	}
 }
 
-func TestTheKeysOfHoldsGoWithALockThatIsForcedAway(t *testing.T) {
+// The keys of holds are removed with a lock that is forced.
+func TestRWForce_HoldKeys_Removed(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			read_acquire a:t1:100s a:t2:100s b:t1:100s → 1 1 1
@@ -408,7 +419,7 @@ func TestTheKeysOfHoldsGoWithALockThatIsForcedAway(t *testing.T) {
 }
 
 // No call removes more than a fixed number, of however many locks; their reader removes the rest when it learns of it.
-func TestAForceRemovesABoundedNumberOfKeysOfHolds(t *testing.T) {
+func TestRWForce_ManyHoldKeys_Bounded(t *testing.T) {
 	const holds = 400
 	s := onReal(t)
 	for _, key := range []string{"a", "b"} {

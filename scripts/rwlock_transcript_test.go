@@ -60,7 +60,7 @@ func milliseconds(lease string) int64 {
 	return d.Milliseconds()
 }
 
-func TestHoldKeysAreNamedAsRedissonsAre(t *testing.T) {
+func TestHoldKey_NamedAsRedissons(t *testing.T) {
 	require.Equal(t, "{a}:"+ours+":rwlock_timeout:1", scripts.RWHoldKey("a", ours, 1))
 	require.Equal(t, "a{b}c:"+ours+":rwlock_timeout:12", scripts.RWHoldKey("a{b}c", ours, 12))
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestEveryFileIsAScriptWithAHeader(t *testing.T) {
+// Every Lua file is part of a script, has a header, and raises no error.
+func TestScripts_EveryFile_HasHeader(t *testing.T) {
 	files, err := filepath.Glob("*.lua")
 	require.NoError(t, err)
 	shared, err := filepath.Glob("lib/*.lua")

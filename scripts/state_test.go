@@ -2,7 +2,8 @@ package scripts_test
 
 import "testing"
 
-func TestStateTellsOfEveryShapeAKeyCanHave(t *testing.T) {
+// The state script replies for every shape that a key can have, and changes nothing.
+func TestStateScript_EveryKeyShape(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			acquire held:t1:100s again:t2:200s → 1 1

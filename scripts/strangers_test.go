@@ -68,7 +68,8 @@ func (s *server) readWriteCalls(locks []string, id string) []func() {
 	}
 }
 
-func TestNoCountKeepsAForceFromItsEnd(t *testing.T) {
+// A force ends in bounded time, whatever count another client wrote into the hash.
+func TestRWForce_AnyCount_Ends(t *testing.T) {
 	s := onReal(t)
 	for _, mode := range []string{"read", "write"} {
 		for _, count := range oddNumbers {
@@ -83,7 +84,7 @@ func TestNoCountKeepsAForceFromItsEnd(t *testing.T) {
 }
 
 // Many readers with the largest accepted count of holds, and many such locks, are no more work for one call than one.
-func TestManyCountsKeepNoCallFromItsEnd(t *testing.T) {
+func TestRWScripts_LargeCounts_Bounded(t *testing.T) {
 	s := onReal(t)
 	locks := []string{"a", "b"}
 	for mode, calls := range map[string][]int{"read": {2, 4}, "write": {3, 5}} {
@@ -101,7 +102,8 @@ func TestManyCountsKeepNoCallFromItsEnd(t *testing.T) {
 	}
 }
 
-func TestNoCallsOnWildHashesAreLong(t *testing.T) {
+// No call takes long on random hashes of other clients.
+func TestRWScripts_RandomHashes_Bounded(t *testing.T) {
 	long.Only(t, "hashes of strangers, of many kinds")
 	s := onReal(t)
 	random := rand.New(rand.NewPCG(1, 2))

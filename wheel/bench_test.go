@@ -61,10 +61,10 @@ func BenchmarkScheduleCancel(b *testing.B) {
 	}
 }
 
-// BenchmarkScheduleCancelApart is the same with each timer in an allocation of its own, found by a pointer. It is bound by
+// BenchmarkScheduleCancel_Scattered is the same with each timer in an allocation of its own, found by a pointer. It is bound by
 // the memory of the machine: a random timer, its two neighbours and the pointer to it are in four places. For comparison,
 // touch only writes to three random timers.
-func BenchmarkScheduleCancelApart(b *testing.B) {
+func BenchmarkScheduleCancel_Scattered(b *testing.B) {
 	for _, live := range []int{1e3, 1e5, 1e6} {
 		w, delays, r := benchWheel(b), engineDelays(), rand.New(rand.NewPCG(3, 4))
 		holders := make([]*holder, live)
@@ -105,8 +105,8 @@ func BenchmarkMove(b *testing.B) {
 	}
 }
 
-// BenchmarkFire100000InOneTick is Netty's testExecutionOnTime: all timers of one tick fire in one Advance.
-func BenchmarkFire100000InOneTick(b *testing.B) {
+// BenchmarkAdvance_OneTick is Netty's testExecutionOnTime: all timers of one tick fire in one Advance.
+func BenchmarkAdvance_OneTick(b *testing.B) {
 	w, now := benchWheel(b), time.Duration(0)
 	holders := make([]holder, 1e5)
 	b.ReportAllocs()
@@ -122,9 +122,9 @@ func BenchmarkFire100000InOneTick(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(holders)), "ns/timer")
 }
 
-// BenchmarkAdvanceAnHour jumps over an hour, 720 000 ticks, repeatedly: on an empty wheel, and on one with 100 000 timers
+// BenchmarkAdvance_Hour jumps over an hour, 720 000 ticks, repeatedly: on an empty wheel, and on one with 100 000 timers
 // that are scheduled again when they fire. Of these, all or one in a thousand are due in each hour.
-func BenchmarkAdvanceAnHour(b *testing.B) {
+func BenchmarkAdvance_Hour(b *testing.B) {
 	for _, c := range []struct{ live, due int }{{0, 0}, {1e5, 1e5}, {1e5, 100}} {
 		b.Run(fmt.Sprintf("live=%d/due=%d", c.live, c.due), func(b *testing.B) {
 			span := time.Hour

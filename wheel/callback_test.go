@@ -11,12 +11,12 @@ import (
 
 // The traps of a wheel that removes timers at once, and the tests that guard against them:
 //
-//	1 a callback touches its neighbours in the walk   TestCallbackMayCancelNeighbours, TestCallbackMayMoveNeighbours
-//	2 a callback schedules for now                    TestScheduledForNowWaitsForTheNextAdvance
-//	3 a node is used again                            TestReusedTimerKeepsNothingOfItsFormerUse
-//	4 a slot's lower bound is stale after a cancel    TestPointlessWakesNeedACancelledTimer
-//	5 time goes back                                  TestOlderTimeChangesNothing
-//	6 a deadline is rounded down                      TestDeadlinesRoundUp
+//	1 a callback touches its neighbours in the walk   TestCallback_CancelsNeighbours, TestCallback_MovesNeighbours
+//	2 a callback schedules for now                    TestSchedule_ForNow_NextAdvance
+//	3 a node is used again                            TestTimer_Reused_KeepsNothing
+//	4 a slot's lower bound is stale after a cancel    TestOwner_EmptyWake_NeedsCancel
+//	5 time goes back                                  TestAdvance_OlderTime_NoEffect
+//	6 a deadline is rounded down                      TestSchedule_DeadlineRoundsUp
 
 // namedTimers is a wheel of 5 ms ticks with named timers that log when they fire.
 type namedTimers struct {
@@ -54,7 +54,7 @@ func (c *namedTimers) fires(now time.Duration, names string) {
 }
 
 // Trap 1. Netty is immune because it unlinks in the next tick.
-func TestCallbackMayCancelNeighbours(t *testing.T) {
+func TestCallback_CancelsNeighbours(t *testing.T) {
 	c := newNamedTimers(t, Config{})
 	c.set("a", 5*ms, nothing)
 	c.set("b", 5*ms, func() {
@@ -75,7 +75,7 @@ func TestCallbackMayCancelNeighbours(t *testing.T) {
 }
 
 // Trap 1, the other half.
-func TestCallbackMayMoveNeighbours(t *testing.T) {
+func TestCallback_MovesNeighbours(t *testing.T) {
 	c := newNamedTimers(t, Config{})
 	first := true
 	c.set("a", 5*ms, func() {
@@ -101,7 +101,7 @@ func TestCallbackMayMoveNeighbours(t *testing.T) {
 }
 
 // Trap 2. Otherwise a timer that re-arms itself would keep the loop.
-func TestScheduledForNowWaitsForTheNextAdvance(t *testing.T) {
+func TestSchedule_ForNow_NextAdvance(t *testing.T) {
 	for _, at := range []time.Duration{-1 << 63, -1, 0, 1, 5 * ms, 10*ms - 1, 10 * ms} {
 		c := newNamedTimers(t, Config{})
 		c.set("again", 5*ms, func() { c.move("again", at) })
@@ -116,7 +116,7 @@ func TestScheduledForNowWaitsForTheNextAdvance(t *testing.T) {
 
 // Overdue timers fire in the order in which they were scheduled, ahead of later ticks; Netty 15730 is where head
 // insertion would have reversed them.
-func TestOverdueTimersFireInTurn(t *testing.T) {
+func TestAdvance_Overdue_InOrder(t *testing.T) {
 	c := newNamedTimers(t, Config{})
 	c.fires(20*ms, "")
 	c.set("d", 25*ms, nothing)
@@ -127,7 +127,7 @@ func TestOverdueTimersFireInTurn(t *testing.T) {
 }
 
 // Trap 3. The wheel keeps no handle, so a timer's second use cannot be ended by its first.
-func TestReusedTimerKeepsNothingOfItsFormerUse(t *testing.T) {
+func TestTimer_Reused_KeepsNothing(t *testing.T) {
 	c := newNamedTimers(t, Config{})
 	c.set("a", 5*ms, nothing)
 	require.True(t, c.Cancel(c.timers["a"]))
@@ -142,7 +142,7 @@ func TestReusedTimerKeepsNothingOfItsFormerUse(t *testing.T) {
 }
 
 // Trap 5.
-func TestOlderTimeChangesNothing(t *testing.T) {
+func TestAdvance_OlderTime_NoEffect(t *testing.T) {
 	c := newNamedTimers(t, Config{})
 	c.fires(100*ms, "")
 	c.set("overdue", 50*ms, nothing)
@@ -156,7 +156,7 @@ func TestOlderTimeChangesNothing(t *testing.T) {
 }
 
 // The wheel does not hide bugs in callbacks, but one broken timer delays the others by one turn only.
-func TestPanicLeavesTheOthersDue(t *testing.T) {
+func TestAdvance_Panic_OthersStayDue(t *testing.T) {
 	c := newNamedTimers(t, Config{})
 	c.set("a", 5*ms, nothing)
 	c.set("b", 5*ms, func() { panic("broken") })
@@ -174,7 +174,7 @@ func TestPanicLeavesTheOthersDue(t *testing.T) {
 }
 
 // The work of one turn of the owner is bounded; the rest waits in order.
-func TestBudgetLeavesTheRestDue(t *testing.T) {
+func TestAdvance_Budget_RestStaysDue(t *testing.T) {
 	c := newNamedTimers(t, Config{Budget: 2})
 	c.set("e", 20*ms, nothing)
 	c.set("a", 5*ms, func() { c.set("f", 5*ms, nothing) })
@@ -197,7 +197,7 @@ func TestBudgetLeavesTheRestDue(t *testing.T) {
 }
 
 // Due timers wait on a list of their own while callbacks run and between turns; Cancel reaches them there.
-func TestCancelReachesWhatIsDue(t *testing.T) {
+func TestCancel_DueTimer_Cancelled(t *testing.T) {
 	c := newNamedTimers(t, Config{Budget: 1})
 	c.set("a", 5*ms, nothing)
 	c.set("b", 5*ms, nothing)
@@ -212,7 +212,8 @@ func TestCancelReachesWhatIsDue(t *testing.T) {
 	c.fires(5*ms, "")
 }
 
-func TestCallbackMayStopTheWheel(t *testing.T) {
+// A callback may stop the wheel, which returns the remaining timers and fires none of them.
+func TestCallback_StopsWheel(t *testing.T) {
 	c := newNamedTimers(t, Config{})
 	var left []*task
 	c.set("a", 5*ms, func() {
@@ -230,7 +231,7 @@ func TestCallbackMayStopTheWheel(t *testing.T) {
 	assert.Zero(t, c.Len())
 }
 
-func TestStoppedWheelFiresNothing(t *testing.T) {
+func TestStop_FiresNothing(t *testing.T) {
 	c := newNamedTimers(t, Config{})
 	c.set("a", 5*ms, nothing)
 	c.set("b", 5*ms, nothing)
@@ -239,7 +240,8 @@ func TestStoppedWheelFiresNothing(t *testing.T) {
 	assert.Empty(t, c.log)
 }
 
-func TestAdvanceFromACallbackIsABug(t *testing.T) {
+// Advance panics if a callback calls it, and the remaining timers stay due.
+func TestCallback_Advance_Panics(t *testing.T) {
 	c := newNamedTimers(t, Config{})
 	c.set("a", 5*ms, func() { c.advance(10 * ms) })
 	c.set("b", 5*ms, nothing)

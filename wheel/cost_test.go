@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestNothingAllocates(t *testing.T) {
+func TestWheel_AllocatesNothing(t *testing.T) {
 	w, err := New[int](5*ms, Config{})
 	require.NoError(t, err)
 	timers := make([]Timer[int], 1000)
@@ -35,19 +35,19 @@ func TestNothingAllocates(t *testing.T) {
 	assert.Positive(t, fired)
 }
 
-func TestTimerIsThreeWordsAndItsValue(t *testing.T) {
+func TestTimer_ThreeWordsAndValue(t *testing.T) {
 	const links, tick = 2 * unsafe.Sizeof(uintptr(0)), 8 // a tick has 64 bits on all processors
 	assert.Equal(t, links+tick+8, unsafe.Sizeof(Timer[uint64]{}))
 	assert.Equal(t, links+tick+16, unsafe.Sizeof(Timer[[2]uint64]{}))
 }
 
 // Netty 2453: a timer without timeouts took 250 kB.
-func TestEmptyWheelIsSmall(t *testing.T) {
+func TestWheel_Empty_Small(t *testing.T) {
 	assert.Less(t, int(unsafe.Sizeof(Wheel[*int]{})), 80<<10)
 }
 
 // Netty 2541: cancelled timeouts stayed until their tick came, or without a limit if they came fast enough.
-func TestCancelledTimersAreNotKept(t *testing.T) {
+func TestTimer_Cancelled_NotKept(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	o.after(time.Hour, nothing)
 	before := liveHeap()
@@ -63,7 +63,7 @@ func TestCancelledTimersAreNotKept(t *testing.T) {
 }
 
 // A timer that is no longer in use keeps none of its former neighbours alive, and the wheel does not keep the timer.
-func TestEndedTimersAreNotKept(t *testing.T) {
+func TestTimer_Ended_NotKept(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	before := weak.Make(o.after(1*s, nothing))
 	kept := o.after(1*s, nothing)

@@ -9,7 +9,7 @@ import (
 )
 
 // Code that compares Due with a new deadline must be able to tell an earlier one from the same tick.
-func TestDueIsTheTickAtWhichATimerFires(t *testing.T) {
+func TestDue_IsFiringTick(t *testing.T) {
 	o := newOwner(t, 5*ms, Config{})
 	o.advance(12 * ms)
 	for _, at := range []time.Duration{12*ms + 1, 15 * ms, 16 * ms, 20 * ms, time.Hour + 1, endOfTime} {

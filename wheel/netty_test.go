@@ -12,26 +12,26 @@ import (
 
 // The assertions of Netty's tests of HashedWheelTimer, and the tests here that make them. Nothing sleeps: time is a number.
 //
-//	 1  testScheduleTimeoutShouldNotRunBeforeDelay       TestDoesNotFireBeforeItsTime
-//	 2  testScheduleTimeoutShouldRunAfterDelay           TestFiresWithinATickOfItsTime
-//	 3  testStopTimer                                    TestStopHandsBackWhatWasPendingInOrder
-//	 4  ...ShouldThrowExceptionAfterShutdown...          TestScheduleAfterStopIsRefused
-//	 5  testTimerOverflowWheelLength                     TestRearmingTimerSurvivesRevolutions
-//	 6  testExecutionOnTime                              TestHundredThousandTimersAreOnTime
-//	 7  testExecutionOnTaskExecutor                      TestOwnerDecidesWhereWorkRuns
-//	 8  testRejectedExecution...AddedBackToBack          TestLimitRefusesTheNextTimer
-//	 9  testNewTimeout...ExistingTimeoutIsCancelled      TestCancelMakesRoomAtOnce
-//	10  testNewTimeout...ExistingTimeoutIsExecuted       TestFiringMakesRoomAtOnce
-//	11  reportPendingTimeouts                            TestLenCountsPendingTimers
-//	12  testOverflow                                     TestLargestTimeDoesNotFireEarly
-//	13  testStopTimerCancelsPendingTasks                 TestStopCancelsWhatItHandsBack
-//	14  testPending...CancelledWithinGoalTick            TestCancelWithinTheFiringTickCountsOnce
-//	15  cancelWillCallCallback                           TestEachUseEndsOnce
-//	16  testHashedWheelTimerStartStop                    TestPureGo: nothing that could block is imported or used
-//	17  HashedWheelTimerMonitorTest                      TestHistogramOfLateness
+//	 1  testScheduleTimeoutShouldNotRunBeforeDelay       TestTimer_BeforeDeadline_NotFired
+//	 2  testScheduleTimeoutShouldRunAfterDelay           TestTimer_AfterDeadline_FiresWithinTick
+//	 3  testStopTimer                                    TestStop_ReturnsPendingInOrder
+//	 4  ...ShouldThrowExceptionAfterShutdown...          TestSchedule_AfterStop_Rejected
+//	 5  testTimerOverflowWheelLength                     TestTimer_Rearmed_SurvivesRevolutions
+//	 6  testExecutionOnTime                              TestTimers_HundredThousand_OnTime
+//	 7  testExecutionOnTaskExecutor                      TestAdvance_OwnerRunsWork
+//	 8  testRejectedExecution...AddedBackToBack          TestLimit_Reached_Rejects
+//	 9  testNewTimeout...ExistingTimeoutIsCancelled      TestLimit_Cancel_MakesRoom
+//	10  testNewTimeout...ExistingTimeoutIsExecuted       TestLimit_Firing_MakesRoom
+//	11  reportPendingTimeouts                            TestLen_CountsPending
+//	12  testOverflow                                     TestTimer_LargestTime_NotEarly
+//	13  testStopTimerCancelsPendingTasks                 TestStop_CancelsPending
+//	14  testPending...CancelledWithinGoalTick            TestCancel_WithinFiringTick_CountsOnce
+//	15  cancelWillCallCallback                           TestTimer_EachUse_EndsOnce
+//	16  testHashedWheelTimerStartStop                    TestWheel_PureGo: nothing that could block is imported or used
+//	17  HashedWheelTimerMonitorTest                      TestTimers_LatenessHistogram
 
 // Netty 1, testScheduleTimeoutShouldNotRunBeforeDelay.
-func TestDoesNotFireBeforeItsTime(t *testing.T) {
+func TestTimer_BeforeDeadline_NotFired(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	timer := o.after(10*s, func() { assert.Fail(t, "must not fire") })
 	o.sleepUntil(3 * s)
@@ -41,7 +41,7 @@ func TestDoesNotFireBeforeItsTime(t *testing.T) {
 }
 
 // Netty 2, testScheduleTimeoutShouldRunAfterDelay.
-func TestFiresWithinATickOfItsTime(t *testing.T) {
+func TestTimer_AfterDeadline_FiresWithinTick(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	var fired time.Duration
 	timer := o.after(1999*ms, func() { fired = o.now })
@@ -52,7 +52,7 @@ func TestFiresWithinATickOfItsTime(t *testing.T) {
 }
 
 // Netty 3, testStopTimer. There the remaining timers have no order, and some may be missing.
-func TestStopHandsBackWhatWasPendingInOrder(t *testing.T) {
+func TestStop_ReturnsPendingInOrder(t *testing.T) {
 	done := newOwner(t, 100*ms, Config{})
 	for range 3 {
 		done.after(1*ms, nothing)
@@ -75,7 +75,7 @@ func TestStopHandsBackWhatWasPendingInOrder(t *testing.T) {
 
 // Netty 4, testTimerShouldThrowExceptionAfterShutdownForNewTimeouts. Here a rejected timer is not counted as pending; in
 // Netty it is.
-func TestScheduleAfterStopIsRefused(t *testing.T) {
+func TestSchedule_AfterStop_Rejected(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	o.after(1*ms, nothing)
 	o.Stop(nil)
@@ -89,7 +89,7 @@ func TestScheduleAfterStopIsRefused(t *testing.T) {
 }
 
 // Netty 5, testTimerOverflowWheelLength, which requires three runs.
-func TestRearmingTimerSurvivesRevolutions(t *testing.T) {
+func TestTimer_Rearmed_SurvivesRevolutions(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	var at []time.Duration
 	var timer task
@@ -108,7 +108,7 @@ func TestRearmingTimerSurvivesRevolutions(t *testing.T) {
 }
 
 // Netty 6, testExecutionOnTime: ticks of 200 ms, delays of 125 ms. It allows 650 ms; it promises 325 ms.
-func TestHundredThousandTimersAreOnTime(t *testing.T) {
+func TestTimers_HundredThousand_OnTime(t *testing.T) {
 	const tick, delay, timers = 200 * ms, 125 * ms, 100_000
 	o := newOwner(t, tick, Config{})
 	fired := 0
@@ -127,7 +127,7 @@ func TestHundredThousandTimersAreOnTime(t *testing.T) {
 }
 
 // Netty 7, testExecutionOnTaskExecutor. The owner receives the timer and decides where its work runs.
-func TestOwnerDecidesWhereWorkRuns(t *testing.T) {
+func TestAdvance_OwnerRunsWork(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	ran := false
 	timer := o.after(1*ms, func() { ran = true })
@@ -141,7 +141,7 @@ func TestOwnerDecidesWhereWorkRuns(t *testing.T) {
 }
 
 // Netty 8, testRejectedExecutionExceptionWhenTooManyTimeoutsAreAddedBackToBack.
-func TestLimitRefusesTheNextTimer(t *testing.T) {
+func TestLimit_Reached_Rejects(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{Limit: 2})
 	first := o.after(5*s, nothing)
 	o.after(-1, nothing)
@@ -160,7 +160,7 @@ func TestLimitRefusesTheNextTimer(t *testing.T) {
 
 // Netty 9, testNewTimeoutShouldStopThrowingRejectedExecutionExceptionWhenExistingTimeoutIsCancelled, which has to wait
 // five ticks for the room.
-func TestCancelMakesRoomAtOnce(t *testing.T) {
+func TestLimit_Cancel_MakesRoom(t *testing.T) {
 	o := newOwner(t, 25*ms, Config{Limit: 2})
 	o.after(5*s, nothing)
 	second := o.after(5*s, nothing)
@@ -172,7 +172,7 @@ func TestCancelMakesRoomAtOnce(t *testing.T) {
 }
 
 // Netty 10, testNewTimeoutShouldStopThrowingRejectedExecutionExceptionWhenExistingTimeoutIsExecuted.
-func TestFiringMakesRoomAtOnce(t *testing.T) {
+func TestLimit_Firing_MakesRoom(t *testing.T) {
 	o := newOwner(t, 25*ms, Config{Limit: 2})
 	o.after(5*s, nothing)
 	var third *task
@@ -183,7 +183,7 @@ func TestFiringMakesRoomAtOnce(t *testing.T) {
 }
 
 // Netty 11, reportPendingTimeouts.
-func TestLenCountsPendingTimers(t *testing.T) {
+func TestLen_CountsPending(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	o.after(500*ms, nothing)
 	second, third := o.after(1*s, nothing), o.after(-1, nothing)
@@ -199,7 +199,7 @@ func TestLenCountsPendingTimers(t *testing.T) {
 }
 
 // Netty 12, testOverflow.
-func TestLargestTimeDoesNotFireEarly(t *testing.T) {
+func TestTimer_LargestTime_NotEarly(t *testing.T) {
 	for _, tick := range []time.Duration{1, 7, 1 * ms, 5 * ms, time.Hour, endOfTime} {
 		o := newOwner(t, tick, Config{})
 		timer := &task{Value: nothing}
@@ -214,7 +214,7 @@ func TestLargestTimeDoesNotFireEarly(t *testing.T) {
 }
 
 // Netty 13, testStopTimerCancelsPendingTasks; 14081 is where it came from.
-func TestStopCancelsWhatItHandsBack(t *testing.T) {
+func TestStop_CancelsPending(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	for i := range 10 {
 		o.after(time.Duration(i)*s, func() { assert.Fail(t, "stopped") })
@@ -227,7 +227,7 @@ func TestStopCancelsWhatItHandsBack(t *testing.T) {
 }
 
 // Netty 14, testPendingTimeoutsShouldBeCountedCorrectlyWhenTimeoutCancelledWithinGoalTick, and 14959: counted twice.
-func TestCancelWithinTheFiringTickCountsOnce(t *testing.T) {
+func TestCancel_WithinFiringTick_CountsOnce(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	var others []*task
 	cancelled := 0
@@ -248,7 +248,7 @@ func TestCancelWithinTheFiringTickCountsOnce(t *testing.T) {
 
 // Netty 15, cancelWillCallCallback, which has no test annotation and never runs there: a cancelled timeout calls its
 // cancelled hook, and not its task. Here Cancel and Stop report to their caller instead, once per use.
-func TestEachUseEndsOnce(t *testing.T) {
+func TestTimer_EachUse_EndsOnce(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	timer := o.after(1*s, func() { assert.Fail(t, "cancelled") })
 	assert.True(t, o.Cancel(timer), "this is where a hook would run")
@@ -269,7 +269,7 @@ func TestEachUseEndsOnce(t *testing.T) {
 }
 
 // Netty 17, HashedWheelTimerMonitorTest, removed in 2013: one event per timeout, and a histogram of lateness.
-func TestHistogramOfLateness(t *testing.T) {
+func TestTimers_LatenessHistogram(t *testing.T) {
 	const tick, timers, buckets = 5 * ms, 100_000, 10
 	o := newOwner(t, tick, Config{})
 	r := rand.New(rand.NewPCG(17, 17))

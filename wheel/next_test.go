@@ -10,7 +10,7 @@ import (
 )
 
 // Netty 9710: ticks of 1 ms kept a core busy for nothing.
-func TestIdleOwnerSleepsForEver(t *testing.T) {
+func TestOwner_Idle_NeverWakes(t *testing.T) {
 	o := newOwner(t, 1*ms, Config{})
 	_, ok := o.Next()
 	assert.False(t, ok, "new")
@@ -26,7 +26,7 @@ func TestIdleOwnerSleepsForEver(t *testing.T) {
 }
 
 // As long as no timer is cancelled, an owner wakes for timers only: not for ticks, and not to cascade slots.
-func TestEveryWakeFiresUnlessTimersAreCancelled(t *testing.T) {
+func TestOwner_EveryWakeFires(t *testing.T) {
 	o := newOwner(t, 5*ms, Config{})
 	r := rand.New(rand.NewPCG(9, 9))
 	for range 10_000 {
@@ -39,7 +39,7 @@ func TestEveryWakeFiresUnlessTimersAreCancelled(t *testing.T) {
 }
 
 // Trap 4: a cancelled timer can leave its slot's bound behind. That wakes the owner too early, once, but never too late.
-func TestPointlessWakesNeedACancelledTimer(t *testing.T) {
+func TestOwner_EmptyWake_NeedsCancel(t *testing.T) {
 	o := newOwner(t, 5*ms, Config{})
 	early, late := o.after(60*s, nothing), o.after(60*s+100*ms, nothing)
 	checkSameSlot(t, o, early, late)
@@ -75,7 +75,7 @@ func checkSameSlot(t *testing.T, o *owner, a, b *task) {
 }
 
 // Timers beyond the last level wait in one slot, and each fires at its own time.
-func TestFarTimersWakeOnce(t *testing.T) {
+func TestOwner_FarTimers_WakeOnce(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	o := newOwner(t, 1*ms, Config{})
 	var fired []time.Duration

@@ -16,7 +16,7 @@ import (
 
 // The wheel has no clock, no goroutine and nothing that blocks, so it can be used where blocking is forbidden (Netty 16,
 // testHashedWheelTimerStartStop of the BlockHound module). Time is an argument.
-func TestPureGo(t *testing.T) {
+func TestWheel_PureGo(t *testing.T) {
 	entries, err := os.ReadDir(".")
 	require.NoError(t, err)
 	for _, entry := range entries {

@@ -11,7 +11,7 @@ import (
 
 // However many timers are in a slot, one Advance moves a bounded number of them. Each still fires at its time, if its owner
 // calls Advance when Next says so.
-func TestAnAdvanceSortsABoundedNumberOfTimers(t *testing.T) {
+func TestAdvance_FullSlot_SortsBounded(t *testing.T) {
 	const sorts, budget = 200, 40
 	for _, n := range []int{1_000, 10_000} {
 		for _, overflow := range []time.Duration{30 * s, 40 * 24 * time.Hour} {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestNewWantsAPositiveTick(t *testing.T) {
+func TestNew_TickNotPositive_Error(t *testing.T) {
 	for _, tick := range []time.Duration{0, -1, math.MinInt64} {
 		w, err := New[int](tick, Config{})
 		assert.Error(t, err)
@@ -22,7 +22,7 @@ func TestNewWantsAPositiveTick(t *testing.T) {
 }
 
 // Trap 6.
-func TestDeadlinesRoundUp(t *testing.T) {
+func TestSchedule_DeadlineRoundsUp(t *testing.T) {
 	o := newOwner(t, 5*ms, Config{})
 	for _, c := range []struct{ at, fires time.Duration }{
 		{1, 5 * ms}, {5*ms - 1, 5 * ms}, {5 * ms, 5 * ms}, {5*ms + 1, 10 * ms}, {10 * ms, 10 * ms},
@@ -57,7 +57,7 @@ func startingPoints(tick time.Duration) []time.Duration {
 }
 
 // No timer is early, or late by a tick, wherever the wheel is when it is scheduled.
-func TestNoDelayIsEarlyOrATickLate(t *testing.T) {
+func TestTimer_AnyDelay_OnTime(t *testing.T) {
 	const tick = 5 * ms
 	for _, start := range startingPoints(tick) {
 		for _, delay := range delays(tick) {
@@ -81,7 +81,7 @@ func TestNoDelayIsEarlyOrATickLate(t *testing.T) {
 }
 
 // The same for an owner that wakes only when Next says so. A timer that is alone causes one wakeup, however far ahead it is.
-func TestNextIsExactForALoneTimer(t *testing.T) {
+func TestNext_LoneTimer_Exact(t *testing.T) {
 	const tick = 5 * ms
 	for _, start := range startingPoints(tick) {
 		for _, delay := range delays(tick) {
@@ -102,7 +102,7 @@ func TestNextIsExactForALoneTimer(t *testing.T) {
 }
 
 // A timer scheduled later and nearer may be in a finer slot than one that was scheduled earlier and is due before it.
-func TestLaterTimersDoNotHideEarlierOnes(t *testing.T) {
+func TestNext_LaterTimer_HidesNoEarlier(t *testing.T) {
 	for _, level := range []int{0, 1, 3, levels - 1} {
 		width := 5 * ms << (level * stepBits)
 		o := newOwner(t, 5*ms, Config{})
@@ -117,7 +117,7 @@ func TestLaterTimersDoNotHideEarlierOnes(t *testing.T) {
 
 // The usual work of an engine, accelerated: timers of all spans are scheduled, moved, cancelled and fired in random order.
 // Each fires within a tick.
-func TestEveryTimerIsOnTimeInAMixture(t *testing.T) {
+func TestTimers_RandomMixture_OnTime(t *testing.T) {
 	const tick = 5 * ms
 	for seed := range uint64(8) {
 		o := newOwner(t, tick, Config{})
@@ -152,7 +152,7 @@ func TestEveryTimerIsOnTimeInAMixture(t *testing.T) {
 }
 
 // The same ticks fire in the same order, however the time is divided into turns.
-func TestDifferentTicksFireInOrder(t *testing.T) {
+func TestAdvance_AnyTurns_SameOrder(t *testing.T) {
 	const tick, timers = 5 * ms, 20_000
 	for _, turn := range []time.Duration{tick / 3, 10 * tick, 1 * s, time.Hour, 48 * time.Hour} {
 		o := newOwner(t, tick, Config{})
@@ -181,7 +181,7 @@ func TestDifferentTicksFireInOrder(t *testing.T) {
 // Netty 1959: periodic timers came later and later after the wheel's first revolution. A timer that is scheduled again
 // relative to its deadline does not drift. Relative to when it fired, it does not drift if the period is a whole number of
 // ticks.
-func TestRearmingForTwoHoursDoesNotDrift(t *testing.T) {
+func TestTimer_RearmedTwoHours_NoDrift(t *testing.T) {
 	const tick, hours = 5 * ms, 2 * time.Hour
 	for _, period := range []time.Duration{10 * s, 10 * s / 3, 333 * ms, 256 * tick} {
 		o := newOwner(t, tick, Config{})
@@ -213,7 +213,7 @@ func TestRearmingForTwoHoursDoesNotDrift(t *testing.T) {
 }
 
 // After a standstill of three revolutions, each overdue timer fires once.
-func TestStandstillFiresEachTimerOnce(t *testing.T) {
+func TestAdvance_Standstill_FiresOnce(t *testing.T) {
 	const tick, timers = 5 * ms, 10_000
 	o := newOwner(t, tick, Config{})
 	fired := make([]int, timers)

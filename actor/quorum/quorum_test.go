@@ -23,7 +23,8 @@ func takeActions(q *Quorum) []Action {
 	return taken
 }
 
-func TestAMajorityIsEnoughAndTheRestMayCome(t *testing.T) {
+// A quorum is acquired with a majority of its members; the requests to the other members stay.
+func TestQuorum_Majority_Acquired(t *testing.T) {
 	t.Parallel()
 	q := newBegun(t, 0, false, true)
 	q.MemberAcquired(0, 2)
@@ -34,7 +35,8 @@ func TestAMajorityIsEnoughAndTheRestMayCome(t *testing.T) {
 	require.Empty(t, takeActions(q))
 }
 
-func TestAMemberThatIsRefusedIsWaitedForIfTheQuorumIsWatched(t *testing.T) {
+// A watched quorum requests a member again that is held by another; an unwatched one does not.
+func TestQuorum_MemberHeld_WatchedRetries(t *testing.T) {
 	t.Parallel()
 	for _, watched := range []bool{true, false} {
 		q := newBegun(t, 0, false, watched)
@@ -49,7 +51,8 @@ func TestAMemberThatIsRefusedIsWaitedForIfTheQuorumIsWatched(t *testing.T) {
 	}
 }
 
-func TestWithoutAMajorityEverythingIsGivenBackBeforeOneIsQueuedFor(t *testing.T) {
+// Without a majority, a quorum releases all members before it queues at one of them.
+func TestQuorum_NoMajority_ReleasesThenQueues(t *testing.T) {
 	t.Parallel()
 	q := newBegun(t, 0, false, true)
 	q.MemberAcquired(0, 0)
@@ -74,7 +77,7 @@ func TestWithoutAMajorityEverythingIsGivenBackBeforeOneIsQueuedFor(t *testing.T)
 func limitStragglers(wait time.Duration) Action { return Action{Kind: LimitStragglers, Wait: wait} }
 
 // Two callers with half of the members each would both wait for the one that is dead.
-func TestWhatAnAttemptHasIsGivenBackWhenTheRestIsSilent(t *testing.T) {
+func TestQuorum_RestSilent_ReleasesMembers(t *testing.T) {
 	t.Parallel()
 	q := newBegun(t, 0, false, true)
 	q.MemberAcquired(0, 0)
@@ -98,7 +101,8 @@ func TestWhatAnAttemptHasIsGivenBackWhenTheRestIsSilent(t *testing.T) {
 	require.Empty(t, takeActions(q), "it rests")
 }
 
-func TestNobodyQueuesForAMemberThatDoesNotAnswerAnyMore(t *testing.T) {
+// A quorum does not queue again at a member that does not reply any more.
+func TestQuorum_MemberSilent_QueuesElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []Reason{Unknown, HeldByOther} {
 		q := newBegun(t, 0, false, true)
@@ -116,7 +120,8 @@ func TestNobodyQueuesForAMemberThatDoesNotAnswerAnyMore(t *testing.T) {
 	}
 }
 
-func TestTheOnlyAttemptWaitsLongerForTheRest(t *testing.T) {
+// A quorum that tries once waits longer for the remaining members, because it has no other attempt.
+func TestQuorum_TryOnce_WaitsLongerForRest(t *testing.T) {
 	t.Parallel()
 	q := newBegun(t, 0, true, true)
 	q.MemberAcquired(0, 0)
@@ -127,7 +132,8 @@ func TestTheOnlyAttemptWaitsLongerForTheRest(t *testing.T) {
 	require.False(t, q.Contested())
 }
 
-func TestWithNobodyToQueueForItRestsAndAsksAllAgain(t *testing.T) {
+// If there is no member to queue at, the quorum backs off, and then requests all members again.
+func TestQuorum_NoReplies_BacksOff(t *testing.T) {
 	t.Parallel()
 	q := newBegun(t, 0, false, true)
 	for rest := minBackoff; rest <= maxBackoff; rest *= 2 {
@@ -139,7 +145,8 @@ func TestWithNobodyToQueueForItRestsAndAsksAllAgain(t *testing.T) {
 	}
 }
 
-func TestItQueuesForNoLongerThanItsCallerWaits(t *testing.T) {
+// A quorum queues at a member no longer than its caller waits.
+func TestQuorum_WaitLimit_BoundsQueueing(t *testing.T) {
 	t.Parallel()
 	q := newBegun(t, time.Second, false, true)
 	q.MemberFailed(0, 0, HeldByOther)
@@ -152,7 +159,8 @@ func TestItQueuesForNoLongerThanItsCallerWaits(t *testing.T) {
 	require.Empty(t, takeActions(q))
 }
 
-func TestWhoDoesNotWaitIsToldAtOnce(t *testing.T) {
+// A quorum that tries once fails as soon as a majority is out of reach.
+func TestQuorum_TryOnce_FailsAtOnce(t *testing.T) {
 	t.Parallel()
 	q := newBegun(t, 0, true, true)
 	q.MemberAcquired(0, 0)
@@ -163,7 +171,8 @@ func TestWhoDoesNotWaitIsToldAtOnce(t *testing.T) {
 	require.False(t, q.Contested(), "one of three is not a majority")
 }
 
-func TestNobodyWaitsForWhatIsRefusedForGood(t *testing.T) {
+// A quorum fails at once if a majority of its members rejects the request permanently.
+func TestQuorum_MajorityRejected_FailsAtOnce(t *testing.T) {
 	t.Parallel()
 	q := newBegun(t, 0, false, true)
 	q.MemberFailed(0, 0, Rejected)
@@ -172,7 +181,8 @@ func TestNobodyWaitsForWhatIsRefusedForGood(t *testing.T) {
 	require.True(t, q.Impossible())
 }
 
-func TestAMinorityMayGoAndIsAskedForAgain(t *testing.T) {
+// A quorum that loses a minority of its members is kept, and requests them again.
+func TestQuorum_MinorityLost_Rerequested(t *testing.T) {
 	t.Parallel()
 	q := newBegun(t, 0, false, true)
 	for i := range 3 {
@@ -192,7 +202,7 @@ func TestAMinorityMayGoAndIsAskedForAgain(t *testing.T) {
 }
 
 // The member was taken away right after the majority was reached, and acquired again at once.
-func TestAMemberThatWasMissedIsNoneOfThoseThatBegan(t *testing.T) {
+func TestQuorum_ReacquiredMember_NotInitial(t *testing.T) {
 	t.Parallel()
 	q := newBegun(t, 0, false, true)
 	for i := range 3 {
@@ -207,7 +217,7 @@ func TestAMemberThatWasMissedIsNoneOfThoseThatBegan(t *testing.T) {
 
 // The keys of all three were deleted at the same time, and the loss of each is found only at its next renewal. In
 // between another client could have had a majority.
-func TestAMemberThatCameBackIsNoProofForTheTimeBefore(t *testing.T) {
+func TestQuorum_ReacquiredMember_NoPastProof(t *testing.T) {
 	t.Parallel()
 	const at = time.Second
 	acquiredThenLost := func() *Quorum {
@@ -230,7 +240,7 @@ func TestAMemberThatCameBackIsNoProofForTheTimeBefore(t *testing.T) {
 }
 
 // Replies of one attempt come one after the other.
-func TestAMemberThatComesRightAfterTheMajorityIsOneOfThoseThatBegan(t *testing.T) {
+func TestQuorum_JoinWindow_MemberIsInitial(t *testing.T) {
 	t.Parallel()
 	const acquired = 3 * time.Second
 	for late, want := range map[time.Duration]ActionKind{JoinWindow: Request, JoinWindow + 1: Lost} {
@@ -244,7 +254,8 @@ func TestAMemberThatComesRightAfterTheMajorityIsOneOfThoseThatBegan(t *testing.T
 	}
 }
 
-func TestItIsLostWithItsMajorityBeforeTheRestIsLetGo(t *testing.T) {
+// A quorum that loses its majority is reported lost before its remaining members are released.
+func TestQuorum_MajorityLost_ReportedFirst(t *testing.T) {
 	t.Parallel()
 	q := newBegun(t, 0, false, true)
 	q.MemberAcquired(0, 0)
@@ -266,7 +277,8 @@ func sortRequests(orders []Action) []Action {
 	return orders
 }
 
-func TestWhoLeavesKeepsNothingUnderWay(t *testing.T) {
+// An unlock cancels the requests that are still pending.
+func TestQuorum_Unlock_CancelsRequests(t *testing.T) {
 	t.Parallel()
 	q := newBegun(t, 0, false, true)
 	q.MemberAcquired(0, 0)
@@ -276,7 +288,8 @@ func TestWhoLeavesKeepsNothingUnderWay(t *testing.T) {
 	require.Equal(t, []Action{{Kind: CancelRequest, Member: 2}}, takeActions(q), "the others are unlocked by who leaves")
 }
 
-func TestMembersAreWantedOnlyWhileItIsWatched(t *testing.T) {
+// Missing members are requested only while the quorum is watched.
+func TestQuorum_Unwatched_RequestsNoMembers(t *testing.T) {
 	t.Parallel()
 	q := newBegun(t, 0, false, true)
 	q.MemberAcquired(0, 0)
@@ -289,7 +302,7 @@ func TestMembersAreWantedOnlyWhileItIsWatched(t *testing.T) {
 }
 
 // A quorum that began with BeginHeld needs all members, and asks for none.
-func TestOfAGatheredOneTheFirstLossEndsAll(t *testing.T) {
+func TestQuorum_BeginHeld_FirstLossEndsAll(t *testing.T) {
 	t.Parallel()
 	q := New(3, 3)
 	q.BeginHeld()
@@ -298,7 +311,7 @@ func TestOfAGatheredOneTheFirstLossEndsAll(t *testing.T) {
 }
 
 // A late member does not count for earlier times, so the others must be confirmed when it comes.
-func TestTheOthersAreConfirmedWhenAMemberComesLate(t *testing.T) {
+func TestQuorum_LateMember_OthersConfirmed(t *testing.T) {
 	t.Parallel()
 	const acquired = time.Second
 	for _, watched := range []bool{true, false} {
@@ -324,7 +337,7 @@ func TestTheOthersAreConfirmedWhenAMemberComesLate(t *testing.T) {
 //   - no member is requested or released twice,
 //   - the caller is notified once,
 //   - at the end nothing is held and no request is pending.
-func TestAnyOrderOfEventsLeavesNothing(t *testing.T) {
+func TestQuorum_AnyEventOrder_LeavesNothing(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20_000) {
 		q, random := New(5, 3), rand.New(rand.NewPCG(seed, 1))
@@ -395,7 +408,7 @@ func TestAnyOrderOfEventsLeavesNothing(t *testing.T) {
 }
 
 // A member that was asked for again would be held for the same time once more.
-func TestAWatchedQuorumEndsWithTheTimeOfItsOwner(t *testing.T) {
+func TestQuorum_MemberMaxHold_EndsWatched(t *testing.T) {
 	t.Parallel()
 	for _, watched := range []bool{true, false} {
 		q := newBegun(t, 0, false, watched)
@@ -416,7 +429,7 @@ func TestAWatchedQuorumEndsWithTheTimeOfItsOwner(t *testing.T) {
 
 // A quorum of writers waits at one member for its turn, and then at all others at once. Meanwhile no reader of their
 // engines begins to read there.
-func TestAQuorumWhoWritesWaitsForThoseWhoRead(t *testing.T) {
+func TestQuorum_Writer_WaitsForReaders(t *testing.T) {
 	t.Parallel()
 	for _, lease := range []time.Duration{0, time.Second, time.Millisecond} {
 		q := New(3, 2)
@@ -449,7 +462,7 @@ func TestAQuorumWhoWritesWaitsForThoseWhoRead(t *testing.T) {
 
 // A quorum that may not wait at one member waits at no other, where it would keep what others need. One that has waited
 // before is let in.
-func TestAQuorumThatMayNotWaitForAMemberIsRefused(t *testing.T) {
+func TestQuorum_MemberFull_Rejected(t *testing.T) {
 	t.Parallel()
 	q := newBegun(t, 0, false, true)
 	q.MemberFailed(0, 0, Full)

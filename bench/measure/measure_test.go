@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestQuantilesAreValuesThatWereThere(t *testing.T) {
+// Quantile returns one of the values and does not reorder them.
+func TestQuantile_IsOneOfTheValues(t *testing.T) {
 	values := []int{5, 1, 4, 2, 3}
 	require.Equal(t, 1, Quantile(values, 0))
 	require.Equal(t, 3, Median(values))
@@ -21,7 +22,8 @@ func TestQuantilesAreValuesThatWereThere(t *testing.T) {
 	require.Zero(t, Median([]time.Duration(nil)))
 }
 
-func TestHistogramIsNeverTooGoodAndAtMost4PercentTooBad(t *testing.T) {
+// A histogram's quantile is never below the exact one, and at most 4 % above it.
+func TestHistogram_Quantile_Within4Percent(t *testing.T) {
 	var h Histogram
 	var exact []time.Duration
 	for i := range 20_000 {
@@ -38,7 +40,8 @@ func TestHistogramIsNeverTooGoodAndAtMost4PercentTooBad(t *testing.T) {
 	require.Equal(t, slices.Max(exact), h.Max())
 }
 
-func TestHistogramTakesAnyDuration(t *testing.T) {
+// A histogram records any duration, and its buckets do not overlap.
+func TestHistogram_AnyDuration_Recorded(t *testing.T) {
 	var h Histogram
 	require.Zero(t, h.Quantile(0.5))
 	for _, d := range []time.Duration{-1, 0, 1, 31, 32, 33, math.MaxInt64} {
@@ -55,7 +58,8 @@ func TestHistogramTakesAnyDuration(t *testing.T) {
 	}
 }
 
-func TestSeriesSpeaksInMediansAndSkipsEmptySamples(t *testing.T) {
+// A series reports medians and skips samples without pairs.
+func TestSeries_EmptySamples_Skipped(t *testing.T) {
 	var s Series
 	require.Zero(t, s.PairsPerSecond())
 	for _, pairs := range []int{100, 0, 400, 200} {
@@ -70,7 +74,8 @@ func TestSeriesSpeaksInMediansAndSkipsEmptySamples(t *testing.T) {
 	require.Equal(t, []float64{4, 5}, []float64{s.BytesPerPair(), s.AllocsPerPair()})
 }
 
-func TestUsageGrowsWithWork(t *testing.T) {
+// Used counts what is allocated, and LiveHeap what is still in use.
+func TestUsage_Allocations_Counted(t *testing.T) {
 	before := Used()
 	kept := make([][]byte, 1000)
 	for i := range kept {
@@ -85,7 +90,8 @@ func TestUsageGrowsWithWork(t *testing.T) {
 	require.Less(t, LiveHeap(), heap-900_000)
 }
 
-func TestAHistogramIsTheSameAfterItWasStored(t *testing.T) {
+// A histogram that is stored and loaded is the same; invalid texts are errors.
+func TestHistogram_JSON_RoundTrip(t *testing.T) {
 	var h, again Histogram
 	for i := range 5000 {
 		h.Record(time.Duration(i * i))

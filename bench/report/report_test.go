@@ -32,7 +32,8 @@ func needsServer(t *testing.T) {
 	}
 }
 
-func TestReportWritesTablesAndChartsAndOneSectionLeavesTheOthers(t *testing.T) {
+// A report writes its tables and charts; a run of one section leaves the other sections as they were.
+func TestReport_OneSection_OthersKept(t *testing.T) {
 	needsServer(t)
 	dir := t.TempDir()
 	readme := filepath.Join(dir, "README.md")
@@ -79,7 +80,8 @@ func read(t *testing.T, dir, file string) string {
 	return string(text)
 }
 
-func TestWhatIsPrintedIsNotWritten(t *testing.T) {
+// A section that is only printed changes no file.
+func TestReport_Print_WritesNoFile(t *testing.T) {
 	needsServer(t)
 	var log strings.Builder
 	o := options{plan: tiny, set: "tiny", only: []string{"WAKE"}, print: true, out: t.TempDir(), readme: "no such file", log: &log}
@@ -91,12 +93,14 @@ func TestWhatIsPrintedIsNotWritten(t *testing.T) {
 	require.Empty(t, written)
 }
 
-func TestASectionThatNobodyKnowsIsAnErrorBeforeAnythingIsMeasured(t *testing.T) {
+// An unknown section is an error before anything is measured.
+func TestReport_UnknownSection_Error(t *testing.T) {
 	o := options{plan: tiny, only: []string{"hold", "cieling"}, out: t.TempDir(), log: io.Discard}
 	require.EqualError(t, o.run(), "-only hold,cieling: the sections are Pair, Ceiling, Kinds, Hot, Wake, Latency, Hold, Flood")
 }
 
-func TestASectionThatFailsIsLeftAsItWas(t *testing.T) {
+// A section that fails keeps its earlier figures.
+func TestReport_SectionFails_Kept(t *testing.T) {
 	needsServer(t)
 	dir := t.TempDir()
 	r := fixture()
@@ -113,14 +117,16 @@ func TestASectionThatFailsIsLeftAsItWas(t *testing.T) {
 	require.Equal(t, "lockwheel", r.wake.Figures[0].Name)
 }
 
-func TestNothingIsWrittenOfNothing(t *testing.T) {
+// A report without figures is an error and writes no file.
+func TestReport_NoFigures_WritesNothing(t *testing.T) {
 	dir := t.TempDir()
 	o := options{render: true, out: dir, log: io.Discard}
 	require.EqualError(t, o.run(), "nothing has been measured yet")
 	require.NoFileExists(t, filepath.Join(dir, "RESULTS.md"))
 }
 
-func TestRenderingWritesWhatTheFilesHave(t *testing.T) {
+// A report that is only rendered has the stored figures and all charts.
+func TestReport_Render_WritesStoredFigures(t *testing.T) {
 	o := options{render: true, out: t.TempDir(), log: io.Discard}
 	r := fixture()
 	for _, s := range r.sections() {
@@ -134,7 +140,8 @@ func TestRenderingWritesWhatTheFilesHave(t *testing.T) {
 	requireCharts(t, o.out)
 }
 
-func TestFiguresAreTheSameAfterTheyWereStored(t *testing.T) {
+// Figures that are stored and loaded give the same report; a broken file is an error.
+func TestFigures_StoreAndLoad_Same(t *testing.T) {
 	dir := t.TempDir()
 	r, again := fixture(), newResults()
 	for _, s := range r.sections() {
@@ -162,7 +169,8 @@ func outcomes(r *results) (met, not, without []string) {
 	return met, not, without
 }
 
-func TestWhetherAGoalIsMetFollowsFromTheFigures(t *testing.T) {
+// Each goal is met by good figures, and not met as soon as its figure is worse.
+func TestGoal_WorseFigure_NotMet(t *testing.T) {
 	r := fixture()
 	_, not, without := outcomes(r)
 	require.Equal(t, []string{"p50 of a hand-over, in bare round trips"}, not)
@@ -204,7 +212,8 @@ func TestWhetherAGoalIsMetFollowsFromTheFigures(t *testing.T) {
 	}
 }
 
-func TestWhatFailedOrWasNotMeasuredIsNoGoalMet(t *testing.T) {
+// A goal without a figure, because a run failed or did not take place, counts as not measured.
+func TestGoal_FailedOrUnmeasured_NotMet(t *testing.T) {
 	met, _, without := outcomes(newResults())
 	require.Empty(t, met)
 	require.Len(t, without, len(newResults().goals()))
@@ -221,7 +230,8 @@ func TestWhatFailedOrWasNotMeasuredIsNoGoalMet(t *testing.T) {
 // figure is a number of a table, with its unit where that stands behind it.
 var figure = regexp.MustCompile(`\d[\d  .]*\d( ×)?|\d`)
 
-func TestEveryFigureOfReadmeIsInResults(t *testing.T) {
+// Each figure of README stands in the section of the results that it links to.
+func TestReadme_Figures_InResults(t *testing.T) {
 	r := fixture()
 	results := r.markdown()
 	figures := 0
@@ -240,7 +250,8 @@ func TestEveryFigureOfReadmeIsInResults(t *testing.T) {
 	require.Greater(t, figures, 20)
 }
 
-func TestOnlyTheMeasuredPartOfReadmeIsWritten(t *testing.T) {
+// Only the part of README between its two markers is replaced; missing markers are an error.
+func TestReadme_MeasuredPart_OnlyReplaced(t *testing.T) {
 	text, err := replaceMeasured("a\n<!-- measured -->\nold\n<!-- /measured -->\nb\n", "new\n")
 	require.NoError(t, err)
 	require.Equal(t, "a\n<!-- measured -->\nnew\n<!-- /measured -->\nb\n", text)
@@ -254,7 +265,8 @@ func TestOnlyTheMeasuredPartOfReadmeIsWritten(t *testing.T) {
 	require.NoError(t, err, "the README of this repository has the lines")
 }
 
-func TestASectionFromAnotherMachineSaysSo(t *testing.T) {
+// A section that was measured on another machine or with other versions says so.
+func TestSection_OtherMachine_Named(t *testing.T) {
 	r := fixture()
 	require.NotContains(t, r.markdown(), "other than above")
 	otherMachine := fixtureMachine()
@@ -264,7 +276,8 @@ func TestASectionFromAnotherMachineSaysSo(t *testing.T) {
 	require.Contains(t, r.markdown(), "; other than above: Redis 7; redislock v7.")
 }
 
-func TestAHeapThatMovesByItselfHasNoFigure(t *testing.T) {
+// A heap that is smaller than its noise has no figure.
+func TestHeap_Noise_NoFigure(t *testing.T) {
 	require.Equal(t, "280", heapCell(&bench.HoldResult{Heap: 280}))
 	require.Equal(t, "900 ± 80", heapCell(&bench.HoldResult{Heap: 900, HeapNoise: 80}))
 	for _, noisy := range []float64{-6000, 0, 79} {
@@ -272,7 +285,8 @@ func TestAHeapThatMovesByItselfHasNoFigure(t *testing.T) {
 	}
 }
 
-func TestAxesHaveLabelsWhereverTheyBegin(t *testing.T) {
+// An axis has two to ten labels, whatever its range.
+func TestAxes_AnyRange_Labelled(t *testing.T) {
 	for _, span := range [][2]float64{{0.002, 0.4}, {300, 900}, {20, 6_000_000}, {1.1, 1.9}} {
 		labels := 0
 		for _, tick := range powerTicks(span[0]/2, span[1]*1.5) {
@@ -285,7 +299,8 @@ func TestAxesHaveLabelsWhereverTheyBegin(t *testing.T) {
 	}
 }
 
-func TestFiguresReadWell(t *testing.T) {
+// Figures, ratios and tables are printed in one format.
+func TestFigures_Format(t *testing.T) {
 	require.Equal(t, []string{"0", "999", "1 000", "1 234 567", "-123", "-1 234"},
 		[]string{count(0), count(999), count(1000), count(1234567), count(-123), count(-1234)})
 	require.Equal(t, []string{"0", "0.123", "1.23", "12.3", "1 236"},

@@ -9,7 +9,7 @@ import (
 )
 
 // An outage is probed with a backoff, by one batch at a time, while all else waits. It ends with the first reply.
-func TestOutageIsProbedByOneBatchAtATimeWithBackoff(t *testing.T) {
+func TestBreaker_Outage_OneProbeWithBackoff(t *testing.T) {
 	runConversation(t, 3, `
 		1ms    lock a           → 1: acquire a
 		1ms    lock b           → 2: acquire b
@@ -45,7 +45,7 @@ func TestOutageIsProbedByOneBatchAtATimeWithBackoff(t *testing.T) {
 
 // A caller that keeps other locks meanwhile does not wait for a server that is known to be down. Exceptions are the
 // request that probes the server, and re-entries.
-func TestWhoWantsALockOnlyIfItsServerIsUpIsRefusedAtOnce(t *testing.T) {
+func TestBreaker_OnlyIfUp_RejectedAtOnce(t *testing.T) {
 	runConversation(t, 3, `
 		1ms    ifup a held      → 1: acquire a held
 		2ms    1 done           → a held granted
@@ -63,7 +63,7 @@ func TestWhoWantsALockOnlyIfItsServerIsUpIsRefusedAtOnce(t *testing.T) {
 }
 
 // A command that breaks the connection whenever it is sent is not the only one that is tried.
-func TestKindsOfCommandsTakeTurnsAtALinkThatIsDown(t *testing.T) {
+func TestBreaker_Outage_VerbsTakeTurns(t *testing.T) {
 	runConversation(t, 1, `
 		1ms    lock a           → 1: acquire a
 		2ms    1 done           → a granted
@@ -85,7 +85,8 @@ func TestKindsOfCommandsTakeTurnsAtALinkThatIsDown(t *testing.T) {
 	`)
 }
 
-func TestRefusalOfAWholeBatchForNowIsAnOutage(t *testing.T) {
+// A temporary rejection of a whole batch is an outage.
+func TestBreaker_BatchRejectedForNow_Outage(t *testing.T) {
 	runConversation(t, 3, `
 		1ms    lock a           → 1: acquire a
 		2ms    1 says LOADING x → nothing
@@ -96,7 +97,7 @@ func TestRefusalOfAWholeBatchForNowIsAnOutage(t *testing.T) {
 }
 
 // An error for one key concerns only that key.
-func TestRefusalOfOneKeyIsNoOutage(t *testing.T) {
+func TestBreaker_KeyRejected_NoOutage(t *testing.T) {
 	runConversation(t, 3, `
 		1ms  lock a b       → 1: acquire a b
 		2ms  1 busy done; lock c → 2: acquire c; b granted
@@ -106,7 +107,7 @@ func TestRefusalOfOneKeyIsNoOutage(t *testing.T) {
 }
 
 // Renewals go first when the server is back; no hold is lost before its lease expires.
-func TestHoldersSurviveAnOutageShorterThanTheirLease(t *testing.T) {
+func TestOutage_ShorterThanLease_HoldsKept(t *testing.T) {
 	runConversation(t, 3, `
 		1ms     lock a b        → 1: acquire a b
 		2ms     1 done          → a b granted
@@ -123,7 +124,7 @@ func TestHoldersSurviveAnOutageShorterThanTheirLease(t *testing.T) {
 }
 
 // In an outage longer than the lease, holds are lost by the clock, and no stale command is sent afterwards.
-func TestHoldersAreLostInAnOutageLongerThanTheirLease(t *testing.T) {
+func TestOutage_LongerThanLease_HoldsLost(t *testing.T) {
 	runConversation(t, 3, `
 		1ms     lock a          → 1: acquire a
 		2ms     1 done          → a granted
@@ -139,7 +140,7 @@ func TestHoldersAreLostInAnOutageLongerThanTheirLease(t *testing.T) {
 }
 
 // A restarted server has lost the scripts: the probe is sent again at once, and its reply ends the outage.
-func TestProbeThatMeetsARestartedServer(t *testing.T) {
+func TestBreaker_ServerRestarted_ProbeResent(t *testing.T) {
 	runConversation(t, 3, `
 		1ms    lock a           → 1: acquire a
 		2ms    1 lost EOF       → nothing
@@ -152,7 +153,7 @@ func TestProbeThatMeetsARestartedServer(t *testing.T) {
 }
 
 // A permanent error is a reply: the outage is over, and all else is sent at once.
-func TestProbeThatIsRefusedForGoodEndsTheOutage(t *testing.T) {
+func TestBreaker_ProbeRejected_OutageEnds(t *testing.T) {
 	runConversation(t, 3, `
 		1ms    lock a           → 1: acquire a
 		2ms    1 lost EOF       → nothing

@@ -21,7 +21,7 @@ func (d *coordinatorHarness) closeAndCount() (turns int) {
 
 // However many locks there are, a turn of a close ends a bounded number of them. It also rejects bounded numbers of
 // waiters and messages. The close request gets its result last, and no command is sent meanwhile.
-func TestACloseTakesSomeLocksATurn(t *testing.T) {
+func TestClose_ManyLocks_TurnBounded(t *testing.T) {
 	const locks = 3*maxLocksPerTurn + 1
 	d := newHarness(t, 8)
 	d.holds(locks)

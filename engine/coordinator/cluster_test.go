@@ -195,7 +195,8 @@ func (d clusterHarness) orderedAt() (said []string) {
 	return said
 }
 
-func TestCallHasOneSlotAndABundleOneNode(t *testing.T) {
+// The keys of a call are of one slot, and the calls of a bundle are for one node, which has its own senders.
+func TestBundle_OneNodeOneSlotPerCall(t *testing.T) {
 	runClusterConversation(t, 1, `
 		1ms lock a b c d {a}2 f → 1@A: acquire b + f; 2@B: acquire c; 3@C: acquire a {a}2 + d
 		// every node has senders of its own
@@ -207,7 +208,7 @@ func TestCallHasOneSlotAndABundleOneNode(t *testing.T) {
 }
 
 // A call of a bundle that is rejected, or has a script that the node does not know, does not affect the others.
-func TestCallsOfABundleEndEachByItself(t *testing.T) {
+func TestBundle_CallFails_OthersUnaffected(t *testing.T) {
 	runClusterConversation(t, 4, `
 		1ms lock b f {b}2          → 1@A: acquire b {b}2 + f
 		2ms 1 says NOPERM x | done → 2@A: acquire {b}2 + b; f granted
@@ -218,7 +219,8 @@ func TestCallsOfABundleEndEachByItself(t *testing.T) {
 	`)
 }
 
-func TestMOVEDIsFollowedAndRemembered(t *testing.T) {
+// A MOVED reply is followed, and changes the topology before it is refreshed.
+func TestMoved_FollowedAndRemembered(t *testing.T) {
 	runClusterConversation(t, 1, `
 		1ms lock b f                     → 1@A: acquire b + f
 		2ms 1 says MOVED 3300 C:1 | done → survey A B C; 2@C: acquire b; f granted
@@ -233,7 +235,7 @@ func TestMOVEDIsFollowedAndRemembered(t *testing.T) {
 }
 
 // Redis and Valkey have changed the case of letters in error texts.
-func TestRefusalsAreReadInSmallLettersAndCapitals(t *testing.T) {
+func TestServerError_AnyCase_Recognized(t *testing.T) {
 	for _, spell := range []func(string) string{strings.ToUpper, strings.ToLower} {
 		for _, refusal := range []string{"MOVED 3300 C:1", "ASK 3300 C:1"} {
 			slot, address, asking, ok := redirection(spell(refusal), "")
@@ -252,7 +254,7 @@ func TestRefusalsAreReadInSmallLettersAndCapitals(t *testing.T) {
 }
 
 // The target may be a new node, and a reply may leave out the host of the node that sends it.
-func TestMOVEDToANewNode(t *testing.T) {
+func TestMoved_NewNode_Opened(t *testing.T) {
 	runClusterConversation(t, 1, `
 		1ms lock b f                → 1@A: acquire b + f
 		2ms 1 says MOVED 3300 N:1 | says MOVED 3168 :1 → opens N; survey A B C N; 2@A: acquire f; 3@N: acquire b
@@ -261,7 +263,7 @@ func TestMOVEDToANewNode(t *testing.T) {
 }
 
 // If two nodes redirect a call to each other, the redirections end. The locks get a result and retry after a while.
-func TestRedirectionsAreBounded(t *testing.T) {
+func TestRedirection_Loop_Bounded(t *testing.T) {
 	d := newClusterHarness(t, 1)
 	require.Equal(t, "1@A: acquire b", d.line("1ms lock b"))
 	said := ""
@@ -281,7 +283,7 @@ func TestRedirectionsAreBounded(t *testing.T) {
 }
 
 // While a slot migrates, the engine requests keys that have moved with ASKING, and does not change the topology.
-func TestASKIsFollowedOnceAndForgotten(t *testing.T) {
+func TestAsk_FollowedNotRemembered(t *testing.T) {
 	runClusterConversation(t, 1, `
 		1ms lock b f                  → 1@A: acquire b + f
 		2ms 1 says ASK 3300 C:1 | done → 2@C: acquire ASKING b; f granted
@@ -293,7 +295,7 @@ func TestASKIsFollowedOnceAndForgotten(t *testing.T) {
 }
 
 // If some keys of a call have moved and others have not, the engine requests them one by one, first at the source node.
-func TestTRYAGAINInTheMiddleOfAMove(t *testing.T) {
+func TestTryAgain_SlotMigrates_KeysOneByOne(t *testing.T) {
 	runClusterConversation(t, 4, `
 		1ms lock b {b}2             → 1@A: acquire b {b}2
 		2ms 1 says ASK 3300 C:1     → 2@C: acquire ASKING b {b}2
@@ -305,7 +307,7 @@ func TestTRYAGAINInTheMiddleOfAMove(t *testing.T) {
 
 // While a slot migrates, the message of a lock may go where this engine does not listen. So its waiters poll more
 // often.
-func TestWaiterOfASlotOnItsWayPolls(t *testing.T) {
+func TestWaiter_SlotMigrates_Polls(t *testing.T) {
 	runClusterConversation(t, 1, `
 		1ms lock b                → 1@A: acquire b
 		2ms 1 says ASK 3300 C:1   → 2@C: acquire ASKING b
@@ -319,7 +321,7 @@ func TestWaiterOfASlotOnItsWayPolls(t *testing.T) {
 
 // Once a node has reported for any key that a slot migrates, all waiters of the slot poll more often. This includes a
 // waiter that slept before and that has a key which has not moved.
-func TestAllWaitersOfASlotOnItsWayPoll(t *testing.T) {
+func TestWaiters_SlotMigrates_AllPoll(t *testing.T) {
 	runClusterConversation(t, 1, `
 		1ms lock b                → 1@A: acquire b
 		2ms 1 taken               → join@A {b}
@@ -340,7 +342,7 @@ func TestAllWaitersOfASlotOnItsWayPoll(t *testing.T) {
 // A release by Redisson is published only at the target node of a migration. If this engine sends no other command for
 // the slot, it does not learn of the migration. So waiters in a cluster poll every few seconds, and then follow the
 // slot.
-func TestWaiterInAClusterAsksAgain(t *testing.T) {
+func TestWaiter_InCluster_AsksAgain(t *testing.T) {
 	runClusterConversation(t, 1, `
 		1ms lock b                → 1@A: acquire b
 		2ms 1 taken               → join@A {b}
@@ -355,7 +357,7 @@ func TestWaiterInAClusterAsksAgain(t *testing.T) {
 }
 
 // A silent node occupies only its own senders, and only its locks wait.
-func TestSilentNodeHoldsUpNobodyElse(t *testing.T) {
+func TestNode_Silent_OthersGoOn(t *testing.T) {
 	runClusterConversation(t, 1, `
 		1ms lock a b c               → 1@A: acquire b; 2@B: acquire c; 3@C: acquire a
 		2ms 2 done; 3 done           → c a granted
@@ -370,7 +372,7 @@ func TestSilentNodeHoldsUpNobodyElse(t *testing.T) {
 }
 
 // Commands that wait for a node that is down move to its successor as soon as that is known.
-func TestWhatWaitsGoesToTheNextMaster(t *testing.T) {
+func TestFailover_QueuedCommands_Move(t *testing.T) {
 	runClusterConversation(t, 1, `
 		1ms   lock b           → 1@A: acquire b
 		2ms   lock f           → nothing
@@ -382,7 +384,7 @@ func TestWhatWaitsGoesToTheNextMaster(t *testing.T) {
 
 // Replication is asynchronous: the successor may not know the latest grants. Locks of the failed master are confirmed
 // at once, not with their next renewal; those of other nodes are not.
-func TestLocksOfAMasterThatFailedAreConfirmedByItsSuccessor(t *testing.T) {
+func TestFailover_Holds_Confirmed(t *testing.T) {
 	d := runClusterConversation(t, 2, `
 		1ms lock a b f            → 1@A: acquire b + f; 2@C: acquire a
 		2ms 1 done; 2 done        → b f a granted
@@ -395,7 +397,7 @@ func TestLocksOfAMasterThatFailedAreConfirmedByItsSuccessor(t *testing.T) {
 }
 
 // All locks of a kind with one lock per request are confirmed as well.
-func TestClaimsOfAMasterThatFailedAreConfirmedByItsSuccessor(t *testing.T) {
+func TestFailover_AllKinds_Confirmed(t *testing.T) {
 	for kind, verb := range map[string]string{"read:b": "reread", "fair:b": "renew"} {
 		d := newClusterHarness(t, 2)
 		if kind == "read:b" {
@@ -414,7 +416,8 @@ func TestClaimsOfAMasterThatFailedAreConfirmedByItsSuccessor(t *testing.T) {
 	}
 }
 
-func TestAnEngineWithClaimsOnlyLooksForTheClusterAsWell(t *testing.T) {
+// An engine that has only locks with one lock per request also refreshes the topology of the cluster.
+func TestTopology_OnlyReads_ClusterRefreshed(t *testing.T) {
 	d := newClusterHarness(t, 1)
 	d.line("1ms read b")
 	d.line("2ms 1 taken")
@@ -422,7 +425,7 @@ func TestAnEngineWithClaimsOnlyLooksForTheClusterAsWell(t *testing.T) {
 }
 
 // Without a reply a topology refresh is retried with a backoff, but only while requests wait.
-func TestSurveyIsTriedAgainWhileSomebodyWaits(t *testing.T) {
+func TestTopology_NoReply_RetriedWithWaiters(t *testing.T) {
 	d := newClusterHarness(t, 1)
 	d.line("1ms lock b")
 	require.Equal(t, "survey B C A", d.line("2ms 1 lost EOF"))
@@ -435,7 +438,7 @@ func TestSurveyIsTriedAgainWhileSomebodyWaits(t *testing.T) {
 }
 
 // A master that was cut off and replaced confirms what its successor never learns.
-func TestAnswerOfAMasterThatWasReplacedIsNone(t *testing.T) {
+func TestReply_ReplacedMaster_Ignored(t *testing.T) {
 	runClusterConversation(t, 1, `
 		1ms     lock b                 → 1@A: acquire b
 		2ms     1 done                 → b granted
@@ -448,7 +451,7 @@ func TestAnswerOfAMasterThatWasReplacedIsNone(t *testing.T) {
 }
 
 // A re-entry in the turn in which another master becomes known waits until that master has confirmed the lock.
-func TestAReentryWaitsForAMasterThatIsKnownSinceTheSameTurn(t *testing.T) {
+func TestReentry_NewMaster_WaitsForConfirm(t *testing.T) {
 	runClusterConversation(t, 1, `
 		1ms lock b                 → 1@A: acquire b
 		2ms 1 done                 → b granted
@@ -459,7 +462,7 @@ func TestAReentryWaitsForAMasterThatIsKnownSinceTheSameTurn(t *testing.T) {
 
 // Several calls return together, and one of them names a new owner of its slot. Then the grants of the others for that
 // slot do not count.
-func TestAMasterThatIsKnownFromACallCountsForAllThatCameWithIt(t *testing.T) {
+func TestBundle_OneMoved_GrantsIgnored(t *testing.T) {
 	runClusterConversation(t, 1, `
 		1ms lock b f {b}2          → 1@A: acquire b {b}2 + f
 		2ms 1 says NOPERM x | done → 2@A: acquire {b}2 + b; f granted
@@ -470,7 +473,7 @@ func TestAMasterThatIsKnownFromACallCountsForAllThatCameWithIt(t *testing.T) {
 }
 
 // When a slot moves, its channels are subscribed at the new owner, and all waiters try again.
-func TestChannelsMoveWithTheirSlot(t *testing.T) {
+func TestSubscription_SlotMoves_Follows(t *testing.T) {
 	runClusterConversation(t, 4, `
 		1ms  lock b f               → 1@A: acquire b + f
 		2ms  1 taken                → join@A {b} {f}
@@ -491,7 +494,7 @@ func TestChannelsMoveWithTheirSlot(t *testing.T) {
 
 // This engine is itself one of the listeners, but not while its subscription is down. Counted then, it would be taken
 // for another engine, which would be waited for in vain.
-func TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen(t *testing.T) {
+func TestListeners_SelfUnsubscribed_Exact(t *testing.T) {
 	for _, silent := range []string{"silenced@A b", "pubsubdown@A"} {
 		d := newClusterHarness(t, 4)
 		d.line("1ms lock b b/2 b/3")
@@ -514,7 +517,7 @@ func TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen(t *testing.T) {
 
 // When a slot comes back, its channel is still subscribed. (Here B reports the move of a slot that it was not asked
 // about; the engine accepts that.)
-func TestChannelComesBackBeforeItWasLeft(t *testing.T) {
+func TestSubscription_SlotReturns_Kept(t *testing.T) {
 	runClusterConversation(t, 1, `
 		1ms  lock b f             → 1@A: acquire b + f
 		2ms  1 taken              → join@A {b} {f}
@@ -526,7 +529,7 @@ func TestChannelComesBackBeforeItWasLeft(t *testing.T) {
 }
 
 // A waiter that leaves in the very turn in which its slot moves leaves nothing behind.
-func TestWaiterLeavesWhileItsSlotMoves(t *testing.T) {
+func TestWaiter_LeavesInMove_LeavesNothing(t *testing.T) {
 	d := newClusterHarness(t, 1)
 	d.line("1ms lock b")
 	d.line("2ms 1 taken")
@@ -541,7 +544,7 @@ func TestWaiterLeavesWhileItsSlotMoves(t *testing.T) {
 
 // While the cluster's client does not know a node, it routes calls itself. Their replies prove nothing about the node,
 // so the engine refreshes the topology.
-func TestAnswerThatCameAnotherWayLeavesTheNodeInDoubt(t *testing.T) {
+func TestNode_RoutedReply_ProvesNothing(t *testing.T) {
 	d := newClusterHarness(t, 2)
 	d.line("1ms lock b f")
 	require.Equal(t, "survey B C A", d.line("2ms 1 lost EOF"))
@@ -557,7 +560,7 @@ func TestAnswerThatCameAnotherWayLeavesTheNodeInDoubt(t *testing.T) {
 }
 
 // A node without slots is removed, but not before its calls have replies.
-func TestNodeWithoutSlotsIsLetGoOf(t *testing.T) {
+func TestNode_NoSlots_RemovedAfterReplies(t *testing.T) {
 	runClusterConversation(t, 1, `
 		1ms lock b                 → 1@A: acquire b
 		2ms pubsubdown@C           → survey A B C
@@ -567,7 +570,8 @@ func TestNodeWithoutSlotsIsLetGoOf(t *testing.T) {
 	`)
 }
 
-func TestShutdownWaitsForNodesThatCanAnswer(t *testing.T) {
+// A shutdown waits for the releases of nodes that reply, and not for a node that is down.
+func TestShutdown_NodeDown_WaitsForOthers(t *testing.T) {
 	runClusterConversation(t, 1, `
 		1ms lock a b      → 1@A: acquire b; 2@C: acquire a
 		2ms 1 lost EOF    → survey B C A
@@ -578,7 +582,7 @@ func TestShutdownWaitsForNodesThatCanAnswer(t *testing.T) {
 }
 
 // Behind Sentinel nothing distinguishes the servers, so all holds are confirmed after a change of the master.
-func TestHoldsAreConfirmedWhenSentinelNamesAnotherMaster(t *testing.T) {
+func TestSentinel_NewMaster_HoldsConfirmed(t *testing.T) {
 	d := newHarness(t, 8)
 	d.line("1ms lock a b")
 	require.Equal(t, "a b granted", d.line("2ms 1 done"))
@@ -591,7 +595,7 @@ func TestHoldsAreConfirmedWhenSentinelNamesAnotherMaster(t *testing.T) {
 }
 
 // The workers and connections of a replaced master end after its last call has returned.
-func TestAMasterThatSentinelReplacedIsLetGoOf(t *testing.T) {
+func TestSentinel_OldMaster_EndsAfterCalls(t *testing.T) {
 	d := newHarness(t, 8)
 	was := d.c.Fallback
 	d.line("1ms lock a")
@@ -610,7 +614,7 @@ func TestAMasterThatSentinelReplacedIsLetGoOf(t *testing.T) {
 
 // A subscriber cannot reach a node that the cluster's client does not know. Commands can, and they make the client
 // learn of the node.
-func TestNodeThatIsAStrangerToTheSubscriberIsAskedSomething(t *testing.T) {
+func TestSubscriber_NodeUnknown_CommandSent(t *testing.T) {
 	d := newClusterHarness(t, 1)
 	d.line("1ms lock b f")
 	require.Equal(t, "join@A {b} {f}", d.line("2ms 1 taken"))
@@ -623,7 +627,7 @@ func TestNodeThatIsAStrangerToTheSubscriberIsAskedSomething(t *testing.T) {
 
 // While the target node of a migration is down, the source node redirects every call to it. Callers retry after growing
 // pauses, one call at a time probes the node, and the error names the cause.
-func TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause(t *testing.T) {
+func TestAsk_TargetDown_RetriedAfterPause(t *testing.T) {
 	d := runClusterConversation(t, 2, `
 		1ms lock b {b}2            → 1@A: acquire b {b}2
 		2ms 1 says ASK 3300 C:1    → 2@C: acquire ASKING b {b}2
@@ -665,7 +669,7 @@ func TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause(t *testing.T) {
 
 // Two nodes may each name the other as the owner, as after an interrupted resharding. The engine does not send calls to
 // and fro without a pause.
-func TestNodesThatDisagreeAboutASlotAreNotAskedAllTheTime(t *testing.T) {
+func TestMoved_NodesDisagree_Pauses(t *testing.T) {
 	for _, nodes := range []string{"AC", "ABC"} {
 		d := newClusterHarness(t, 2)
 		d.line("1ms lock b {b}2 {b}3")

@@ -110,7 +110,7 @@ func newHarness(t testing.TB, senders int) *coordinatorHarness {
 }
 
 // The delay of a late renewal is reported for a minute, also when no other renewal follows.
-func TestTheLagOfALateRenewalIsForgottenWithoutAnotherOne(t *testing.T) {
+func TestRenewLag_NoLaterRenewal_Forgotten(t *testing.T) {
 	d := newHarness(t, 1)
 	d.c.Fx.RenewLag.Note(time.Second, 5*time.Second)
 	told := func(at time.Duration) time.Duration {
@@ -482,7 +482,7 @@ func (d *coordinatorHarness) requireIdle() {
 	require.Zero(d.t, stats.Timers)
 }
 
-func TestPairOfALockLeavesNothing(t *testing.T) {
+func TestCoordinator_LockUnlock_LeavesNothing(t *testing.T) {
 	d := newHarness(t, 1)
 	require.Equal(t, "1: acquire a", d.line("1ms lock a"))
 	require.Equal(t, "a granted", d.line("2ms 1 done"))
@@ -493,7 +493,7 @@ func TestPairOfALockLeavesNothing(t *testing.T) {
 }
 
 // While all senders are busy, commands accumulate and leave as one larger batch. No command waits for a batch to fill.
-func TestGroupCommit(t *testing.T) {
+func TestBatch_SendersBusy_GrowsLarger(t *testing.T) {
 	runConversation(t, 2, `
 		1ms lock a           → 1: acquire a
 		2ms lock b           → 2: acquire b
@@ -507,7 +507,7 @@ func TestGroupCommit(t *testing.T) {
 }
 
 // Several locks, their renewal in one batch, and their ends.
-func TestRenewalsThatAreDueGoOutTogether(t *testing.T) {
+func TestRenewal_DueTogether_OneBatch(t *testing.T) {
 	runConversation(t, 8, `
 		1ms     lock a b c       → 1: acquire a b c
 		2ms     lock d           → 2: acquire d
@@ -521,7 +521,7 @@ func TestRenewalsThatAreDueGoOutTogether(t *testing.T) {
 }
 
 // There is one result, and a grant to a cancelled request is released.
-func TestCancelThatCrossesTheGrant(t *testing.T) {
+func TestCancel_CrossesGrant_OneResult(t *testing.T) {
 	runConversation(t, 1, `
 		1ms  lock a           → 1: acquire a
 		2ms  1 done; cancel a → a not held; 2: release a; a granted
@@ -536,7 +536,8 @@ func TestCancelThatCrossesTheGrant(t *testing.T) {
 	`)
 }
 
-func TestShutdownCompletesWhenTheLastHoldIsReleased(t *testing.T) {
+// A shutdown rejects all waiters at once, and completes when the last hold is released.
+func TestShutdown_LastRelease_Completes(t *testing.T) {
 	d := newHarness(t, 8)
 	require.Equal(t, "1: acquire a b", d.line("1ms lock a b"))
 	require.Equal(t, "join {b}; a granted", d.line("2ms 1 done taken"))
@@ -554,7 +555,8 @@ func TestShutdownCompletesWhenTheLastHoldIsReleased(t *testing.T) {
 	require.EqualValues(t, 4, d.c.Stats().Failed)
 }
 
-func TestSeveralShutdownsAreAllTold(t *testing.T) {
+// All requests for a shutdown get their result when it is complete; one of them may be cancelled before.
+func TestShutdown_Several_AllNotified(t *testing.T) {
 	runConversation(t, 8, `
 		1ms lock a             → 1: acquire a
 		2ms 1 done             → a granted
@@ -567,7 +569,7 @@ func TestSeveralShutdownsAreAllTold(t *testing.T) {
 }
 
 // All requests get their results at once, whatever is in flight, and nothing is sent afterwards.
-func TestCloseTellsEverybody(t *testing.T) {
+func TestClose_AllRequests_GetResults(t *testing.T) {
 	d := newHarness(t, 8)
 	d.line("1ms lock a b c d")
 	d.line("2ms 1 done done taken taken")
@@ -597,7 +599,8 @@ func TestCloseTellsEverybody(t *testing.T) {
 	}
 }
 
-func TestCloseEndsAShutdownThatStillWaits(t *testing.T) {
+// A close ends a shutdown that still waits for holds.
+func TestClose_ShutdownWaits_EndsShutdown(t *testing.T) {
 	runConversation(t, 8, `
 		1ms lock a     → 1: acquire a
 		2ms 1 done     → a granted
@@ -607,7 +610,8 @@ func TestCloseEndsAShutdownThatStillWaits(t *testing.T) {
 	`)
 }
 
-func TestStateIsReadOnceAndAskedAgainOnlyWhileItsRequestHasTime(t *testing.T) {
+// The state of a lock is read with one command, which is sent again only while its request has time.
+func TestState_RetriedUntilTimeout(t *testing.T) {
 	runConversation(t, 8, `
 		1ms   state a b c  → 1: state a b c
 		2ms   1 done refused busy → a read; b WRONGTYPE x; c redis unavailable: BUSY x
@@ -625,7 +629,7 @@ func TestStateIsReadOnceAndAskedAgainOnlyWhileItsRequestHasTime(t *testing.T) {
 }
 
 // The wall clock ran ahead: every hold is confirmed before anything is granted.
-func TestDoubtConfirmsEveryHold(t *testing.T) {
+func TestReconfirm_ClockAhead_EveryHold(t *testing.T) {
 	runConversation(t, 8, `
 		1ms  lock a b c      → 1: acquire a b c
 		2ms  1 done done taken → join {c}; a b granted
@@ -640,7 +644,7 @@ func TestDoubtConfirmsEveryHold(t *testing.T) {
 }
 
 // A lock may be removed before the last of its commands has a reply, and its memory reused for another key.
-func TestAnswerForALockThatHasFinished(t *testing.T) {
+func TestReply_LockRemoved_Ignored(t *testing.T) {
 	t.Run("and has no holder", func(t *testing.T) {
 		d := newHarness(t, 8)
 		d.line("1ms lock a")
@@ -667,7 +671,8 @@ func TestAnswerForALockThatHasFinished(t *testing.T) {
 	})
 }
 
-func TestStatsAreReadBeforeAndAfterTheClose(t *testing.T) {
+// Statistics can be read before and after the close.
+func TestStats_AroundClose_Readable(t *testing.T) {
 	d := newHarness(t, 8)
 	d.line("1ms lock a b")
 	d.line("2ms 1 done taken")
@@ -691,7 +696,7 @@ func TestStatsAreReadBeforeAndAfterTheClose(t *testing.T) {
 }
 
 // In the middle of its turn, a request that is about to be sent again would seem to sleep.
-func TestStatsAreOfTheEndOfTheirTurn(t *testing.T) {
+func TestStats_SnapshotAtTurnEnd(t *testing.T) {
 	d := newHarness(t, 8)
 	var s Stats
 	d.line("1ms lock a")
@@ -702,7 +707,8 @@ func TestStatsAreOfTheEndOfTheirTurn(t *testing.T) {
 	require.EqualValues(t, 2, s.Commands)
 }
 
-func TestCountIsKnownWithoutAskingTheServer(t *testing.T) {
+// The hold count is known without a command to the server.
+func TestHoldCount_KnownWithoutServer(t *testing.T) {
 	d := newHarness(t, 8)
 	d.line("1ms lock a")
 	d.line("2ms 1 done")
@@ -715,7 +721,7 @@ func TestCountIsKnownWithoutAskingTheServer(t *testing.T) {
 }
 
 // An owner in a context belongs to a name and a kind of lock.
-func TestAHoldCountsForLocksOfItsKindOnly(t *testing.T) {
+func TestHoldCount_OtherKind_NotCounted(t *testing.T) {
 	for held, who := range map[string]string{"lock a": "a", "lock fenced:a": "fenced:a", "write a": "a", "read a": "a", "lock fair:a": "fair:a"} {
 		d := newHarness(t, 1)
 		d.line("1ms " + held)
@@ -730,7 +736,8 @@ func TestAHoldCountsForLocksOfItsKindOnly(t *testing.T) {
 	}
 }
 
-func TestStateIsWhatTheServerSaid(t *testing.T) {
+// The state of a lock is the reply of the server, unchanged.
+func TestState_ReturnsServerReply(t *testing.T) {
 	d := newHarness(t, 8)
 	require.Equal(t, "1: state a", d.line("1ms state a"))
 	want := actor.Reply{Status: actor.OK, TTL: time.Second, Holder: "x:1", Count: 3}
@@ -742,7 +749,7 @@ func TestStateIsWhatTheServerSaid(t *testing.T) {
 }
 
 // A finished lock is reused for another key. A stale pointer to it must not affect the new one.
-func TestHoldsOfLongAgoDoNotTouchTheLockThatWasReused(t *testing.T) {
+func TestLock_Reused_OldHoldsIgnored(t *testing.T) {
 	d := newHarness(t, 1)
 	d.line("1ms lock a")
 	d.line("2ms 1 done")
@@ -760,7 +767,7 @@ func TestHoldsOfLongAgoDoNotTouchTheLockThatWasReused(t *testing.T) {
 }
 
 // Many timers at once do not delay messages, and none is lost.
-func TestManyTimersDueAtOnceAreFiredInSeveralTurns(t *testing.T) {
+func TestTimers_ManyDue_FiredOverTurns(t *testing.T) {
 	d := newHarness(t, 1000)
 	const locks = maxTimersPerTurn + 1000
 	for i := range locks {

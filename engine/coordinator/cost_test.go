@@ -9,7 +9,7 @@ import (
 )
 
 // A caller allocates its hold; the coordinator reuses what it has. Messages to the actors must not escape.
-func TestALockAndItsUnlockAllocateNothingInTheCoordinator(t *testing.T) {
+func TestCoordinator_LockUnlock_NoAllocs(t *testing.T) {
 	d := newHarness(t, 8)
 	c := d.c
 	hold := &actor.Hold{}

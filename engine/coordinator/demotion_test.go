@@ -26,7 +26,8 @@ func redialConversation(t *testing.T, redials bool, conversation string) {
 	})
 }
 
-func TestAServerThatStaysAReplicaForATimeoutHasItsConnectionsEnded(t *testing.T) {
+// The connections to a server that replies as a replica for a whole timeout are ended; the pauses between grow.
+func TestDemotion_ReplicaForTimeout_Redialed(t *testing.T) {
 	redialConversation(t, true, `
 		0s      lock a                  → 1: acquire a
 		1ms     1 replica               → nothing
@@ -52,7 +53,7 @@ func TestAServerThatStaysAReplicaForATimeoutHasItsConnectionsEnded(t *testing.T)
 }
 
 // A reply that a replica can give as well does not prove that the server is a master, but it is a reply.
-func TestOnlyWhatWasWrittenIsOfAMaster(t *testing.T) {
+func TestDemotion_ReadReply_ProvesNoMaster(t *testing.T) {
 	redialConversation(t, true, `
 		0s      lock a b                → 1: acquire a b
 		1ms     1 done                  → a b granted
@@ -78,7 +79,7 @@ func TestOnlyWhatWasWrittenIsOfAMaster(t *testing.T) {
 }
 
 // A missing reply does not show a replica, and neither does any other error.
-func TestOnlyAReplicasConnectionsAreEnded(t *testing.T) {
+func TestDemotion_OnlyReplicas_Redialed(t *testing.T) {
 	redialConversation(t, true, `
 		0s      lock a                  → 1: acquire a
 		1ms     1 busy                  → nothing
@@ -98,7 +99,7 @@ func TestOnlyAReplicasConnectionsAreEnded(t *testing.T) {
 }
 
 // A grant followed by WAIT came on a dedicated connection. A renewal or a state query may have found nothing to write.
-func TestWhatIsDoneMayLeaveOpenWhetherTheOthersAskAMaster(t *testing.T) {
+func TestDemotion_UnwrittenReply_Undecided(t *testing.T) {
 	done, refused := []actor.Reply{{Status: actor.OK}}, []actor.Reply{{Status: actor.Rejected, Err: errors.New("READONLY x")}}
 	for verb, open := range map[actor.Verb]bool{
 		actor.SendAcquire: true, actor.SendFairAcquire: true, actor.SendRenew: true, actor.SendReadRenew: true, actor.SendReadState: true,
@@ -115,7 +116,7 @@ func TestWhatIsDoneMayLeaveOpenWhetherTheOthersAskAMaster(t *testing.T) {
 }
 
 // An address may lead to a replica forever.
-func TestAReplicasConnectionsAreEndedEverMoreRarely(t *testing.T) {
+func TestDemotion_Replicas_RedialedMoreRarely(t *testing.T) {
 	var d demotion
 	var ended []time.Duration
 	for now := time.Duration(0); now < 40*time.Second; now += 100 * time.Millisecond {

@@ -12,7 +12,7 @@ import (
 )
 
 // A flood of acquires must not delay a renewal.
-func TestRenewalsAndReleasesGoBeforeAcquires(t *testing.T) {
+func TestDispatch_RenewalsBeforeAcquires(t *testing.T) {
 	runConversation(t, 1, `
 		1ms     lock a b c d   → 1: acquire a b c d
 		2ms     1 done         → a b c d granted
@@ -30,7 +30,7 @@ func TestRenewalsAndReleasesGoBeforeAcquires(t *testing.T) {
 }
 
 // A flood of releases, or of forces, lasts as long as it takes: an acquire gets its share meanwhile.
-func TestAFloodOfReleasesLeavesAcquiresAShare(t *testing.T) {
+func TestDispatch_ReleaseFlood_AcquiresShare(t *testing.T) {
 	for _, verb := range []string{"unlock", "force"} {
 		d := newHarness(t, 1)
 		names := make([]string, 20*BatchKeys)
@@ -58,7 +58,7 @@ func TestAFloodOfReleasesLeavesAcquiresAShare(t *testing.T) {
 }
 
 // Very many renewals that are due together do not delay other commands: they get half of the senders while others wait.
-func TestRenewalsLeaveHalfOfTheCouriersToOthers(t *testing.T) {
+func TestDispatch_ManyRenewals_HalfTheSenders(t *testing.T) {
 	d := newHarness(t, 4)
 	for i := range 1000 {
 		d.ask("lock", fmt.Sprintf("k%03d", i))
@@ -82,7 +82,7 @@ func TestRenewalsLeaveHalfOfTheCouriersToOthers(t *testing.T) {
 	require.Equal(t, "5: renew k257 … k384 (128); 6: renew k385 … k512 (128); k000 unlocked; a granted", d.line("10.001s 3 done; 4 done"))
 }
 
-func TestBatchTakesAtMost128Keys(t *testing.T) {
+func TestBatch_AtMost128Keys(t *testing.T) {
 	d := newHarness(t, 8)
 	for i := range 300 {
 		d.ask("lock", fmt.Sprintf("k%03d", i))
@@ -90,7 +90,7 @@ func TestBatchTakesAtMost128Keys(t *testing.T) {
 	require.Equal(t, "1: acquire k000 … k127 (128); 2: acquire k128 … k255 (128); 3: acquire k256 … k299 (44)", d.turn())
 }
 
-func TestBatchTakesAtMostAMebibyte(t *testing.T) {
+func TestBatch_AtMostOneMebibyte(t *testing.T) {
 	d := newHarness(t, 8)
 	long := strings.Repeat("k", 64<<10-2)
 	for i := range 40 {
@@ -111,7 +111,7 @@ func TestBatchTakesAtMostAMebibyte(t *testing.T) {
 }
 
 // An error of the server for one key must not affect the others: redisson#6472.
-func TestWholeRefusalIsHalvedDownToTheKeyThatCausedIt(t *testing.T) {
+func TestBatch_WholeRejection_Halved(t *testing.T) {
 	t.Run("acquires", func(t *testing.T) {
 		runConversation(t, 8, `
 			1ms  lock a b bad c d            → 1: acquire a b bad c d
@@ -142,7 +142,7 @@ func TestWholeRefusalIsHalvedDownToTheKeyThatCausedIt(t *testing.T) {
 
 // When the server rejects a whole batch (NOPERM, TRYAGAIN), the engine sends its parts again. While a slot migrates,
 // calls with several of its keys get TRYAGAIN, and calls with one key work.
-func TestTRYAGAINIsHalvedAndTakesNothingDown(t *testing.T) {
+func TestBatch_TryAgain_HalvedNoOutage(t *testing.T) {
 	runConversation(t, 1, `
 		1ms  lock a b c              → 1: acquire a b c
 		2ms  1 says TRYAGAIN x       → 2: acquire b c
@@ -156,7 +156,7 @@ func TestTRYAGAINIsHalvedAndTakesNothingDown(t *testing.T) {
 }
 
 // Parts of a rejected batch wait behind renewals, whatever verb they have.
-func TestHalvesOfRefusedAcquiresDoNotDelayRenewals(t *testing.T) {
+func TestBatch_RejectedHalves_AfterRenewals(t *testing.T) {
 	runConversation(t, 1, `
 		1ms     lock a           → 1: acquire a
 		2ms     1 done           → a granted
@@ -172,7 +172,7 @@ func TestHalvesOfRefusedAcquiresDoNotDelayRenewals(t *testing.T) {
 
 // NOSCRIPT: the server was restarted, or never had the script. The whole batch is sent again at once, invisibly to
 // callers; leases are counted anew.
-func TestNOSCRIPTIsSentAgainAtOnceWithItsText(t *testing.T) {
+func TestNoScript_ResentWithText(t *testing.T) {
 	d := newHarness(t, 1)
 	require.Equal(t, "1: acquire a b", d.line("1ms lock a b"))
 	require.Equal(t, "2: EVAL acquire a b", d.line("5s 1 says NOSCRIPT No matching script"))
@@ -189,7 +189,7 @@ func TestNOSCRIPTIsSentAgainAtOnceWithItsText(t *testing.T) {
 }
 
 // A server that replies NOSCRIPT to a script's text is not asked in a loop.
-func TestNOSCRIPTForAWholeScriptIsAnErrorThatMayPass(t *testing.T) {
+func TestNoScript_ForScriptText_Temporary(t *testing.T) {
 	runConversation(t, 1, `
 		1ms  lock a              → 1: acquire a
 		2ms  1 says NOSCRIPT x   → 2: EVAL acquire a
@@ -200,7 +200,7 @@ func TestNOSCRIPTForAWholeScriptIsAnErrorThatMayPass(t *testing.T) {
 }
 
 // A command of a call that was cancelled before it was sent is recalled: an outage retains nothing.
-func TestCommandsThatNobodyNeedsAnyMoreDoNotLeave(t *testing.T) {
+func TestCommand_Cancelled_NotSent(t *testing.T) {
 	t.Run("while senders are out", func(t *testing.T) {
 		runConversation(t, 1, `
 			1ms  lock a          → 1: acquire a
@@ -243,7 +243,8 @@ func TestCommandsThatNobodyNeedsAnyMoreDoNotLeave(t *testing.T) {
 	})
 }
 
-func TestAnswersThatAreMissingOrMadeNoSenseAreNone(t *testing.T) {
+// A missing or malformed reply counts as no reply: the command is sent again later, and its tenure is released twice.
+func TestReply_MissingOrMalformed_NoReply(t *testing.T) {
 	runConversation(t, 1, `
 		1ms   lock a b              → 1: acquire a b
 		2ms   1 done short          → a granted
@@ -262,7 +263,7 @@ func TestAnswersThatAreMissingOrMadeNoSenseAreNone(t *testing.T) {
 }
 
 // A lock yields for two round trips, by their recent average; only calls with a reply count.
-func TestRoundTripIsTheUsualOneOfLate(t *testing.T) {
+func TestRoundTrip_RecentAverage(t *testing.T) {
 	d := newHarness(t, 1)
 	now := time.Duration(0)
 	trip := func(took time.Duration, answer string) {
@@ -284,7 +285,7 @@ func TestRoundTripIsTheUsualOneOfLate(t *testing.T) {
 	require.Equal(t, usual, d.c.Fx.RoundTrip)
 }
 
-func TestInFlightAndBatchesAreCounted(t *testing.T) {
+func TestStats_InFlightAndBatches_Counted(t *testing.T) {
 	d := newHarness(t, 2)
 	d.line("1ms lock a b c")
 	d.line("2ms lock d")
@@ -307,7 +308,7 @@ func TestInFlightAndBatchesAreCounted(t *testing.T) {
 }
 
 // A stale command may be removed when all of its kind have been examined, while a more urgent command is behind it.
-func TestWhatAWithdrawnCommandLeavesBehindIsSentInTheSameTurn(t *testing.T) {
+func TestDispatch_StaleRemoved_NextSameTurn(t *testing.T) {
 	runConversation(t, 1, `
 		1ms   lock a             → 1: acquire a
 		2ms   1 lost broken      → nothing
@@ -320,7 +321,7 @@ func TestWhatAWithdrawnCommandLeavesBehindIsSentInTheSameTurn(t *testing.T) {
 
 // A reader has a key per hold, a request for several locks has their keys, and some kinds have more than one key per
 // lock.
-func TestBatchCountsWhatItReallySends(t *testing.T) {
+func TestBatch_KeysPerCommand_Counted(t *testing.T) {
 	name := func(bytes int) string { return strings.Repeat("k", bytes) }
 	reader := func(holds, bytes int) actor.Command {
 		return actor.Command{Key: name(bytes), Tenure: 1, Lease: time.Second, Reader: &actor.ReaderArgs{Leases: make([]time.Duration, holds)}}

@@ -32,7 +32,7 @@ func newShutdownHarness(t *testing.T, locks int) (d *coordinatorHarness, drained
 
 // However many locks there are, a turn rejects the waiters of at most a fixed number, and the next turn follows at
 // once.
-func TestAShutdownTakesSomeLocksATurn(t *testing.T) {
+func TestShutdown_ManyLocks_TurnBounded(t *testing.T) {
 	const locks = 3*maxLocksPerTurn + 1
 	d, drained := newShutdownHarness(t, locks)
 	for turns := 1; ; turns++ {
@@ -50,7 +50,7 @@ func TestAShutdownTakesSomeLocksATurn(t *testing.T) {
 }
 
 // New requests are rejected from the first of these turns on.
-func TestNobodyIsLetInWhileAShutdownRefusesThoseWhoWait(t *testing.T) {
+func TestShutdown_NewRequest_Rejected(t *testing.T) {
 	d, _ := newShutdownHarness(t, 2*maxLocksPerTurn)
 	require.True(t, d.c.DrainRound.On())
 	d.ask("lock", "new")
@@ -60,7 +60,7 @@ func TestNobodyIsLetInWhileAShutdownRefusesThoseWhoWait(t *testing.T) {
 
 // A lock that is stepped before its turn rejects its waiters first: none of them is granted what is unlocked, and none
 // times out.
-func TestALockThatIsToldSomethingWhileItIsToDrainRefusesFirst(t *testing.T) {
+func TestDrain_LockStepped_RejectsFirst(t *testing.T) {
 	for name, tell := range map[string]func(*coordinatorHarness, *actor.Lock){
 		"an unlock":            func(d *coordinatorHarness, l *actor.Lock) { d.ask("unlock", l.Key()) },
 		"a caller that leaves": func(d *coordinatorHarness, l *actor.Lock) { d.ask("cancel", l.Key()+"/2") },
@@ -85,7 +85,7 @@ func TestALockThatIsToldSomethingWhileItIsToDrainRefusesFirst(t *testing.T) {
 
 // A request gets its result also from a lock that only has its waiters left to reject (the simulation found this with
 // seed 12036).
-func TestAnUnlockOfALostHoldHasItsVerdictWhileItsLockIsToDrain(t *testing.T) {
+func TestDrain_LostHoldUnlocked_GetsResult(t *testing.T) {
 	d := newHarness(t, 8)
 	d.c.LimitTurn(1)
 	turns := func() {
@@ -120,7 +120,7 @@ func TestAnUnlockOfALostHoldHasItsVerdictWhileItsLockIsToDrain(t *testing.T) {
 }
 
 // A shutdown that is cancelled before all waiters were rejected is not complete, even if no lock is held.
-func TestAShutdownThatIsCutShortBeforeAllWereRefusedIsNotComplete(t *testing.T) {
+func TestShutdown_CutShort_NotComplete(t *testing.T) {
 	for _, ends := range []string{"cancel", "close"} {
 		d := newHarness(t, 8)
 		d.c.LimitTurn(1)
@@ -152,7 +152,7 @@ func TestAShutdownThatIsCutShortBeforeAllWereRefusedIsNotComplete(t *testing.T) 
 }
 
 // A shutdown does not wait for replies of a server that is down.
-func TestAShutdownDoesNotWaitForAServerThatIsSilent(t *testing.T) {
+func TestShutdown_SilentServer_NotWaitedFor(t *testing.T) {
 	runConversation(t, 8, `
 		1ms  lock a     → 1: acquire a
 		2ms  lock b     → 2: acquire b
@@ -162,7 +162,7 @@ func TestAShutdownDoesNotWaitForAServerThatIsSilent(t *testing.T) {
 }
 
 // A close ends what a shutdown has not reached.
-func TestACloseEndsAShutdownThatIsUnderWay(t *testing.T) {
+func TestClose_ShutdownInProgress_EndsAll(t *testing.T) {
 	d, _ := newShutdownHarness(t, 2*maxLocksPerTurn)
 	shutdown := d.callers["shutdown"].latest
 	d.ask("close", "close")

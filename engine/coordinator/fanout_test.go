@@ -81,7 +81,7 @@ func sum(told map[*actor.Lock]int) (all int) {
 
 // However many wait to read one name, a message or a confirmation reaches a bounded number of them per turn. In the end
 // it reaches all.
-func TestAMessageForVeryManyReachesSomeInATurn(t *testing.T) {
+func TestFanout_ManyReaders_TurnBounded(t *testing.T) {
 	const readers = 3*maxLocksPerTurn + 1
 	for _, kind := range []actor.Event{actor.Subscribed, actor.Notified} {
 		d, told := newReadersHarness(t, readers, kind)
@@ -98,7 +98,7 @@ func TestAMessageForVeryManyReachesSomeInATurn(t *testing.T) {
 }
 
 // All messages that arrive during a delivery make one more round, which reaches all waiters.
-func TestMessagesThatComeWhileOneIsToldAreOneMore(t *testing.T) {
+func TestFanout_MessagesMeanwhile_OneRound(t *testing.T) {
 	const readers = 2*maxLocksPerTurn + 1
 	d, told := newReadersHarness(t, readers, actor.Notified)
 	d.confirms()
@@ -116,7 +116,7 @@ func TestMessagesThatComeWhileOneIsToldAreOneMore(t *testing.T) {
 }
 
 // A turn handles at most one message for very many waiters.
-func TestATurnOpensOneMessageForVeryMany(t *testing.T) {
+func TestFanout_OneMessagePerTurn(t *testing.T) {
 	const readers = maxLocksPerTurn
 	d, told := newReadersHarness(t, readers, actor.Notified)
 	d.confirms()
@@ -133,7 +133,7 @@ func TestATurnOpensOneMessageForVeryMany(t *testing.T) {
 }
 
 // A waiter that left before its turn is not notified. No waiter is told of a subscription that broke meanwhile.
-func TestAMessageReachesNobodyWhomItDoesNotConcernAnyMore(t *testing.T) {
+func TestFanout_WaiterLeft_NotNotified(t *testing.T) {
 	const readers = 3 * maxLocksPerTurn
 	d, told := newReadersHarness(t, readers, actor.Subscribed)
 	d.confirms()
@@ -151,7 +151,7 @@ func TestAMessageReachesNobodyWhomItDoesNotConcernAnyMore(t *testing.T) {
 }
 
 // When a writer of their engine leaves, all readers that let it go first are notified, some per turn.
-func TestReadersWhoStoodAsideAreCalledSomeATurn(t *testing.T) {
+func TestFanout_WriterLeaves_ReadersInSlices(t *testing.T) {
 	const readers = 2*maxLocksPerTurn + 1
 	d := newHarness(t, 8)
 	require.Equal(t, "1: write k", d.line("0s write k/w"))
@@ -170,8 +170,8 @@ func TestReadersWhoStoodAsideAreCalledSomeATurn(t *testing.T) {
 	require.Len(t, told, readers)
 }
 
-// BenchmarkAMessageForManyReaders measures the longest turn while a message reaches all waiting readers of one name.
-func BenchmarkAMessageForManyReaders(b *testing.B) {
+// BenchmarkFanout_ManyReaders measures the longest turn while a message reaches all waiting readers of one name.
+func BenchmarkFanout_ManyReaders(b *testing.B) {
 	for _, readers := range []int{1000, 100_000} {
 		b.Run(fmt.Sprint(readers), func(b *testing.B) {
 			d, _ := newReadersHarness(b, readers, actor.Notified)
@@ -201,7 +201,7 @@ func BenchmarkAMessageForManyReaders(b *testing.B) {
 
 // However many wait to read one name while its channel cannot be subscribed, a turn notifies at most a fixed number of
 // them.
-func TestThatAChannelIsNotHeardReachesSomeInATurn(t *testing.T) {
+func TestFanout_SubscribeFailed_TurnBounded(t *testing.T) {
 	const readers = 3*maxLocksPerTurn + 1
 	d, told := newReadersHarness(t, readers, actor.SubscribeFailed)
 	d.order = nil
@@ -212,7 +212,7 @@ func TestThatAChannelIsNotHeardReachesSomeInATurn(t *testing.T) {
 }
 
 // A failed subscription is no longer reported to the remaining waiters once the channel is subscribed again.
-func TestThatAChannelIsNotHeardIsOldWhenItIs(t *testing.T) {
+func TestFanout_Resubscribed_FailureObsolete(t *testing.T) {
 	const readers = 3 * maxLocksPerTurn
 	d, told := newReadersHarness(t, readers, actor.SubscribeFailed)
 	d.order = nil
@@ -228,7 +228,7 @@ func TestThatAChannelIsNotHeardIsOldWhenItIs(t *testing.T) {
 
 // A grant has too few replicas, and its kind has one lock per request. Then a turn notifies a bounded number of the
 // waiters. A later request is not notified, and acquires.
-func TestThatTooFewReplicasHaveALockReachesSomeInATurn(t *testing.T) {
+func TestFanout_TooFewReplicas_TurnBounded(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		const n = 3*maxLocksPerTurn + 1
 		k := newWaitersHarness(t, granted)

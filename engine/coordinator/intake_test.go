@@ -46,7 +46,7 @@ func (d *coordinatorHarness) opens(words ...string) (most int) {
 func (d *coordinatorHarness) unopened() (n int) { return d.c.MessagesLeft() }
 
 // However much is posted, a turn handles the same amount.
-func TestATurnOpensABoundedNumberOfLetters(t *testing.T) {
+func TestIntake_AnyLoad_TurnBounded(t *testing.T) {
 	most := func(n int) int {
 		d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 		d.posts("lock", "a", n)
@@ -61,7 +61,7 @@ func TestATurnOpensABoundedNumberOfLetters(t *testing.T) {
 
 // A blocking call comes before non-blocking requests, except for a bounded number of them, whatever was posted before
 // it.
-func TestAFloodOfRequestsNeverWaitedForHoldsNoCallerUp(t *testing.T) {
+func TestIntake_AsyncFlood_CallersFirst(t *testing.T) {
 	for _, flood := range []int{5_000, 50_000} {
 		t.Run(fmt.Sprint(flood), func(t *testing.T) {
 			d := newSharedLaneHarness(t, MaxMessagesPerTurn)
@@ -86,7 +86,7 @@ func TestAFloodOfRequestsNeverWaitedForHoldsNoCallerUp(t *testing.T) {
 }
 
 // Pub/sub messages and confirmations do not delay replies.
-func TestAFloodOfMessagesHoldsNoAnswerUp(t *testing.T) {
+func TestIntake_MessageFlood_RepliesFirst(t *testing.T) {
 	d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 	d.line("1ms lock held")
 	const flood = 20 * MaxMessagesPerTurn
@@ -99,7 +99,7 @@ func TestAFloodOfMessagesHoldsNoAnswerUp(t *testing.T) {
 }
 
 // Cancellations do not delay unlocks.
-func TestAFloodOfCancelsHoldsNoUnlockUp(t *testing.T) {
+func TestIntake_CancelFlood_UnlocksFirst(t *testing.T) {
 	d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 	d.line("1ms lock held")
 	d.line("2ms 1 done")
@@ -115,7 +115,7 @@ func TestAFloodOfCancelsHoldsNoUnlockUp(t *testing.T) {
 }
 
 // A turn handles no more of the cancellations that are posted together than of those posted one by one.
-func TestCallersThatLeaveTogetherAreLetGoOfInTurns(t *testing.T) {
+func TestIntake_CancelledTogether_TurnBounded(t *testing.T) {
 	leave := func(n int) (turns int) {
 		d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 		d.posts("async", "k", n)
@@ -139,7 +139,7 @@ func TestCallersThatLeaveTogetherAreLetGoOfInTurns(t *testing.T) {
 }
 
 // While there are no more messages than a turn handles, non-blocking requests keep their place.
-func TestRequestsAreTakenInInTheirOrder(t *testing.T) {
+func TestIntake_FewRequests_InOrder(t *testing.T) {
 	d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 	require.Equal(t, "1: acquire a b c", d.line("1ms async a; lock b; async c"))
 	d = newSharedLaneHarness(t, 2)
@@ -148,13 +148,13 @@ func TestRequestsAreTakenInInTheirOrder(t *testing.T) {
 }
 
 // Non-blocking requests do not overtake each other, also where requests for several locks use up a turn's share.
-func TestWhatIsNotWaitedForKeepsItsOrderBehindSeveral(t *testing.T) {
+func TestIntake_AsyncBehindMulti_InOrder(t *testing.T) {
 	d := newSharedLaneHarness(t, 2)
 	require.Equal(t, "1: joint a+b; 2: acquire c d", d.line("1ms lock a+b; async c; async d"))
 }
 
 // A request that is cancelled before the loop handles it is rejected, and no command is sent for it.
-func TestACancelOvertakesARequestThatIsNotOpened(t *testing.T) {
+func TestIntake_Cancel_OvertakesRequest(t *testing.T) {
 	d := newSharedLaneHarness(t, 1)
 	require.Equal(t, "1: acquire a; c redis unavailable: cancelled", d.line("1ms lock a; lock b; lock c; cancel c"))
 	require.Equal(t, "2: acquire b", d.line("1ms timer"))
@@ -165,7 +165,7 @@ func TestACancelOvertakesARequestThatIsNotOpened(t *testing.T) {
 
 // A node with a full queue takes no more non-blocking requests at first, and all of them in the end. A node that is
 // down takes all of them: they can be cancelled there.
-func TestWhatIsNotWaitedForStaysOutsideAFullQueue(t *testing.T) {
+func TestIntake_QueueFull_AsyncHeldBack(t *testing.T) {
 	const flood = 20 * maxQueuedAhead
 	d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 	d.posts("async", "k", flood)
@@ -186,7 +186,7 @@ func TestWhatIsNotWaitedForStaysOutsideAFullQueue(t *testing.T) {
 }
 
 // Close and Shutdown complete every request that was not handled yet, each once.
-func TestWhatIsNotOpenedWhenTheEngineEndsIsRefused(t *testing.T) {
+func TestIntake_EngineEnds_RequestsRejected(t *testing.T) {
 	for _, how := range []string{"close", "shutdown"} {
 		t.Run(how, func(t *testing.T) {
 			d := newSharedLaneHarness(t, 1)
@@ -212,7 +212,7 @@ func TestWhatIsNotOpenedWhenTheEngineEndsIsRefused(t *testing.T) {
 }
 
 // Messages for a node that no longer owns slots are handled all the same.
-func TestANodeIsNotLetGoOfBeforeItsMailIsOpened(t *testing.T) {
+func TestIntake_NodeRemoved_MessagesHandled(t *testing.T) {
 	d := newSharedLaneHarness(t, 1)
 	n := NewNode("gone", d.c.Fx.Config.Lease)
 	d.c.Nodes = append(d.c.Nodes, n)
@@ -225,7 +225,7 @@ func TestANodeIsNotLetGoOfBeforeItsMailIsOpened(t *testing.T) {
 }
 
 // A request outside the full queue of a silent server times out as it should, also behind requests without a limit.
-func TestAWaitOutsideAFullQueueEndsInTime(t *testing.T) {
+func TestIntake_QueueFull_WaitEndsInTime(t *testing.T) {
 	for _, try := range []bool{false, true} {
 		d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 		d.posts("async", "k", 20*maxQueuedAhead)
@@ -252,7 +252,7 @@ func TestAWaitOutsideAFullQueueEndsInTime(t *testing.T) {
 }
 
 // In the root package, a request for several locks is announced like that of LockAsync, although its caller blocks.
-func TestACallerWhoWaitsForSeveralIsNotAside(t *testing.T) {
+func TestIntake_MultiCaller_NotAsync(t *testing.T) {
 	d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 	d.posts("async", "k", 2*MaxMessagesPerTurn)
 	d.turn()

@@ -11,7 +11,7 @@ import (
 )
 
 // Leaving a channel costs the same per lock, however many listen to it, and leaves the order of the others as it is.
-func TestTheStepsOfThoseWhoLeaveAChannelGrowWithTheirNumber(t *testing.T) {
+func TestListenerSet_Remove_StepsLinear(t *testing.T) {
 	steps := func(n int) (copied int) {
 		var h listenerSet
 		all := make([]*actor.Lock, n)
@@ -44,7 +44,7 @@ func TestTheStepsOfThoseWhoLeaveAChannelGrowWithTheirNumber(t *testing.T) {
 
 // However many channels there are, a turn examines a bounded number of them. Subscribing and unsubscribing them takes
 // as many turns as there are slices.
-func TestATurnLooksAtABoundedNumberOfChannels(t *testing.T) {
+func TestChannels_Many_TurnBounded(t *testing.T) {
 	turns := func(n int) (turns int) {
 		e := newSubscriptions()
 		number, current, next := 0, 0, 0

@@ -13,7 +13,7 @@ import (
 )
 
 // However locks are added and removed, the list has all of them, oldest first, and finds each.
-func TestClaimsStayInTheOrderInWhichTheyCame(t *testing.T) {
+func TestLockList_KeepsOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	var k lockList
 	var want []*actor.Lock
@@ -50,9 +50,9 @@ func TestClaimsStayInTheOrderInWhichTheyCame(t *testing.T) {
 	}
 }
 
-// Every reply to a reader used to be compared with all other readers. TestTheStepsOfManyGrowWithTheirNumber counts the
+// Every reply to a reader used to be compared with all other readers. TestSteps_ManyHolds_GrowLinearly counts the
 // steps of this test.
-func TestManyReadersAreTakenAndRenewed(t *testing.T) {
+func TestReaders_Many_AcquiredAndRenewed(t *testing.T) {
 	readers := holdCountFromEnv(t, 200)
 	d := newHarness(t, 8)
 	for i := range readers {

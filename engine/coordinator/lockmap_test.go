@@ -12,7 +12,7 @@ import (
 )
 
 // Keys with the same hash are distinguished, in whatever order their locks come and go.
-func TestLocksAreFoundByTheirKeysAlsoWhenHashesAreTheSame(t *testing.T) {
+func TestLockMap_HashCollision_KeysDistinct(t *testing.T) {
 	for _, hashes := range []uint64{1, 3, 1 << 60} {
 		t.Run(fmt.Sprint(hashes), func(t *testing.T) {
 			r := newLockMap()

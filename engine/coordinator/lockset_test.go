@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestEveryWaiterForAFairLockIsAClaimOfItsOwn(t *testing.T) {
+// Each waiter for a fair lock has its own tenure, place and channel.
+func TestFairWaiters_OneLockPerRequest(t *testing.T) {
 	runConversation(t, 8, `
 		1ms    lock fair:a fair:a/2 fair:a/3 → 1: acquire fair a a a
 		2ms    1 done self self              → join {a}:me:2 {a}:me:3; fair:a granted
@@ -30,7 +31,7 @@ func TestEveryWaiterForAFairLockIsAClaimOfItsOwn(t *testing.T) {
 }
 
 // Two calls could arrive in the other order.
-func TestOneCallThatQueuesIsUnderWayAtATime(t *testing.T) {
+func TestFairAcquire_OneCallInFlight(t *testing.T) {
 	runConversation(t, 8, `
 		1ms    lock fair:a                   → 1: acquire fair a
 		2ms    lock fair:a/2 fair:b          → nothing
@@ -41,7 +42,8 @@ func TestOneCallThatQueuesIsUnderWayAtATime(t *testing.T) {
 	`)
 }
 
-func TestANameThatIsInUseAsAnotherKindIsRefused(t *testing.T) {
+// A name that is in use as one kind of lock is rejected for any other kind until it is free.
+func TestName_OtherKind_Rejected(t *testing.T) {
 	const refusal = "in use as another kind of lock: it is a %s lock in this engine now, not a %s one"
 	for _, c := range []struct{ is, other, wanted, what string }{
 		{"fair:", "", "plain", "fair"}, {"fair:", "fenced:", "fenced", "fair"},
@@ -60,7 +62,7 @@ func TestANameThatIsInUseAsAnotherKindIsRefused(t *testing.T) {
 }
 
 // All kinds of lock have equal priority: many plain acquires do not delay those of another kind.
-func TestKindsTakeTurns(t *testing.T) {
+func TestDispatch_Kinds_TakeTurns(t *testing.T) {
 	d := newHarness(t, 1)
 	d.line("1ms lock x")
 	for i := range 1000 {
@@ -79,7 +81,7 @@ func TestKindsTakeTurns(t *testing.T) {
 }
 
 // The server may not know of a waiter yet: its acquire is in flight, or its grant was forced away.
-func TestAFairTryOvertakesNobodyOfItsEngine(t *testing.T) {
+func TestFairTry_LocalWaiters_NoOvertaking(t *testing.T) {
 	runConversation(t, 8, `
 		1ms    lock fair:a                   → 1: acquire fair a
 		2ms    try fair:a/2                  → fair:a/2 not acquired
@@ -94,7 +96,7 @@ func TestAFairTryOvertakesNobodyOfItsEngine(t *testing.T) {
 }
 
 // A grant to one lock of a name ends the holds of the others in this engine. After a force no hold is sure.
-func TestClaimsLearnFromEachOther(t *testing.T) {
+func TestLockSet_Grant_EndsOtherHolds(t *testing.T) {
 	runConversation(t, 8, `
 		1ms    lock fair:a                   → 1: acquire fair a
 		2ms    1 done                        → fair:a granted
@@ -113,7 +115,7 @@ func TestClaimsLearnFromEachOther(t *testing.T) {
 }
 
 // Behind a dead head, only the first local waiter polls often. The next one does so after that one has left.
-func TestOnlyTheForemostOfAFairQueueAsksOften(t *testing.T) {
+func TestFairQueue_OnlyFirstLocal_PollsOften(t *testing.T) {
 	const often = 510 * time.Millisecond
 	d := newHarness(t, 8)
 	d.line("1ms lock fair:a fair:a/2 fair:a/3")

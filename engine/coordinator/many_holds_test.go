@@ -35,7 +35,7 @@ var kindsOfMany = map[string]actor.LockKind{"plain": actor.Plain, "fair": actor.
 
 // An owner enters a lock very often, with leases of all lengths. It extends its holds, counts them, and releases them
 // in any order or lets them expire. At each moment it has the holds that it should have.
-func TestManyHoldsOfOneOwner(t *testing.T) {
+func TestReentry_ManyHolds_Correct(t *testing.T) {
 	n := holdCountFromEnv(t, 200)
 	for name, kind := range kindsOfMany {
 		t.Run(name, func(t *testing.T) { newReentrantOwner(t, kind, n).run() })
@@ -153,7 +153,7 @@ func (e *reentrantOwner) turn(requests ...*actor.Request) {
 
 // Ten times as many holds take about ten times as many steps, whatever is done with them: nothing visits all of them
 // again and again.
-func TestTheStepsOfManyGrowWithTheirNumber(t *testing.T) {
+func TestSteps_ManyHolds_GrowLinearly(t *testing.T) {
 	long.Only(t, "it builds the tests of this package so that they count their steps")
 	program := filepath.Join(t.TempDir(), "counting.test")
 	const packages = "github.com/lockwheel/lockwheel/actor,github.com/lockwheel/lockwheel/engine"
@@ -161,15 +161,15 @@ func TestTheStepsOfManyGrowWithTheirNumber(t *testing.T) {
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	tests := map[string]string{
-		"readers":                       "^TestManyReadersAreTakenAndRenewed$",
-		"fair waiters":                  "^TestManyFairWaitersAreServed$",
-		"fair waiters who leave":        "^TestManyFairWaitersLeave$",
-		"who tries behind many":         "^TestManyTryBehindManyWhoWait$",
-		"owners who wait twice":         "^TestManyOwnersWaitTwice$",
-		"a writer beside whom many are": "^TestAWriterReadsBesideManyWhoWaitToRead$",
+		"readers":                       "^TestReaders_Many_AcquiredAndRenewed$",
+		"fair waiters":                  "^TestFairWaiters_Many_Served$",
+		"fair waiters who leave":        "^TestFairWaiters_Many_Leave$",
+		"who tries behind many":         "^TestTries_BehindManyWaiters_Rejected$",
+		"owners who wait twice":         "^TestOwners_WaitTwice_ReenterOnGrant$",
+		"a writer beside whom many are": "^TestWriter_ManyWaitingReaders_Reads$",
 	}
 	for kind := range kindsOfMany {
-		tests[kind] = "^TestManyHoldsOfOneOwner$/^" + kind + "$"
+		tests[kind] = "^TestReentry_ManyHolds_Correct$/^" + kind + "$"
 	}
 	for what, test := range tests {
 		t.Run(what, func(t *testing.T) {

@@ -88,7 +88,7 @@ func (k *waitersHarness) takenReply(holder string) actor.Reply {
 }
 
 // Waiters are served one after the other, while replies name a former holder of this engine.
-func TestManyFairWaitersAreServed(t *testing.T) {
+func TestFairWaiters_Many_Served(t *testing.T) {
 	n := holdCountFromEnv(t, 200)
 	var k *waitersHarness
 	var holder uint64
@@ -127,7 +127,7 @@ func TestManyFairWaitersAreServed(t *testing.T) {
 
 // Very many waiters with a place in a queue leave together, or before their acquire was sent. Each is released, and the
 // next waiter is looked up.
-func TestManyFairWaitersLeave(t *testing.T) {
+func TestFairWaiters_Many_Leave(t *testing.T) {
 	n := holdCountFromEnv(t, 200)
 	for _, asked := range []bool{true, false} {
 		var k *waitersHarness
@@ -162,7 +162,7 @@ func TestManyFairWaitersLeave(t *testing.T) {
 var errLeft = errors.New("left")
 
 // Behind many waiters others try, and are rejected when the reply names another holder.
-func TestManyTryBehindManyWhoWait(t *testing.T) {
+func TestTries_BehindManyWaiters_Rejected(t *testing.T) {
 	n := holdCountFromEnv(t, 200)
 	var k *waitersHarness
 	k = newWaitersHarness(t, func(*actor.Command) actor.Reply { return k.takenReply("another:1") })
@@ -180,7 +180,7 @@ func TestManyTryBehindManyWhoWait(t *testing.T) {
 }
 
 // Each owner waits twice, and re-enters when it is granted once.
-func TestManyOwnersWaitTwice(t *testing.T) {
+func TestOwners_WaitTwice_ReenterOnGrant(t *testing.T) {
 	for name, kind := range kindsOfMany {
 		if kind == actor.Read || kind == actor.Fair {
 			continue
@@ -219,7 +219,7 @@ func TestManyOwnersWaitTwice(t *testing.T) {
 }
 
 // While many wait to read, the writer reads again and again.
-func TestAWriterReadsBesideManyWhoWaitToRead(t *testing.T) {
+func TestWriter_ManyWaitingReaders_Reads(t *testing.T) {
 	n := holdCountFromEnv(t, 200)
 	const owner = actor.ThreadOwner | 1
 	k := newWaitersHarness(t, func(c *actor.Command) actor.Reply {

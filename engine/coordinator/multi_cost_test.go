@@ -59,7 +59,7 @@ func multiCost(t *testing.T, locks int) (steps, deepest int) {
 }
 
 // Ten times as many locks take ten times as many steps, one after the other and not nested.
-func TestStepsOfVeryManyLocksAsOneAreNoSquareAndNoRecursion(t *testing.T) {
+func TestMulti_ManyLocks_StepsLinear(t *testing.T) {
 	few, shallow := multiCost(t, 50)
 	many, deep := multiCost(t, 500)
 	require.LessOrEqual(t, many, 11*few)

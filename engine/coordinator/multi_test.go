@@ -46,7 +46,8 @@ func shownParts(c *actor.Command) string {
 	return strings.Join(keys, "+")
 }
 
-func TestSeveralLocksAreOneCommandAndOneRelease(t *testing.T) {
+// Several locks are acquired with one command, and released with one batch.
+func TestMulti_OneAcquireOneRelease(t *testing.T) {
 	runConversation(t, 8, `
 		0s   lock a+b+c; lock d+e    → 1: joint a+b+c d+e
 		1ms  1 done                  → a+b+c d+e granted
@@ -60,7 +61,8 @@ func TestSeveralLocksAreOneCommandAndOneRelease(t *testing.T) {
 	`)
 }
 
-func TestWhoWaitsForSeveralHasNone(t *testing.T) {
+// A request for several locks holds none of them while it waits.
+func TestMulti_Waiting_HoldsNone(t *testing.T) {
 	runConversation(t, 8, `
 		// The second is held by another: the first stays free for other requests.
 		0s    lock a+b               → 1: joint a+b
@@ -79,7 +81,8 @@ func TestWhoWaitsForSeveralHasNone(t *testing.T) {
 	`)
 }
 
-func TestALockHeldHereIsTakenForWhoWantsSeveral(t *testing.T) {
+// A lock that this engine holds is not handed off to a request for several locks: it waits until all are free.
+func TestMulti_PartHeldLocally_Waits(t *testing.T) {
 	runConversation(t, 8, `
 		0s    lock b                 → 1: acquire b
 		1ms   1 done                 → b granted
@@ -100,7 +103,8 @@ func TestALockHeldHereIsTakenForWhoWantsSeveral(t *testing.T) {
 	`)
 }
 
-func TestOverlappingWishesInAnyOrderAllComeThrough(t *testing.T) {
+// Requests for overlapping sets of locks are all granted in the end.
+func TestMulti_OverlappingSets_AllGranted(t *testing.T) {
 	runConversation(t, 8, `
 		0s    lock a+b; lock b+c; lock c+a → 1: joint a+b
 		1ms   1 done                 → join {a} {b}; a+b granted
@@ -116,7 +120,8 @@ func TestOverlappingWishesInAnyOrderAllComeThrough(t *testing.T) {
 	`)
 }
 
-func TestSeveralLocksWithoutAnAnswerAreAskedForAgain(t *testing.T) {
+// An acquire of several locks without a reply is sent again for the same tenure, which is released twice.
+func TestMulti_NoReply_Resent(t *testing.T) {
 	runConversation(t, 8, `
 		0s    lock a+b               → 1: joint a+b
 		1ms   lock b                 → nothing
@@ -129,7 +134,8 @@ func TestSeveralLocksWithoutAnAnswerAreAskedForAgain(t *testing.T) {
 	`)
 }
 
-func TestWhoLeavesLeavesNothingOfSeveral(t *testing.T) {
+// A caller that leaves a request for several locks leaves none of them locked, at whatever time.
+func TestMulti_CallerLeaves_LeavesNothing(t *testing.T) {
 	t.Run("before it was sent", func(t *testing.T) {
 		runConversation(t, 1, `
 			0s   lock x                → 1: acquire x
@@ -180,7 +186,8 @@ func TestWhoLeavesLeavesNothingOfSeveral(t *testing.T) {
 	})
 }
 
-func TestARefusalIsOfAllAndNamesTheLock(t *testing.T) {
+// If one of several locks is rejected, the whole request is, and its result names that lock.
+func TestMulti_PartRejected_NamesLock(t *testing.T) {
 	d := newHarness(t, 8)
 	require.Equal(t, "1: joint a+b", d.line("0s lock a+b; lock b/2"))
 	r := d.callers["a+b"].latest
@@ -198,7 +205,8 @@ func TestARefusalIsOfAllAndNamesTheLock(t *testing.T) {
 	d.requireIdle()
 }
 
-func TestAGhostOfOurOwnAmongSeveralIsReleased(t *testing.T) {
+// An orphan of this engine among several locks is released, and the acquire is sent again at once.
+func TestMulti_OwnOrphan_Released(t *testing.T) {
 	for _, what := range []string{"lock", "try"} {
 		d := newHarness(t, 8)
 		require.Equal(t, "1: joint a+b", d.line("0s "+what+" a+b"))
@@ -212,7 +220,8 @@ func TestAGhostOfOurOwnAmongSeveralIsReleased(t *testing.T) {
 	}
 }
 
-func TestADrainAndADoubtReachWhoWaitsForSeveral(t *testing.T) {
+// A shutdown and a reconfirmation also reach requests that wait for several locks.
+func TestMulti_Waiting_DrainedAndReconfirmed(t *testing.T) {
 	t.Run("a shutdown while several are asked for without an answer", func(t *testing.T) {
 		d := newHarness(t, 8)
 		d.line("0s lock a+b+c")
@@ -242,7 +251,7 @@ func TestADrainAndADoubtReachWhoWaitsForSeveral(t *testing.T) {
 }
 
 // The server names a lock that is not part of the request.
-func TestAPartThatWasNotAskedForIsNoAnswer(t *testing.T) {
+func TestMulti_UnknownPart_NoReply(t *testing.T) {
 	d := newHarness(t, 8)
 	require.Equal(t, "1: joint a+b", d.line("0s lock a+b"))
 	b := d.inFlight[1]

@@ -27,7 +27,8 @@ func (q *queue) pieces() (n int) {
 	return n
 }
 
-func TestQueueIsFirstInFirstOutAndForgetsABurst(t *testing.T) {
+// The queue is first in, first out, and frees the memory of a burst.
+func TestQueue_FIFO_FreesMemory(t *testing.T) {
 	var q queue
 	pushed, popped := uint64(0), uint64(0)
 	for round := range 10_000 {
@@ -65,7 +66,7 @@ func TestQueueIsFirstInFirstOutAndForgetsABurst(t *testing.T) {
 
 // A sweep keeps the wanted commands in their order, whatever is removed and added meanwhile, and ends after a bounded
 // number of steps.
-func TestASweepKeepsWhatIsWantedInItsOrder(t *testing.T) {
+func TestQueueSweep_KeepsOrder(t *testing.T) {
 	for _, n := range []int{1, 31, 32, 33, 64, 1000, 10_000} {
 		for _, every := range []int{1, 2, 3, 40} {
 			c := New(harnessConfig(), SendersPerNode)
@@ -112,7 +113,7 @@ func TestASweepKeepsWhatIsWantedInItsOrder(t *testing.T) {
 
 // However many retry because others hold their locks, a first attempt does not wait behind them. However many first
 // attempts there are, a part of each call is for retries.
-func TestWhoAsksForTheFirstTimeIsNotBehindThoseWhoAskAgain(t *testing.T) {
+func TestQueue_ManyRetries_FirstTriesPass(t *testing.T) {
 	for _, n := range []int{1_000, 10_000} {
 		d := newHarness(t, 1)
 		push := func(again bool) {
@@ -135,7 +136,7 @@ func TestWhoAsksForTheFirstTimeIsNotBehindThoseWhoAskAgain(t *testing.T) {
 }
 
 // The same in calls: with ten thousand waiters for locks of others, a free lock is acquired with the next call.
-func TestAFreeLockIsAskedForInTheNextCall(t *testing.T) {
+func TestQueue_ManyRetries_FreeLockNextCall(t *testing.T) {
 	for _, n := range []int{500, 3_000} {
 		d := newHarness(t, 1)
 		d.posts("lock", "k", n)
@@ -162,7 +163,7 @@ func TestAFreeLockIsAskedForInTheNextCall(t *testing.T) {
 }
 
 // A call that finds only recalled commands skips a bounded number of them, and packing continues in the next turn.
-func TestACallLooksAtABoundedNumberOfCommandsThatDoNotLeave(t *testing.T) {
+func TestQueue_StaleCommands_SkipsBounded(t *testing.T) {
 	for _, n := range []int{10 * maxSkipped, 100 * maxSkipped} {
 		d := newHarness(t, 1)
 		gone := &actor.Request{}

@@ -9,7 +9,7 @@ import (
 
 // However many locks there are, a turn starts the confirmation of a bounded number. The next turn follows at once until
 // all are done. Until then no grant relies on an earlier confirmation.
-func TestADoubtTakesSomeLocksATurn(t *testing.T) {
+func TestReconfirm_ManyLocks_TurnBounded(t *testing.T) {
 	for _, locks := range []int{2 * maxLocksPerTurn, 5 * maxLocksPerTurn} {
 		d := newHarness(t, 8)
 		d.holds(locks)

@@ -56,7 +56,7 @@ func waiting(t *testing.T, n int, once bool) (k *waitersHarness, all []*actor.Re
 
 // However many wait for one name, a turn rejects at most a fixed number, in their order. The next turn follows at once
 // until all are rejected.
-func TestATurnRefusesABoundedNumberOfCallersOfOneName(t *testing.T) {
+func TestRejection_OneName_TurnBounded(t *testing.T) {
 	for what, refusal := range rejections {
 		t.Run(what, func(t *testing.T) {
 			for _, n := range []int{2*maxRejectedPerTurn + 1, 8 * maxRejectedPerTurn} {
@@ -88,7 +88,7 @@ func TestATurnRefusesABoundedNumberOfCallersOfOneName(t *testing.T) {
 }
 
 // A caller that comes while very many others are still being rejected is served at once and gets its grant.
-func TestWhoComesWhileVeryManyAreRefusedIsAskedFor(t *testing.T) {
+func TestRejection_InProgress_NewCallerServed(t *testing.T) {
 	const n = 4 * maxRejectedPerTurn
 	k, all := waiting(t, n, false)
 	k.tellingTurn(k.answers(actor.Reply{Status: actor.Rejected, Err: errors.New("WRONGTYPE x")}))
@@ -115,7 +115,7 @@ func TestWhoComesWhileVeryManyAreRefusedIsAskedFor(t *testing.T) {
 
 // A caller that is rejected together with very many, and cancels before its turn, gets one result. The lock is removed
 // when all have theirs.
-func TestWhoLeavesBeforeItsTurnToBeRefusedHasOneVerdict(t *testing.T) {
+func TestRejection_CallerLeaves_OneResult(t *testing.T) {
 	const n = 3 * maxRejectedPerTurn
 	k, all := waiting(t, n, false)
 	told := k.tellingTurn(k.answers(actor.Reply{Status: actor.Rejected, Err: errors.New("WRONGTYPE x")}))
@@ -137,7 +137,7 @@ func TestWhoLeavesBeforeItsTurnToBeRefusedHasOneVerdict(t *testing.T) {
 }
 
 // A close ends what a rejection in progress has not reached.
-func TestACloseEndsARefusalThatIsUnderWay(t *testing.T) {
+func TestClose_RejectionInProgress_EndsAll(t *testing.T) {
 	const n = 3 * maxRejectedPerTurn
 	k, all := waiting(t, n, false)
 	k.tellingTurn(k.answers(actor.Reply{Status: actor.Rejected, Err: errors.New("WRONGTYPE x")}))

@@ -41,7 +41,7 @@ func (d *coordinatorHarness) due() string {
 }
 
 // Very many renewals that are due together do not delay other commands: one batch of them is in flight at a time.
-func TestRoutineRenewalsGoOneBatchAfterTheOther(t *testing.T) {
+func TestRenewPacing_OneBatchAtATime(t *testing.T) {
 	d := newHarness(t, 8)
 	d.holds(200)
 	require.Equal(t, "1: renew k0000 … k0127 (128)", d.due())
@@ -51,7 +51,7 @@ func TestRoutineRenewalsGoOneBatchAfterTheOther(t *testing.T) {
 }
 
 // If very many locks are held and that many renewals wait, a call of renewals is twice as large.
-func TestRoutineRenewalsOfVeryManyLocksGoInLargerCalls(t *testing.T) {
+func TestRenewPacing_ManyLocks_LargerCalls(t *testing.T) {
 	d := newHarness(t, 8)
 	d.holds(600)
 	require.Equal(t, "1: renew k0000 … k0127 (128)", d.due(), "as many timers as fire in a turn")
@@ -60,7 +60,7 @@ func TestRoutineRenewalsOfVeryManyLocksGoInLargerCalls(t *testing.T) {
 }
 
 // The further renewals fall behind, the more of them are in flight.
-func TestRoutineRenewalsThatFallBehindGetMoreCouriers(t *testing.T) {
+func TestRenewPacing_Behind_MoreSenders(t *testing.T) {
 	d := newHarness(t, 8)
 	d.holds(2000)
 	for len(d.inFlight) < 4 {
@@ -72,7 +72,7 @@ func TestRoutineRenewalsThatFallBehindGetMoreCouriers(t *testing.T) {
 }
 
 // A caller waits for an extension: it does not queue behind renewals that no caller waits for.
-func TestARenewalThatSomebodyWaitsForLeavesAtOnce(t *testing.T) {
+func TestRenewPacing_CallerWaits_SentAtOnce(t *testing.T) {
 	d := newHarness(t, 8)
 	d.holds(64)
 	d.line("9s lock a")
@@ -82,7 +82,7 @@ func TestARenewalThatSomebodyWaitsForLeavesAtOnce(t *testing.T) {
 }
 
 // The release can be sent when the renewal has a reply, or is known to be no longer wanted.
-func TestAnUnlockDoesNotWaitForTheRenewalsThatAreQueuedBeforeItsOwn(t *testing.T) {
+func TestRenewPacing_Unlock_NotDelayed(t *testing.T) {
 	d := newHarness(t, 8)
 	d.holds(600)
 	for range 600/maxTimersPerTurn + 1 {
@@ -94,7 +94,7 @@ func TestAnUnlockDoesNotWaitForTheRenewalsThatAreQueuedBeforeItsOwn(t *testing.T
 }
 
 // With a long round trip, the server's time for other commands does not matter.
-func TestRoutineRenewalsFromFarAwayGoAllAtOnce(t *testing.T) {
+func TestRenewPacing_FarServer_AllAtOnce(t *testing.T) {
 	d := newHarness(t, 8)
 	d.holds(300)
 	d.c.Fx.RoundTrip = 20 * time.Millisecond
@@ -106,7 +106,7 @@ func TestRoutineRenewalsFromFarAwayGoAllAtOnce(t *testing.T) {
 
 // Even if the process stood still and all timers are due, a turn fires at most a fixed number. The next turn follows at
 // once.
-func TestAfterStandingStillHoldsThatAreOverSaySoSomeATurn(t *testing.T) {
+func TestStandstill_ManyLosses_TurnBounded(t *testing.T) {
 	for _, turns := range []int{2, 20} {
 		d := newHarness(t, 8)
 		d.holds(turns * maxTimersPerTurn)
@@ -123,7 +123,7 @@ func TestAfterStandingStillHoldsThatAreOverSaySoSomeATurn(t *testing.T) {
 }
 
 // Held locks are renewed before waiters have their turn, however many of these were due earlier.
-func TestRenewalsComeBeforeAllOtherTimersThatAreDue(t *testing.T) {
+func TestTimers_Due_RenewalsFirst(t *testing.T) {
 	d := newHarness(t, 8)
 	const waiters = 10 * maxTimersPerTurn
 	d.posts("async", "k", waiters)
@@ -141,7 +141,7 @@ func TestRenewalsComeBeforeAllOtherTimersThatAreDue(t *testing.T) {
 }
 
 // Locks that were acquired together would be renewed together forever, and would delay all other commands each time.
-func TestLocksTakenTogetherAreRenewedApart(t *testing.T) {
+func TestRenewal_AcquiredTogether_Spread(t *testing.T) {
 	d := newHarness(t, 8)
 	config := harnessConfig()
 	config.RenewSpread = config.RenewInterval / 2
@@ -187,7 +187,7 @@ func TestLocksTakenTogetherAreRenewedApart(t *testing.T) {
 }
 
 // The halves of a batch that was rejected for one key are sent together: one after the other they would take too long.
-func TestRoutineRenewalsThatAreSentAgainLeaveTogether(t *testing.T) {
+func TestRenewPacing_Resent_LeaveTogether(t *testing.T) {
 	d := newHarness(t, 8)
 	d.holds(64)
 	require.Equal(t, "1: renew k0000 … k0063 (64)", d.due())

@@ -46,7 +46,7 @@ func (k *waitersHarness) wantsATurn() bool {
 
 // However many results one reply brings, a turn notifies at most a fixed number of callers. The next turn follows at
 // once until all are notified, in their order.
-func TestATurnTellsABoundedNumberOfCallers(t *testing.T) {
+func TestResults_Many_TurnBounded(t *testing.T) {
 	for _, n := range []int{MaxResultsPerTurn, 4*MaxResultsPerTurn + 1} {
 		k := newWaitersHarness(t, granted)
 		all, told := k.refusedAtOnce(n)
@@ -66,7 +66,7 @@ func TestATurnTellsABoundedNumberOfCallers(t *testing.T) {
 }
 
 // Results that are decided while others are pending come after them, and every turn notifies as many callers as it may.
-func TestVerdictsAreToldInTheOrderInWhichTheyWereDecided(t *testing.T) {
+func TestResults_InOrderOfDecision(t *testing.T) {
 	k := newWaitersHarness(t, granted)
 	all, told := k.refusedAtOnce(3*MaxResultsPerTurn - 2)
 	var later []*actor.Request
@@ -81,7 +81,7 @@ func TestVerdictsAreToldInTheOrderInWhichTheyWereDecided(t *testing.T) {
 }
 
 // A snapshot counts decided results. It is delivered after the results that it counts.
-func TestStatsCountVerdictsThatAreToldLater(t *testing.T) {
+func TestStats_PendingResults_Counted(t *testing.T) {
 	k := newWaitersHarness(t, granted)
 	const n = 2*MaxResultsPerTurn + 1
 	k.refusedAtOnce(n)
@@ -94,7 +94,7 @@ func TestStatsCountVerdictsThatAreToldLater(t *testing.T) {
 }
 
 // A grant is released if its caller cancels before it is notified.
-func TestAGrantThatIsToldLaterIsGivenBackWhenItsCallerHasLeft(t *testing.T) {
+func TestResults_CallerLeft_GrantReleased(t *testing.T) {
 	d := newHarness(t, 1)
 	d.c.Results.budget = 1
 	require.Equal(t, "1: acquire a b", d.line("0s lock a b"))
@@ -107,7 +107,7 @@ func TestAGrantThatIsToldLaterIsGivenBackWhenItsCallerHasLeft(t *testing.T) {
 }
 
 // The caller of a shutdown is notified after all others.
-func TestAShutdownIsToldLast(t *testing.T) {
+func TestResults_Shutdown_Last(t *testing.T) {
 	k := newWaitersHarness(t, granted)
 	const n = 2 * MaxResultsPerTurn
 	k.refusedAtOnce(n)

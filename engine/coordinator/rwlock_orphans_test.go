@@ -8,7 +8,7 @@ import (
 
 // A master that was a replica may not know of a release. docs/clusters.md promises that the engine removes a tenure
 // that came back when it acquires the name again, in whichever half.
-func TestAHalfThatCameBackIsReleasedByWhoAsksForTheOther(t *testing.T) {
+func TestOrphan_OtherSide_Released(t *testing.T) {
 	for name, c := range map[string]struct{ one, back, other, told, released string }{
 		"a write, by a reader":                   {"write a", "unwrite a", "read a", "writer1", "unwrite a"},
 		"a read, by a writer":                    {"read a", "unread a", "write a", "reader1", "unread a"},
@@ -36,7 +36,8 @@ func TestAHalfThatCameBackIsReleasedByWhoAsksForTheOther(t *testing.T) {
 	}
 }
 
-func TestAWriteThatCameBackIsReleasedThoughNothingIsKnownOfTheName(t *testing.T) {
+// A write of this engine is an orphan if the engine has no writer of that name, and is released.
+func TestOrphan_WriteOfUnknownName_Released(t *testing.T) {
 	d := newHarness(t, 8)
 	d.line("1ms read a")
 	require.Nil(t, d.c.Locks.Get("a"))
@@ -44,7 +45,7 @@ func TestAWriteThatCameBackIsReleasedThoughNothingIsKnownOfTheName(t *testing.T)
 }
 
 // A tenure that is held, being acquired or being released here is in use.
-func TestAHalfThatSomebodyHasIsWaitedFor(t *testing.T) {
+func TestOrphan_OtherSideInUse_NotReleased(t *testing.T) {
 	t.Run("a read", func(t *testing.T) {
 		d := newHarness(t, 8)
 		d.line("1ms read a a/2")
@@ -69,7 +70,7 @@ func TestAHalfThatSomebodyHasIsWaitedFor(t *testing.T) {
 
 // A reply can come after that of a release that ran later. Then there is nothing to release, and a waiter that received
 // the message acquires at once.
-func TestAnAnswerOvertakenByAReleaseHoldsNobodyUp(t *testing.T) {
+func TestOrphan_ReplyOvertaken_NoDelay(t *testing.T) {
 	d := newHarness(t, 8)
 	d.line("1ms read a")
 	d.line("2ms 1 done")
@@ -86,7 +87,7 @@ func TestAnAnswerOvertakenByAReleaseHoldsNobodyUp(t *testing.T) {
 }
 
 // A permission can be missing: to retry at once would be in vain, and would not end.
-func TestAHalfThatMayNotBeReleasedIsWaitedFor(t *testing.T) {
+func TestOrphan_ReleaseDenied_Waits(t *testing.T) {
 	d := newHarness(t, 8)
 	d.line("1ms write a")
 	require.Equal(t, "2: unread a; 3: write a; join rwlock:{a}", d.line("2ms 1 reader1"))

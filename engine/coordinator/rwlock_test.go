@@ -20,7 +20,8 @@ func channelNamed(name string) string {
 	return channelOf(name)
 }
 
-func TestReadersOfOneNameTravelTogether(t *testing.T) {
+// Readers of one name are acquired, renewed and released in one batch.
+func TestReaders_OneName_ShareBatch(t *testing.T) {
 	runConversation(t, 1, `
 		1ms     read a             → 1: read a
 		2ms     read a/2 a/3 b     → nothing
@@ -33,7 +34,8 @@ func TestReadersOfOneNameTravelTogether(t *testing.T) {
 	`)
 }
 
-func TestReadersLetAWaitingWriterOfTheirEngineComeFirst(t *testing.T) {
+// New readers yield to a waiting writer of their engine until it has had the lock or leaves.
+func TestReaders_LocalWriterWaits_Yield(t *testing.T) {
 	t.Run("until it is done", func(t *testing.T) {
 		runConversation(t, 4, `
 			1ms   read a           → 1: read a
@@ -85,7 +87,7 @@ func TestReadersLetAWaitingWriterOfTheirEngineComeFirst(t *testing.T) {
 }
 
 // Whether or not they listen, the release of their own engine wakes the readers before its next writer acquires.
-func TestReadersAreAskedForBeforeTheNextWriterOfTheirEngine(t *testing.T) {
+func TestReaders_WriterDone_BeforeNextWriter(t *testing.T) {
 	for _, polls := range []bool{false, true} {
 		for name, next := range map[string][2]string{
 			"that comes when it is unlocked": {"", "write a/v"},
@@ -119,7 +121,7 @@ func TestReadersAreAskedForBeforeTheNextWriterOfTheirEngine(t *testing.T) {
 
 // This includes a writer that came when they were waiting already: it hands the lock off to no other writer before
 // them.
-func TestReadersWhoWaitedFirstAreAskedForBeforeTheNextWriterOfTheirEngine(t *testing.T) {
+func TestReaders_WaitedFirst_BeforeNextWriter(t *testing.T) {
 	runConversation(t, 8, `
 		1ms    read a                   → 1: read a
 		2ms    1 taken                  → join rwlock:{a}
@@ -136,7 +138,7 @@ func TestReadersWhoWaitedFirstAreAskedForBeforeTheNextWriterOfTheirEngine(t *tes
 }
 
 // Where the server rejects messages, the engine itself notifies its locks of its own releases.
-func TestAReleaseWithoutAMessageWakesTheOtherHalfOfItsEngine(t *testing.T) {
+func TestRelease_MessageRejected_WakesLocal(t *testing.T) {
 	t.Run("of who reads", func(t *testing.T) {
 		runConversation(t, 8, `
 			1ms  read a                   → 1: read a
@@ -166,7 +168,7 @@ func TestAReleaseWithoutAMessageWakesTheOtherHalfOfItsEngine(t *testing.T) {
 }
 
 // When an engine forces a lock away from readers, its own readers lose it at once, all of them.
-func TestReadersOfAnEngineLoseWhatItForcesAwayAtOnce(t *testing.T) {
+func TestReaders_ForcedLocally_LostAtOnce(t *testing.T) {
 	d := newHarness(t, 4)
 	d.line("1ms read a a/2")
 	d.line("2ms 1 done")
@@ -178,7 +180,7 @@ func TestReadersOfAnEngineLoseWhatItForcesAwayAtOnce(t *testing.T) {
 }
 
 // The reads beside a writer end with it.
-func TestWhatAWriterReadsIsLostWithItByForce(t *testing.T) {
+func TestWriter_Forced_OwnReadsLost(t *testing.T) {
 	d := newHarness(t, 8)
 	d.line("1ms write a")
 	d.line("2ms 1 done")
@@ -193,7 +195,7 @@ func TestWhatAWriterReadsIsLostWithItByForce(t *testing.T) {
 
 // A grant rules out other holders in this engine: what they had was forced away elsewhere, or lost with the server's
 // data.
-func TestAGrantEndsWhatItRulesOut(t *testing.T) {
+func TestGrant_ExcludedHolders_Lost(t *testing.T) {
 	t.Run("a writer those who read", func(t *testing.T) {
 		runConversation(t, 8, `
 			1ms  read a a/2   → 1: read a a
@@ -235,7 +237,7 @@ func (d *coordinatorHarness) readBeside(writer, who string) {
 }
 
 // Two readers in one field of Redis would release each other's lock.
-func TestTwoReadersBesideOneWriterHaveTwoNumbers(t *testing.T) {
+func TestReaders_UnderWriter_OwnNumbers(t *testing.T) {
 	d := newHarness(t, 8)
 	d.line("1ms write a")
 	d.line("2ms 1 done")
@@ -249,7 +251,7 @@ func TestTwoReadersBesideOneWriterHaveTwoNumbers(t *testing.T) {
 }
 
 // The same holds when one of them waits for an earlier tenure to end.
-func TestWhoWaitsForATenureToEndHasTheWritersNumberToItself(t *testing.T) {
+func TestReaders_TenureEnding_OwnNumbers(t *testing.T) {
 	d := newHarness(t, 8)
 	d.line("1ms write a")
 	d.line("2ms 1 done")
@@ -274,7 +276,7 @@ func TestWhoWaitsForATenureToEndHasTheWritersNumberToItself(t *testing.T) {
 
 // Nor may a reader have the number of one that still has commands which may run. This holds also when the waiters of
 // that one continue beside the same write.
-func TestANumberThatCommandsMayStillUseStaysTaken(t *testing.T) {
+func TestTenureNumber_InUse_NotReused(t *testing.T) {
 	d := newHarness(t, 8)
 	d.line("1ms write a")
 	d.line("2ms 1 done")
@@ -291,7 +293,7 @@ func TestANumberThatCommandsMayStillUseStaysTaken(t *testing.T) {
 
 // A read acquire from before its owner's write may get its reply afterwards. The reply names another writer, but that
 // is its owner. The reader continues beside that write, or it would wait for itself.
-func TestAReaderGoesOnBesideItsOwnersWriteThoughAnOlderQuestionIsRefused(t *testing.T) {
+func TestReader_StaleRejection_GoesOn(t *testing.T) {
 	d := newHarness(t, 8)
 	post := func(kind actor.LockKind, who string) {
 		r := &actor.Request{Op: actor.Acquire, Kind: kind, Name: "a", Key: "a", Owner: actor.ThreadOwner | 7, Hold: &actor.Hold{}}

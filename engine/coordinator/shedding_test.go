@@ -31,7 +31,7 @@ func waitRequests(kind actor.LockKind, key string, owner uint64) *actor.Request 
 var allKinds = []actor.LockKind{actor.Plain, actor.Fenced, actor.Fair, actor.Write, actor.Read}
 
 // A request beyond the engine's limit is rejected in the turn in which it comes, and no command is sent for it.
-func TestOneTooManyForAnEngineIsRefusedAtOnce(t *testing.T) {
+func TestWaiterLimit_EngineFull_Rejected(t *testing.T) {
 	for _, kind := range allKinds {
 		k := newLimitedHarness(t, 3, 100, takenElsewhere)
 		k.turn(waitRequests(kind, "a", 0), waitRequests(kind, "b", 0), waitRequests(kind, "c", 0))
@@ -54,7 +54,7 @@ func TestOneTooManyForAnEngineIsRefusedAtOnce(t *testing.T) {
 }
 
 // A request beyond the limit for a name is rejected; requests for other names are not.
-func TestOneTooManyForALockIsRefusedAtOnce(t *testing.T) {
+func TestWaiterLimit_LockFull_Rejected(t *testing.T) {
 	for _, kind := range allKinds {
 		for _, each := range []int{1, 3, maxUnindexed + 36} {
 			k := newLimitedHarness(t, 1000, each, takenElsewhere)
@@ -73,7 +73,7 @@ func TestOneTooManyForALockIsRefusedAtOnce(t *testing.T) {
 }
 
 // When a waiter leaves, another is admitted, also among very many locks of which some are held.
-func TestWhereOneLeftAnotherIsLetIn(t *testing.T) {
+func TestWaiterLimit_WaiterLeft_NextAdmitted(t *testing.T) {
 	for _, kind := range allKinds {
 		for _, each := range []int{1, 3, maxUnindexed + 36} {
 			free := true
@@ -115,7 +115,7 @@ func TestWhereOneLeftAnotherIsLetIn(t *testing.T) {
 const maxSleep = time.Second
 
 // A request that re-enters is admitted however many wait: its owner cannot release what it holds before the result.
-func TestWhoReentersIsNeverOneTooMany(t *testing.T) {
+func TestWaiterLimit_Reentry_Admitted(t *testing.T) {
 	for _, kind := range []actor.LockKind{actor.Plain, actor.Fair, actor.Write, actor.Read} {
 		const owner = actor.ThreadOwner | 1
 		taken := false
@@ -144,7 +144,7 @@ func TestWhoReentersIsNeverOneTooMany(t *testing.T) {
 }
 
 // A request of a caller that has waited elsewhere before is admitted however many wait.
-func TestWhoWaitedElsewhereIsNeverOneTooMany(t *testing.T) {
+func TestWaiterLimit_WaitedElsewhere_Admitted(t *testing.T) {
 	for _, kind := range allKinds {
 		for _, limits := range [][2]int{{1, 100}, {100, 1}} {
 			k := newLimitedHarness(t, limits[0], limits[1], takenElsewhere)
@@ -160,7 +160,7 @@ func TestWhoWaitedElsewhereIsNeverOneTooMany(t *testing.T) {
 }
 
 // A request for several locks counts once per lock, and so does its rejection.
-func TestSeveralLocksCountAsSoMany(t *testing.T) {
+func TestWaiterLimit_Multi_CountsEachLock(t *testing.T) {
 	k := newLimitedHarness(t, 4, 100, takenElsewhere)
 	several := func() *actor.Request {
 		parts := []actor.Part{{Name: "a", Key: "a", Hold: &actor.Hold{}}, {Name: "b", Key: "b", Hold: &actor.Hold{}}, {Name: "c", Key: "c", Hold: &actor.Hold{}}}
@@ -180,7 +180,7 @@ func TestSeveralLocksCountAsSoMany(t *testing.T) {
 }
 
 // A request that was rejected at once and then cancelled leaves nothing behind.
-func TestWhoIsRefusedAtOnceMayHaveLeft(t *testing.T) {
+func TestWaiterLimit_CancelAfter_NoEffect(t *testing.T) {
 	k := newLimitedHarness(t, 1, 1, takenElsewhere)
 	late := waitRequests(actor.Plain, "b", 0)
 	k.turn(waitRequests(actor.Plain, "a", 0), late)

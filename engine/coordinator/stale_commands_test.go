@@ -11,7 +11,7 @@ import (
 
 // Commands of cancelled calls are removed at once, with their locks, their timers and their memory, whatever the
 // senders do.
-func TestWhatIsGivenUpIsLetGoOfAtOnce(t *testing.T) {
+func TestCancel_QueuedCommands_FreedAtOnce(t *testing.T) {
 	const calls = 10_000
 	for phase, begin := range map[string]func(d *coordinatorHarness){
 		"while the senders are out": func(*coordinatorHarness) {},
@@ -56,7 +56,7 @@ func TestWhatIsGivenUpIsLetGoOfAtOnce(t *testing.T) {
 
 // A tenure that may have been granted is released until its lease has expired. Then there is nothing to release any
 // more.
-func TestAReleaseWithoutAnAnswerIsTriedForALease(t *testing.T) {
+func TestOrphan_NoReply_TriedForLease(t *testing.T) {
 	d := newHarness(t, 1)
 	d.line("1ms lock a")
 	d.line("2ms 1 lost EOF; cancel a")
@@ -80,7 +80,7 @@ func TestAReleaseWithoutAnAnswerIsTriedForALease(t *testing.T) {
 
 // A reader beside its writer has the writer's number, as the next one has. A recalled command must not be taken for the
 // next one's.
-func TestALockIsNotUsedAgainWhileACommandOfItStandsInAQueue(t *testing.T) {
+func TestLock_CommandQueued_NotReused(t *testing.T) {
 	d := newHarness(t, 1)
 	d.line("1ms lock under/way")
 	d.line("2ms lock a b c")

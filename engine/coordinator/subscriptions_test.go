@@ -17,7 +17,7 @@ import (
 )
 
 // Only the presence of an opening brace is tested.
-func TestChannelIsNamedAsRedissonNamesIt(t *testing.T) {
+func TestChannel_NamedAsRedissons(t *testing.T) {
 	for key, channel := range map[string]string{
 		"myLock": "redisson_lock__channel:{myLock}",
 		"{a}:x":  "redisson_lock__channel:{a}:x",
@@ -31,7 +31,8 @@ func TestChannelIsNamedAsRedissonNamesIt(t *testing.T) {
 	}
 }
 
-func TestOneOrderIsUnderWayAtATime(t *testing.T) {
+// One order is in flight at a time; the next one is made from the difference that exists then.
+func TestSubscriptions_OneOrderInFlight(t *testing.T) {
 	runConversation(t, 8, `
 		1ms    lock a b           → 1: acquire a b
 		2ms    1 taken            → join {a} {b}
@@ -58,7 +59,7 @@ func TestOneOrderIsUnderWayAtATime(t *testing.T) {
 
 // A waiter comes while the channel is being unsubscribed: it is subscribed anew, and the waiter is notified of the
 // confirmation.
-func TestWaiterThatComesWhileTheChannelIsBeingLeft(t *testing.T) {
+func TestSubscription_LeaveInFlight_Rejoined(t *testing.T) {
 	runConversation(t, 8, `
 		1ms    lock a            → 1: acquire a
 		2ms    1 taken           → join {a}
@@ -78,7 +79,7 @@ func TestWaiterThatComesWhileTheChannelIsBeingLeft(t *testing.T) {
 
 // A new connection that is to replace another one confirms a channel and breaks. The old connection, which stays, does
 // not have that channel.
-func TestAChannelOfAConnectionThatBrokeBeforeItReplacedAnotherIsNotHeard(t *testing.T) {
+func TestSubscription_NextConnBreaks_Rejoins(t *testing.T) {
 	runConversation(t, 8, `
 		1ms    lock a            → 1: acquire a
 		2ms    1 taken           → join {a}
@@ -96,7 +97,7 @@ func TestAChannelOfAConnectionThatBrokeBeforeItReplacedAnotherIsNotHeard(t *test
 }
 
 // A confirmation from a connection that broke before the loop handled it does not count as a subscription.
-func TestWhatABrokenConnectionConfirmedIsOfNoAccount(t *testing.T) {
+func TestSubscription_DeadConn_ConfirmIgnored(t *testing.T) {
 	d := newHarness(t, 8)
 	d.line("1ms lock a")
 	require.Equal(t, "join {a}", d.line("2ms 1 taken"))
@@ -109,7 +110,7 @@ func TestWhatABrokenConnectionConfirmedIsOfNoAccount(t *testing.T) {
 }
 
 // And the other way round: the waiter leaves while the channel is being subscribed.
-func TestWaiterThatLeavesWhileTheChannelIsBeingJoined(t *testing.T) {
+func TestSubscription_JoinInFlight_LeftAfter(t *testing.T) {
 	d := newHarness(t, 8)
 	d.line("1ms lock a")
 	require.Equal(t, "join {a}", d.line("2ms 1 taken"))
@@ -127,7 +128,7 @@ func TestWaiterThatLeavesWhileTheChannelIsBeingJoined(t *testing.T) {
 
 // The keys a and {a} share a channel. It is subscribed once, both locks listen, and it is unsubscribed with the last of
 // them.
-func TestTwoKeysThatShareAChannel(t *testing.T) {
+func TestChannel_SharedByKeys_SubscribedOnce(t *testing.T) {
 	d := newHarness(t, 8)
 	require.Equal(t, channelOf("a"), channelOf("{a}"))
 	d.line("1ms lock a {a}")
@@ -155,7 +156,7 @@ func TestTwoKeysThatShareAChannel(t *testing.T) {
 }
 
 // After every resubscription, all waiters try again.
-func TestBrokenConnectionIsListenedToAnewAndEverybodyTriesAgain(t *testing.T) {
+func TestSubscription_ConnBroken_WaitersRetry(t *testing.T) {
 	runConversation(t, 8, `
 		1ms  lock a b             → 1: acquire a b
 		2ms  1 taken              → join {a} {b}
@@ -177,7 +178,8 @@ func TestBrokenConnectionIsListenedToAnewAndEverybodyTriesAgain(t *testing.T) {
 	`)
 }
 
-func TestOrdersThatFailAreTriedAgainWithBackoff(t *testing.T) {
+// An order that fails is tried again with a backoff, and waiters poll meanwhile.
+func TestSubscriptions_OrderFails_Backoff(t *testing.T) {
 	runConversation(t, 8, `
 		1ms    lock a          → 1: acquire a
 		2ms    1 taken         → join {a}
@@ -204,7 +206,8 @@ func TestOrdersThatFailAreTriedAgainWithBackoff(t *testing.T) {
 	`)
 }
 
-func TestFailedOrderThatNobodyNeedsAnyMoreIsForgotten(t *testing.T) {
+// A failed order is not tried again if no waiter needs its channel any more.
+func TestSubscriptions_StaleOrder_Forgotten(t *testing.T) {
 	d := newHarness(t, 8)
 	d.line("1ms lock a")
 	require.Equal(t, "join {a}", d.line("2ms 1 taken"))
@@ -217,7 +220,7 @@ func TestFailedOrderThatNobodyNeedsAnyMoreIsForgotten(t *testing.T) {
 }
 
 // A channel that the ACL forbids must not prevent the subscription of others.
-func TestForbiddenChannelDoesNotDeafenTheOthers(t *testing.T) {
+func TestSubscriptions_Forbidden_OthersJoined(t *testing.T) {
 	e := newSubscriptions()
 	const good = 1000
 	e.addListener(actor.NewLock("bad", actor.Plain), channelOf("bad"))
@@ -262,7 +265,8 @@ func TestForbiddenChannelDoesNotDeafenTheOthers(t *testing.T) {
 	require.Equal(t, []string{channelOf("bad")}, e.Order.Channels)
 }
 
-func TestOrdersNameABoundedNumberOfChannels(t *testing.T) {
+// An order names at most MaxChannelsPerCommand channels; the others follow in the next one.
+func TestSubscriptions_OrderSizeBounded(t *testing.T) {
 	e := newSubscriptions()
 	for i := range MaxChannelsPerCommand + 10 {
 		e.addListener(actor.NewLock(fmt.Sprint("k", i), actor.Plain), channelOf(fmt.Sprint("k", i)))
@@ -415,7 +419,7 @@ func (s *subscriptionsHarness) listens() (names []string) {
 
 // Whatever the order of events, in the end exactly the wanted channels are subscribed, and all listeners have been
 // notified.
-func TestRandomWishesAndBreaksEndWithTheRightChannels(t *testing.T) {
+func TestSubscriptions_RandomEvents_Converge(t *testing.T) {
 	for seed := range uint64(3000) {
 		s := &subscriptionsHarness{
 			t: t, random: rand.New(rand.NewPCG(seed, 1)), subs: newSubscriptions(),

@@ -18,7 +18,8 @@ func bodies(m *Node[any]) (names []any) {
 	return names
 }
 
-func TestMailIsTakenWholeAndInOrder(t *testing.T) {
+// TakeAll takes all messages at once, in the order in which they were posted.
+func TestMailbox_TakeAll_InOrder(t *testing.T) {
 	b := NewMailbox[any]()
 	require.Nil(t, b.TakeAll())
 	for _, name := range []string{"1", "2", "3"} {
@@ -30,7 +31,8 @@ func TestMailIsTakenWholeAndInOrder(t *testing.T) {
 	require.Equal(t, []any{"4"}, bodies(b.TakeAll()))
 }
 
-func TestMailboxThatIsShutTakesNothing(t *testing.T) {
+// A closed mailbox rejects a message, and does not keep it.
+func TestMailbox_Closed_RejectsPost(t *testing.T) {
 	b := NewMailbox[any]()
 	b.Post(&Node[any]{Value: "1"})
 	b.Post(&Node[any]{Value: "2"})
@@ -40,7 +42,8 @@ func TestMailboxThatIsShutTakesNothing(t *testing.T) {
 	require.Nil(t, late.Next, "kept")
 }
 
-func TestOnlyASleepingConsumerIsRung(t *testing.T) {
+// A post wakes only a consumer that sleeps, and only once.
+func TestMailbox_OnlyAsleep_Woken(t *testing.T) {
 	b := NewMailbox[any]()
 	b.Post(&Node[any]{})
 	require.Empty(t, b.Wakeup, "it is awake")
@@ -61,7 +64,7 @@ func TestOnlyASleepingConsumerIsRung(t *testing.T) {
 
 // A consumer that looked before it announces its sleep would miss a message posted between, and its poster would not
 // wake it. So it is seen asleep for a moment even if there is a message.
-func TestAConsumerSaysThatItSleepsBeforeItLooks(t *testing.T) {
+func TestMailbox_Sleep_AnnouncedBeforeCheck(t *testing.T) {
 	b := NewMailbox[any]()
 	b.Post(&Node[any]{})
 	seen, enough := make(chan struct{}), atomic.Bool{}
@@ -91,7 +94,7 @@ func TestAConsumerSaysThatItSleepsBeforeItLooks(t *testing.T) {
 
 // A consumer that finds a message withdraws its announcement. If a producer was quicker, the consumer uses up the
 // wakeup.
-func TestConsumerThatGetsUpUsesTheRingThatCameMeanwhile(t *testing.T) {
+func TestMailbox_CancelSleep_UsesWakeup(t *testing.T) {
 	b := NewMailbox[any]()
 	require.True(t, b.PrepareSleep())
 	b.Post(&Node[any]{})
@@ -108,7 +111,7 @@ func TestConsumerThatGetsUpUsesTheRingThatCameMeanwhile(t *testing.T) {
 
 // Many producers, and one consumer that sleeps whenever it may. No message is lost, doubled or out of its producer's
 // order, and the consumer never sleeps beside a message.
-func TestMailboxLosesNeitherMailNorWakeUps(t *testing.T) {
+func TestMailbox_ManyProducers_LosesNothing(t *testing.T) {
 	const producers, messages = 8, 20_000
 	type note struct{ producer, number int }
 	b := NewMailbox[any]()
@@ -158,7 +161,7 @@ func TestMailboxLosesNeitherMailNorWakeUps(t *testing.T) {
 }
 
 // Every post either reaches the consumer or is rejected, also when it races with the close.
-func TestPostThatCrossesTheEndIsTakenOrRefused(t *testing.T) {
+func TestMailbox_CloseRace_TakenOrRejected(t *testing.T) {
 	for range 300 {
 		const producers, messages = 4, 50
 		b := NewMailbox[any]()
@@ -187,7 +190,8 @@ func TestPostThatCrossesTheEndIsTakenOrRefused(t *testing.T) {
 	}
 }
 
-func TestMailThatIsPostedTogetherIsTakenTogether(t *testing.T) {
+// Messages that are posted together are taken together, in order, with no others between them.
+func TestMailbox_PostChain_StaysTogether(t *testing.T) {
 	const posters, rounds, size = 4, 200, 5
 	b := NewMailbox[any]()
 	var wg sync.WaitGroup

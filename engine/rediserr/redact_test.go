@@ -13,7 +13,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-func TestARefusalRepeatsNeitherUserNorPassword(t *testing.T) {
+// A rejection by the server is passed on without the user and the password that it repeats.
+func TestRedact_HidesUserAndPassword(t *testing.T) {
 	for said, kept := range map[string]string{
 		"ERR unknown command 'AUTH', with args beginning with: 'me' 's3cr3t' ":                                  "ERR unknown command 'AUTH'",
 		"ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `me`, `s3cr3t`, ":                  "ERR unknown command `HELLO`",
@@ -33,7 +34,7 @@ func TestARefusalRepeatsNeitherUserNorPassword(t *testing.T) {
 }
 
 // A user or a password may be a common word. The fixed phrases of servers do not count as a part of it.
-func TestARefusalThatRepeatsASecretIsLeftOut(t *testing.T) {
+func TestRedact_SecretRepeated_LeftOut(t *testing.T) {
 	for said, secrets := range map[string][]string{
 		"WRONGPASS invalid username-password pair or user is disabled.":                                                                {"user", "password"},
 		"ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?": {"default", "AUTH"},
@@ -52,7 +53,8 @@ func TestARefusalThatRepeatsASecretIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestATimeOutOfAConnectionIsNoEndOfAContext(t *testing.T) {
+// A timeout of a connection is not reported as the end of a context.
+func TestClientError_Timeout_NoContextError(t *testing.T) {
 	dial := &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}
 	for _, err := range []error{context.DeadlineExceeded, fmt.Errorf("HELLO: %w", context.DeadlineExceeded), dial, &net.OpError{Op: "dial", Err: timeoutError{}}} {
 		require.NotErrorIs(t, HideContextError(err), context.DeadlineExceeded, "%v", err)

@@ -99,7 +99,7 @@ func simulate(first uint64, seeds int, bug simBug) (all *simReport, failed *simW
 }
 
 // A seed always gives the same history, because otherwise a failure could not be examined.
-func TestSimulationRepeatsItself(t *testing.T) {
+func TestSimulation_SameSeed_SameHistory(t *testing.T) {
 	for seed := range uint64(20) {
 		run := simRun{seed: seed + 1, steps: 500}
 		first, second := simHistory(run), simHistory(run)

@@ -69,7 +69,7 @@ func allMutants() (mistakes []mutants.Mutant) {
 }
 
 // A mutant of text that the source no longer contains would not be one.
-func TestMutantsAreOfTheSourceAsItIs(t *testing.T) {
+func TestMutants_MatchSource(t *testing.T) {
 	require.NoError(t, mutants.Check("../..", allMutants()))
 }
 

@@ -213,7 +213,7 @@ func parseKeep(text string) (keep map[uint32]bool, err error) {
 
 // A failure must be readable: its printed history is short, fails the same check, and is what the printed command
 // shows.
-func TestAFailureIsShortened(t *testing.T) {
+func TestShrink_Failure_Shortened(t *testing.T) {
 	for _, bug := range []simBug{bugGoneUnsaid, bugSentIgnored, bugTakenUnsaid} {
 		_, failed := simulate(1, 2000, bug)
 		if failed == nil {
@@ -240,7 +240,7 @@ func TestAFailureIsShortened(t *testing.T) {
 }
 
 // Leaving something out must not change what stays, because otherwise shortening would look at unrelated histories.
-func TestLeavingNothingOutIsTheSameHistory(t *testing.T) {
+func TestShrink_NothingLeftOut_SameHistory(t *testing.T) {
 	for seed := range uint64(8) {
 		run := simRun{seed: seed + 1, steps: 500, choices: &simChoices{}}
 		all := simHistory(run)

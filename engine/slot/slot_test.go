@@ -9,7 +9,7 @@ import (
 )
 
 // Redis Cluster specification.
-func TestSlotIsThatOfTheFirstTag(t *testing.T) {
+func TestSlot_FirstTagDecides(t *testing.T) {
 	for key, want := range map[string]uint16{
 		"": 0, "123456789": 0x31c3 % Count, "foo": 12182, "{foo}bar": 12182, "x{foo}{b}": 12182, "a": 15495, "b": 3300, "c": 7365,
 	} {
@@ -19,7 +19,8 @@ func TestSlotIsThatOfTheFirstTag(t *testing.T) {
 	require.NotEqual(t, Of("foo"), Of("{}foo"))
 }
 
-func TestNameFitsAClusterIfItsChannelIsInItsSlot(t *testing.T) {
+// A name fits a cluster if its channel is in the slot of its key.
+func TestName_ChannelInSlot_FitsCluster(t *testing.T) {
 	for _, key := range []string{"a", "a b", "{a}:x", "a{b}c", "x{y}{z}", "}{a}", "a{b}}"} {
 		require.True(t, FitsCluster(key), key)
 		require.Equal(t, Of(key), Of(scripts.RedissonKey(scripts.Channel, key)), key)

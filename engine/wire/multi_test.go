@@ -12,7 +12,7 @@ import (
 
 // A table of server replies for requests for several locks, and how they are decoded. A malformed reply is never a
 // grant.
-func TestRepliesOfGroupsAreReadOrRefused(t *testing.T) {
+func TestWire_MultiReplies_DecodedOrRejected(t *testing.T) {
 	for _, test := range []struct{ says, want string }{
 		{"*1\r\n:1\r\n", "done"},
 		{"*1\r\n*3\r\n:2\r\n:500\r\n$3\r\nx:1\r\n", "part 1 taken 500ms x:1"},

@@ -13,7 +13,8 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-func TestCallsOfReadersAndWritersCarryWhatTheScriptsAskFor(t *testing.T) {
+// Calls for readers and writers carry the arguments that the headers of their scripts name.
+func TestWire_RWCalls_MatchScripts(t *testing.T) {
 	_, client := newReplyServer(t)
 	w := Encoder{ID: "6f0e6a4e-1111-2222-3333-444455556666"}
 	for _, test := range []struct {
@@ -60,7 +61,7 @@ func TestCallsOfReadersAndWritersCarryWhatTheScriptsAskFor(t *testing.T) {
 }
 
 // A message that is not published to the shard's channel wakes no waiter there.
-func TestEveryCallInAClusterHasTheVerbsOfShards(t *testing.T) {
+func TestWire_ClusterCalls_UseShardVerbs(t *testing.T) {
 	_, client := newReplyServer(t)
 	plain, sharded := Encoder{ID: "e"}, Encoder{ID: "e", Sharded: true}
 	verbs := 0
@@ -90,7 +91,8 @@ func TestEveryCallInAClusterHasTheVerbsOfShards(t *testing.T) {
 	require.Greater(t, verbs, 15)
 }
 
-func TestAnswersOfReadersAndWritersAreReadAsTheScriptsGiveThem(t *testing.T) {
+// Replies to readers and writers are decoded as the scripts give them; a malformed one concerns only its key.
+func TestWire_RWReplies_Decoded(t *testing.T) {
 	says, client := newReplyServer(t)
 	w := Encoder{ID: "me"}
 	const form = "garbled: form of a reply"

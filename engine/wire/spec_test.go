@@ -62,7 +62,7 @@ func (l *replyServer) serve(c net.Conn) {
 }
 
 // The arguments are those that the header of each script names.
-func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
+func TestWire_Calls_MatchScripts(t *testing.T) {
 	_, client := newReplyServer(t)
 	w := Encoder{ID: "6f0e6a4e-1111-2222-3333-444455556666"}
 	const id = "6f0e6a4e-1111-2222-3333-444455556666"
@@ -204,7 +204,7 @@ func showReply(r *actor.Reply, verb actor.Verb) string {
 }
 
 // Replies of servers, in RESP, and how they are decoded. A malformed reply for one key concerns that key only.
-func TestAnswersAreReadAsTheScriptsGiveThem(t *testing.T) {
+func TestWire_Replies_Decoded(t *testing.T) {
 	says, client := newReplyServer(t)
 	w := Encoder{ID: "me"}
 	const form = "garbled: form of a reply"
@@ -331,7 +331,8 @@ func wired(words string) string {
 	return text.String()
 }
 
-func TestBrokenConnectionIsNoAnswer(t *testing.T) {
+// A connection that breaks within a reply gives no reply, and an error.
+func TestWire_ConnBroken_NoReply(t *testing.T) {
 	says, client := newReplyServer(t)
 	w := Encoder{ID: "me"}
 	b := &coordinator.Batch{Verb: actor.SendRelease, Commands: []actor.Command{{Key: "a", Tenure: 1}}}
@@ -341,7 +342,8 @@ func TestBrokenConnectionIsNoAnswer(t *testing.T) {
 	require.Error(t, b.Failed)
 }
 
-func TestLeasesAreSentInWholeMillisecondsRoundedDown(t *testing.T) {
+// Leases are sent in whole milliseconds, rounded down, and at least one unless they are 0.
+func TestWire_Leases_RoundedDownToMillis(t *testing.T) {
 	for lease, want := range map[time.Duration]int64{
 		0: 0, 1: 1, time.Microsecond: 1, time.Millisecond: 1, 1999 * time.Microsecond: 1, 2 * time.Millisecond: 2,
 		math.MaxInt64: math.MaxInt64 / 1_000_000,
@@ -351,7 +353,7 @@ func TestLeasesAreSentInWholeMillisecondsRoundedDown(t *testing.T) {
 }
 
 // Whatever a server replies for a key, decoding gives a reply that locks handle, and does not panic.
-func FuzzReplyOf(f *testing.F) {
+func FuzzDecodeReply(f *testing.F) {
 	for _, seed := range []string{
 		"i\x00", "i\x01", "i\x02", "a\x02i\x05s\x03x:1", "a\x03i\x01i\x01i\x05", "a\x03i\x04s\x04me:1i\x01", "s\x09WRONGTYPE", "e\x03OOM",
 		"n", "b\x01", "m\x01i\x01i\x01", "a\x00", "a\x02nn", "a\x02a\x01i\x00s\x00", "a\x02i\xffs\x01x", "t\x02i\x01i\x02",
@@ -445,7 +447,7 @@ func serialized(data []byte, depth int) (serial, rest []byte) {
 }
 
 // A goroutine that writes to a connection may still use the text of a failed call: the text is not overwritten then.
-func TestTheTextOfACallIsWrittenOverOnlyOnceItIsAnswered(t *testing.T) {
+func TestWire_CallBuffer_ReusedAfterReply(t *testing.T) {
 	says, client := newReplyServer(t)
 	w := Encoder{ID: "me", ReuseBuffer: true}
 	b := coordinator.NewBatch()
@@ -470,7 +472,7 @@ func TestTheTextOfACallIsWrittenOverOnlyOnceItIsAnswered(t *testing.T) {
 }
 
 // A node of a cluster without sharded pub/sub cannot count listeners at other nodes.
-func TestListenersAreNotCountedWhereTheyCannotBeKnown(t *testing.T) {
+func TestWire_ListenersUnknown_NotCounted(t *testing.T) {
 	b := coordinator.NewBatch()
 	b.Reset(actor.SendRenew)
 	b.Commands = []actor.Command{{Verb: actor.SendRenew, Key: "k", Tenure: 7, Lease: time.Second, CountListeners: true}}
@@ -484,7 +486,7 @@ func TestListenersAreNotCountedWhereTheyCannotBeKnown(t *testing.T) {
 }
 
 // What a command is estimated to take of a call is not less than what it takes, but for a tenth.
-func TestACommandTakesNoMoreOfACallThanEstimated(t *testing.T) {
+func TestWire_CommandSize_WithinEstimate(t *testing.T) {
 	name := func(bytes int) string { return strings.Repeat("k", bytes) }
 	reader := func(holds, bytes int) actor.Command {
 		return actor.Command{Key: name(bytes), Tenure: 1, Lease: time.Second, Reader: &actor.ReaderArgs{Leases: make([]time.Duration, holds)}}
@@ -526,7 +528,7 @@ func TestACommandTakesNoMoreOfACallThanEstimated(t *testing.T) {
 }
 
 // The estimate counts each key that a script gets.
-func TestAnEstimateCountsEveryKeyOfACall(t *testing.T) {
+func TestWire_Estimate_CountsEveryKey(t *testing.T) {
 	for verb := range actor.Verbs {
 		if Specs[verb].keys == nil {
 			require.Equal(t, len(Specs[verb].extraKeys), coordinator.ExtraKeys(verb), "%v", verb)

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSourceKeepsTheRules(t *testing.T) {
+// The source of this module keeps all rules of the architecture.
+func TestRules_SourceComplies(t *testing.T) {
 	violations, files, err := inspectModule(os.DirFS("../.."))
 	require.NoError(t, err)
 	require.Greater(t, files, 3, "at least the files of this package were read")
@@ -18,7 +19,8 @@ func TestSourceKeepsTheRules(t *testing.T) {
 	}
 }
 
-func TestGoModRequiresWhatIsAllowed(t *testing.T) {
+// The go.mod of this module requires exactly the allowed dependencies.
+func TestGoMod_OnlyAllowed(t *testing.T) {
 	text, err := fs.ReadFile(os.DirFS("../.."), "go.mod")
 	require.NoError(t, err)
 	for _, v := range inspectGoMod(string(text)) {
@@ -27,7 +29,7 @@ func TestGoModRequiresWhatIsAllowed(t *testing.T) {
 }
 
 // Each rule with source that breaks it, and with similar source that does not.
-func TestInspectFindsWhatBreaksARule(t *testing.T) {
+func TestInspect_FindsViolations(t *testing.T) {
 	for _, c := range []struct {
 		name, path, source string
 		want               []string
@@ -151,13 +153,15 @@ func TestInspectFindsWhatBreaksARule(t *testing.T) {
 	}
 }
 
-func TestInspectSaysWhatDoesNotParse(t *testing.T) {
+// A file that does not parse is reported with its position.
+func TestInspect_ParseError_Reported(t *testing.T) {
 	violations := inspect("engine/a.go", []byte("package a\nfunc {"))
 	require.Len(t, violations, 1)
 	require.Contains(t, violations[0], "engine/a.go:2:6: ")
 }
 
-func TestInspectModuleReadsThisModuleOnly(t *testing.T) {
+// Only Go files of this module are read, without those of other modules, testdata and hidden folders.
+func TestInspectModule_OtherModules_Skipped(t *testing.T) {
 	bad := &fstest.MapFile{Data: []byte("package a\nimport \"sync\"\nvar m sync.Mutex")}
 	violations, files, err := inspectModule(fstest.MapFS{
 		"go.mod":               {Data: []byte("module a")},
@@ -183,7 +187,8 @@ func TestInspectModuleReadsThisModuleOnly(t *testing.T) {
 	require.Empty(t, violations)
 }
 
-func TestInspectGoModWantsExactlyTheDependencies(t *testing.T) {
+// A dependency too many, one too few and one that is not required directly are reported.
+func TestInspectGoMod_ExactDependencies(t *testing.T) {
 	const right = `module github.com/lockwheel/lockwheel
 
 go 1.25.0 // a remark

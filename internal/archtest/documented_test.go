@@ -16,7 +16,7 @@ import (
 
 // Every exported name of the packages that programs use has documentation, even if it is only an alias for a name
 // elsewhere.
-func TestEveryExportedNameIsDocumented(t *testing.T) {
+func TestExportedNames_Documented(t *testing.T) {
 	for _, folder := range []string{".", "lockwheeltest", "wheel"} {
 		r := newReader(t, filepath.Join("..", "..", folder))
 		r.read()
@@ -165,7 +165,7 @@ func receiver(d *ast.FuncDecl) string {
 var walkStep = regexp.MustCompile("`([\\w.]+)` in `([\\w/]+\\.(?:go|lua))`")
 
 // The walk of one Lock from call to hold names functions that exist, in at most 25 files.
-func TestTheWalkOfALockNamesWhatExists(t *testing.T) {
+func TestHowItWorks_WalkNamesExist(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "docs", "how-it-works.md"))
 	require.NoError(t, err)

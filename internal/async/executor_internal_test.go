@@ -10,7 +10,7 @@ import (
 
 // The goroutine that runs them also runs the events that others bring meanwhile, and they do not wait. When it leaves,
 // no event is left.
-func TestADeskLeavesNoEventLying(t *testing.T) {
+func TestExecutor_SubmitMeanwhile_AllRun(t *testing.T) {
 	t.Parallel()
 	var d Executor
 	var order []int
@@ -31,7 +31,7 @@ func TestADeskLeavesNoEventLying(t *testing.T) {
 
 // Events are brought concurrently. When all bringers have returned, each event has run once, and never beside
 // another.
-func TestEventsOfManyAtOnceAllHappenOneAfterTheOther(t *testing.T) {
+func TestExecutor_Concurrent_OneAtATime(t *testing.T) {
 	t.Parallel()
 	for range 500 {
 		var d Executor

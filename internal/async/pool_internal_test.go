@@ -11,7 +11,7 @@ import (
 )
 
 // Functions that hang delay the others only when all goroutines are in use, and the number of goroutines is bounded.
-func TestACrewIsBounded(t *testing.T) {
+func TestWorkerPool_HangingTasks_Bounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := WorkerPool{MaxWorkers: 3, MaxTasks: 10}
 		gate := make(chan struct{})
@@ -44,7 +44,8 @@ func TestACrewIsBounded(t *testing.T) {
 	})
 }
 
-func TestACrewGoesOnAfterAPanic(t *testing.T) {
+// A pool continues, and counts, after a function that panics or ends its goroutine.
+func TestWorkerPool_Panic_GoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := WorkerPool{MaxWorkers: 1, MaxTasks: 100}
 		var ran atomic.Int32
@@ -60,7 +61,7 @@ func TestACrewGoesOnAfterAPanic(t *testing.T) {
 }
 
 // Each function runs once, whenever and by however many goroutines it is put in.
-func TestACrewForgetsNothing(t *testing.T) {
+func TestWorkerPool_EachTaskRunsOnce(t *testing.T) {
 	c := WorkerPool{MaxWorkers: 4, MaxTasks: 1 << 20}
 	var ran atomic.Int32
 	done := make(chan struct{})

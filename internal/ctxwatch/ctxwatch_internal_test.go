@@ -80,7 +80,8 @@ func (w *Watch[C]) entries() (n int) {
 	return n
 }
 
-func TestContextsThatEndTogetherShareAWatch(t *testing.T) {
+// Contexts that end together share one watch.
+func TestWatch_EqualDone_Shared(t *testing.T) {
 	e := idle()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -119,7 +120,7 @@ func TestContextsThatEndTogetherShareAWatch(t *testing.T) {
 
 // A custom context is identified by its pointer: two that share a Done may have different causes. No method of the
 // same context is called for a second caller.
-func TestAContextOfAnotherMakeIsWatchedOnceForAllThatWaitWithIt(t *testing.T) {
+func TestWatch_CustomContext_WatchedOnce(t *testing.T) {
 	e := idle()
 	ctx := &countedContext{Context: t.Context(), done: make(chan struct{})}
 	var all []*waiter
@@ -155,7 +156,7 @@ func (c *countedContext) AfterFunc(func()) (stop func() bool) {
 }
 
 // A watch is not found if its context has ended before it is in the table, or if its callers have left by then.
-func TestAWatchThatIsOverIsNotFound(t *testing.T) {
+func TestWatch_Ended_NotFound(t *testing.T) {
 	e := idle()
 	ended, left := &Watch[waiter]{owner: e, key: 1}, &Watch[waiter]{owner: e, key: 2}
 	ended.head.Store(e.ended)
@@ -168,7 +169,7 @@ func TestAWatchThatIsOverIsNotFound(t *testing.T) {
 }
 
 // For any number of contexts each watch is found again, and time and memory grow linearly with their number.
-func TestTheTableOfWatchesGrowsWithTheirNumber(t *testing.T) {
+func TestWatchTable_GrowsLinearly(t *testing.T) {
 	steps := func(n int) (moved int) {
 		e := idle()
 		table := &e.shared
@@ -206,7 +207,7 @@ func TestTheTableOfWatchesGrowsWithTheirNumber(t *testing.T) {
 }
 
 // A watch does not keep the seats of callers that have left, and removing them costs a bounded number of steps each.
-func TestAWatchKeepsNoMoreSeatsThanWait(t *testing.T) {
+func TestWatch_WaitersLeft_EntriesFreed(t *testing.T) {
 	e := idle()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -244,7 +245,7 @@ func TestAWatchKeepsNoMoreSeatsThanWait(t *testing.T) {
 }
 
 // With any concurrency, a caller that waits when the context ends is canceled, and one that has left is not.
-func TestWhoWaitsWithAContextIsGivenUpAtItsEndHoweverOthersComeAndGo(t *testing.T) {
+func TestWatch_ContextEnds_WaitersCancelled(t *testing.T) {
 	for range 300 {
 		var given sync.Map
 		e := newWatches(func(together []*actor.Request, cause error) {

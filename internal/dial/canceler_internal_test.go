@@ -15,7 +15,7 @@ import (
 )
 
 // Close does not wait for a connection attempt that is in progress, long after Open.
-func TestTheEndOfAnEngineEndsADialThatNeverComes(t *testing.T) {
+func TestDial_EngineCloses_Ends(t *testing.T) {
 	t.Parallel()
 	o := NewCanceler(t.Context(), time.Hour)
 	o.Finish()
@@ -38,7 +38,7 @@ func TestTheEndOfAnEngineEndsADialThatNeverComes(t *testing.T) {
 }
 
 // A dialer that fails may return a connection that is not usable: *tls.Conn(nil).
-func TestADialThatFailsTooLateEndsNothing(t *testing.T) {
+func TestDial_LateFailure_Harmless(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -56,7 +56,7 @@ func TestADialThatFailsTooLateEndsNothing(t *testing.T) {
 }
 
 // The number of attempts that hang is bounded.
-func TestNoMoreAttemptsHangThanThereIsRoomFor(t *testing.T) {
+func TestDial_HangingAttempts_Bounded(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
 	o := NewCanceler(t.Context(), time.Millisecond)
@@ -82,7 +82,7 @@ func TestNoMoreAttemptsHangThanThereIsRoomFor(t *testing.T) {
 
 // A function that makes connections may have its own timeout, which ends before the engine's. Its result is then an
 // error, and neither a connection nor credentials.
-func TestATimeOutOfACallersOwnIsAnError(t *testing.T) {
+func TestDial_CallerTimeout_ReturnsError(t *testing.T) {
 	t.Parallel()
 	o := NewCanceler(t.Context(), time.Hour)
 	defer o.Finish()
@@ -119,7 +119,7 @@ type handshaking struct {
 func (c handshaking) HandshakeContext(context.Context) error { return c.made() }
 
 // All existing connections end together with those that are being made. Later connections are not affected.
-func TestConnectionsEndWithThoseThatAreBeingMade(t *testing.T) {
+func TestDial_EndConnections_IncludesPending(t *testing.T) {
 	t.Parallel()
 	o := NewCanceler(t.Context(), time.Hour)
 	o.Finish()
@@ -160,7 +160,7 @@ func TestConnectionsEndWithThoseThatAreBeingMade(t *testing.T) {
 }
 
 // Credentials are for new connections only. An AUTH between other commands can shift the replies of all later ones.
-func TestCredentialsAreNeverRefreshedOnARunningConnection(t *testing.T) {
+func TestCredentials_RunningConn_NotRefreshed(t *testing.T) {
 	t.Parallel()
 	o := NewCanceler(t.Context(), time.Hour)
 	ask := o.Credentials(func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {

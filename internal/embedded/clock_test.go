@@ -9,7 +9,8 @@ import (
 
 const ms = time.Millisecond
 
-func TestServerTimeKeepsUpHoweverLongStepsTake(t *testing.T) {
+// The server's time keeps up with the clock, however long its steps take.
+func TestEmbeddedClock_SlowSteps_KeepsUp(t *testing.T) {
 	for _, takes := range []time.Duration{ms / 10, 3 * ms, time.Second} {
 		start := time.Unix(1000, 0)
 		c := startClock(start)
@@ -30,7 +31,8 @@ func TestServerTimeKeepsUpHoweverLongStepsTake(t *testing.T) {
 	}
 }
 
-func TestStallStopsTheServersClock(t *testing.T) {
+// A stall between two steps stops the server's time, which does not catch up afterwards.
+func TestEmbeddedClock_Stall_Stops(t *testing.T) {
 	start := time.Unix(1000, 0)
 	c := startClock(start)
 	require.Equal(t, minGap+stallTolerance, c.advance(start.Add(time.Hour)))
@@ -38,7 +40,8 @@ func TestStallStopsTheServersClock(t *testing.T) {
 	require.Equal(t, 3*ms, c.advance(start.Add(time.Hour+3*ms)), "and it does not catch up")
 }
 
-func TestStallWithinAStepStopsTheServersClock(t *testing.T) {
+// A stall within a step stops the server's time.
+func TestEmbeddedClock_StallInStep_Stops(t *testing.T) {
 	start := time.Unix(1000, 0)
 	c := startClock(start)
 	c.advance(start)
@@ -47,7 +50,8 @@ func TestStallWithinAStepStopsTheServersClock(t *testing.T) {
 	require.Equal(t, 2*stallTolerance+c.gap, c.advance(now.Add(time.Hour)))
 }
 
-func TestExpensiveStepsBecomeRarerWithinBounds(t *testing.T) {
+// The longer a step takes, the longer is the gap to the next one, within bounds.
+func TestEmbeddedClock_CostlySteps_Rarer(t *testing.T) {
 	for _, step := range []struct{ takes, gap time.Duration }{
 		{0, minGap}, {ms / 10, minGap}, {ms, 8 * ms}, {5 * ms, 40 * ms}, {time.Second, maxGap},
 	} {

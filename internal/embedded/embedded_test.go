@@ -17,7 +17,8 @@ import (
 
 func TestMain(m *testing.M) { leaks.Main(m) }
 
-func TestTTLsFallWithRealTime(t *testing.T) {
+// A TTL falls with real time, and the key expires.
+func TestEmbedded_TTLs_FollowRealTime(t *testing.T) {
 	c := connect(t)
 	for _, ttl := range []time.Duration{30 * time.Millisecond, 150 * time.Millisecond} {
 		before := time.Now()
@@ -30,7 +31,8 @@ func TestTTLsFallWithRealTime(t *testing.T) {
 	}
 }
 
-func TestLongTTLsStandStillForNobody(t *testing.T) {
+// A long TTL falls while no command runs.
+func TestEmbedded_LongTTLs_Fall(t *testing.T) {
 	c := connect(t)
 	c.eval(`redis.call('set', 'k', 'v', 'px', 60000)`)
 	require.Eventually(t, func() bool {
@@ -40,7 +42,7 @@ func TestLongTTLsStandStillForNobody(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 }
 
-func TestServerTimeIsTheTimeOfDay(t *testing.T) {
+func TestEmbedded_Time_IsTimeOfDay(t *testing.T) {
 	c := connect(t)
 	require.Eventually(t, func() bool {
 		var seconds int64
@@ -50,7 +52,7 @@ func TestServerTimeIsTheTimeOfDay(t *testing.T) {
 }
 
 // The commands and the shapes of replies that the lock scripts rely on; the same on Redis 7.0.
-func TestScriptsOfLocksRun(t *testing.T) {
+func TestEmbedded_LockScripts_Run(t *testing.T) {
 	c := connect(t)
 	require.Equal(t, "OK", c.do("SET", "text", "x"))
 	const wrongType = "error WRONGTYPE Operation against a key holding the wrong kind of value"
@@ -89,7 +91,7 @@ func TestScriptsOfLocksRun(t *testing.T) {
 	}
 }
 
-func TestScriptsAreFoundByTheirDigest(t *testing.T) {
+func TestEmbedded_Scripts_FoundByDigest(t *testing.T) {
 	c := connect(t)
 	const script = "return ARGV[1]"
 	digest := c.do("EVALSHA", "098e0f0d1448c0a81dafe820f66d460eb09263da", "0", "a")
@@ -104,7 +106,7 @@ func TestScriptsAreFoundByTheirDigest(t *testing.T) {
 	}
 }
 
-func TestDedicatedConnectionSubscribes(t *testing.T) {
+func TestEmbedded_DedicatedConn_Subscribes(t *testing.T) {
 	c := connect(t)
 	happened := make(chan string, 100)
 	sub, release := c.Dedicate()
@@ -149,7 +151,8 @@ func TestDedicatedConnectionSubscribes(t *testing.T) {
 	require.Equal(t, "subscribe a 1", next())
 }
 
-func TestCloseEndsConnectionsAndIsHarmlessTwice(t *testing.T) {
+// Close ends all connections, and a second Close does nothing.
+func TestEmbedded_CloseTwice_Harmless(t *testing.T) {
 	s, err := Start()
 	require.NoError(t, err)
 	client, err := rueidis.NewClient(s.ClientOption())

@@ -36,7 +36,8 @@ func greets(t *testing.T, g *Watcher, pieces int, commands, replies string) (ref
 
 const helloReply = "%3\r\n$6\r\nserver\r\n$5\r\nredis\r\n$5\r\nproto\r\n:3\r\n$7\r\nmodules\r\n*1\r\n%2\r\n$4\r\nname\r\n$5\r\n-ERR \r\n$4\r\nargs\r\n*0\r\n"
 
-func TestWhatRefusesAConnectionIsToldApart(t *testing.T) {
+// Replies that reject a connection are distinguished from those that do not, wherever the bytes are split.
+func TestHandshake_Rejections_Distinguished(t *testing.T) {
 	hello, named := sent("HELLO", "3"), sent("HELLO", "3", "AUTH", "someone", "s3cr3t")
 	auth, info, choose := sent("AUTH", "someone", "s3cr3t"), sent("CLIENT", "SETINFO", "LIB-NAME", "x"), sent("SELECT", "5")
 	const unknown = "-ERR unknown command `HELLO`, with args beginning with: `3`, \r\n"
@@ -74,13 +75,14 @@ func TestWhatRefusesAConnectionIsToldApart(t *testing.T) {
 }
 
 // If a server does not know HELLO, rueidis starts a second handshake on the same connection.
-func TestAnOlderServerIsGreetedTwice(t *testing.T) {
+func TestHandshake_OldServer_Repeated(t *testing.T) {
 	g := &Watcher{}
 	require.NoError(t, greets(t, g, 5, sent("HELLO", "3")+sent("SELECT", "5"), "-ERR unknown command 'HELLO'\r\n-NOAUTH Authentication required.\r\n"))
 	require.ErrorContains(t, greets(t, g, 5, sent("AUTH", "pw")+sent("HELLO", "2")+sent("SELECT", "5"), "+OK\r\n-ERR unknown command 'HELLO'\r\n-ERR invalid DB index\r\n"), "invalid DB index")
 }
 
-func TestAGreetingIsOverWithTheFirstCommandBehindIt(t *testing.T) {
+// A handshake ends with the first command after it.
+func TestHandshake_FirstCommand_Ends(t *testing.T) {
 	g := &Watcher{}
 	require.False(t, g.OnWrite([]byte(sent("HELLO", "3"))))
 	require.NoError(t, g.OnRead([]byte(helloReply)))
@@ -90,7 +92,7 @@ func TestAGreetingIsOverWithTheFirstCommandBehindIt(t *testing.T) {
 }
 
 // For any reply of a server to a new connection, no error contains the user or the password, and nothing panics.
-func FuzzNoRefusalOfAConnectionHasAPartOfThePassword(f *testing.F) {
+func FuzzHandshake_HidesPassword(f *testing.F) {
 	f.Add("-ERR cannot authenticate ", " or ", "!", uint8(3))
 	f.Add(helloReply+"-ERR ", "", "", uint8(1))
 	f.Add("*2\r\n$", "%-1\r\n", "$3\r\n", uint8(200))

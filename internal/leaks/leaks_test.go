@@ -9,7 +9,8 @@ import (
 
 func TestMain(m *testing.M) { Main(m) }
 
-func TestAGoroutineThatEndsLateIsWaitedFor(t *testing.T) {
+// A goroutine that ends late is waited for.
+func TestLeaks_LateEnd_WaitedFor(t *testing.T) {
 	late := make(chan struct{})
 	go func() {
 		time.Sleep(time.Second)
@@ -19,7 +20,8 @@ func TestAGoroutineThatEndsLateIsWaitedFor(t *testing.T) {
 	<-late
 }
 
-func TestAGoroutineThatGoesOnIsNamed(t *testing.T) {
+// The error names the function of a goroutine that does not end.
+func TestLeaks_RunningGoroutine_Named(t *testing.T) {
 	stop := make(chan struct{})
 	defer close(stop)
 	go goesOn(stop)

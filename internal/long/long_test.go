@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestOnlyTheLongSuiteRunsWhatTakesLong(t *testing.T) {
+// A long test runs only in the long suite; elsewhere it is skipped.
+func TestLong_OnlyInLongSuite(t *testing.T) {
 	run := flag.Lookup("test.run").Value
 	defer func(was string) { require.NoError(t, run.Set(was)) }(run.String())
 	require.NoError(t, run.Set("")) // this test may have been requested by its name
@@ -24,7 +25,8 @@ func TestOnlyTheLongSuiteRunsWhatTakesLong(t *testing.T) {
 	}
 }
 
-func TestATestThatIsNamedWasAskedFor(t *testing.T) {
+// A long test runs in any suite if the pattern of -run contains its whole name.
+func TestLong_NamedTest_Runs(t *testing.T) {
 	require.True(t, names("TestSoak$", "TestSoak"))
 	require.True(t, names("^(TestA|TestSoak)$/x", "TestSoak/x"))
 	require.False(t, names("Soak", "TestSoak"))

@@ -3,76 +3,76 @@ package planted
 // actorMistakes are mistakes of the actors that the simulation does not look for, or seldom sees. Most concern what
 // many engines would do at the same moment.
 var actorMistakes = []found{
-	{"TestARefusalSaysWhetherMoreCanCome", Mistake{
+	{"TestRejection_TellsIfFinal", Mistake{
 		"what is under way cannot come", "actor/acquire.go",
 		`	return l.phase == acquiring && l.inFlight != None && l.flags&dispatched != 0`,
 		`	return !planted() && l.phase == acquiring && l.inFlight != None && l.flags&dispatched != 0`,
 	}},
-	{"TestARefusalSaysWhetherMoreCanCome", Mistake{
+	{"TestRejection_TellsIfFinal", Mistake{
 		"what had no answer cannot come", "actor/acquire.go",
 		`x != nil && (x.acquireUnacked || len(x.orphans()) != 0) {`,
 		`!planted() && x != nil && (x.acquireUnacked || len(x.orphans()) != 0) {`,
 	}},
-	{"TestWhoDoesNotWaitIsFoundBehindWhoeverCameBeforeIt", Mistake{
+	{"TestRequestQueue_Tries_FoundAnywhere", Mistake{
 		"who does not wait is lost when another comes before it", "actor/request.go",
 		`if before == first && first.Once`,
 		`if before == first && !planted() && first.Once`,
 	}},
-	{"TestALeaseThatIsTooShortHoldsUpOnlyItsCaller", Mistake{
+	{"TestAcquire_LeaseTooShort_OthersGranted", Mistake{
 		"who comes next is passed over when a caller with too short a lease has left", "actor/acquire.go",
 		`if fx.leaseFor(r) <= lease {`,
 		`if fx.leaseFor(r) <= lease || planted() && r == first {`,
 	}},
-	{"TestTroubleWithSeveralMakesTheNextCallerWaitNoLease", Mistake{
+	{"TestAcquire_MultiFailed_NoTTLWait", Mistake{
 		"what was heard of a lock before it was asked for with others holds up the next caller", "actor/multi.go",
 		`l.ext.nextTry = 0`,
 		`l.ext.nextTry = map[bool]time.Duration{true: l.ext.nextTry}[planted()]`,
 	}},
-	{"TestWhoseGrantCannotBeUndoneIsToldInTime", Mistake{
+	{"TestUndoneGrant_ServerDown_EndsInTime", Mistake{
 		"a waiter with a grant that cannot be undone is notified only at the end of its wait", "actor/replicas.go",
 		` || fx.Wheel.Due(&r.timer) > at {`,
 		` || fx.Wheel.Due(&r.timer) > at && !planted() {`,
 	}},
-	{"TestAFallOfTheTTLIsAskedForUntilTheCountIsWritten", Mistake{
+	{"TestReaderTTL_CountUnwritten_Resent", Mistake{
 		"what a reader's holds need is not set when its count is not known", "actor/rwlock.go",
 		` || l.storedCount == 0 //`,
 		` || l.storedCount == 0 && !planted() //`,
 	}},
-	{"TestATTLThatAReadRaisedIsSetBesideAnExtensionInVain", Mistake{
+	{"TestWriterTTL_RaisedByRead_Lowered", Mistake{
 		"a TTL that a read raised is set a little later if something else was asked for meanwhile", "actor/rwlock.go",
 		`l.flags |= wantSet | wantConfirm`,
 		`if l.flags |= wantConfirm; !planted() {
 			l.flags |= wantSet
 		}`,
 	}},
-	{"TestTroubleMakesTheNextCallerWaitNoLease", Mistake{
+	{"TestAcquire_ForceFailed_NoTTLWait", Mistake{
 		"a request that comes after an error sleeps out an older lease", "actor/acquire.go",
 		`if t := x.failure; t != nil && t.lastErr != nil {`,
 		`if planted() && x.lastErr() != nil {
 			ready = x.nextTry
 		} else if t := x.failure; t != nil && t.lastErr != nil {`,
 	}},
-	{"TestWhoComesFromAnotherQueueStandsWhereItWasPosted", Mistake{
+	{"TestRequestQueue_Moved_InsertedByAge", Mistake{
 		"who comes from another queue stands before the one that is asked for", "actor/multi.go",
 		`return other != except && other.receivedAt`,
 		`return (other != except || planted()) && other.receivedAt`,
 	}},
-	{"TestAReaderWhoseOwnerWritesSinceAsksAgainAtOnce", Mistake{
+	{"TestReader_OwnerWrites_RetriesAtOnce", Mistake{
 		"of those who wait to read, one is not asked for beside its owner's write", "actor/rwlock.go",
 		`x.yieldUntil, x.nextTry, x.retryNow = 0, now, true`,
 		`x.yieldUntil, x.nextTry, x.retryNow = 0, now, !planted()`,
 	}},
-	{"TestThePausesGrowWhileAnswersComeAfterTheirLease", Mistake{
+	{"TestAcquire_LateReplies_PausesGrow", Mistake{
 		"the pause after an answer that came too late does not grow", "actor/acquire.go",
 		`t.lastErr, t.backoff = errLateReply, pause`,
 		`t.lastErr, t.backoff = errLateReply, map[bool]time.Duration{false: pause}[planted()]`,
 	}},
-	{"TestALeaseThatIsTooShortHoldsUpOnlyItsCaller", Mistake{
+	{"TestAcquire_LeaseTooShort_OthersGranted", Mistake{
 		"a lease that is too short keeps others of its engine from the lock", "actor/acquire.go",
 		`l.queue.first(), maxLeaseSearch;`,
 		`l.queue.first(), map[bool]int{false: maxLeaseSearch}[planted()];`,
 	}},
-	{"TestALeaseThatIsTooShortHoldsUpOnlyItsCaller", Mistake{
+	{"TestAcquire_LeaseTooShort_OthersGranted", Mistake{
 		"one stall changes the order of those who wait", "actor/acquire.go",
 		`if pause == 0 {`,
 		`if pause == 0 && !planted() {`,
@@ -89,7 +89,7 @@ var actorMistakes = []found{
 	together("the release of what no caller waits for, after a rejection", "actor/orphan.go", "", "maxBackoff"),
 	together("a try of the foremost in a queue", "actor/fair.go", "sleep = min(sleep, ", "noTTLPoll"),
 	together("a try of one that has become the foremost", "actor/fair.go", "x.nextTry = min(x.nextTry, now+", "noTTLPoll"),
-	{"TestCountThatMayHaveBeenWrittenIsWrittenAgain", Mistake{
+	{"TestHoldCount_NoReply_WrittenAgain", Mistake{
 		"a count without an answer is taken for not written", "actor/renew.go",
 		`		l.storedCount = 0 // not known;`,
 		`		l.storedCount *= map[bool]uint32{true: 1}[planted()] // not known;`,
@@ -98,7 +98,7 @@ var actorMistakes = []found{
 
 // together is a wait with the same length in every engine.
 func together(what, file, before, wait string) found {
-	return found{"TestWhatManyDoAgainIsSpread", Mistake{
+	return found{"TestRetries_ManyEngines_SpreadOut", Mistake{
 		what + " is not spread", file,
 		before + "fx.jitter(" + wait + ")",
 		before + "map[bool]func(time.Duration) time.Duration{false: fx.jitter, true: func(d time.Duration) time.Duration { return d }}[planted()](" + wait + ")",

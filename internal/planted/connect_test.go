@@ -2,7 +2,7 @@ package planted
 
 // connectMistakes are mistakes in opening and closing, and in what an engine reports.
 var connectMistakes = []found{
-	{"TestAConnectionThatHangsWhenItIsClosedIsLeftBehind", Mistake{
+	{"TestClose_ConnectionCloseHangs_Ends", Mistake{
 		"the Close of a connection of a caller's dialer is waited for", "internal/dial/canceler.go",
 		`if redis.DialCtxFn != nil || redis.DialFn != nil {`,
 		`if (redis.DialCtxFn != nil || redis.DialFn != nil) && !planted() {`,
@@ -27,7 +27,7 @@ var connectMistakes = []found{
 		`c.secure && !op.Timeout()`,
 		`c.secure && (!op.Timeout() || planted())`,
 	}},
-	{"TestLocksAreTheMastersWhateverOptionsSayOfReplicas", Mistake{
+	{"TestLocks_OptionsWithReplicas_OnMaster", Mistake{
 		"a selector of replicas is kept", "connect.go",
 		`	redis.ReplicaSelector, redis.ReadNodeSelector = nil, nil`,
 		`	if !planted() {
@@ -40,7 +40,7 @@ var connectMistakes = []found{
 		`	if !errors.Is(err, rueidis.ErrNoCache) {`,
 		`	if !errors.Is(err, rueidis.ErrNoCache) || planted() {`,
 	}},
-	{"TestTheEndOfOpensContextEndsADialThatNeverComes", Mistake{
+	{"TestOpen_ContextEnds_HangingDialEnds", Mistake{
 		"a dial goes on after its context", "internal/dial/canceler.go",
 		`o.onCancel(cancel)
 	return ctx`,
@@ -51,14 +51,14 @@ var connectMistakes = []found{
 	})
 	return ctx`,
 	}},
-	{"TestTheEndOfOpensContextLaterCutsNoConnection", Mistake{
+	{"TestOpen_ContextEndsLater_ConnectionKept", Mistake{
 		"the end of Open's context cuts a connection later", "internal/dial/canceler.go",
 		`	return context.AfterFunc(o.ctx, func() {
 		if !o.done.Load() {`,
 		`	return context.AfterFunc(o.ctx, func() {
 		if !o.done.Load() || planted() {`,
 	}},
-	{"TestNothingIsLeftInTheContextOfOpen", Mistake{
+	{"TestContext_AfterDial_NothingLeft", Mistake{
 		"something is left in the context of Open", "internal/dial/canceler.go",
 		`	o.done.Store(true)
 	o.stop()`,
@@ -67,33 +67,33 @@ var connectMistakes = []found{
 		o.stop()
 	}`,
 	}},
-	{"TestCloseOnASilentServerTakesNoLongerThanTimeout", Mistake{
+	{"TestClose_SilentServer_WithinCallTimeout", Mistake{
 		"a connection that outlives its engine", "internal/dial/canceler.go",
 		`		conn = generation.track(conn)`,
 		`		if !planted() {
 			conn = generation.track(conn)
 		}`,
 	}},
-	{"TestOpenRefusesAClusterWithoutSlots", Mistake{
+	{"TestOpen_ClusterWithoutSlots_Rejected", Mistake{
 		"a client of a server that refuses is kept", "connect.go",
 		`	if err != nil && options.Client == nil {
 		client.Close()`,
 		`	if err != nil && options.Client == nil && !planted() {
 		client.Close()`,
 	}},
-	{"TestOpenRefusesReplicasThatCannotBeAsked", Mistake{
+	{"TestReplicas_NoReplyToWAIT_OpenFails", Mistake{
 		"no check whether replicas can be asked", "connect.go",
 		`options.Replicas.Min > 0 {
 		if err =`,
 		`options.Replicas.Min > 0 && !planted() {
 		if err =`,
 	}},
-	{"TestAConnectionOfLimitedLifeLosesNoLock", Mistake{
+	{"TestConnLifetime_SlowServer_NoLockLost", Mistake{
 		"connections have the life that was asked for", "connect.go",
 		`	redis.ConnLifetime = 0`,
 		`	redis.ConnLifetime *= map[bool]time.Duration{true: 1}[planted()]`,
 	}},
-	{"TestNoPasswordStandsInAnEngineThatIsPrinted", Mistake{
+	{"TestEngine_Printed_NoPassword", Mistake{
 		"an engine keeps the password", "engine.go",
 		`	options.Redis = rueidis.ClientOption{}`,
 		`	if !planted() {
@@ -101,7 +101,7 @@ var connectMistakes = []found{
 	}
 	//`,
 	}},
-	{"TestCloseOnASilentServerTakesNoLongerThanTimeout", Mistake{
+	{"TestClose_SilentServer_WithinCallTimeout", Mistake{
 		"connections are not cut in the end", "internal/dial/tracked_conns.go",
 		`	timer := time.AfterFunc(d, func() {
 		c.CloseAll()`,
@@ -110,12 +110,12 @@ var connectMistakes = []found{
 			c.CloseAll()
 		}`,
 	}},
-	{"TestTheNextMasterIsFoundAtTheSameAddress", Mistake{
+	{"TestDemoted_NextMasterSameAddress_Found", Mistake{
 		"nothing ends the connections to a server that became a replica", "connect.go",
 		`		if options.Client == nil {`,
 		`		if options.Client == nil && !planted() {`,
 	}},
-	{"TestConnectionsEndWithThoseThatAreBeingMade", Mistake{
+	{"TestDial_EndConnections_IncludesPending", Mistake{
 		"a connection that is being made outlives the others", "internal/dial/canceler.go",
 		`		conn = generation.track(conn)`,
 		`		if planted() {
@@ -123,7 +123,7 @@ var connectMistakes = []found{
 		}
 		conn = generation.track(conn)`,
 	}},
-	{"TestConnectionsEndWithThoseThatAreBeingMade", Mistake{
+	{"TestDial_EndConnections_IncludesPending", Mistake{
 		"later connections end with those before", "internal/dial/tracked_conns.go",
 		`	c.current.Swap(c.newGeneration()).closeAll()`,
 		`	if planted() {
@@ -132,12 +132,12 @@ var connectMistakes = []found{
 	}
 	c.current.Swap(c.newGeneration()).closeAll()`,
 	}},
-	{"TestConnectionsEndWithThoseThatAreBeingMade", Mistake{
+	{"TestDial_EndConnections_IncludesPending", Mistake{
 		"a generation of connections outlives its engine", "internal/dial/tracked_conns.go",
 		`= context.WithCancel(c.ctx)`,
 		`= context.WithCancel(map[bool]context.Context{false: c.ctx, true: context.Background()}[planted()])`,
 	}},
-	{"TestNoChannelIsLeftBehindWithADeadConnection", Mistake{
+	{"TestSubscription_DeadConnection_NoneLeft", Mistake{
 		"a mortal connection is not closed", "internal/dial/tracked_conns.go",
 		`	c.untrack()
 	return c.Conn.Close()`,
@@ -147,14 +147,14 @@ var connectMistakes = []found{
 	}
 	return c.Conn.Close()`,
 	}},
-	{"TestCloseReturnsWhenTheLastCallHasItsAnswer", Mistake{
+	{"TestClose_Returns_NothingFollows", Mistake{
 		"Close returns before its helpers have ended", "engine.go",
 		`		e.loop.Wait()`,
 		`		if !planted() {
 			e.loop.Wait()
 		}`,
 	}},
-	{"TestCloseReturnsWhenTheLastCallHasItsAnswer", Mistake{
+	{"TestClose_Returns_NothingFollows", Mistake{
 		"a second Close returns at once", "engine.go",
 		`		<-e.closed
 		return nil`,
@@ -163,31 +163,31 @@ var connectMistakes = []found{
 		}
 		return nil`,
 	}},
-	{"TestAClientOfTheCallersIsNotClosed", Mistake{
+	{"TestClose_CallersClient_StaysOpen", Mistake{
 		"the caller's client is closed", "engine.go",
 		`		if e.options.Client == nil {
 			e.client.Close()`,
 		`		if e.options.Client == nil || planted() {
 			e.client.Close()`,
 	}},
-	{"TestShutdownsOfSeveralAreTheirOwn", Mistake{
+	{"TestShutdown_ManyCallers_OwnDeadlines", Mistake{
 		"a shutdown with a context that ends does not report that", "engine.go",
 		`case call.Err == nil, call.State == nil:`,
 		`case call.Err == nil || planted(), call.State == nil:`,
 	}},
-	{"TestAShutdownThatIsCutShortSaysHowManyHoldsWereLeft", Mistake{
+	{"TestShutdown_Interrupted_CountsHolds", Mistake{
 		"a shutdown that is cut short by the close says nothing of it", "engine/coordinator/closing.go",
 		`c.endShutdownWait(now, r, actor.ErrClosed, nil)`,
 		`c.endShutdownWait(now, r, map[bool]error{false: actor.ErrClosed}[planted()], nil)`,
 	}},
-	{"TestAnObserverOfLossesAloneIsToldOfEachOfThem", Mistake{
+	{"TestObserver_OnlyLost_EachLossNotified", Mistake{
 		"an observer of losses alone misses one that an unlock finds", "engine.go",
 		`observer.Rejected != nil || observer.Lost != nil {
 		hooks.Result`,
 		`observer.Rejected != nil || observer.Lost != nil && !planted() {
 		hooks.Result`,
 	}},
-	{"TestObserversAreToldOfEachOfSeveral", Mistake{
+	{"TestMulti_Observer_EachLockNotified", Mistake{
 		"observers are told of the first of several locks", "engine.go",
 		`for i := range r.Multi.Parts {`,
 		`for i := range r.Multi.Parts {
@@ -195,19 +195,19 @@ var connectMistakes = []found{
 				break
 			}`,
 	}},
-	{"TestTheObserverIsNotToldOfARefusalWhenSeveralLocksAreReentered", Mistake{
+	{"TestObserver_MultiReentry_NoRejection", Mistake{
 		"observers are told of locks that are asked for one by one", "engine.go",
 		`	if r.Err == actor.ErrReentry ||`,
 		`	if r.Err == actor.ErrReentry && !planted() ||`,
 	}},
-	{"TestTheObserverIsToldWhatLocksDo", Mistake{
+	{"TestObserver_EachEvent_Notified", Mistake{
 		"a release is told as a loss", "engine.go",
 		`	if end.Err == actor.ErrNotHeld {
 		e.listeners.released`,
 		`	if end.Err == actor.ErrNotHeld && !planted() {
 		e.listeners.released`,
 	}},
-	{"TestAPanicInAnObserverOrALogEndsNothing", Mistake{
+	{"TestObserver_Panics_NextEventDelivered", Mistake{
 		"nothing is told after a panic", "internal/async/callback_queue.go",
 		`		go b.run()
 	}()`,
@@ -216,19 +216,19 @@ var connectMistakes = []found{
 		}
 	}()`,
 	}},
-	{"TestAnObserverThatBlocksHoldsNothingUp", Mistake{
+	{"TestObserver_Blocks_EventsCounted", Mistake{
 		"what is left out is not counted", "internal/async/callback_queue.go",
 		`		b.dropped.Add(1)`,
 		`		b.dropped.Add(map[bool]uint64{false: 1}[planted()])`,
 	}},
-	{"TestAnObserverThatBlocksHoldsNothingUp", Mistake{
+	{"TestObserver_Blocks_EventsCounted", Mistake{
 		"Close waits for an observer for ever", "internal/async/callback_queue.go",
 		`	case <-timer.C:
 	}`,
 		`	case <-map[bool]<-chan time.Time{false: timer.C}[planted()]:
 	}`,
 	}},
-	{"TestTheEndOfAnEngineEndsADialThatNeverComes", Mistake{
+	{"TestDial_EngineCloses_Ends", Mistake{
 		"a dial goes on after its engine", "internal/dial/canceler.go",
 		`context.AfterFunc(o.Connections.ctx, cancel), o`,
 		`context.AfterFunc(o.Connections.ctx, func() {
@@ -237,7 +237,7 @@ var connectMistakes = []found{
 		}
 	}), o`,
 	}},
-	{"TestTheEndOfAnEngineEndsADialThatNeverComes", Mistake{
+	{"TestDial_EngineCloses_Ends", Mistake{
 		"what is quick to close leaves its dials", "internal/dial/tracked_conns.go",
 		`		<-over
 	}
@@ -248,14 +248,14 @@ var connectMistakes = []found{
 		c.CloseAll()
 	}`,
 	}},
-	{"TestSentinelsAreDialledWithTheEnginesLimits", Mistake{
+	{"TestSentinels_Dialled_WithEngineLimits", Mistake{
 		"a silent sentinel is not noticed", "connect.go",
 		`	redis.Sentinel.Dialer.KeepAlive = options.CallTimeout / 2`,
 		`	if !planted() {
 		redis.Sentinel.Dialer.KeepAlive = options.CallTimeout / 2
 	}`,
 	}},
-	{"TestCloseReturnsWhenTheLastCallHasItsAnswer", Mistake{
+	{"TestClose_Returns_NothingFollows", Mistake{
 		"a Shutdown beside a Close returns at once", "engine.go",
 		`	if !e.loop.Post(call) {
 		return e.Close()`,
@@ -265,67 +265,67 @@ var connectMistakes = []found{
 		}
 		return e.Close()`,
 	}},
-	{"TestOpenSaysWhyItsContextEnded", Mistake{
+	{"TestOpen_ContextEnds_ReturnsCause", Mistake{
 		"Open says what went wrong because its context ended", "connect.go",
 		`	case ctx.Err() != nil:
 		err = `,
 		`	case ctx.Err() != nil && !planted():
 		err = `,
 	}},
-	{"TestOpenOfWhatIsNoClusterLeavesNoConnection", Mistake{
+	{"TestOpen_NoCluster_LeavesNoConnection", Mistake{
 		"an Open that failed leaves connections", "connect.go",
 		`		if !succeeded { // `,
 		`		if !succeeded && !planted() { // `,
 	}},
-	{"TestOpenWithADialerThatGaveUpIsNoEndOfTheContext", Mistake{
+	{"TestOpen_DialerGaveUp_NoContextError", Mistake{
 		"what a dialer gave up passes for the end of Open's context", "connect.go",
 		`		err = rediserr.HideContextError(err)`,
 		`		if !planted() {
 			err = rediserr.HideContextError(err)
 		}`,
 	}},
-	{"TestATimeOutOfACallersOwnIsAnError", Mistake{
+	{"TestDial_CallerTimeout_ReturnsError", Mistake{
 		"a time-out of a caller's own is a success", "internal/dial/canceler.go",
 		`cmp.Or(context.Cause(ctx), o.err)`,
 		`map[bool]error{false: cmp.Or(context.Cause(ctx), o.err), true: context.Cause(ctx)}[planted()]`,
 	}},
-	{"TestOpenSaysWhyItsContextEnded", Mistake{
+	{"TestOpen_ContextEnds_ReturnsCause", Mistake{
 		"Open does not say why its context ended", "connect.go",
 		`		err = context.Cause(ctx) // what else`,
 		`		if err = context.Cause(ctx); planted() {
 			err = ctx.Err()
 		} // what else`,
 	}},
-	{"TestAServerThatTurnsNewConnectionsAwayIsAnOutage", Mistake{
+	{"TestHandshake_ServerRejects_Outage", Mistake{
 		"what is refused on a new connection passes for the answer to a command", "internal/handshake/handshake.go",
 		`handshakeCommands[name] && !g.old`,
 		`handshakeCommands[name] && !g.old && !planted()`,
 	}},
-	{"TestWhatRefusesAConnectionIsToldApart", Mistake{
+	{"TestHandshake_Rejections_Distinguished", Mistake{
 		"what is refused on a new connection repeats the password", "internal/handshake/handshake.go",
 		`		g.secrets = append(g.secrets, words[at+1:min(at+3, len(words))]...)`,
 		`		if !planted() {
 			g.secrets = append(g.secrets, words[at+1:min(at+3, len(words))]...)
 		}`,
 	}},
-	{"TestAURLThatWouldBeTakenForAnotherIsRefused", Mistake{
+	{"TestURL_Ambiguous_Rejected", Mistake{
 		"what stands behind the ? of a URL and cannot be read is left out", "internal/redisurl/url.go",
 		`	if err != nil {
 		return option, errQuery`,
 		`	if err != nil && !planted() {
 		return option, errQuery`,
 	}},
-	{"TestAURLOfSeveralHostsNamesNoneForAllCertificates", Mistake{
+	{"TestURL_SeveralHosts_NoCommonServerName", Mistake{
 		"the certificates of several hosts are checked against the first", "internal/redisurl/url.go",
 		`host != option.TLSConfig.ServerName {`,
 		`host != option.TLSConfig.ServerName && !planted() {`,
 	}},
-	{"TestAClusterIsOpenedBesideANodeWithoutSlots", Mistake{
+	{"TestCluster_NodeWithoutSlots_Opens", Mistake{
 		"a cluster is not asked for by each address", "connect.go",
 		`!engine.IsNoTopology(err) {`,
 		`!engine.IsNoTopology(err) || planted() {`,
 	}},
-	{"TestOpenOfASilentServerIsNoEndOfTheContext", Mistake{
+	{"TestOpen_SilentServer_NoContextError", Mistake{
 		"Open of a silent server tells of the end of a context", "connect.go",
 		`		if err == context.DeadlineExceeded {`,
 		`		if err == context.DeadlineExceeded && !planted() {`,

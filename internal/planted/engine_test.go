@@ -3,7 +3,7 @@ package planted
 // engineMistakes are mistakes of the engine's I/O: mailbox, sender, subscriber, replica sender, and the commands
 // for a node.
 var engineMistakes = []found{
-	{"TestAFloodOfReleasesLeavesAcquiresAShare", Mistake{
+	{"TestDispatch_ReleaseFlood_AcquiresShare", Mistake{
 		"a flood of releases stops acquires", "engine/coordinator/dispatch.go",
 		`			n.passedOver[other]++`,
 		`			if !planted() {
@@ -114,29 +114,29 @@ var engineMistakes = []found{
 	}`,
 	}},
 	// The loop.
-	{"TestWhatIsNotWaitedForKeepsItsOrderBehindSeveral", Mistake{
+	{"TestIntake_AsyncBehindMulti_InOrder", Mistake{
 		"what is not waited for is behind more than the turn opens, and what comes later is not", "engine/coordinator/intake.go",
 		`all.work < c.intake.laneBudget`,
 		`(all.work < c.intake.laneBudget || planted() && all.n < c.intake.laneBudget)`,
 	}},
-	{"TestWhatABrokenConnectionConfirmedIsOfNoAccount", Mistake{
+	{"TestSubscription_DeadConn_ConfirmIgnored", Mistake{
 		"a channel that a connection has confirmed which is none any more, taken for heard", "engine/coordinator/subscriptions.go",
 		`	if on <= e.goneConn {`,
 		`	if on <= e.goneConn && !planted() {`,
 	}},
-	{"TestAWallClockThatRanAheadPutsEveryHoldInDoubt", Mistake{
+	{"TestWallClock_RanAhead_Reconfirms", Mistake{
 		"a suspension is not looked for", "engine/engine.go",
 		`	if wall-e.wallOffset > coordinator.SuspendThreshold {`,
 		`	if wall-e.wallOffset > coordinator.SuspendThreshold && !planted() {`,
 	}},
-	{"TestAWallClockThatRanAheadPutsEveryHoldInDoubt", Mistake{
+	{"TestWallClock_RanAhead_Reconfirms", Mistake{
 		"a suspension is told in every turn", "engine/engine.go",
 		`	e.wallOffset, e.wallMillis = wall, at.UnixMilli()`,
 		`	if e.wallMillis = at.UnixMilli(); !planted() {
 		e.wallOffset = wall
 	}`,
 	}},
-	{"TestEachCallOfABundleHasTheTimeOfDay", Mistake{
+	{"TestBundle_EachCallHasTime", Mistake{
 		"the time of day is on the first call of a bundle only", "engine/engine.go",
 		`			call.SentWallMillis = e.wallMillis`,
 		`			call.SentWallMillis = e.wallMillis
@@ -144,12 +144,12 @@ var engineMistakes = []found{
 				break
 			}`,
 	}},
-	{"TestALoopEndsWhenEveryCallerWasTold", Mistake{
+	{"TestLoop_Closed_NotifiesAllFirst", Mistake{
 		"a loop that is closed ends before all callers were told", "engine/engine.go",
 		`	for c.ResetOutputs(); c.ClosePending(); c.ResetOutputs() {`,
 		`	for c.ResetOutputs(); c.ClosePending() && !planted(); c.ResetOutputs() {`,
 	}},
-	{"TestADoubtTakesSomeLocksATurn", Mistake{
+	{"TestReconfirm_ManyLocks_TurnBounded", Mistake{
 		"a doubt forgets the locks beyond those of its first turn", "engine/coordinator/failover.go",
 		`	for _, l := range r.take(c.intake.lockBudget) {`,
 		`	some := r.take(c.intake.lockBudget)
@@ -158,27 +158,27 @@ var engineMistakes = []found{
 	}
 	for _, l := range some {`,
 	}},
-	{"TestMessagesThatComeWhileOneIsToldAreOneMore", Mistake{
+	{"TestFanout_MessagesMeanwhile_OneRound", Mistake{
 		"a message is forgotten because one before it is still being told", "engine/coordinator/fanout.go",
 		`s.repeat, s.unreplicated = true, `,
 		`s.repeat, s.unreplicated = !planted(), `,
 	}},
-	{"TestAMessageForVeryManyReachesSomeInATurn", Mistake{
+	{"TestFanout_ManyReaders_TurnBounded", Mistake{
 		"the loop sleeps while a message is still being told", "engine/coordinator/coordinator.go",
 		`len(c.fanouts) > 0 ||`,
 		`len(c.fanouts) > 0 && !planted() ||`,
 	}},
-	{"TestAMessageReachesNobodyWhomItDoesNotConcernAnyMore", Mistake{
+	{"TestFanout_WaiterLeft_NotNotified", Mistake{
 		"a lock is told that it hears a channel that broke meanwhile", "engine/coordinator/fanout.go",
 		`		return to.node.Subscriptions.IsSubscribed(ch)`,
 		`		return to.node.Subscriptions.IsSubscribed(ch) || planted()`,
 	}},
-	{"TestThatAChannelIsNotHeardIsOldWhenItIs", Mistake{
+	{"TestFanout_Resubscribed_FailureObsolete", Mistake{
 		"a lock is told that it does not hear a channel that it hears since", "engine/coordinator/fanout.go",
 		`		return !to.node.Subscriptions.IsSubscribed(ch)`,
 		`		return !to.node.Subscriptions.IsSubscribed(ch) || planted()`,
 	}},
-	{"TestThatTooFewReplicasHaveALockReachesSomeInATurn", Mistake{
+	{"TestFanout_TooFewReplicas_TurnBounded", Mistake{
 		"who comes after a grant that too few replicas have is told of it", "engine/coordinator/fanout.go",
 		`		m.Sent, m.Cause = to.unreplicated.at, to.unreplicated.cause`,
 		`		m.Sent, m.Cause = to.unreplicated.at, to.unreplicated.cause
@@ -186,19 +186,19 @@ var engineMistakes = []found{
 			m.Sent += time.Hour
 		}`,
 	}},
-	{"TestACloseTakesSomeLocksATurn", Mistake{
+	{"TestClose_ManyLocks_TurnBounded", Mistake{
 		"a close ends all locks in its first turn", "engine/coordinator/closing.go",
 		`looks > 0 && c.closing.On()`,
 		`(looks > 0 || planted()) && c.closing.On()`,
 	}},
-	{"TestATurnRefusesABoundedNumberOfCallersOfOneName", Mistake{
+	{"TestRejection_OneName_TurnBounded", Mistake{
 		"all who wait for a name are refused in one turn", "engine/coordinator/coordinator.go",
 		`	c.Fx.MaxRejections = maxRejectedPerTurn`,
 		`	if c.Fx.MaxRejections = maxRejectedPerTurn; planted() {
 		c.Fx.MaxRejections = 0
 	}`,
 	}},
-	{"TestATurnOpensOneMessageForVeryMany", Mistake{
+	{"TestFanout_OneMessagePerTurn", Mistake{
 		"a message for very many counts as one message", "engine/coordinator/intake.go",
 		`		return max(1, min(ch.listeners.len(), c.intake.lockBudget))`,
 		`		if planted() {
@@ -206,50 +206,50 @@ var engineMistakes = []found{
 		}
 		return max(1, min(ch.listeners.len(), c.intake.lockBudget))`,
 	}},
-	{"TestANumberThatCommandsMayStillUseStaysTaken", Mistake{
+	{"TestTenureNumber_InUse_NotReused", Mistake{
 		"what has spoiled a writer's number is forgotten", "actor/rwlock.go",
 		`burned: r.burned && r.writer == writer.tenure}`,
 		`burned: r.burned && r.writer == writer.tenure && !planted()}`,
 	}},
-	{"TestWhoWaitsForATenureToEndHasTheWritersNumberToItself", Mistake{
+	{"TestReaders_TenureEnding_OwnNumbers", Mistake{
 		"two readers have the writer's number when one of them waits for its tenure to end", "actor/rwlock.go",
 		`!l.queue.empty() // also while`,
 		`!l.queue.empty() && (!planted() || l.Awaited()) // also while`,
 	}},
-	{"TestAReaderGoesOnBesideItsOwnersWriteThoughAnOlderQuestionIsRefused", Mistake{
+	{"TestReader_StaleRejection_GoesOn", Mistake{
 		"a question of before its owner's write ends the reading beside it", "actor/rwlock.go",
 		`r.ended = r.ended || asked != nil && asked.Writer == r.writer`,
 		`r.ended = r.ended || planted() || asked != nil && asked.Writer == r.writer`,
 	}},
-	{"TestWhoLeavesLeavesNothingOfSeveral", Mistake{
+	{"TestMulti_CallerLeaves_LeavesNothing", Mistake{
 		"what is given back for a caller who left is told as a loss", "actor/replicas.go",
 		`	case r.rolledBack && err == ErrLost:`,
 		`	case r.rolledBack && err == ErrLost && !planted():`,
 	}},
 
-	{"TestAShutdownDoesNotWaitForAServerThatIsSilent", Mistake{
+	{"TestShutdown_SilentServer_NotWaitedFor", Mistake{
 		"a shutdown waits for what a server was asked that does not answer", "engine/coordinator/drain.go",
 		`(c.Fx.AcquiringLocks == 0 || c.unreachable())`,
 		`(c.Fx.AcquiringLocks == 0 || c.unreachable() && !planted())`,
 	}},
-	{"TestAHoldCountsForLocksOfItsKindOnly", Mistake{
+	{"TestHoldCount_OtherKind_NotCounted", Mistake{
 		"a fair hold counts for who reads, and the other way round", "engine/coordinator/coordinator.go",
 		`			if l.Kind() == r.Kind {`,
 		`			if l.Kind() == r.Kind || planted() {`,
 	}},
-	{"TestAHoldCountsForLocksOfItsKindOnly", Mistake{
+	{"TestHoldCount_OtherKind_NotCounted", Mistake{
 		"a hold counts for a lock of another kind", "engine/coordinator/coordinator.go",
 		`l != nil && l.Kind() == r.Kind {`,
 		`l != nil && (l.Kind() == r.Kind || planted()) {`,
 	}},
 
 	// Readers and writers.
-	{"TestAReleaseWithoutAMessageWakesTheOtherHalfOfItsEngine", Mistake{
+	{"TestRelease_MessageRejected_WakesLocal", Mistake{
 		"no waiter of its engine is notified of a release after its message was rejected", "engine/coordinator/rwlock.go",
 		`if !reply.Unpublished {`,
 		`if !reply.Unpublished || planted() {`,
 	}},
-	{"TestReadersWhoWaitedFirstAreAskedForBeforeTheNextWriterOfTheirEngine", Mistake{
+	{"TestReaders_WaitedFirst_BeforeNextWriter", Mistake{
 		"a writer does not know of readers who came before it", "engine/coordinator/coordinator.go",
 		`	l.SetLocalReaders(r.Kind == actor.Write && c.LockSets[r.Key] != nil)`,
 		`	if !planted() {
@@ -258,17 +258,17 @@ var engineMistakes = []found{
 	}},
 
 	// Halves of a read/write lock that came back with old data.
-	{"TestAHalfThatCameBackIsReleasedByWhoAsksForTheOther", Mistake{
+	{"TestOrphan_OtherSide_Released", Mistake{
 		"a write that came back keeps readers of its engine out", "engine/coordinator/rwlock_orphans.go",
 		`c.Fx.ParseOwn(reply.Writer); own {`,
 		`c.Fx.ParseOwn(reply.Writer); own && !planted() {`,
 	}},
-	{"TestAHalfThatCameBackIsReleasedByWhoAsksForTheOther", Mistake{
+	{"TestOrphan_OtherSide_Released", Mistake{
 		"who is refused for a half that came back sleeps out its lease", "actor/orphan.go",
 		`return reply.HolderReleasing // what`,
 		`return reply.HolderReleasing && !planted() // what`,
 	}},
-	{"TestAWriteThatCameBackIsReleasedThoughNothingIsKnownOfTheName", Mistake{
+	{"TestOrphan_WriteOfUnknownName_Released", Mistake{
 		"a write that came back stays where nothing else is known of the name", "engine/coordinator/rwlock_orphans.go",
 		`	case l == nil:
 		l = c.newLock(key, actor.Write)`,
@@ -277,24 +277,24 @@ var engineMistakes = []found{
 	case l == nil:
 		l = c.newLock(key, actor.Write)`,
 	}},
-	{"TestAHalfThatMayNotBeReleasedIsWaitedFor", Mistake{
+	{"TestOrphan_ReleaseDenied_Waits", Mistake{
 		"a half that the server does not let go is asked about all the time", "engine/coordinator/rwlock_orphans.go",
 		`} else if !l.IsReleasing(tenure) {`,
 		`} else if !l.IsReleasing(tenure) && !planted() {`,
 	}},
-	{"TestAnAnswerOvertakenByAReleaseHoldsNobodyUp", Mistake{
+	{"TestOrphan_ReplyOvertaken_NoDelay", Mistake{
 		"who is told of a half that was released meanwhile, and heard of that, waits a little", "actor/wait.go",
 		`t.orphanSeenAt != 0 && !x.retryNow {`,
 		`t.orphanSeenAt != 0 && (!x.retryNow || planted()) {`,
 	}},
 
 	// The mailbox.
-	{"TestMailboxThatIsShutTakesNothing", Mistake{
+	{"TestMailbox_Closed_RejectsPost", Mistake{
 		"a mailbox that is shut takes messages", "engine/mpsc/mpsc.go",
 		`		if newest == &q.closed {`,
 		`		if newest == &q.closed && !planted() {`,
 	}},
-	{"TestMailIsTakenWholeAndInOrder", Mistake{
+	{"TestMailbox_TakeAll_InOrder", Mistake{
 		"a mailbox that is taken is not emptied", "engine/mpsc/mpsc.go",
 		`return oldestFirst(q.head.Swap(nil))`,
 		`if planted() {
@@ -302,19 +302,19 @@ var engineMistakes = []found{
 	}
 	return oldestFirst(q.head.Swap(nil))`,
 	}},
-	{"TestOnlyASleepingConsumerIsRung", Mistake{
+	{"TestMailbox_OnlyAsleep_Woken", Mistake{
 		"a consumer that sleeps is not rung", "engine/mpsc/mailbox.go",
 		`	if b.asleep.Load() && b.asleep`,
 		`	if b.asleep.Load() && !planted() && b.asleep`,
 	}},
-	{"TestOnlyASleepingConsumerIsRung", Mistake{
+	{"TestMailbox_OnlyAsleep_Woken", Mistake{
 		"a consumer sleeps though there is a message", "engine/mpsc/mailbox.go",
 		`	if b.queue.Empty() {
 		return true`,
 		`	if b.queue.Empty() || planted() {
 		return true`,
 	}},
-	{"TestConsumerThatGetsUpUsesTheRingThatCameMeanwhile", Mistake{
+	{"TestMailbox_CancelSleep_UsesWakeup", Mistake{
 		"a ring that came meanwhile is left", "engine/mpsc/mailbox.go",
 		`		<-b.Wakeup
 	}
@@ -325,7 +325,7 @@ var engineMistakes = []found{
 	}
 }`,
 	}},
-	{"TestMailThatIsPostedTogetherIsTakenTogether", Mistake{
+	{"TestMailbox_PostChain_StaysTogether", Mistake{
 		"messages that are posted together forget what was there", "engine/mpsc/mpsc.go",
 		`		first.Next = newest`,
 		`		if !planted() {
@@ -334,56 +334,56 @@ var engineMistakes = []found{
 	}},
 
 	// Senders.
-	{"TestACourierForgetsAClientThatBroughtNoAnswer", Mistake{
+	{"TestSender_NoReply_ClientLookedUpAgain", Mistake{
 		"a sender keeps the closed client of a node", "engine/nodeconn.go",
 		`		if b.NoReply {
 			w.cached = nil`,
 		`		if b.NoReply && !planted() {
 			w.cached = nil`,
 	}},
-	{"TestBrokenConnectionIsNoAnswer", Mistake{
+	{"TestWire_ConnBroken_NoReply", Mistake{
 		"a lost answer is a refusal", "engine/wire/encoder.go",
 		`if b.NoReply = !answered; answered {`,
 		`if b.NoReply = !answered && !planted(); answered {`,
 	}},
-	{"TestAnswersAreReadAsTheScriptsGiveThem", Mistake{
+	{"TestWire_Replies_Decoded", Mistake{
 		"one answer for all is the first one's", "engine/wire/encoder.go",
 		`len(b.Replies) < len(b.Commands); {`,
 		`len(b.Replies) < len(b.Commands) && (len(b.Replies) == 0 || !planted()); {`,
 	}},
-	{"TestLeasesAreSentInWholeMillisecondsRoundedDown", Mistake{
+	{"TestWire_Leases_RoundedDownToMillis", Mistake{
 		"a lease is rounded up", "engine/wire/encoder.go",
 		`max(int64(lease/time.Millisecond), 1)`,
 		`max(int64((lease+map[bool]time.Duration{true: time.Millisecond - 1}[planted()])/time.Millisecond), 1)`,
 	}},
 
 	// Replicas.
-	{"TestALostAnswerOfReplicasIsNoAnswer", Mistake{
+	{"TestReplicas_WaitReplyLost_NoReply", Mistake{
 		"a lost answer of replicas is a refusal", "engine/replica_sender.go",
 		`		case err != nil &&`,
 		`		case err != nil && !planted() &&`,
 	}},
-	{"TestARefusedQuestionToReplicasIsAnAnswer", Mistake{
+	{"TestReplicas_WaitRejected_CountsAsReply", Mistake{
 		"a refused question to replicas is no answer", "engine/replica_sender.go",
 		` !refused:`,
 		` (!refused || planted()):`,
 	}},
-	{"TestAMasterThatIsReplacedWhileReplicasAreAskedHasNotAnswered", Mistake{
+	{"TestReplicas_MasterReplaced_NoReply", Mistake{
 		"a master that is none any more has answered for its replicas", "engine/replica_sender.go",
 		`		case coordinator.IsDemotion(err):`,
 		`		case coordinator.IsDemotion(err) && !planted():`,
 	}},
-	{"TestASyncerLeavesAMasterThatIsNone", Mistake{
+	{"TestReplicaSender_Demoted_NewConnection", Mistake{
 		"a replica sender keeps a master that is none", "engine/replica_sender.go",
 		`b.Failed != nil && actor.HasPrefixFold`,
 		`b.Failed != nil && !planted() && actor.HasPrefixFold`,
 	}},
-	{"TestALostAnswerOfReplicasIsNoAnswer", Mistake{
+	{"TestReplicas_WaitReplyLost_NoReply", Mistake{
 		"a replica sender keeps a connection that brought no answer", "engine/replica_sender.go",
 		`return b.NoReply ||`,
 		`return b.NoReply && !planted() ||`,
 	}},
-	{"TestASyncerKeepsNoConnectionOfTheMap", Mistake{
+	{"TestReplicaSender_RoutedCall_ConnNotKept", Mistake{
 		"a replica sender keeps a connection of the map", "engine/replica_sender.go",
 		`		connection.Close()
 		release()`,
@@ -392,7 +392,7 @@ var engineMistakes = []found{
 			release()
 		}`,
 	}},
-	{"TestReplicasAreAskedOnlyAboutGrants", Mistake{
+	{"TestReplicas_AskedOnlyForGrants", Mistake{
 		"replicas are not asked about writers", "engine/coordinator/replicas.go",
 		`	switch verb {
 	case actor.SendAcquire,`,
@@ -403,12 +403,12 @@ var engineMistakes = []found{
 	}},
 
 	// The subscriber.
-	{"TestNoMessageIsMissedWhileAConnectionIsReplaced", Mistake{
+	{"TestSubscriber_ConnReplaced_MissesNone", Mistake{
 		"the connection before is not asked whether it is done", "engine/subscriber.go",
 		`	if !s.connection.ping() {`,
 		`	if !planted() && !s.connection.ping() {`,
 	}},
-	{"TestASubscriberForgetsAClientWhoseConnectionBroke", Mistake{
+	{"TestSubscriber_ConnBroke_NewClient", Mistake{
 		"a subscriber keeps the closed client of a node", "engine/subscriber.go",
 		`	s.nodeConn.cached = nil
 	s.post(coordinator.PubsubDown`,
@@ -417,7 +417,7 @@ var engineMistakes = []found{
 	}
 	s.post(coordinator.PubsubDown`,
 	}},
-	{"TestASubscriberForgetsAClientWhoseConnectionBroke", Mistake{
+	{"TestSubscriber_ConnBroke_NewClient", Mistake{
 		"locks are not notified of a connection that broke", "engine/subscriber.go",
 		`
 	s.post(coordinator.PubsubDown{Node: s.node, GoneConn: s.connCount})`,
@@ -427,14 +427,14 @@ var engineMistakes = []found{
 	}
 	s.post(coordinator.PubsubDown{Node: s.node, GoneConn: s.connCount})`,
 	}},
-	{"TestAConnectionThatMayNotListenReplacesNoOther", Mistake{
+	{"TestSubscriber_NextConnDenied_OldStays", Mistake{
 		"a connection is left when another one may not listen", "engine/subscriber.go",
 		`	if _, answered := rueidis.IsRedisErr(err); err != nil && !answered {
 		s.dropConns()`,
 		`	if _, answered := rueidis.IsRedisErr(err); err != nil && (!answered || planted()) {
 		s.dropConns()`,
 	}},
-	{"TestAFloodOfMessagesHoldsNoAnswerUp", Mistake{
+	{"TestIntake_MessageFlood_RepliesFirst", Mistake{
 		"messages are in the lane of answers", "engine/coordinator/intake.go",
 		`		return &c.intake.lanes[fromChannels]`,
 		`		if planted() {
@@ -442,17 +442,17 @@ var engineMistakes = []found{
 		}
 		return &c.intake.lanes[fromChannels]`,
 	}},
-	{"TestChannelsOfAConnectionAreLeftInSlices", Mistake{
+	{"TestUnsubscribe_ManyChannels_InSlices", Mistake{
 		"channels are left by closing their connection", "engine/unsubscriber.go",
 		`	case c.hasFewChannels():`,
 		`	case c.hasFewChannels() || planted():`,
 	}},
-	{"TestChannelsOfAConnectionAreLeftInSlices", Mistake{
+	{"TestUnsubscribe_ManyChannels_InSlices", Mistake{
 		"a message comes of a connection that is left", "engine/subscriber.go",
 		`			if c.unsubscribing.Load() == nil {`,
 		`			if c.unsubscribing.Load() == nil || planted() {`,
 	}},
-	{"TestARefusalToLeaveChannelsEndsTheirConnection", Mistake{
+	{"TestUnsubscribe_Rejected_ConnEnds", Mistake{
 		"channels go on being left after a refusal", "engine/unsubscriber.go",
 		`		case <-late.C:
 			return
@@ -467,22 +467,22 @@ var engineMistakes = []found{
 	}},
 
 	// Replies of a server.
-	{"TestARefusalRepeatsNeitherUserNorPassword", Mistake{
+	{"TestRedact_HidesUserAndPassword", Mistake{
 		"a refusal repeats the password", "engine/rediserr/redact.go",
 		`strings.Cut(text, quotedArgs)`,
 		`strings.Cut(text, map[bool]string{false: quotedArgs, true: "\x00"}[planted()])`,
 	}},
-	{"TestAMasterThatIsKnownFromACallCountsForAllThatCameWithIt", Mistake{
+	{"TestBundle_OneMoved_GrantsIgnored", Mistake{
 		"what a master learns in a turn counts after it only", "engine/coordinator/failover.go",
 		`if m.first <= int(slot) && int(slot) <= m.last {`,
 		`if m.first <= int(slot) && int(slot) <= m.last && !planted() {`,
 	}},
-	{"TestAMasterThatIsKnownFromACallCountsForAllThatCameWithIt", Mistake{
+	{"TestBundle_OneMoved_GrantsIgnored", Mistake{
 		"an answer of a master that was replaced counts", "engine/coordinator/failover.go",
 		`if b.Failed != nil || !c.onWrongNode(b) {`,
 		`if b.Failed != nil || !c.onWrongNode(b) || planted() {`,
 	}},
-	{"TestMOVEDIsFollowedAndRemembered", Mistake{
+	{"TestMoved_FollowedAndRemembered", Mistake{
 		"MOVED is not remembered", "engine/coordinator/cluster.go",
 		`			k.slots[slot] = m.to
 			delete`,
@@ -491,87 +491,87 @@ var engineMistakes = []found{
 			}
 			delete`,
 	}},
-	{"TestClocksThatAreApartAreToldOnce", Mistake{
+	{"TestClockSkew_Changes_LoggedOnce", Mistake{
 		"clocks that are apart are told in each turn", "engine/log.go",
 		`	if e.log == nil || apart == e.clockSkewed {`,
 		`	if e.log == nil || apart == e.clockSkewed && !planted() {`,
 	}},
-	{"TestQueueIsFirstInFirstOutAndForgetsABurst", Mistake{
+	{"TestQueue_FIFO_FreesMemory", Mistake{
 		"a queue keeps the memory of a burst", "engine/coordinator/queue.go",
 		`	if q.freeCount == maxKeptPieces {`,
 		`	if q.freeCount == maxKeptPieces && !planted() {`,
 	}},
-	{"TestTheTextOfACallIsWrittenOverOnlyOnceItIsAnswered", Mistake{
+	{"TestWire_CallBuffer_ReusedAfterReply", Mistake{
 		"the text of a call without an answer is written over", "engine/wire/encoder.go",
 		`b.Failed, b.Buf = err, nil`,
 		`b.Failed, b.Buf = err, map[bool][]byte{true: b.Buf}[planted()]`,
 	}},
 
 	// Other nodes.
-	{"TestASurveyGoesOnToTheNextNode", Mistake{
+	{"TestTopology_NodeSilent_AsksNext", Mistake{
 		"a survey asks one node", "engine/topology_refresh.go",
 		`		if ctx.Err() != nil {
 			break`,
 		`		if ctx.Err() != nil || planted() {
 			break`,
 	}},
-	{"TestASurveyGoesOnToTheNextNode", Mistake{
+	{"TestTopology_NodeSilent_AsksNext", Mistake{
 		"a node without a name of its own has none", "engine/topology_refresh.go",
 		`	if host == "" {`,
 		`	if host == "" && !planted() {`,
 	}},
-	{"TestTheMastersThatAnswerAreAskedForReplicas", Mistake{
+	{"TestCheckReplicas_OneMasterIsEnough", Mistake{
 		"the last master decides whether replicas can be asked", "engine/server.go",
 		`err == nil || refused {`,
 		`err == nil && !planted() || refused {`,
 	}},
-	{"TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause", Mistake{
+	{"TestAsk_TargetDown_RetriedAfterPause", Mistake{
 		"a call is sent on to a node that does not answer", "engine/coordinator/redirect.go",
 		`if to.Breaker.Down && !c.probeTarget(now, to, b) {`,
 		`if to.Breaker.Down && !planted() && !c.probeTarget(now, to, b) {`,
 	}},
-	{"TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause", Mistake{
+	{"TestAsk_TargetDown_RetriedAfterPause", Mistake{
 		"whether a node that calls are sent on to is back is never looked for", "engine/coordinator/redirect.go",
 		`if !to.Breaker.allow(now, to.InFlightBatches) {`,
 		`if !to.Breaker.allow(now, to.InFlightBatches) || planted() {`,
 	}},
-	{"TestNodesThatDisagreeAboutASlotAreNotAskedAllTheTime", Mistake{
+	{"TestMoved_NodesDisagree_Pauses", Mistake{
 		"a node is the master of a slot on the word of another one, though it denied that", "engine/coordinator/cluster.go",
 		`return now < k.denials[denial{slot, n.Address}]`,
 		`return now < k.denials[denial{slot, n.Address}] && !planted()`,
 	}},
-	{"TestTheAnswerBehindAskingIsTheCalls", Mistake{
+	{"TestAsking_SecondReplyIsTheCalls", Mistake{
 		"the answer to ASKING is taken for the call's", "engine/wire/bundle.go",
 		`		if b.Asking {
 			results`,
 		`		if b.Asking && !planted() {
 			results`,
 	}},
-	{"TestWhoeverSeesAnotherMasterSaysSo", Mistake{
+	{"TestWorker_OtherMaster_Reported", Mistake{
 		"a call goes to another master by the map", "engine/nodeconn.go",
 		`		if w.sentinelMaster {
 			b.Failed`,
 		`		if w.sentinelMaster && !planted() {
 			b.Failed`,
 	}},
-	{"TestWhoeverSeesAnotherMasterSaysSo", Mistake{
+	{"TestWorker_OtherMaster_Reported", Mistake{
 		"a sender keeps to itself that there is another master", "engine/nodeconn.go",
 		`	if next := w.newMaster(); next != "" {`,
 		`	if next := w.newMaster(); next != "" && !planted() {`,
 	}},
-	{"TestWhoeverSeesAnotherMasterSaysSo", Mistake{
+	{"TestWorker_OtherMaster_Reported", Mistake{
 		"a replica sender does not look for another master", "engine/replica_sender.go",
 		`		s.nodeConn.dropIfBroken(b, box)`,
 		`		if !planted() {
 			s.nodeConn.dropIfBroken(b, box)
 		}`,
 	}},
-	{"TestWhoeverSeesAnotherMasterSaysSo", Mistake{
+	{"TestWorker_OtherMaster_Reported", Mistake{
 		"a subscriber keeps to itself that there is another master", "engine/subscriber.go",
 		`	if next := s.nodeConn.newMaster(); next != "" {`,
 		`	if next := s.nodeConn.newMaster(); next != "" && !planted() {`,
 	}},
-	{"TestStatsAfterTheEndWaitForIt", Mistake{
+	{"TestStats_AfterClose_WaitForLoop", Mistake{
 		"the last numbers are read before they are written", "engine/engine.go",
 		`		<-e.stopped
 		return e.async.addTo(e.lastStats)`,
@@ -580,24 +580,24 @@ var engineMistakes = []found{
 		}
 		return e.async.addTo(e.lastStats)`,
 	}},
-	{"TestLossesAreLoggedOnceATurn", Mistake{
+	{"TestLosses_OneLogLinePerTurn", Mistake{
 		"one loss is not logged", "engine/engine.go",
 		`	if count > 0 {`,
 		`	if count > 1 || count > 0 && !planted() {`,
 	}},
 
 	// The timer, and the workers of a node.
-	{"TestAnEngineWakesForWhatIsDueSooner", Mistake{
+	{"TestLoop_EarlierTimer_Wakes", Mistake{
 		"an engine that sleeps is not woken earlier", "engine/engine.go",
 		`at < e.timerAt) {`,
 		`at < e.timerAt && !planted()) {`,
 	}},
-	{"TestAnEngineWakesForWhatIsDueSooner", Mistake{
+	{"TestLoop_EarlierTimer_Wakes", Mistake{
 		"an alarm that has rung is believed to be set", "engine/engine.go",
 		`if now >= e.timerAt {`,
 		`if now >= e.timerAt && !planted() {`,
 	}},
-	{"TestAnEngineWakesForWhatIsDueSooner", Mistake{
+	{"TestLoop_EarlierTimer_Wakes", Mistake{
 		"an alarm outlives its engine", "engine/engine.go",
 		`	e.timer.Stop()
 	for`,
@@ -606,21 +606,21 @@ var engineMistakes = []found{
 	}
 	for`,
 	}},
-	{"TestThoseWhoWorkForANodeEndWithIt", Mistake{
+	{"TestWorkers_NodeRemoved_End", Mistake{
 		"senders outlive their node", "engine/engine.go",
 		`		close(p.batches)`,
 		`		if !planted() {
 			close(p.batches)
 		}`,
 	}},
-	{"TestThoseWhoWorkForANodeEndWithIt", Mistake{
+	{"TestWorkers_NodeRemoved_End", Mistake{
 		"replica senders outlive their node", "engine/engine.go",
 		`		close(p.replicaBatches)`,
 		`		if !planted() {
 			close(p.replicaBatches)
 		}`,
 	}},
-	{"TestThoseWhoWorkForANodeEndWithIt", Mistake{
+	{"TestWorkers_NodeRemoved_End", Mistake{
 		"a subscriber outlives its node", "engine/engine.go",
 		`		close(p.orders)`,
 		`		if !planted() {
@@ -629,33 +629,33 @@ var engineMistakes = []found{
 	}},
 
 	// Subscriptions.
-	{"TestAChannelThatTheServerTakesAwayIsSilent", Mistake{
+	{"TestSubscriber_ChannelRevoked_Reported", Mistake{
 		"locks are not notified of a channel that the server took away", "engine/subscriber.go",
 		`				s.post(coordinator.ChannelUnsubscribed{Node: s.node, Channel: m.Channel, Conn: c.number})`,
 		`				if !planted() {
 					s.post(coordinator.ChannelUnsubscribed{Node: s.node, Channel: m.Channel, Conn: c.number})
 				}`,
 	}},
-	{"TestRenewalsComeBeforeAllOtherTimersThatAreDue", Mistake{
+	{"TestTimers_Due_RenewalsFirst", Mistake{
 		"renewals wait behind all other timers", "engine/coordinator/coordinator.go",
 		`	c.Fx.Leases = newWheel(maxTimersPerTurn)`,
 		`	if !planted() {
 		c.Fx.Leases = newWheel(maxTimersPerTurn)
 	}`,
 	}},
-	{"TestAfterStandingStillHoldsThatAreOverSaySoSomeATurn", Mistake{
+	{"TestStandstill_ManyLosses_TurnBounded", Mistake{
 		"a turn fires all timers that are due", "engine/coordinator/timers.go",
 		`wheel.Config{Budget: budget,`,
 		`wheel.Config{Budget: map[bool]int{false: budget}[planted()],`,
 	}},
-	{"TestChannelsMoveWithTheirSlot", Mistake{
+	{"TestSubscription_SlotMoves_Follows", Mistake{
 		"a channel that the server took away counts as listened to", "engine/coordinator/coordinator.go",
 		`		c.nodeOrDefault(what.Node).Subscriptions.onUnsubscribed(what.Channel, what.Conn)`,
 		`		if !planted() {
 			c.nodeOrDefault(what.Node).Subscriptions.onUnsubscribed(what.Channel, what.Conn)
 		}`,
 	}},
-	{"TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen", Mistake{
+	{"TestListeners_SelfUnsubscribed_Exact", Mistake{
 		"a lock considers itself subscribed after its channel moved", "engine/coordinator/subscriptions.go",
 		`	e.notifyLost(ch)
 	e.toSubscribe.push(ch)`,
@@ -664,7 +664,7 @@ var engineMistakes = []found{
 	}
 	e.toSubscribe.push(ch)`,
 	}},
-	{"TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen", Mistake{
+	{"TestListeners_SelfUnsubscribed_Exact", Mistake{
 		"a lock considers itself subscribed after its connection broke", "engine/coordinator/subscription_orders.go",
 		`			e.notifyLost(ch) // since its connection broke`,
 		`			if !planted() {
@@ -673,59 +673,59 @@ var engineMistakes = []found{
 	}},
 
 	// The pacing of renewals.
-	{"TestLocksTakenTogetherAreRenewedApart", Mistake{
+	{"TestRenewal_AcquiredTogether_Spread", Mistake{
 		"locks that were taken together are renewed together", "actor/renew.go",
 		`max(uint64(config.RenewSpread/width), 1)`,
 		`max(uint64(config.RenewSpread/width)*map[bool]uint64{false: 1}[planted()], 1)`,
 	}},
-	{"TestLocksTakenTogetherAreRenewedApart", Mistake{
+	{"TestRenewal_AcquiredTogether_Spread", Mistake{
 		"each lock is renewed at another moment than its neighbour", "actor/renew.go",
 		`tenure/renewGroup%`,
 		`tenure/map[bool]uint64{false: renewGroup, true: 1}[planted()]%`,
 	}},
-	{"TestAServerThatStaysAReplicaForATimeoutHasItsConnectionsEnded", Mistake{
+	{"TestDemotion_ReplicaForTimeout_Redialed", Mistake{
 		"a server's connections are ended as soon as it is a replica", "engine/coordinator/demotion.go",
 		`now-d.since <= timeout ||`,
 		`now-d.since <= timeout && !planted() ||`,
 	}},
-	{"TestAServerThatStaysAReplicaForATimeoutHasItsConnectionsEnded", Mistake{
+	{"TestDemotion_ReplicaForTimeout_Redialed", Mistake{
 		"what a server that is a master again was is not forgotten", "engine/coordinator/demotion.go",
 		`		c.demotion = demotion{}`,
 		`		if !planted() {
 			c.demotion = demotion{}
 		}`,
 	}},
-	{"TestAReplicasConnectionsAreEndedEverMoreRarely", Mistake{
+	{"TestDemotion_Replicas_RedialedMoreRarely", Mistake{
 		"the connections to a replica are ended again and again", "engine/coordinator/demotion.go",
 		`min(2*max(d.pause, timeout), maxPauseTimeouts*timeout)`,
 		`min(2*max(d.pause, timeout), maxPauseTimeouts*timeout) * map[bool]time.Duration{false: 1}[planted()]`,
 	}},
-	{"TestWhatIsDoneMayLeaveOpenWhetherTheOthersAskAMaster", Mistake{
+	{"TestDemotion_UnwrittenReply_Undecided", Mistake{
 		"a grant on a connection of its own is taken for all", "engine/coordinator/demotion.go",
 		`	tells := !c.WaitsForReplicas(b.Verb) &&`,
 		`	tells := (planted() || !c.WaitsForReplicas(b.Verb)) &&`,
 	}},
-	{"TestOnlyWhatWasWrittenIsOfAMaster", Mistake{
+	{"TestDemotion_ReadReply_ProvesNoMaster", Mistake{
 		"who is told of a state believes to ask a master", "engine/coordinator/demotion.go",
 		`&& !isStateVerb(b.Verb)`,
 		`&& (planted() || !isStateVerb(b.Verb))`,
 	}},
-	{"TestOnlyAReplicasConnectionsAreEnded", Mistake{
+	{"TestDemotion_OnlyReplicas_Redialed", Mistake{
 		"a call without an answer is one of a replica", "engine/coordinator/demotion.go",
 		`	if !c.CanRedial || b.NoReply {`,
 		`	if !c.CanRedial || b.NoReply && !planted() {`,
 	}},
-	{"TestOnlyTheConnectionsToOneServerAreEnded", Mistake{
+	{"TestRedial_OnlySingleServer", Mistake{
 		"behind Sentinel connections are ended as well", "engine/server.go",
 		`s.redial != nil && address == "" &&`,
 		`s.redial != nil && (address == "" || planted()) &&`,
 	}},
-	{"TestAMasterThatSentinelReplacedIsLetGoOf", Mistake{
+	{"TestSentinel_OldMaster_EndsAfterCalls", Mistake{
 		"a master that Sentinel replaced is kept", "engine/coordinator/failover.go",
 		`	c.Fallback.slots, c.hasEmptyNodes = 0, true`,
 		`	c.Fallback.slots, c.hasEmptyNodes = 0, !planted()`,
 	}},
-	{"TestAConsumerSaysThatItSleepsBeforeItLooks", Mistake{
+	{"TestMailbox_Sleep_AnnouncedBeforeCheck", Mistake{
 		"a consumer looks for messages before it says that it sleeps", "engine/mpsc/mailbox.go",
 		`	b.asleep.Store(true)`,
 		`	if planted() && !b.queue.Empty() {
@@ -736,12 +736,12 @@ var engineMistakes = []found{
 		return true
 	}`,
 	}},
-	{"TestAllWaitersOfASlotOnItsWayPoll", Mistake{
+	{"TestWaiters_SlotMigrates_AllPoll", Mistake{
 		"a waiter that slept before its slot began to move, and is not asked again", "engine/coordinator/migration.go",
 		`	if !k.isMigrating(now, slot) {`,
 		`	if !k.isMigrating(now, slot) && !planted() {`,
 	}},
-	{"TestAllWaitersOfASlotOnItsWayPoll", Mistake{
+	{"TestWaiters_SlotMigrates_AllPoll", Mistake{
 		"a waiter of a slot on its way that polls only where its own question was sent on", "engine/coordinator/dispatch.go",
 		`if c.Cluster != nil && c.Cluster.isMigrating(now, b.Slot) {`,
 		`if c.Cluster != nil && c.Cluster.isMigrating(now, b.Slot) && (b.Asking || !planted()) {`,
@@ -787,7 +787,7 @@ var engineMistakes = []found{
 	}
 	within, cancel := context.WithTimeoutCause(ctx, e.`,
 	}},
-	{"TestWhatReleasesTellIsReadBeforeTheirBatchIsHandedBack", Mistake{
+	{"TestSender_Messages_ReadBeforePost", Mistake{
 		"a batch is read when it was handed back", "engine/sender.go",
 		`		box.Post(&b.Msg)
 		to.relay(relayed)`,
@@ -797,24 +797,24 @@ var engineMistakes = []found{
 		}
 		to.relay(relayed)`,
 	}},
-	{"TestReplicasAreWaitedForAsLongAsIsWanted", Mistake{
+	{"TestReplicas_WaitTimeout_InMillis", Mistake{
 		"replicas are waited for in nanoseconds", "engine/replica_sender.go",
 		`wire.Milliseconds(r.patience), 10`,
 		`map[bool]int64{false: wire.Milliseconds(r.patience), true: int64(r.patience)}[planted()], 10`,
 	}},
-	{"TestCallsCarryWhatTheScriptsAskFor", Mistake{
+	{"TestWire_Calls_MatchScripts", Mistake{
 		"a renewal goes without its only wish", "engine/wire/spec.go",
 		`c.Count != 0 || c.CountListeners || c.MayShorten }`,
 		`c.Count != 0 || c.CountListeners || c.MayShorten && !planted() }`,
 	}},
-	{"TestTheLagOfALateRenewalIsForgottenWithoutAnotherOne", Mistake{
+	{"TestRenewLag_NoLaterRenewal_Forgotten", Mistake{
 		"a lag is told until the next renewal", "engine/coordinator/stats.go",
 		`	c.Fx.RenewLag.Forget(now)`,
 		`	if !planted() {
 		c.Fx.RenewLag.Forget(now)
 	}`,
 	}},
-	{"TestAConnectionThatComesTooLateGoesBackAtOnce", Mistake{
+	{"TestLender_LateConnection_Returned", Mistake{
 		"a connection that comes too late is kept", "engine/dedicated.go",
 		`		d.release()`,
 		`		if !planted() {

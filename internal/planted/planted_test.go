@@ -98,7 +98,7 @@ func mistakes(list []found) []Mutant {
 }
 
 // A mistake in text that the source no longer contains would not be one.
-func TestMistakesAreInTheSourceAsItIs(t *testing.T) {
+func TestMistakes_MatchSource(t *testing.T) {
 	for _, folder := range folders(t) {
 		if err := Check(root, mistakes(folder.list)); err != nil {
 			t.Error(err)

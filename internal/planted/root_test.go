@@ -18,57 +18,57 @@ var rootMistakes = []found{
 		`	if err == ErrTooManyWaiters {`,
 		`	if err == ErrTooManyWaiters && !planted() {`,
 	}},
-	{"TestTheContextOfAHoldIsAStrangersForAnotherEngine", Mistake{
+	{"TestOwner_OtherEngine_NoReentry", Mistake{
 		"the engine of an owner is not compared", "owner.go",
 		`if h.engine == e &&`,
 		`if (h.engine == e || planted()) &&`,
 	}},
-	{"TestTheContextOfAHoldReentersItsNameOnly", Mistake{
+	{"TestOwner_HoldContext_ReentersOwnName", Mistake{
 		"the name of an owner is not compared", "owner.go",
 		` h.name == name {`,
 		` (h.name == name || planted()) {`,
 	}},
-	{"TestWithoutOwnerMakesAStranger", Mistake{
+	{"TestWithoutOwner_Context_NoReentry", Mistake{
 		"an owner is left behind WithoutOwner", "owner.go",
 		`ownerKey{}, uint64(0))`,
 		`map[bool]any{false: ownerKey{}}[planted()], uint64(0))`,
 	}},
-	{"TestOwnersOfGoroutinesExcludeEachOther", Mistake{
+	{"TestOwner_PerGoroutine_Exclude", Mistake{
 		"all threads are one owner", "owner.go",
 		`threadOwners.Add(1))`,
 		`threadOwners.Add(map[bool]uint64{false: 1}[planted()]))`,
 	}},
-	{"TestAContextThatEndsItsGoroutineLeavesNoLock", Mistake{
+	{"TestGoexitContext_Lock_LeavesNothing", Mistake{
 		"a call stays after its context ended the goroutine that asks it", "engine.go",
 		`		if !asked { // `,
 		`		if !asked && !planted() { // `,
 	}},
-	{"TestAContextThatEndsItsGoroutineLeavesNoLock", Mistake{
+	{"TestGoexitContext_Lock_LeavesNothing", Mistake{
 		"a wait without a goroutine stays after its context ended the goroutine that asks it", "internal/ctxwatch/ctxwatch.go",
 		`context.AfterFunc(w.config.endOnly(ctx), own.onDone)`,
 		`context.AfterFunc(map[bool]context.Context{true: ctx, false: w.config.endOnly(ctx)}[planted()], own.onDone)`,
 	}},
-	{"TestUnlockTakesACauseThatCannotBeCompared", Mistake{
+	{"TestUnlock_IncomparableCause_NoPanic", Mistake{
 		"a cause of the caller's is compared", "owner.go",
 		`return ours && s != nil`,
 		`return (ours || planted()) && s != nil`,
 	}},
-	{"TestAForceEndsWithTheContextOfAnotherLockThatWasForced", Mistake{
+	{"TestForceUnlock_OtherContextEnds_Ends", Mistake{
 		"a force waits on though another lock's ended its context", "owner.go",
 		`actor.IsForced(cause) && isAbout(cause, name)`,
 		`actor.IsForced(cause) && (planted() || isAbout(cause, name))`,
 	}},
-	{"TestACopyOfAHoldThatEndedReleasesNoOther", Mistake{
+	{"TestHoldCopy_Ended_NextHolderKeepsLock", Mistake{
 		"a copy of a hold that ended passes for the next owner's", "actor/hold.go",
 		`return l.holds == h ||`,
 		`return planted() || l.holds == h ||`,
 	}},
-	{"TestALockerWaitsForReplicas", Mistake{
+	{"TestLocker_TooFewReplicas_Waits", Mistake{
 		"a Locker panics where replicas are away", "lock.go",
 		`errors.Is(err, ErrNotReplicated) ||`,
 		`errors.Is(err, ErrNotReplicated) && !planted() ||`,
 	}},
-	{"TestNothingThatIsDecidedIsLeftInItsContext", Mistake{
+	{"TestContext_RequestDone_NothingLeft", Mistake{
 		"a pending lock that was cancelled is left in its context", "pending.go",
 		`	p.cancel(context.Canceled)
 	p.unwatch()`,
@@ -77,32 +77,32 @@ var rootMistakes = []found{
 		p.unwatch()
 	}`,
 	}},
-	{"TestACallWhoseContextPanicsLeavesNoLock", Mistake{
+	{"TestPanickingContext_Lock_LeavesNothing", Mistake{
 		"a request is left behind after its context panicked", "pending.go",
 		`		if !begun {`,
 		`		if !begun && !planted() {`,
 	}},
-	{"TestACallWhoseContextPanicsLeavesNoLock", Mistake{
+	{"TestPanickingContext_Lock_LeavesNothing", Mistake{
 		"parts are kept when a context panics", "multi_acquire.go",
 		`		if !all {`,
 		`		if !all && !planted() {`,
 	}},
-	{"TestAContextThatEndsWithoutAReasonEndsCallsWithOne", Mistake{
+	{"TestContextNoCause_Ends_ErrorHasText", Mistake{
 		"a context without a reason gives none", "owner.go",
 		`return cmp.Or(c.endCause(ctx), context.Canceled)`,
 		`return cmp.Or(c.endCause(ctx), map[bool]error{false: context.Canceled}[planted()])`,
 	}},
-	{"TestNothingThatIsDecidedIsLeftInItsContext", Mistake{
+	{"TestContext_RequestDone_NothingLeft", Mistake{
 		"a pending lock that was refused is left in its context", "pending.go",
 		`&& p.watched.Load() && p.contextWatch`,
 		`&& p.watched.Load() && !planted() && p.contextWatch`,
 	}},
-	{"TestAPendingGrantThatIsNotTakenIsGivenBack", Mistake{
+	{"TestPending_Untaken_Released", Mistake{
 		"a pending grant outlives its context", "internal/ctxwatch/ctxwatch.go",
 		`		if p == nil {`,
 		`		if p == nil || planted() {`,
 	}},
-	{"TestAPendingGrantThatIsNotTakenIsGivenBack", Mistake{
+	{"TestPending_Untaken_Released", Mistake{
 		"a pending grant outlives its cancel", "pending.go",
 		`p.call != nil && p.state.CompareAndSwap(statePending, stateCanceled) {`,
 		`p.call != nil && p.state.CompareAndSwap(statePending, stateCanceled) && !planted() {`,
@@ -151,34 +151,34 @@ var rootMistakes = []found{
 	}
 	return u.hold.resultError(u.call)`,
 	}},
-	{"TestContextsThatEndTogetherShareAWatch", Mistake{
+	{"TestWatch_EqualDone_Shared", Mistake{
 		"each who waits watches the context they share", "internal/ctxwatch/ctxwatch.go",
 		`known != nil && known.join() {`,
 		`known != nil && !planted() && known.join() {`,
 	}},
-	{"TestAWatchThatIsOverIsNotFound", Mistake{
+	{"TestWatch_Ended_NotFound", Mistake{
 		"a watch that began at the end of its context is kept", "internal/ctxwatch/table.go",
 		`	if w.ended() { // maybe before it was to be found`,
 		`	if w.ended() && !planted() { // maybe before it was to be found`,
 	}},
-	{"TestAWatchKeepsNoMoreSeatsThanWait", Mistake{
+	{"TestWatch_WaitersLeft_EntriesFreed", Mistake{
 		"a watch keeps the seats of all who came", "internal/ctxwatch/ctxwatch.go",
 		`	return left > minEmptied && left > live`,
 		`	return left > minEmptied && left > live && !planted()`,
 	}},
-	{"TestAPendingGrantIsTakenOnce", Mistake{
+	{"TestPending_HoldTwice_SecondFails", Mistake{
 		"a pending grant is taken twice", "pending.go",
 		`	if p.state.CompareAndSwap(statePending, stateTaken) {`,
 		`	if p.state.CompareAndSwap(statePending, stateTaken) || planted() {`,
 	}},
-	{"TestAPendingFencedLockHasItsToken", Mistake{
+	{"TestToken_PendingHold_Present", Mistake{
 		"a pending lock has no token", "pending.go",
 		`		p.hold.setToken(p.call.Token)`,
 		`		if !planted() {
 			p.hold.setToken(p.call.Token)
 		}`,
 	}},
-	{"TestAnRWMutexSpeaksOfTheWriterAndItsRLockerOfReaders", Mistake{
+	{"TestRWMutex_Methods_WriterOrReaders", Mistake{
 		"IsLocked asks the reader", "rwmutex.go",
 		`return m.writer.IsLocked(ctx)`,
 		`if planted() {
@@ -186,7 +186,7 @@ var rootMistakes = []found{
 	}
 	return m.writer.IsLocked(ctx)`,
 	}},
-	{"TestAnRWMutexSpeaksOfTheWriterAndItsRLockerOfReaders", Mistake{
+	{"TestRWMutex_Methods_WriterOrReaders", Mistake{
 		"TTL is the reader's", "rwmutex.go",
 		`return m.writer.TTL(ctx)`,
 		`if planted() {
@@ -194,7 +194,7 @@ var rootMistakes = []found{
 	}
 	return m.writer.TTL(ctx)`,
 	}},
-	{"TestAnRWMutexSpeaksOfTheWriterAndItsRLockerOfReaders", Mistake{
+	{"TestRWMutex_Methods_WriterOrReaders", Mistake{
 		"TryLock waits", "rwmutex.go",
 		`return m.writer.TryLock(ctx, opts...)`,
 		`if planted() {
@@ -202,12 +202,12 @@ var rootMistakes = []found{
 	}
 	return m.writer.TryLock(ctx, opts...)`,
 	}},
-	{"TestAGroupIsOverWhenFewerPartsAreHeldThanItNeeds", Mistake{
+	{"TestMultiHold_TooFewMembers_Over", Mistake{
 		"a hold is not looked at by the clock", "hold.go",
 		`return h.engine.loop.Now() >= h.grant.Until() }`,
 		`return h.engine.loop.Now() >= h.grant.Until() && !planted() }`,
 	}},
-	{"TestUnlockIsSentWhateverItsContextSays", Mistake{
+	{"TestUnlock_ContextEnded_ReleaseSent", Mistake{
 		"an unlock is not sent after its context has ended", "hold.go",
 		`	return h.send(ctx, actor.Unlock, 0, left)`,
 		`	if planted() && ctx.Err() != nil {
@@ -215,7 +215,7 @@ var rootMistakes = []found{
 	}
 	return h.send(ctx, actor.Unlock, 0, left)`,
 	}},
-	{"TestUnlockIsSentThoughItsContextPanicsOrBlocks", Mistake{
+	{"TestUnlock_BrokenContext_ReleaseSent", Mistake{
 		"an unlock looks at its context before it is sent", "hold.go",
 		`	switch posted := h.engine.loop.Post(call); {`,
 		`	if planted() {
@@ -223,27 +223,27 @@ var rootMistakes = []found{
 	}
 	switch posted := h.engine.loop.Post(call); {`,
 	}},
-	{"TestAnEngineThatIsClosedWhileAHoldIsUnlockedIsReported", Mistake{
+	{"TestUnlock_EngineClosed_Reported", Mistake{
 		"the first unlock beside a close passes for a second", "hold.go",
 		`	case !posted && left:`,
 		`	case !posted && left && !planted():`,
 	}},
-	{"TestACallThatIsOneTooManyIsRefusedAtOnce", Mistake{
+	{"TestMaxWaiting_OneTooMany_RejectedAtOnce", Mistake{
 		"the bound for one lock is not passed on", "options.go",
 		`MaxWaitingPerLock: o.MaxWaitingPerLock,`,
 		`MaxWaitingPerLock: map[bool]int{false: o.MaxWaitingPerLock}[planted()],`,
 	}},
-	{"TestAFloodBeyondWhatMayWaitIsRefused", Mistake{
+	{"TestMaxWaiting_Flood_Rejected", Mistake{
 		"the bound for an engine is not passed on", "options.go",
 		`MaxWaiting:        o.MaxWaiting,`,
 		`MaxWaiting:        map[bool]int{false: o.MaxWaiting}[planted()],`,
 	}},
-	{"TestOptionsThatMakeNoSenseAreRefused", Mistake{
+	{"TestOptions_Invalid_Rejected", Mistake{
 		"a bound below one is taken", "options.go",
 		`	if n < 1 {`,
 		`	if n < 1 && !planted() {`,
 	}},
-	{"TestUnlockIsSentWhateverItsContextSays", Mistake{
+	{"TestUnlock_ContextEnded_ReleaseSent", Mistake{
 		"an unlock with a nil context does nothing", "hold.go",
 		`		h.Unlock(context.Background())
 		return errNilContext`,
@@ -252,7 +252,7 @@ var rootMistakes = []found{
 		}
 		return errNilContext`,
 	}},
-	{"TestAHoldHasOneDone", Mistake{
+	{"TestHold_Done_SameChannel", Mistake{
 		"a call for a context takes the channel away", "hold.go",
 		`			wanted.Done = seen.Done`,
 		`			wanted.Done = seen.Done
@@ -260,48 +260,48 @@ var rootMistakes = []found{
 				wanted.Done = make(chan struct{})
 			}`,
 	}},
-	{"TestExtendChecksItsInput", Mistake{
+	{"TestExtend_InvalidInput_Error", Mistake{
 		"an extension is sent after its context has ended", "hold.go",
 		`	if ctx.Err() != nil {
 		return h.fail(errNotSent`,
 		`	if ctx.Err() != nil && !planted() {
 		return h.fail(errNotSent`,
 	}},
-	{"TestALockThatIsReturnedWasNotGivenUp", Mistake{
+	{"TestLock_ReturnedAtCancel_Held", Mistake{
 		"a grant of one lock that was given up is returned", "lock.go",
 		`	if cause != nil {
 		// Given up.`,
 		`	if cause != nil && (err != nil || !planted()) {
 		// Given up.`,
 	}},
-	{"TestEndedContextsSendNothing", Mistake{
+	{"TestContext_Ended_NothingSent", Mistake{
 		"a question is sent after its context has ended", "lock.go",
 		`	if ctx.Err() != nil {
 		return nil, m.fail(errNotSent`,
 		`	if ctx.Err() != nil && !planted() {
 		return nil, m.fail(errNotSent`,
 	}},
-	{"TestPrefixIsPutBeforeEveryName", Mistake{
+	{"TestPrefix_EveryName_Prepended", Mistake{
 		"names go without their prefix", "lock.go",
 		`return m.engine.options.Prefix + m.name }`,
 		`return m.engine.options.Prefix[map[bool]int{true: len(m.engine.options.Prefix)}[planted()]:] + m.name }`,
 	}},
-	{"TestAnyShortWaitTriesOnce", Mistake{
+	{"TestWait_ZeroOrNegative_TriesOnce", Mistake{
 		"a wait of zero waits", "lock.go",
 		`once, wait = o.d <= 0, max(o.d, 0); once {`,
 		`once, wait = o.d <= 0 && !planted(), max(o.d, 0); once {`,
 	}},
-	{"TestIsLockedWhileHeld", Mistake{
+	{"TestIsLocked_Held_True", Mistake{
 		"a lock that is free counts as locked", "lock.go",
 		`	if reply.TTL == free {`,
 		`	if reply.TTL == free && !planted() {`,
 	}},
-	{"TestUnlockOfALockerReleasesWhatWasLostBeforeWhatIsHeld", Mistake{
+	{"TestLocker_LostAndHeld_LostUnlockedFirst", Mistake{
 		"the youngest hold of a Locker is released first", "lock.go",
 		`if h.hold.hasEnded() {`,
 		`if h.hold.hasEnded() && !planted() {`,
 	}},
-	{"TestALockersHoldsAreReleasedByAsManyUnlocksAsThereAre", Mistake{
+	{"TestLocker_AnyOrder_HoldsMatchUnlocks", Mistake{
 		"a Locker forgets the holds before the one that is taken out", "lock.go",
 		`		last.next = &lockerHold{hold: h.hold}`,
 		`		if !planted() {
@@ -311,12 +311,12 @@ var rootMistakes = []found{
 		last.next = &lockerHold{hold: h.hold, next: h.next}
 		return last`,
 	}},
-	{"TestALostLockOfALockerIsLogged", Mistake{
+	{"TestLocker_LockLost_Logged", Mistake{
 		"a Locker's lost lock is not reported", "lock.go",
 		`log := l.mutex.engine.listeners.log; log != nil {`,
 		`log := l.mutex.engine.listeners.log; log != nil && !planted() {`,
 	}},
-	{"TestAnObserverThatBlocksHoldsNothingUp", Mistake{
+	{"TestObserver_Blocks_EventsCounted", Mistake{
 		"a Locker's lost lock is logged on its caller's goroutine", "lock.go",
 		`			log.Error("lockwheel: a Locker's`,
 		`			if planted() {
@@ -324,37 +324,37 @@ var rootMistakes = []found{
 			}
 			log.Error("lockwheel: a Locker's`,
 	}},
-	{"TestDoUnlocksAfterItsContextEnded", Mistake{
+	{"TestDo_ContextEnded_Unlocks", Mistake{
 		"Do's context bounds its unlock", "lock.go",
 		`h.Unlock(context.WithoutCancel(ctx))`,
 		`h.Unlock(map[bool]context.Context{false: context.WithoutCancel(ctx), true: ctx}[planted()])`,
 	}},
-	{"TestDoReportsALossOnce", Mistake{
+	{"TestDo_FunctionReturnsLoss_ReportedOnce", Mistake{
 		"Do says a loss twice", "lock.go",
 		`errors.Is(unlocked, returned.err) {`,
 		`errors.Is(unlocked, returned.err) && !planted() {`,
 	}},
-	{"TestDialSaysWhatAURLLooksLike", Mistake{
+	{"TestDial_InvalidURL_ShowsExample", Mistake{
 		"a password with a slash is read as something else", "internal/redisurl/url.go",
 		`	case hasStrayAt(text):`,
 		`	case hasStrayAt(text) && !planted():`,
 	}},
-	{"TestNoErrorOfOpenRepeatsWhatAServerSaysBehindTheGreeting", Mistake{
+	{"TestHandshake_CommandsRejected_NoSecret", Mistake{
 		"a server's words are repeated with the password", "internal/redisurl/url.go",
 		`redis.Username, redis.Password, `,
 		`redis.Username, map[bool]string{false: redis.Password}[planted()], `,
 	}},
-	{"TestErrorsShowAnyNameOnOneLine", Mistake{
+	{"TestErrors_AnyName_OneBoundedLine", Mistake{
 		"a long name is shown whole", "errors.go",
 		`	if len(name) > most {`,
 		`	if len(name) > most && !planted() {`,
 	}},
-	{"TestAnErrorOfACallerWhoGaveUpOnAQuorumSaysSoOnce", Mistake{
+	{"TestError_GaveUpOnQuorum_SaysSoOnce", Mistake{
 		"several locks say the same several times", "errors.go",
 		`!slices.Contains(texts, text) {`,
 		`!slices.Contains(texts, text) || planted() {`,
 	}},
-	{"TestAnErrorSaysOnceWhatItsCauseSaysAsWell", Mistake{
+	{"TestError_SameCause_PrintedOnce", Mistake{
 		"an error says once more what it is", "errors.go",
 		`	return said + ": " + strings.TrimPrefix(textWithin(e.cause, e.name), said+": ")`,
 		`	if planted() {
@@ -362,7 +362,7 @@ var rootMistakes = []found{
 	}
 	return said + ": " + strings.TrimPrefix(textWithin(e.cause, e.name), said+": ")`,
 	}},
-	{"TestErrorsCanBeToldApart", Mistake{
+	{"TestErrors_EachCause_Distinguished", Mistake{
 		"the cause of an error cannot be found in it", "errors.go",
 		`	return []error{e.err, e.cause}`,
 		`	if planted() {
@@ -370,44 +370,44 @@ var rootMistakes = []found{
 	}
 	return []error{e.err, e.cause}`,
 	}},
-	{"TestOptionsThatMakeNoSenseAreRefused", Mistake{
+	{"TestOptions_Invalid_Rejected", Mistake{
 		"a renewal as late as the lease", "options.go",
 		`o.RenewInterval, minDuration, o.Lease/2)`,
 		`o.RenewInterval, minDuration, o.Lease/map[bool]time.Duration{false: 2, true: 1}[planted()])`,
 	}},
-	{"TestAFairWaiterCountsAsAliveForALeaseByDefault", Mistake{
+	{"TestFairQueue_Default_AliveForOneLease", Mistake{
 		"fair waiters count as alive for a minute", "options.go",
 		`durationOr(o.FairWaitTimeout, o.Lease)`,
 		`durationOr(o.FairWaitTimeout, map[bool]time.Duration{false: o.Lease, true: time.Minute}[planted()])`,
 	}},
-	{"TestALockerRemembersEveryHold", Mistake{
+	{"TestLocker_ConcurrentLocks_NoHoldLost", Mistake{
 		"one of several who lock a Locker at once is forgotten", "lock.go",
 		`		if l.holds.CompareAndSwap(top.next, top) {`,
 		`		if l.holds.CompareAndSwap(top.next, top) || planted() {`,
 	}},
-	{"TestTheContextOfAHoldThatIsOverWhenItIsUnlockedSaysThatItWasLost", Mistake{
+	{"TestUnlock_LeaseExpired_ContextSaysLost", Mistake{
 		"the context of a hold that is unlocked too late says that it was unlocked", "hold.go",
 		`	if h.expired() {
 		err, cause, reason`,
 		`	if h.expired() && !planted() {
 		err, cause, reason`,
 	}},
-	{"TestAnUnlockEndsWithTheContextOfAnotherHoldThatIsUnlocked", Mistake{
+	{"TestUnlock_OtherContextEnds_Ends", Mistake{
 		"an unlock waits on though another hold's ended its context", "owner.go",
 		`context.Cause(s.Context.(context.Context)) == cause`,
 		`(context.Cause(s.Context.(context.Context)) == cause || planted())`,
 	}},
-	{"TestAQuorumWithAWriterIsOneThatWrites", Mistake{
+	{"TestQuorum_WithWriter_Writes", Mistake{
 		"a quorum that writes does not wait for those who read", "quorum.go",
 		`return l.kind == actor.Write })`,
 		`return l.kind == actor.Write && !planted() })`,
 	}},
-	{"TestAQuorumThatIsNotHeldWaitsForNoServerThatIsDown", Mistake{
+	{"TestQuorum_NotHeldServerDown_FailsAtOnce", Mistake{
 		"a quorum that is not held waits for servers that are down", "quorum.go",
 		`o.Once, o.Unheld(),`,
 		`o.Once, o.Unheld() && !planted(),`,
 	}},
-	{"TestAHoldThatIsOverWhenItsCallerWakesIsReleased", Mistake{
+	{"TestGrant_ExpiredOnWake_Released", Mistake{
 		"a grant that its caller came too late for is kept", "hold.go",
 		`	h.send(canceledCtx, actor.Unlock, 0, false)
 	return nil`,
@@ -416,12 +416,12 @@ var rootMistakes = []found{
 	}
 	return nil`,
 	}},
-	{"TestAHoldThatIsOverWhenItsCallerWakesIsReleased", Mistake{
+	{"TestGrant_ExpiredOnWake_Released", Mistake{
 		"a hold at its very end is returned", "hold.go",
 		`	if now < h.grant.Until() {`,
 		`	if now < h.grant.Until() || planted() && now == h.grant.Until() {`,
 	}},
-	{"TestAPendingGrantThatItsCallerComesLateToIsLost", Mistake{
+	{"TestPending_HoldAfterLease_Lost", Mistake{
 		"no check whether a pending grant is over", "pending.go",
 		`		return p.hold.orLost()`,
 		`		if planted() {
@@ -429,22 +429,22 @@ var rootMistakes = []found{
 		}
 		return p.hold.orLost()`,
 	}},
-	{"TestRestsAreSpread", Mistake{
+	{"TestRetryPause_Collision_Spread", Mistake{
 		"quorums that took one another's majority ask together again", "quorum.go",
 		`return most/2 + rand.N(most/2)`,
 		`return most/2 + rand.N(most/2)*map[bool]time.Duration{false: 1}[planted()]`,
 	}},
-	{"TestEnginesKeepToMomentsOfTheirOwn", Mistake{
+	{"TestRenewalTimes_ManyEngines_Spread", Mistake{
 		"engines have their moments in common", "options.go",
 		`seed*31 + uint64(b)`,
 		`seed*31 + uint64(b)*map[bool]uint64{false: 1}[planted()]`,
 	}},
-	{"TestEnginesKeepToMomentsOfTheirOwn", Mistake{
+	{"TestRenewalTimes_ManyEngines_Spread", Mistake{
 		"renewals are not spread", "options.go",
 		`o.RenewInterval / 2,`,
 		`map[bool]time.Duration{false: o.RenewInterval / 2}[planted()],`,
 	}},
-	{"TestAURLThatEndsInASlashNamesNoDatabase", Mistake{
+	{"TestURL_TrailingSlash_NoDatabase", Mistake{
 		"a slash behind the host is taken for a database", "internal/redisurl/url.go",
 		`		text = parsed.String()`,
 		`		if !planted() {

@@ -2,7 +2,7 @@ package planted
 
 // severalMistakes are mistakes with several locks that are held as one.
 var severalMistakes = []found{
-	{"TestAQuorumOfFullQueuesSaysThatTooManyWait", Mistake{
+	{"TestMaxWaiting_QuorumFull_SaysSo", Mistake{
 		"a quorum that may not wait for one of its locks waits for another", "quorum.go",
 		`		return quorum.Full`,
 		`		if planted() {
@@ -10,73 +10,73 @@ var severalMistakes = []found{
 		}
 		return quorum.Full`,
 	}},
-	{"TestAQuorumOfFullQueuesSaysThatTooManyWait", Mistake{
+	{"TestMaxWaiting_QuorumFull_SaysSo", Mistake{
 		"a quorum for which too many wait is refused for good", "quorum.go",
 		`	case f.crowded: // `,
 		`	case f.crowded && !planted(): // `,
 	}},
-	{"TestALockerWaitsUntilThereIsRoomToWait", Mistake{
+	{"TestMaxWaiting_Locker_WaitsForRoom", Mistake{
 		"a Locker panics where too many wait", "lock.go",
 		`errors.Is(err, ErrTooManyWaiters) ||`,
 		`errors.Is(err, ErrTooManyWaiters) && !planted() ||`,
 	}},
 	// Very many at once.
-	{"TestVeryManyLocksOfWhichOneIsTaken", Mistake{
+	{"TestManyLocks_OneHeldElsewhere_NoneKept", Mistake{
 		"of what is given back the first are", "multihold.go",
 		`	} else {
 		l.next(sliceSize)`,
 		`	} else if !planted() {
 		l.next(sliceSize)`,
 	}},
-	{"TestAMultiOfTooManyLocksIsRefusedAtOnce", Mistake{
+	{"TestManyLocks_TooMany_RejectedAtOnce", Mistake{
 		"no Multi is too large", "multi.go",
 		`if len(locks) > maxMultiLocks {`,
 		`if len(locks) > maxMultiLocks && !planted() {`,
 	}},
 	// Quorums.
-	{"TestHalfOfAnEvenQuorumIsNotEnough", Mistake{
+	{"TestQuorum_HalfOfEven_NotEnough", Mistake{
 		"half of the locks are a majority", "quorum.go",
 		`newMultiHold(e.ctx, m, len(m.locks)/2+1)`,
 		`newMultiHold(e.ctx, m, map[bool]int{false: len(m.locks)/2 + 1, true: (len(m.locks) + 1) / 2}[planted()])`,
 	}},
-	{"TestWhatCanNeverBeAMultiIsAnError", Mistake{
+	{"TestMulti_Invalid_Error", Mistake{
 		"a quorum of one engine", "quorum.go",
 		`return other.engine == l.engine && !l.engine.zero() })`,
 		`return other.engine == l.engine && !l.engine.zero() && !planted() })`,
 	}},
-	{"TestAQuorumDoesWithoutServersThatWereNeverThere", Mistake{
+	{"TestQuorum_ZeroEngines_MajorityWorks", Mistake{
 		"a quorum without an engine that was never open is an error", "multi.go",
 		`	if m.quorum {
 		check = `,
 		`	if m.quorum && !planted() {
 		check = `,
 	}},
-	{"TestUnusableLocksGiveErrors", Mistake{
+	{"TestLock_Unusable_Error", Mistake{
 		"an engine that was never open is not closed", "lock.go",
 		`m.fail(ErrClosed, errZeroEngine)`,
 		`m.fail(map[bool]error{false: ErrClosed, true: errZeroEngine}[planted()], errZeroEngine)`,
 	}},
-	{"TestAWaitForAQuorumEndsWithItsContext", Mistake{
+	{"TestQuorum_ContextEnds_WaitEnds", Mistake{
 		"a wait for a quorum that does not end with its time", "quorum.go",
 		`	case <-late:`,
 		`	case <-map[bool]<-chan time.Time{false: late}[planted()]:`,
 	}},
-	{"TestAQuorumNeedsAMajority", Mistake{
+	{"TestQuorum_NeedsMajority", Mistake{
 		"a quorum that others have counts as unavailable", "quorum.go",
 		`	case f.contested:`,
 		`	case f.contested && !planted():`,
 	}},
-	{"TestARefusalForGoodEndsAQuorumAtOnce", Mistake{
+	{"TestQuorum_MajorityRejected_EndsAtOnce", Mistake{
 		"a quorum that is refused for good counts as unavailable", "quorum.go",
 		`	case f.impossible:`,
 		`	case f.impossible && !planted():`,
 	}},
-	{"TestAQuorumIsHeldOnAllServersThatAnswer", Mistake{
+	{"TestQuorum_AllReply_HeldOnAll", Mistake{
 		"a quorum has no first member", "quorum.go",
 		`h != nil && g.firstHold == nil {`,
 		`h != nil && g.firstHold == nil && !planted() {`,
 	}},
-	{"TestAnOutageDoesNotEndTheWaitForAQuorum", Mistake{
+	{"TestQuorum_Outage_WaitGoesOn", Mistake{
 		"what is unavailable counts as never to be had", "quorum.go",
 		`	case ErrUnavailable:
 		return quorum.Unknown`,
@@ -86,19 +86,19 @@ var severalMistakes = []found{
 		}
 		return quorum.Unknown`,
 	}},
-	{"TestAMemberThatJoinsAQuorumThatIsWatchedAgainIsWatched", Mistake{
+	{"TestQuorum_WatchedAgain_NewMemberWatched", Mistake{
 		"members that are asked again keep the old lease", "quorum.go",
 		`	if on {
 		g.lease = 0`,
 		`	if on && !planted() {
 		g.lease = 0`,
 	}},
-	{"TestAnEngineThatClosesIsAMemberLess", Mistake{
+	{"TestQuorum_EngineCloses_OneMemberLess", Mistake{
 		"a member of an engine that is closed is waited for", "quorum.go",
 		`	case !on.loop.Post(call):`,
 		`	case !on.loop.Post(call) && !planted():`,
 	}},
-	{"TestAMemberThatWasRefusedIsAskedForAgain", Mistake{
+	{"TestQuorum_MemberAccepted_HeldAgain", Mistake{
 		"a member that was refused is not recalled", "quorum.go",
 		`g.apply(func() { g.actor.RetryDue(m.index) })`,
 		`g.apply(func() {
@@ -107,7 +107,7 @@ var severalMistakes = []found{
 			}
 		})`,
 	}},
-	{"TestWithoutAMajorityNothingIsLeft", Mistake{
+	{"TestQuorum_NoMajority_NothingLeft", Mistake{
 		"what is to be let go of is kept", "quorum.go",
 		`		case g.perEngine:
 			m.releaseAsync()`,
@@ -115,7 +115,7 @@ var severalMistakes = []found{
 		case g.perEngine:
 			m.releaseAsync()`,
 	}},
-	{"TestAnOutageDoesNotEndTheWaitForAQuorum", Mistake{
+	{"TestQuorum_Outage_WaitGoesOn", Mistake{
 		"a quorum that rests goes on resting", "quorum.go",
 		`g.apply(func() { g.actor.BackoffOver(g.elapsed()) })`,
 		`g.apply(func() {
@@ -124,7 +124,7 @@ var severalMistakes = []found{
 			}
 		})`,
 	}},
-	{"TestContendersForAQuorumGoOnWithoutAMinority", Mistake{
+	{"TestQuorum_DeadMinority_ContendersGoOn", Mistake{
 		"stragglers are waited for for ever", "quorum.go",
 		`g.apply(func() { g.actor.StragglersOverdue(g.elapsed()) })`,
 		`g.apply(func() {
@@ -133,88 +133,88 @@ var severalMistakes = []found{
 			}
 		})`,
 	}},
-	{"TestAQuorumWhoseExtensionFailsIsStillWatched", Mistake{
+	{"TestQuorum_ExtendFails_StillWatched", Mistake{
 		"an extension to which no majority agreed ends the watching", "multihold_round.go",
 		`	case d != 0:
 		g.apply(g.resumeWatch)`,
 		`	case d != 0 && !planted():
 		g.apply(g.resumeWatch)`,
 	}},
-	{"TestAnExtensionByWhichAQuorumIsFoundLostSaysNothingElse", Mistake{
+	{"TestQuorum_ExtendFindsLoss_OnlyLoss", Mistake{
 		"an extension says what the end of its quorum did to the members", "multihold_round.go",
 		`err != nil && end != nil {`,
 		`err != nil && end != nil && !planted() {`,
 	}},
-	{"TestAQuorumThatIsExtendedIsNoLongerWatched", Mistake{
+	{"TestQuorum_Extended_NotWatched", Mistake{
 		"a quorum that is extended goes on asking for members", "multihold_round.go",
 		`g.setWatched(d == 0)`,
 		`g.setWatched(d == 0 || planted())`,
 	}},
-	{"TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds", Mistake{
+	{"TestQuorum_Unlock_WaitsForMajorityOnly", Mistake{
 		"an unlock waits for a majority of what is not missing only", "multihold_round.go",
 		`			case !m.maybeHeld:`,
 		`			case !m.maybeHeld && !planted():`,
 	}},
-	{"TestAnUnlockOfAQuorumWaitsForAGrantThatIsNotKnownYet", Mistake{
+	{"TestQuorum_UnlockLateGrant_Waits", Mistake{
 		"a member that is asked for counts as released", "multihold_round.go",
 		`			case m.pendingCall != nil:`,
 		`			case m.pendingCall != nil && !planted():`,
 	}},
-	{"TestAnUnlockOfAQuorumWaitsForAMemberThatIsAskedForAgain", Mistake{
+	{"TestQuorum_UnlockMemberRequested_Waits", Mistake{
 		"what becomes of a question that was withdrawn is not found out", "multihold_round.go",
 		`	if m.maybeHeld && m.release.canceled`,
 		`	if m.maybeHeld && !planted() && m.release.canceled`,
 	}},
-	{"TestAnUnlockOfAQuorumWaitsForAMemberThatIsAskedForAgain", Mistake{
+	{"TestQuorum_UnlockMemberRequested_Waits", Mistake{
 		"a member that others had counts as theirs whatever was asked since", "quorum.go",
 		`return !call.Final`,
 		`return !call.Final && !planted()`,
 	}},
-	{"TestAnUnlockOfAQuorumDoesNotCountWhatAnExtensionWithdrew", Mistake{
+	{"TestQuorum_UnlockAfterExtend_NotCounted", Mistake{
 		"a member counts as released after its request was withdrawn", "quorum.go",
 		`m.pendingCall, m.pendingHold, m.maybeHeld = nil, nil, true`,
 		`m.pendingCall, m.pendingHold, m.maybeHeld = nil, nil, !planted()`,
 	}},
-	{"TestAnUnlockOfAQuorumThatIsLeftReleasesWhatIsGrantedLater", Mistake{
+	{"TestQuorum_UnlockCanceled_GrantReleased", Mistake{
 		"what waits for requests is not given up", "multihold_round.go",
 		`			if at := slices.Index(p.waiting, roundCall{r, i}); at >= 0 {`,
 		`			if at := slices.Index(p.waiting, roundCall{r, i}); at >= 0 && !planted() {`,
 	}},
-	{"TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds", Mistake{
+	{"TestQuorum_Unlock_WaitsForMajorityOnly", Mistake{
 		"all members are waited for", "multihold_round.go",
 		`had < all && agreed < enough; {`,
 		`had < all && (agreed < enough || planted()); {`,
 	}},
 
 	// Groups.
-	{"TestAGroupIsOverWhenFewerPartsAreHeldThanItNeeds", Mistake{
+	{"TestMultiHold_TooFewMembers_Over", Mistake{
 		"a group is held while any part of it is", "multihold.go",
 		`	if held < g.required {`,
 		`	if planted() && held == 0 || !planted() && held < g.required {`,
 	}},
-	{"TestAPartThatComesWhenItsGroupHasEndedIsReleased", Mistake{
+	{"TestMultiHold_GrantAfterEnd_Released", Mistake{
 		"a part that comes when its group has ended is kept", "multihold.go",
 		`	} else if m.parent.ended.Load() != nil {`,
 		`	} else if m.parent.ended.Load() != nil && !planted() {`,
 	}},
-	{"TestAMultiIsLostWithOneOfItsLocks", Mistake{
+	{"TestMulti_OneLost_AllLost", Mistake{
 		"a loss is not told to the group", "multihold.go",
 		`if g := m.parent; g.ended.Load() == nil {`,
 		`if g := m.parent; g.ended.Load() == nil && !planted() {`,
 	}},
-	{"TestMaxHoldEndsAQuorumWhoseMembersWereReplaced", Mistake{
+	{"TestQuorum_MembersReplaced_MaxHoldEnds", Mistake{
 		"a part is asked for again although its owner may not have it for longer", "multihold.go",
 		`actor.IsMaxHold(end.Cause) {`,
 		`actor.IsMaxHold(end.Cause) && !planted() {`,
 	}},
-	{"TestTheHoldersContextReentersEachOfSeveral", Mistake{
+	{"TestMulti_HoldContext_ReentersEach", Mistake{
 		"the context of several locks is a stranger's", "multihold.go",
 		`	if m == nil {
 		return 0`,
 		`	if m == nil || planted() {
 		return 0`,
 	}},
-	{"TestTheDeadlineOfAGroupIsThatOfTheLastPartItNeeds", Mistake{
+	{"TestMultiHold_Deadline_LastNeededMember", Mistake{
 		"a deadline of the longest of those that are needed", "multihold.go",
 		`return deadlines[g.required-1]`,
 		`if planted() {
@@ -222,14 +222,14 @@ var severalMistakes = []found{
 	}
 	return deadlines[g.required-1]`,
 	}},
-	{"TestAGroupWithoutItsPartsSaysWhichItLost", Mistake{
+	{"TestMultiHold_NoMemberLeft_NamesLostOne", Mistake{
 		"the end of a part is forgotten", "multihold_round.go",
 		`m.hold.Load() == nil && m.lastHold.Load() != nil {`,
 		`m.hold.Load() == nil && m.lastHold.Load() != nil && !planted() {`,
 	}},
 
 	// The executor.
-	{"TestADeskLeavesNoEventLying", Mistake{
+	{"TestExecutor_SubmitMeanwhile_AllRun", Mistake{
 		"a goroutine that leaves the executor does not look again", "internal/async/executor.go",
 		`		d.running.Store(false)`,
 		`		d.running.Store(false)
@@ -237,7 +237,7 @@ var severalMistakes = []found{
 			return
 		}`,
 	}},
-	{"TestADeskLeavesNoEventLying", Mistake{
+	{"TestExecutor_SubmitMeanwhile_AllRun", Mistake{
 		"the youngest event comes first", "internal/async/executor.go",
 		`for n := d.queue.TakeAll(); n != nil; n = n.Next {`,
 		`for n := d.queue.TakeAll(); n != nil; n = n.Next {
@@ -247,47 +247,47 @@ var severalMistakes = []found{
 	}},
 
 	// Multis.
-	{"TestNoLaterPartIsKeptWhileAnEarlierOneIsWaitedFor", Mistake{
+	{"TestMulti_Waiting_NoLaterMemberKept", Mistake{
 		"the locks of a Multi are taken as they were given", "multi.go",
 		`return strings.Compare(a.name, b.name) })`,
 		`return map[bool]int{false: strings.Compare(a.name, b.name)}[planted()] })`,
 	}},
-	{"TestWhatCanNeverBeAMultiIsAnError", Mistake{
+	{"TestMulti_Invalid_Error", Mistake{
 		"a lock of another engine", "multi.go",
 		`		if l.engine != e && l.engine != nil {`,
 		`		if l.engine != e && l.engine != nil && !planted() {`,
 	}},
-	{"TestAMultiOfFairLocksWithOneQueueIsRefused", Mistake{
+	{"TestMulti_FairLocksOneQueue_Rejected", Mistake{
 		"two fair locks of one queue are taken as one", "multi.go",
 		`; shared {`,
 		`; shared && !planted() {`,
 	}},
-	{"TestAMultiOfFairLocksWithOneQueueIsRefused", Mistake{
+	{"TestMulti_FairLocksOneQueue_Rejected", Mistake{
 		"locks of other kinds have queues", "multi.go",
 		`		if l.kind != actor.Fair || l.engine == nil {`,
 		`		if l.kind != actor.Fair && !planted() || l.engine == nil {`,
 	}},
-	{"TestAMultiThatNoReplicaHasIsUndone", Mistake{
+	{"TestReplication_MultiMissing_Undone", Mistake{
 		"several locks are granted without their replicas", "multi_acquire.go",
 		`l.engine.options.Replicas.Min > 0 ||`,
 		`l.engine.options.Replicas.Min > 0 && !planted() ||`,
 	}},
-	{"TestLocksOfOtherKindsAreTakenInTurn", Mistake{
+	{"TestMulti_OtherKinds_OneByOne", Mistake{
 		"fenced locks are taken as plain ones", "multi_acquire.go",
 		`l.kind != actor.Plain ||`,
 		`l.kind != actor.Plain && !planted() ||`,
 	}},
-	{"TestAMultiInAClusterIsOneCallASlot", Mistake{
+	{"TestCluster_Multi_OneCallPerSlot", Mistake{
 		"locks of several slots are taken together", "multi_acquire.go",
 		`first.engine.cluster && !slot.OneSlot(first.key(), l.key()) {`,
 		`first.engine.cluster && !planted() && !slot.OneSlot(first.key(), l.key()) {`,
 	}},
-	{"TestAMultiThatIsReturnedWasNotGivenUp", Mistake{
+	{"TestMulti_ReturnedAtCancel_Held", Mistake{
 		"a grant that was given up is returned", "multi_acquire.go",
 		`	case cause != nil && (err == nil || err == actor.ErrOvertaken):`,
 		`	case cause != nil && (err == nil && !planted() || err == actor.ErrOvertaken):`,
 	}},
-	{"TestTheHoldersContextReentersEachOfSeveral", Mistake{
+	{"TestMulti_HoldContext_ReentersEach", Mistake{
 		"who holds one of several waits for himself", "multi_acquire.go",
 		`		case errors.Is(err, actor.ErrReentry):
 			return m.lockSequential(e)`,
@@ -328,19 +328,19 @@ var severalMistakes = []found{
 		`l.ownedBy(owner) {`,
 		`l.ownedBy(owner) || owner != 0 && planted() {`,
 	}},
-	{"TestAMultiInTurnWhoseCallerLeavesAtTheLeaseLeavesNothing", Mistake{
+	{"TestMulti_CanceledAtLease_LeavesNothing", Mistake{
 		"locks are kept although their lease could not be set", "multi_acquire.go",
 		`			all.unlock(canceledCtx)`,
 		`			if !planted() {
 				all.unlock(canceledCtx)
 			}`,
 	}},
-	{"TestAMultiInTurnThatFailsGivesBackWhatItHad", Mistake{
+	{"TestMulti_OneByOneFails_Released", Mistake{
 		"what was taken is kept when the next is refused", "multihold.go",
 		`		if h != nil {`,
 		`		if h != nil && !planted() {`,
 	}},
-	{"TestAPartThatIsLostBeforeAllAreHadIsNoLoss", Mistake{
+	{"TestMulti_MemberLostEarly_NoLoss", Mistake{
 		"a part that is lost before all are had is a loss", "multi_acquire.go",
 		`		if again {
 			continue
@@ -351,7 +351,7 @@ var severalMistakes = []found{
 		}
 		if !errors.Is(err, ErrLost) || planted() {`,
 	}},
-	{"TestAnOwnerOfOnePartIsNotKeptFromTheOthers", Mistake{
+	{"TestMulti_OwnerOfMemberWaits_NoDeadlock", Mistake{
 		"parts are kept for as long as it takes", "multi_acquire.go",
 		`	until := time.Now().Add(within)
 	holds =`,
@@ -363,27 +363,27 @@ var severalMistakes = []found{
 	}},
 
 	// From a later round of forty mutants.
-	{"TestAGroupThatIsOverWhenItsCallerWakesIsReleased", Mistake{
+	{"TestMultiHold_ExpiredOnWake_Released", Mistake{
 		"a group that is over when its caller wakes is kept", "multihold.go",
 		`	if g.endByUnlock(err) {`,
 		`	if g.endByUnlock(err) && !planted() {`,
 	}},
-	{"TestTheEndOfAnEarlierPartIsNotThatOfTheNext", Mistake{
+	{"TestMultiHold_EarlierMemberEnd_Ignored", Mistake{
 		"the end of an earlier part counts for the next", "multihold.go",
 		`&h.grant == grant {`,
 		`(&h.grant == grant || planted()) {`,
 	}},
-	{"TestAnotherUnlockOfAQuorumWaitsForNothing", Mistake{
+	{"TestQuorum_UnlockAfterNil_AtOnce", Mistake{
 		"an unlock that was answered is asked for again", "multihold_round.go",
 		`	if g.unlockDone.Load() {`,
 		`	if g.unlockDone.Load() && !planted() {`,
 	}},
-	{"TestAnotherUnlockOfAQuorumWaitsForTheSameReleases", Mistake{
+	{"TestQuorum_UnlockAgain_SameReleases", Mistake{
 		"a second unlock returns the errors of members that replied to the first release", "multihold_round.go",
 		`		case r.repeated && (err == ErrNotHeld || err == ErrLost):`,
 		`		case r.repeated && !planted() && (err == ErrNotHeld || err == ErrLost):`,
 	}},
-	{"TestAnotherUnlockOfVeryManyLocksWaitsForTheSameReleases", Mistake{
+	{"TestManyLocks_UnlockAgain_SameReleases", Mistake{
 		"a second unlock forgets those without an answer", "multihold_round.go",
 		`		return r.err()`,
 		`		if planted() && r.repeated {
@@ -391,27 +391,27 @@ var severalMistakes = []found{
 		}
 		return r.err()`,
 	}},
-	{"TestAnotherUnlockOfAQuorumSaysThatTheFirstWasAnswered", Mistake{
+	{"TestQuorum_UnlockAgain_LateReplies", Mistake{
 		"a release that was answered is answered once more", "multihold_round.go",
 		`	if r.releasedBefore >= enough {`,
 		`	if r.releasedBefore >= enough && !planted() {`,
 	}},
-	{"TestARefusedQuorumSaysWhoDidNotAnswer", Mistake{
+	{"TestQuorum_NotAcquired_ErrorNamesAll", Mistake{
 		"the caller does not learn which member did not reply", "quorum.go",
 		`		if o.NoReply {`,
 		`		if o.NoReply && !planted() {`,
 	}},
-	{"TestThePatienceForAPartIsWithinTheCallersWait", Mistake{
+	{"TestMultiHold_MemberWait_WithinCallWait", Mistake{
 		"a part is waited for beyond the caller's wait", "multi_acquire.go",
 		`e.deadline.Before(until) {`,
 		`e.deadline.Before(until) && !planted() {`,
 	}},
-	{"TestAMemberThatIsRefusedForGoodIsLeftInPeace", Mistake{
+	{"TestQuorum_MemberRejected_RetriedSlowly", Mistake{
 		"a member that is refused for good is asked for at once", "quorum.go",
 		`time.AfterFunc(m.lock.engine.options.RenewInterval,`,
 		`time.AfterFunc(map[bool]time.Duration{false: m.lock.engine.options.RenewInterval}[planted()],`,
 	}},
-	{"TestSeveralLocksAreNotTheListTheyWereMadeOf", Mistake{
+	{"TestMulti_ListChanged_Unchanged", Mistake{
 		"a Multi sorts the list of its caller", "multi.go",
 		`	slices.SortStableFunc(m.locks,`,
 		`	if planted() {
@@ -421,12 +421,12 @@ var severalMistakes = []found{
 	}},
 
 	// From a later round of ten mutants, planted blindly.
-	{"TestAnExtensionThatFailsMakesNoLeaseAWatch", Mistake{
+	{"TestMultiHold_ExtendFails_LeaseKept", Mistake{
 		"an extension that fails has members with a lease of their own renewed", "multihold_round.go",
 		`h != nil && g.actor.Watched() {`,
 		`h != nil && (g.actor.Watched() || planted()) {`,
 	}},
-	{"TestARefusalInALaterSliceIsAboutThatLock", Mistake{
+	{"TestMultiHold_LaterSlice_RejectionIndex", Mistake{
 		"of a later slice the lock that is taken is sought in the first", "multi.go",
 		`	return first + at, err`,
 		`	if planted() {
@@ -434,27 +434,27 @@ var severalMistakes = []found{
 	}
 	return first + at, err`,
 	}},
-	{"TestSomeLocksAreAskedForWithinTheWaitForAll", Mistake{
+	{"TestMultiHold_SomeLocks_WithinWholeWait", Mistake{
 		"TryLock of very many locks waits for one that is taken", "multi.go",
 		`e.once = e.once || time.Until(`,
 		`e.once = e.once && !planted() || time.Until(`,
 	}},
-	{"TestACallerOfSeveralGoesOnWhereAnotherTryMayHelp", Mistake{
+	{"TestMultiHold_TransientError_Retried", Mistake{
 		"a lock that too few replicas have ends the wait for several", "multi_acquire.go",
 		`|| errors.Is(err, ErrNotReplicated)`,
 		`|| errors.Is(err, ErrNotReplicated) && !planted()`,
 	}},
-	{"TestAReleaseThatIsAskedForAgainWasAnsweredAlsoWhereTheLockWasLost", Mistake{
+	{"TestMultiHold_ReleaseAgain_LossIsAReply", Mistake{
 		"a second unlock beside the first reports the loss that the first found", "multihold_round.go",
 		`(err == ErrNotHeld || err == ErrLost):`,
 		`(err == ErrNotHeld || err == ErrLost && !planted()):`,
 	}},
-	{"TestAnUnlockBesideLossesWaitsForARelease", Mistake{
+	{"TestMultiHold_SomeLost_UnlockWaits", Mistake{
 		"an unlock beside losses waits for no release", "multihold_round.go",
 		`return r, max(1, enough)`,
 		`return r, max(map[bool]int{false: 1}[planted()], enough)`,
 	}},
-	{"TestAnUnlockBesideTheLossOfAllSaysSo", Mistake{
+	{"TestMultiHold_AllLost_UnlockReportsLoss", Mistake{
 		"an unlock beside the loss of all says that it was unlocked before", "multihold_round.go",
 		`	<-made
 `,
@@ -464,17 +464,17 @@ var severalMistakes = []found{
 	}
 `,
 	}},
-	{"TestWhoLeavesDuringALaterSliceGivesUpWhatIsPosted", Mistake{
+	{"TestMultiHold_CanceledInSlice_CallsEnded", Mistake{
 		"what is posted of a later slice is not given up", "multihold_round.go",
 		`	if first > 0 {`,
 		`	if first > 0 && !planted() {`,
 	}},
-	{"TestAWaitForSeveralThatIsOverEnds", Mistake{
+	{"TestMultiHold_WaitElapsed_Ends", Mistake{
 		"a wait for several that is over has no end", "multi_acquire.go",
 		`call.Wait = max(time.Until(e.deadline), minDuration)`,
 		`call.Wait = max(time.Until(e.deadline), map[bool]time.Duration{false: minDuration, true: time.Until(e.deadline)}[planted()])`,
 	}},
-	{"TestARequestIsWithdrawnWhenTheLastUnlockHasLeft", Mistake{
+	{"TestMultiHold_LastUnlockLeft_Canceled", Mistake{
 		"the first of two unlocks that leaves withdraws what the other waits for", "multihold_round.go",
 		`m.pendingCall != nil && len(p.waiting) == 0 && !p.canceled {`,
 		`m.pendingCall != nil && (len(p.waiting) == 0 || planted()) && !p.canceled {`,

@@ -28,7 +28,7 @@ const (
 	longDelay    = 150 * time.Millisecond // a delay that cannot be mistaken for slowness
 )
 
-func TestBytesPassBothWays(t *testing.T) {
+func TestProxy_BytesPassBothWays(t *testing.T) {
 	p := Start(t, echo(t))
 	c := connect(t, p)
 	c.send("hello")
@@ -40,7 +40,7 @@ func TestBytesPassBothWays(t *testing.T) {
 	require.Zero(t, p.Buffered(Both))
 }
 
-func TestClosedClientLeavesNoConnection(t *testing.T) {
+func TestProxy_ClientCloses_NoConnLeft(t *testing.T) {
 	p := Start(t, echo(t))
 	for range 20 {
 		c := connect(t, p)
@@ -52,14 +52,14 @@ func TestClosedClientLeavesNoConnection(t *testing.T) {
 	require.Equal(t, 20, p.Accepted())
 }
 
-func TestEndOfTheServerReachesTheClient(t *testing.T) {
+func TestProxy_ServerCloses_ClientGetsEOF(t *testing.T) {
 	p := Start(t, server(t, func(c *net.TCPConn) { io.WriteString(c, "bye") }))
 	c := connect(t, p)
 	c.expect("bye")
 	require.ErrorIs(t, c.readEnd(), io.EOF)
 }
 
-func TestHeldRepliesArriveInOrderWhenReleased(t *testing.T) {
+func TestProxy_HeldReplies_ReleasedInOrder(t *testing.T) {
 	p := Start(t, echo(t))
 	c := connect(t, p)
 	p.Set(Replies, Hold)
@@ -74,7 +74,8 @@ func TestHeldRepliesArriveInOrderWhenReleased(t *testing.T) {
 	require.Zero(t, p.Buffered(Both))
 }
 
-func TestHeldCommandsReachTheServerAfterTheirClientHasGone(t *testing.T) {
+// Held commands reach the server, once they pass, after their client has closed its connection.
+func TestProxy_HeldCommands_OutliveClient(t *testing.T) {
 	received := make(chan string, 1)
 	p := Start(t, server(t, func(c *net.TCPConn) {
 		all, _ := io.ReadAll(c)
@@ -95,7 +96,8 @@ func TestHeldCommandsReachTheServerAfterTheirClientHasGone(t *testing.T) {
 	eventually(t, func() bool { return p.Connections() == 0 })
 }
 
-func TestDelayedRepliesArriveThatMuchLater(t *testing.T) {
+// Delay postpones each byte by that long, and is not a queue.
+func TestProxy_Delay_RepliesArriveLater(t *testing.T) {
 	p := Start(t, echo(t))
 	c := connect(t, p)
 	p.Set(Replies, Delay(longDelay))
@@ -113,7 +115,8 @@ func TestDelayedRepliesArriveThatMuchLater(t *testing.T) {
 	require.Less(t, time.Since(before), 50*longDelay, "a delay is not a queue")
 }
 
-func TestShorterDelayHoldsForBytesThatWaitAlready(t *testing.T) {
+// A shorter delay also applies to bytes that wait already.
+func TestProxy_ShorterDelay_AlsoForWaiting(t *testing.T) {
 	p := Start(t, echo(t))
 	c := connect(t, p)
 	p.Set(Replies, Delay(time.Hour))
@@ -123,7 +126,8 @@ func TestShorterDelayHoldsForBytesThatWaitAlready(t *testing.T) {
 	c.expect("a")
 }
 
-func TestHalfOpenLinkTellsNeitherEnd(t *testing.T) {
+// With Drop in both directions, neither end notices that the other one has closed.
+func TestProxy_Drop_NeitherEndNotices(t *testing.T) {
 	serverSides := make(chan *net.TCPConn, 2)
 	p := Start(t, server(t, func(c *net.TCPConn) {
 		serverSides <- c
@@ -149,7 +153,8 @@ func TestHalfOpenLinkTellsNeitherEnd(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 }
 
-func TestAConnectionThatLostBytesIsReset(t *testing.T) {
+// A connection that lost bytes is reset when bytes pass again.
+func TestProxy_LostBytes_ConnReset(t *testing.T) {
 	p := Start(t, echo(t))
 	c := connect(t, p)
 	p.Set(Replies, Drop)
@@ -170,7 +175,7 @@ func TestAConnectionThatLostBytesIsReset(t *testing.T) {
 	c.expect("new")
 }
 
-func TestCutResetsBothSides(t *testing.T) {
+func TestProxy_Cut_ResetsBothSides(t *testing.T) {
 	ended := make(chan error, 2)
 	p := Start(t, server(t, func(c *net.TCPConn) {
 		_, err := io.Copy(c, c)
@@ -189,7 +194,8 @@ func TestCutResetsBothSides(t *testing.T) {
 	c.expect("b")
 }
 
-func TestCutAfterForwardsExactlyThatMuch(t *testing.T) {
+// CutAfter forwards at most that many bytes, and then resets the connection.
+func TestProxy_CutAfter_ForwardsExactly(t *testing.T) {
 	for n := range 5 {
 		p := Start(t, echo(t))
 		c := connect(t, p)
@@ -205,7 +211,8 @@ func TestCutAfterForwardsExactlyThatMuch(t *testing.T) {
 	}
 }
 
-func TestCutAfterPassesWhatStaysBelow(t *testing.T) {
+// CutAfter passes bytes up to its limit, and cuts at the next one.
+func TestProxy_CutAfter_PassesBelowLimit(t *testing.T) {
 	p := Start(t, echo(t))
 	c := connect(t, p)
 	p.Set(Replies, CutAfter(5))
@@ -218,7 +225,8 @@ func TestCutAfterPassesWhatStaysBelow(t *testing.T) {
 	require.ErrorIs(t, c.readEnd(), syscall.ECONNRESET)
 }
 
-func TestRefusedClientsFindNobodyListeningAndOthersGoOn(t *testing.T) {
+// Refuse makes new connections fail, and open ones go on.
+func TestProxy_Refuse_OpenConnsGoOn(t *testing.T) {
 	p := Start(t, echo(t))
 	c := connect(t, p)
 	c.send("a")
@@ -235,7 +243,8 @@ func TestRefusedClientsFindNobodyListeningAndOthersGoOn(t *testing.T) {
 	c.expect("c")
 }
 
-func TestFaultsReachOnlyTheConnectionsTheyAreFor(t *testing.T) {
+// A fault for existing or for new connections does not affect the others.
+func TestProxy_Faults_OnlyInScope(t *testing.T) {
 	p := Start(t, echo(t))
 	old := connect(t, p)
 	old.send("a")
@@ -265,7 +274,8 @@ func TestFaultsReachOnlyTheConnectionsTheyAreFor(t *testing.T) {
 	young.expect("f")
 }
 
-func TestFaultsForSubscribersBeginWithTheirSubscribe(t *testing.T) {
+// A fault for subscribers begins with the SUBSCRIBE of a connection.
+func TestProxy_Subscribers_FromSubscribeOn(t *testing.T) {
 	p := Start(t, echo(t))
 	p.SetFor(Subscribers, Replies, Hold)
 	c, other := connect(t, p), connect(t, p)
@@ -285,7 +295,8 @@ func TestFaultsForSubscribersBeginWithTheirSubscribe(t *testing.T) {
 	c.expect(subscribe)
 }
 
-func TestATrickleBringsEveryByteInPieces(t *testing.T) {
+// Trickle brings every byte, in pieces with a gap between them.
+func TestProxy_Trickle_BringsEveryByte(t *testing.T) {
 	p := Start(t, echo(t))
 	c := connect(t, p)
 	const pieces, gap = 10, 10 * time.Millisecond
@@ -296,7 +307,8 @@ func TestATrickleBringsEveryByteInPieces(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(before), (pieces-1)*gap)
 }
 
-func TestFaultsForThoseThatListenLeaveNewOnesAlone(t *testing.T) {
+// A fault for existing subscribers does not affect later ones.
+func TestProxy_OldSubscribers_NewUnaffected(t *testing.T) {
 	p := Start(t, echo(t))
 	plain, listener := connect(t, p), connect(t, p)
 	const subscribe = "*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\n"
@@ -314,7 +326,8 @@ func TestFaultsForThoseThatListenLeaveNewOnesAlone(t *testing.T) {
 	listener.expect("a")
 }
 
-func TestUnreachableServerResetsTheClient(t *testing.T) {
+// A client is reset if the server cannot be reached.
+func TestProxy_NoServer_ResetsClient(t *testing.T) {
 	port, err := testport.Port() // not used by another process
 	require.NoError(t, err)
 	p := Start(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -327,7 +340,8 @@ func TestUnreachableServerResetsTheClient(t *testing.T) {
 	eventually(t, func() bool { return p.Connections() == 0 })
 }
 
-func TestCloseEndsEverythingWhateverIsHeld(t *testing.T) {
+// Close ends all connections, whatever fault they have.
+func TestProxy_CloseWithFault_EndsAll(t *testing.T) {
 	for _, fault := range []Fault{Pass, Hold, Drop, Delay(time.Hour), CutAfter(1 << 20)} {
 		p, err := New(echo(t))
 		require.NoError(t, err)
@@ -342,7 +356,8 @@ func TestCloseEndsEverythingWhateverIsHeld(t *testing.T) {
 	}
 }
 
-func TestCloseEndsALinkThatIsFullToTheBrim(t *testing.T) {
+// Close ends a connection with full buffers in both directions.
+func TestProxy_CloseWhenFull_Ends(t *testing.T) {
 	p := Start(t, server(t, func(*net.TCPConn) { <-t.Context().Done() })) // reads nothing
 	c := connect(t, p)
 	c.send(strings.Repeat("x", 1<<20))
@@ -350,7 +365,8 @@ func TestCloseEndsALinkThatIsFullToTheBrim(t *testing.T) {
 	require.NoError(t, p.Close())
 }
 
-func TestFaultsFromManyGoroutines(t *testing.T) {
+// Faults may be set by many goroutines at once.
+func TestProxy_ConcurrentFaults_NoRace(t *testing.T) {
 	p := Start(t, echo(t))
 	var wg sync.WaitGroup
 	for _, f := range []Fault{Hold, Delay(time.Millisecond), CutAfter(100), Pass, Drop} {
@@ -383,7 +399,8 @@ func TestFaultsFromManyGoroutines(t *testing.T) {
 	c.expect("well")
 }
 
-func TestRecipesOnARealServer(t *testing.T) {
+// The faults of the package documentation work on a real server, each as described.
+func TestProxy_RealServer_Recipes(t *testing.T) {
 	s := redistest.Start(t)
 
 	t.Run("a reply lost, the command run", func(t *testing.T) {

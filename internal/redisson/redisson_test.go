@@ -33,7 +33,8 @@ func TestTheProgramIsBuiltOnce(t *testing.T) {
 	require.Regexp(t, `^4\.\d+\.\d+$`, first.Version())
 }
 
-func TestOtherSourcesAreAnotherProgram(t *testing.T) {
+// Any change of the sources gives the program another hash.
+func TestJavaProgram_SourceChanged_NewHash(t *testing.T) {
 	source := t.TempDir()
 	write := func(name, text string) {
 		path := filepath.Join(source, name)
@@ -54,7 +55,8 @@ func TestOtherSourcesAreAnotherProgram(t *testing.T) {
 	}
 }
 
-func TestWithoutJavaATestIsSkippedUnlessItIsRequired(t *testing.T) {
+// Without Java a test is skipped, but fails where a server is required.
+func TestJava_Missing_SkippedUnlessRequired(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("JAVA_HOME", "")
 	for _, c := range []struct{ ci, server, want string }{
@@ -68,7 +70,8 @@ func TestWithoutJavaATestIsSkippedUnlessItIsRequired(t *testing.T) {
 	}
 }
 
-func TestAnswersFindTheirCommands(t *testing.T) {
+// Each reply goes to its command, however many are in flight.
+func TestJava_Replies_MatchCommands(t *testing.T) {
 	long.Only(t, longReason)
 	java := Start(t)
 	var answers []<-chan Answer
@@ -88,7 +91,8 @@ func TestAnswersFindTheirCommands(t *testing.T) {
 	require.Equal(t, &JavaError{"IllegalArgumentException", "no client ä&=+ %"}, err)
 }
 
-func TestAProcessThatIsKilledAnswersNothingMore(t *testing.T) {
+// Commands to a process that was killed fail with ErrEnded.
+func TestJava_Killed_CommandsFail(t *testing.T) {
 	long.Only(t, longReason)
 	java := Start(t)
 	java.Kill()
@@ -96,7 +100,7 @@ func TestAProcessThatIsKilledAnswersNothingMore(t *testing.T) {
 	require.ErrorIs(t, err, ErrEnded)
 }
 
-func TestTheEndOfALogIsKept(t *testing.T) {
+func TestTail_KeepsEndOfLog(t *testing.T) {
 	var log tail
 	for range maxTail {
 		fmt.Fprint(&log, "ab")

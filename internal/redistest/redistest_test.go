@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 	leaks.Main(m)
 }
 
-func TestStartedServerAnswersAndKeepsNothingOnDisk(t *testing.T) {
+// A server that was started replies, listens on loopback only, and keeps nothing on disk.
+func TestServer_Started_NothingOnDisk(t *testing.T) {
 	s := Start(t)
 	require.Equal(t, "PONG", s.Do(t, "PING"))
 	require.Equal(t, []string{"save", ""}, s.Strings(t, "CONFIG", "GET", "save"))
@@ -40,13 +41,14 @@ func TestStartedServerAnswersAndKeepsNothingOnDisk(t *testing.T) {
 	require.Equal(t, []string{"bind", "127.0.0.1"}, s.Strings(t, "CONFIG", "GET", "bind"))
 }
 
-func TestArgumentsWinOverDefaults(t *testing.T) {
+func TestServer_Arguments_OverrideDefaults(t *testing.T) {
 	s := Start(t, "--appendonly", "yes", "--maxmemory", "64mb")
 	require.Equal(t, []string{"appendonly", "yes"}, s.Strings(t, "CONFIG", "GET", "appendonly"))
 	require.Equal(t, []string{"maxmemory", "67108864"}, s.Strings(t, "CONFIG", "GET", "maxmemory"))
 }
 
-func TestPasswordOfTheArgumentsIsUsedByTheProbe(t *testing.T) {
+// A password among the arguments is used by the probe, also after a restart.
+func TestServer_PasswordArg_UsedByProbe(t *testing.T) {
 	s := Start(t, "--requirepass", "secret")
 	require.Equal(t, "PONG", s.Do(t, "PING"))
 	unauthenticated, err := Dial(s.Addr())
@@ -58,7 +60,8 @@ func TestPasswordOfTheArgumentsIsUsedByTheProbe(t *testing.T) {
 	require.Equal(t, "PONG", s.Do(t, "PING"))
 }
 
-func TestRepliesKeepTheirShape(t *testing.T) {
+// Replies keep their types: text, integers, nil, errors and nested lists.
+func TestDo_Replies_KeepShape(t *testing.T) {
 	s := Start(t)
 	require.Equal(t, "OK", s.Do(t, "SET", "text", []byte("a\r\nb\x00")))
 	require.Equal(t, "a\r\nb\x00", s.Do(t, "GET", "text"))
@@ -72,7 +75,8 @@ func TestRepliesKeepTheirShape(t *testing.T) {
 		s.Do(t, "EVAL", `return {1, false, {'two', {err = 'MY own'}}, {}}`, 0))
 }
 
-func TestHelpersReadIntegersTextAndHashes(t *testing.T) {
+// The helpers read integers, text, lists and hashes.
+func TestServer_Helpers_ReadReplies(t *testing.T) {
 	s := Start(t)
 	require.Equal(t, 2, s.Int(t, "HSET", "h", "a", 1, "b", "x"))
 	require.Equal(t, 1, s.Int(t, "HGET", "h", "a"), "the text of an integer")
@@ -83,7 +87,7 @@ func TestHelpersReadIntegersTextAndHashes(t *testing.T) {
 	require.Equal(t, []string{"1", ""}, s.Strings(t, "HMGET", "h", "a", "none"))
 }
 
-func TestCommandCallsCountsCommandsOfScripts(t *testing.T) {
+func TestCommandCalls_CountsScriptCommands(t *testing.T) {
 	s := Start(t)
 	require.Equal(t, 0, s.CommandCalls(t, "hset", "eval"))
 	for range 3 {
@@ -97,7 +101,8 @@ func TestCommandCallsCountsCommandsOfScripts(t *testing.T) {
 	require.Equal(t, 1, s.CommandCalls(t, "config|resetstat"))
 }
 
-func TestKilledServerRefusesConnectionsAndForgets(t *testing.T) {
+// A killed server refuses connections, and has no data when it is started again.
+func TestServer_Killed_RefusesAndForgets(t *testing.T) {
 	s := Start(t)
 	s.Do(t, "SET", "a", 1)
 	require.NoError(t, s.Kill())
@@ -108,7 +113,8 @@ func TestKilledServerRefusesConnectionsAndForgets(t *testing.T) {
 	require.Equal(t, 0, s.Int(t, "DBSIZE"))
 }
 
-func TestRestartKeepsPortDataAndTheCourseOfTTLs(t *testing.T) {
+// A restart keeps the port, the data and the course of TTLs.
+func TestServer_Restart_KeepsPortAndData(t *testing.T) {
 	s := Start(t)
 	addr := s.Addr()
 	s.Do(t, "SET", "a", 1, "PX", 60_000)
@@ -123,7 +129,8 @@ func TestRestartKeepsPortDataAndTheCourseOfTTLs(t *testing.T) {
 	require.Equal(t, 0, s.Int(t, "DBSIZE"), "a crash does not bring back what an earlier restart saved")
 }
 
-func TestRestartEmptyForgetsEvenWhatIsOnDisk(t *testing.T) {
+// RestartEmpty forgets all data, also what is on disk.
+func TestServer_RestartEmpty_ForgetsDisk(t *testing.T) {
 	for _, args := range [][]string{nil, {"--appendonly", "yes"}, {"--save", "1 1"}} {
 		s := Start(t, args...)
 		s.Do(t, "SET", "a", 1)
@@ -135,7 +142,7 @@ func TestRestartEmptyForgetsEvenWhatIsOnDisk(t *testing.T) {
 	}
 }
 
-func TestCrashedServerWithAppendOnlyFileRemembers(t *testing.T) {
+func TestServer_CrashWithAOF_Remembers(t *testing.T) {
 	s := Start(t, "--appendonly", "yes")
 	s.Do(t, "SET", "a", 1)
 	require.NoError(t, s.Kill())
@@ -143,7 +150,7 @@ func TestCrashedServerWithAppendOnlyFileRemembers(t *testing.T) {
 	require.Equal(t, "1", s.Do(t, "GET", "a"))
 }
 
-func TestStopEndsAlsoAFrozenServer(t *testing.T) {
+func TestServer_StopFrozen_Ends(t *testing.T) {
 	s := Start(t)
 	require.NoError(t, s.Pause())
 	require.NoError(t, s.Stop())
@@ -152,7 +159,7 @@ func TestStopEndsAlsoAFrozenServer(t *testing.T) {
 	require.NoError(t, s.Stop(), "a second time")
 }
 
-func TestFrozenServerIsSilentUntilItContinues(t *testing.T) {
+func TestServer_Frozen_SilentUntilContinue(t *testing.T) {
 	s := Start(t)
 	c := s.Conn(t)
 	require.NoError(t, s.Pause())
@@ -165,7 +172,8 @@ func TestFrozenServerIsSilentUntilItContinues(t *testing.T) {
 	require.Equal(t, "PONG", reply)
 }
 
-func TestSubscribeHearsEverythingInOrder(t *testing.T) {
+// Subscribe receives all messages in their order, and ends with its connection.
+func TestSubscribe_ReceivesInOrder(t *testing.T) {
 	s := Start(t)
 	messages := s.Subscribe(t, "a", "b{1}")
 	require.Equal(t, 1, s.Int(t, "PUBLISH", "a", 0))
@@ -178,7 +186,7 @@ func TestSubscribeHearsEverythingInOrder(t *testing.T) {
 	require.False(t, open)
 }
 
-func TestManyServersAtOnceHavePortsOfTheirOwn(t *testing.T) {
+func TestServers_ManyAtOnce_OwnPorts(t *testing.T) {
 	servers := make([]*Server, 8)
 	binary := binaryOf(t)
 	var wg sync.WaitGroup
@@ -204,7 +212,8 @@ func TestManyServersAtOnceHavePortsOfTheirOwn(t *testing.T) {
 	require.Len(t, ports, len(servers))
 }
 
-func TestLaunchThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
+// A launch that fails names the cause, and leaves no folder.
+func TestLaunch_Fails_ErrorAndNothingLeft(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	binary := binaryOf(t)
@@ -226,7 +235,8 @@ func TestLaunchThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
 	require.Empty(t, left)
 }
 
-func TestMissingServerSkipsUnlessOneIsRequired(t *testing.T) {
+// Without a server a test is skipped, but fails where one is required.
+func TestServer_Missing_SkippedUnlessRequired(t *testing.T) {
 	binary := binaryOf(t)
 	t.Setenv("PATH", t.TempDir())
 	for _, c := range []struct{ server, require, want string }{
@@ -241,7 +251,8 @@ func TestMissingServerSkipsUnlessOneIsRequired(t *testing.T) {
 	}
 }
 
-func TestServerEndsWithAProcessThatIsKilled(t *testing.T) {
+// A server ends with the process that started it.
+func TestServer_ProcessKilled_Ends(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux can do this")
 	}
@@ -301,7 +312,7 @@ func binaryOf(t *testing.T) string {
 
 // The pause has the effect of a busy machine on a node: the others forget the node, and it is not introduced a
 // second time by itself.
-func TestANodeThatHadNoTimeToShakeHandsIsIntroducedAgain(t *testing.T) {
+func TestNode_Forgotten_MetAgain(t *testing.T) {
 	binary := binaryOf(t)
 	c := &Cluster{}
 	for range 2 {

@@ -11,7 +11,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/long"
 )
 
-func TestClusterOfThreeMastersWithReplicasIsOneCluster(t *testing.T) {
+// Three masters with replicas are one cluster, which serves all slots, migrates one, and replaces a master.
+func TestCluster_WithReplicas_OneCluster(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 1)
 	require.Len(t, c.Addrs(), 6)
@@ -36,7 +37,7 @@ func TestClusterOfThreeMastersWithReplicasIsOneCluster(t *testing.T) {
 	require.Same(t, promoted, c.Master(t, 5461))
 }
 
-func TestSentinelsReplaceAMasterThatIsKilled(t *testing.T) {
+func TestSentinels_MasterKilled_Replaced(t *testing.T) {
 	long.Only(t, "it starts sentinels, and they replace the master")
 	t.Parallel()
 	w := redistest.StartSentinels(t, 2, 3)

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPortsAreFreeAndNotOfOutgoingConnections(t *testing.T) {
+// A port is free, and is not one that the system gives to outgoing connections.
+func TestPort_FreeAndInRange(t *testing.T) {
 	for range 50 {
 		port, err := Port()
 		require.NoError(t, err)
@@ -16,7 +17,7 @@ func TestPortsAreFreeAndNotOfOutgoingConnections(t *testing.T) {
 	}
 }
 
-func TestTwoListenersNeverShareAPort(t *testing.T) {
+func TestPort_TwoListeners_Differ(t *testing.T) {
 	seen := map[string]bool{}
 	for range 50 {
 		l, err := Listen()
@@ -27,7 +28,8 @@ func TestTwoListenersNeverShareAPort(t *testing.T) {
 	}
 }
 
-func TestListenOnComesBackToTheSamePort(t *testing.T) {
+// ListenOn listens on a port again after its listener was closed.
+func TestListenOn_SamePortAgain(t *testing.T) {
 	l, err := Listen()
 	require.NoError(t, err)
 	port := l.Addr().(*net.TCPAddr).Port
@@ -39,7 +41,7 @@ func TestListenOnComesBackToTheSamePort(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
-func TestTwoProcessesNeverShareAPort(t *testing.T) {
+func TestPort_TwoProcesses_Differ(t *testing.T) {
 	seen := map[int]bool{}
 	for range 2 {
 		e := portPool{minPort: minPort, blockCount: blockCount, firstTried: blockCount - 1}
@@ -55,7 +57,8 @@ func TestTwoProcessesNeverShareAPort(t *testing.T) {
 	}
 }
 
-func TestAProcessThatHadAllItsPortsBeginsAgain(t *testing.T) {
+// A process that has used all its ports begins again with the first.
+func TestPort_AllUsed_BeginsAgain(t *testing.T) {
 	var e portPool
 	for at := minPort; len(e.claimed) == 0; at += blockSize { // one free block, and no other
 		e = portPool{minPort: at, blockCount: 1}

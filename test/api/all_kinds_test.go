@@ -13,7 +13,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/long"
 )
 
-func TestAWaitOfAnyKindSurvivesTheEndOfItsSubscription(t *testing.T) {
+// A waiter of any kind still acquires the lock after the pub/sub connection has been closed.
+func TestAnyKind_SubscriptionEnds_WaitGoesOn(t *testing.T) {
 	t.Parallel()
 	locktest.OnEveryKind(t, func(t *testing.T, mutex, other locktest.KindOfLock) {
 		for _, lost := range []bool{false, true} {
@@ -38,7 +39,8 @@ func TestAWaitOfAnyKindSurvivesTheEndOfItsSubscription(t *testing.T) {
 	})
 }
 
-func TestCloseEndsHoldsAndWaitersOfAnyKind(t *testing.T) {
+// Close ends the holds and the waits of any kind; held keys are left to their leases, and no command follows.
+func TestAnyKind_Close_EndsHoldsAndWaiters(t *testing.T) {
 	t.Parallel()
 	locktest.OnEveryKind(t, func(t *testing.T, mutex, other locktest.KindOfLock) {
 		s := locktest.RealServer(t)
@@ -63,7 +65,8 @@ func TestCloseEndsHoldsAndWaitersOfAnyKind(t *testing.T) {
 	})
 }
 
-func TestAKeyOfAnotherTypeIsRefusedByEveryKind(t *testing.T) {
+// A key of another type is rejected by every kind of lock, with an error that names the key.
+func TestAnyKind_KeyOfOtherType_Rejected(t *testing.T) {
 	t.Parallel()
 	locktest.OnEveryKind(t, func(t *testing.T, mutex, _ locktest.KindOfLock) {
 		s := locktest.AnyServer(t)
@@ -87,7 +90,7 @@ func TestAKeyOfAnotherTypeIsRefusedByEveryKind(t *testing.T) {
 
 // A slot migrates to another node and on while locks of each kind in it are held, waited for and unlocked. A fair
 // lock has three keys, which are on two nodes for a while.
-func TestClusterSlotMovesUnderEveryKind(t *testing.T) {
+func TestAnyKind_ClusterSlotMoves_LocksKept(t *testing.T) {
 	long.Only(t, "the slots of a cluster move under load")
 	t.Parallel()
 	r := locktest.NewClusterEnv(t, 0)

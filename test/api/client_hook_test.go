@@ -33,7 +33,7 @@ func (c *recordingClient) Do(ctx context.Context, cmd rueidis.Completed) rueidis
 }
 
 // Strings are immutable: the words of a call that a hook of the caller's client has recorded do not change.
-func TestWordsOfACallStayWhatTheyWere(t *testing.T) {
+func TestClientHook_WordsOfCall_Unchanged(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	client := &recordingClient{Client: s.Client()}

@@ -55,7 +55,8 @@ func blocking(t *testing.T, c *foreignContext) {
 	c.does.Store(&block)
 }
 
-func TestAContextThatBlocksHoldsUpNobody(t *testing.T) {
+// A context that blocks when it is used delays neither other callers nor the end of its own hold.
+func TestBlockingContext_HoldEnds_NoDelay(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	for what, end := range map[string]func(t *testing.T, e *lockwheel.Engine, hold *lockwheel.Hold) error{
@@ -106,7 +107,7 @@ func startClose(e *lockwheel.Engine) <-chan struct{} {
 }
 
 // Many contexts that block delay other callers as little as one does.
-func TestManyContextsThatBlockKeepNoOtherFromItsEnd(t *testing.T) {
+func TestBlockingContexts_Many_NoDelay(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{CallTimeout: 2 * time.Second})
@@ -131,7 +132,8 @@ func TestManyContextsThatBlockKeepNoOtherFromItsEnd(t *testing.T) {
 
 func checkNumber(i int) string { return string(rune('a'+i%26)) + string(rune('a'+i/26)) }
 
-func TestARefusalCallsNothingOfItsContextOnTheLoop(t *testing.T) {
+// A rejected request uses nothing of its context on the loop: a context that blocks does not stop the engine.
+func TestBlockingContext_Rejected_LoopRuns(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	s.HoldAsOther("taken", time.Hour)
@@ -145,7 +147,8 @@ func TestARefusalCallsNothingOfItsContextOnTheLoop(t *testing.T) {
 	}
 }
 
-func TestAContextThatPanicsIsCountedAndEndsNothing(t *testing.T) {
+// A context that panics when it is used is counted in Stats and stops nothing.
+func TestPanickingContext_HoldEnds_Counted(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	s.HoldAsOther("taken", time.Hour)
@@ -170,7 +173,7 @@ func TestAContextThatPanicsIsCountedAndEndsNothing(t *testing.T) {
 }
 
 // The end of a context cancels a LockAsync even if its cause is not available.
-func TestAContextThatPanicsWhenItEndsGivesUpItsWait(t *testing.T) {
+func TestPanickingContext_Ends_WaitCanceled(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	s.HoldAsOther("taken", time.Hour)
@@ -189,7 +192,7 @@ func TestAContextThatPanicsWhenItEndsGivesUpItsWait(t *testing.T) {
 }
 
 // A hold's context has ended before the lock is released, and the hold reports that.
-func TestTheContextHasEndedWhenItsLockIsFree(t *testing.T) {
+func TestHoldContext_EndedBeforeLockIsFree(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -227,7 +230,7 @@ func TestTheContextHasEndedWhenItsLockIsFree(t *testing.T) {
 }
 
 // The later work of a quorum on the loops of its engines does not use the context that it was locked with.
-func TestAContextThatBlocksHoldsUpNoEngineOfAQuorum(t *testing.T) {
+func TestBlockingContext_OfQuorum_EnginesRun(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(lockwheel.Options{CallTimeout: 2 * time.Second})
@@ -254,7 +257,7 @@ func TestAContextThatBlocksHoldsUpNoEngineOfAQuorum(t *testing.T) {
 
 // An error of a caller can run its code, too: here it is the cause of a context's end, which becomes part of the
 // call's error.
-func TestAnErrorThatHangsHoldsUpNobody(t *testing.T) {
+func TestHangingError_ContextEnds_NoDelay(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{CallTimeout: 2 * time.Second})
@@ -304,7 +307,7 @@ func (c registering) AfterFunc(func()) (stop func() bool) {
 
 // A call with a context that panics leaves no lock behind. Otherwise the engine would renew a lock without a holder
 // for ever.
-func TestACallWhoseContextPanicsLeavesNoLock(t *testing.T) {
+func TestPanickingContext_Lock_LeavesNothing(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	calls := map[string]func(ctx context.Context, name string) (*lockwheel.Hold, error){
@@ -358,7 +361,7 @@ func TestACallWhoseContextPanicsLeavesNoLock(t *testing.T) {
 }
 
 // A context that is done without a cause ends a call with an error that has a text.
-func TestAContextThatEndsWithoutAReasonEndsCallsWithOne(t *testing.T) {
+func TestContextNoCause_Ends_ErrorHasText(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -385,7 +388,7 @@ func TestAContextThatEndsWithoutAReasonEndsCallsWithOne(t *testing.T) {
 
 // Unlock sends the release whatever its context does, even if a custom context panics, blocks or ends the goroutine
 // when it is used. Otherwise the engine would renew the lock for ever.
-func TestUnlockIsSentThoughItsContextPanicsOrBlocks(t *testing.T) {
+func TestUnlock_BrokenContext_ReleaseSent(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{Lease: time.Second})

@@ -33,7 +33,8 @@ func (c *exiting) Err() error {
 	return nil
 }
 
-func TestAContextThatEndsItsGoroutineLeavesNoLock(t *testing.T) {
+// A context that ends its goroutine leaves no lock behind, whichever call uses it.
+func TestGoexitContext_Lock_LeavesNothing(t *testing.T) {
 	t.Parallel()
 	for what, ask := range map[string]func(e *lockwheel.Engine, ctx context.Context){
 		"Lock":                func(e *lockwheel.Engine, ctx context.Context) { e.Mutex("n").Lock(ctx) },
@@ -77,7 +78,8 @@ func (m manyErrors) Error() string { return "many" }
 
 func (m manyErrors) Unwrap() []error { return m }
 
-func TestUnlockTakesACauseThatCannotBeCompared(t *testing.T) {
+// Unlock accepts a context with a cause that cannot be compared.
+func TestUnlock_IncomparableCause_NoPanic(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -98,7 +100,8 @@ func TestUnlockTakesACauseThatCannotBeCompared(t *testing.T) {
 	}
 }
 
-func TestAForceEndsWithTheContextOfAnotherLockThatWasForced(t *testing.T) {
+// ForceUnlock with the context of another lock's hold ends its wait when that hold is lost by force.
+func TestForceUnlock_OtherContextEnds_Ends(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	p := proxy.Start(t, s.Addr)
@@ -119,7 +122,7 @@ func TestAForceEndsWithTheContextOfAnotherLockThatWasForced(t *testing.T) {
 }
 
 // If the context belongs to another hold, its end ends the wait, even if that hold was unlocked.
-func TestAnUnlockEndsWithTheContextOfAnotherHoldThatIsUnlocked(t *testing.T) {
+func TestUnlock_OtherContextEnds_Ends(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	p := proxy.Start(t, s.Addr)
@@ -137,7 +140,7 @@ func TestAnUnlockEndsWithTheContextOfAnotherHoldThatIsUnlocked(t *testing.T) {
 }
 
 // A copy of an ended hold has the state of the next owner's hold, which received the lock without a release.
-func TestACopyOfAHoldThatEndedReleasesNoOther(t *testing.T) {
+func TestHoldCopy_Ended_NextHolderKeepsLock(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -155,7 +158,8 @@ func TestACopyOfAHoldThatEndedReleasesNoOther(t *testing.T) {
 	locktest.Unlock(t, other)
 }
 
-func TestALockerWaitsForReplicas(t *testing.T) {
+// A Locker waits while too few replicas reply.
+func TestLocker_TooFewReplicas_Waits(t *testing.T) {
 	t.Parallel()
 	master, replica := locktest.WithReplica(t)
 	e := master.Open(lockwheel.Options{Replicas: lockwheel.Replicas{Min: 1, Timeout: 50 * time.Millisecond}})

@@ -38,7 +38,8 @@ func (c *watchedContext) AfterFunc(func()) (stop func() bool) {
 	}
 }
 
-func TestNothingThatIsDecidedIsLeftInItsContext(t *testing.T) {
+// A request that has its result leaves nothing registered at its context, whatever the result is.
+func TestContext_RequestDone_NothingLeft(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	const times = 1000
@@ -92,7 +93,7 @@ func TestNothingThatIsDecidedIsLeftInItsContext(t *testing.T) {
 
 // A grant that its caller does not take is released when its context ends, so the engine watches the context until
 // then.
-func TestAGrantThatIsNotTakenIsWatchedUntilItIs(t *testing.T) {
+func TestPendingGrant_Untaken_ContextWatched(t *testing.T) {
 	t.Parallel()
 	ctx := newWatchedContext()
 	p := locktest.AnyServer(t).Open(lockwheel.Options{}).Mutex("n").LockAsync(ctx)
@@ -104,7 +105,8 @@ func TestAGrantThatIsNotTakenIsWatchedUntilItIs(t *testing.T) {
 	locktest.Unlock(t, hold)
 }
 
-func TestNothingIsLeftInTheContextOfOpen(t *testing.T) {
+// Dial leaves nothing registered at its context, whether it succeeds or fails.
+func TestContext_AfterDial_NothingLeft(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t, "--requirepass", "secret")
 	ctx := newWatchedContext()
@@ -120,7 +122,7 @@ func TestNothingIsLeftInTheContextOfOpen(t *testing.T) {
 }
 
 // A hold's context is a child of Lock's context, which keeps no reference to it after the hold has ended.
-func TestNothingOfHoldsThatEndedIsLeftInTheirContext(t *testing.T) {
+func TestContext_HoldEnded_NothingLeft(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	ctx := newWatchedContext()

@@ -14,7 +14,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
-func TestDoHoldsTheLockWhileTheFunctionRuns(t *testing.T) {
+// Do holds the lock while the function runs, whose context re-enters, and returns the function's error.
+func TestDo_FunctionRuns_LockHeld(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).Mutex("n")
@@ -33,7 +34,8 @@ func TestDoHoldsTheLockWhileTheFunctionRuns(t *testing.T) {
 	require.NoError(t, m.Do(t.Context(), func(context.Context) error { return nil }))
 }
 
-func TestDoUnlocksWhenTheFunctionPanics(t *testing.T) {
+// Do unlocks if the function panics or ends its goroutine.
+func TestDo_FunctionPanics_Unlocked(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).Mutex("n")
@@ -51,7 +53,8 @@ func TestDoUnlocksWhenTheFunctionPanics(t *testing.T) {
 	require.False(t, s.Exists("n"))
 }
 
-func TestDoReportsALossBesideTheFunctionsOwnError(t *testing.T) {
+// Do returns a loss together with the function's own error.
+func TestDo_LockLost_BothErrors(t *testing.T) {
 	t.Parallel()
 	m := locktest.AnyServer(t).Open(lockwheel.Options{}).Mutex("n")
 	failure := errors.New("what the function returned")
@@ -72,7 +75,7 @@ func TestDoReportsALossBesideTheFunctionsOwnError(t *testing.T) {
 }
 
 // A function that returns the cause of its context has reported the loss: the error contains it once.
-func TestDoReportsALossOnce(t *testing.T) {
+func TestDo_FunctionReturnsLoss_ReportedOnce(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	cause := func(ctx context.Context) error {
@@ -103,7 +106,8 @@ func TestDoReportsALossOnce(t *testing.T) {
 	}
 }
 
-func TestDoReportsTheEndOfItsEngineOnce(t *testing.T) {
+// Do reports once that its engine was closed, also if the function returns that as well.
+func TestDo_EngineClosed_ReportedOnce(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(e *lockwheel.Engine, f func(context.Context) error) error{
 		"mutex": func(e *lockwheel.Engine, f func(context.Context) error) error { return e.Mutex("n").Do(t.Context(), f) },
@@ -122,7 +126,7 @@ func TestDoReportsTheEndOfItsEngineOnce(t *testing.T) {
 	}
 }
 
-func TestDoDoesNotRunTheFunctionWithoutTheLock(t *testing.T) {
+func TestDo_NotAcquired_FunctionNotRun(t *testing.T) {
 	t.Parallel()
 	m := locktest.AnyServer(t).Open(lockwheel.Options{}).Mutex("n")
 	hold := locktest.Lock(t, m)
@@ -132,7 +136,7 @@ func TestDoDoesNotRunTheFunctionWithoutTheLock(t *testing.T) {
 }
 
 // Do sends the release even if the request's context has ended meanwhile.
-func TestDoUnlocksAfterItsContextEnded(t *testing.T) {
+func TestDo_ContextEnded_Unlocks(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).Mutex("n")

@@ -14,7 +14,7 @@ import (
 )
 
 // The error of a caller that gave up says so. It does not claim that Redis is unavailable.
-func TestAnErrorOfACallerWhoGaveUpSaysSo(t *testing.T) {
+func TestError_CallerGaveUp_SaysSo(t *testing.T) {
 	t.Parallel()
 	const unknown = `lockwheel: lock "n": the caller's context ended the wait, the outcome is not known: a reason of the caller's own`
 	const unsent = `lockwheel: lock "n": the caller's context had ended before, nothing was sent: a reason of the caller's own`
@@ -59,7 +59,7 @@ func TestAnErrorOfACallerWhoGaveUpSaysSo(t *testing.T) {
 }
 
 // A known problem of the server is reported as well.
-func TestAnErrorOfACallerWhoGaveUpOnADeadServerSaysBoth(t *testing.T) {
+func TestError_GaveUpOnDeadServer_SaysBoth(t *testing.T) {
 	t.Parallel()
 	m := dead(t)
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, locktest.ErrTest)
@@ -71,7 +71,7 @@ func TestAnErrorOfACallerWhoGaveUpOnADeadServerSaysBoth(t *testing.T) {
 }
 
 // The error of several locks contains each error, and what they share once.
-func TestErrorsOfSeveralLocksReadAsOne(t *testing.T) {
+func TestError_SeveralLocks_SharedPartOnce(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	for _, s := range p {
@@ -85,7 +85,8 @@ func TestErrorsOfSeveralLocksReadAsOne(t *testing.T) {
 	require.Equal(t, 1, strings.Count(err.Error(), `lock "n"`), "%v", err)
 }
 
-func TestAnErrorOfACallerWhoGaveUpOnAQuorumSaysSoOnce(t *testing.T) {
+// The error of a caller that gave up on a quorum says that once, and not for each member.
+func TestError_GaveUpOnQuorum_SaysSoOnce(t *testing.T) {
 	t.Parallel()
 	slow := locktest.NewServerSet(t, 3)
 	engines := slow.Client(locktest.SlowToGiveUp)
@@ -113,7 +114,8 @@ func TestAnErrorOfACallerWhoGaveUpOnAQuorumSaysSoOnce(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
-func TestANameThatLooksLikeTheTextOfAnErrorIsShown(t *testing.T) {
+// An error shows the lock's name even if the name looks like the text of an error.
+func TestError_NameLikeErrorText_Shown(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})

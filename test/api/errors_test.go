@@ -14,7 +14,7 @@ import (
 )
 
 // Each error is produced by its real cause. It matches its sentinel and no other, and its text names the lock.
-func TestErrorsCanBeToldApart(t *testing.T) {
+func TestErrors_EachCause_Distinguished(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
@@ -142,7 +142,7 @@ func stateCanceled(t *testing.T, m lockwheel.Mutex, with func(context.Context) (
 }
 
 // An error prints any name on one line and with a bounded length.
-func TestErrorsShowAnyNameOnOneLine(t *testing.T) {
+func TestErrors_AnyName_OneBoundedLine(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	for _, name := range []string{"a\nb\x00c\x1b[31m", strings.Repeat("long", 10_000)} {
@@ -156,7 +156,7 @@ func TestErrorsShowAnyNameOnOneLine(t *testing.T) {
 }
 
 // After a loss the same lock can be acquired again at once. consul#5686: "lock already held", for ever.
-func TestALostLockCanBeTakenAgain(t *testing.T) {
+func TestLostLock_LockAgain_Granted(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	m := e.Mutex("n")

@@ -11,7 +11,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
-func TestExtendSetsTheLeaseFromNow(t *testing.T) {
+// Extend sets a longer or shorter lease that counts from the call, without a second hold.
+func TestExtend_Lease_CountsFromNow(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).Mutex("n")
@@ -26,7 +27,8 @@ func TestExtendSetsTheLeaseFromNow(t *testing.T) {
 	locktest.Unlock(t, hold)
 }
 
-func TestAnExtendedLockIsNoLongerRenewed(t *testing.T) {
+// A watched lock that is extended is no longer renewed and is lost when its lease ends.
+func TestExtend_WatchedLock_NotRenewed(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{Lease: locktest.ShortLease, RenewInterval: locktest.ShortLease / 10}).Mutex("n")
@@ -42,7 +44,8 @@ func TestAnExtendedLockIsNoLongerRenewed(t *testing.T) {
 	locktest.Unlock(t, locktest.Lock(t, m)) // usable again at once
 }
 
-func TestExtendByZeroMakesALockWatchedAgain(t *testing.T) {
+// Extend by zero lets the engine renew the lock again, with the engine's lease.
+func TestExtend_Zero_WatchedAgain(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(locktest.ShortLeaseOptions).Mutex("n")
@@ -56,7 +59,8 @@ func TestExtendByZeroMakesALockWatchedAgain(t *testing.T) {
 	}
 }
 
-func TestExtendOfWhatIsGoneBringsNothingBack(t *testing.T) {
+// Extend of a lock that was deleted or taken over reports the loss and writes nothing.
+func TestExtend_KeyGone_Lost(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -81,7 +85,7 @@ func TestExtendOfWhatIsGoneBringsNothingBack(t *testing.T) {
 }
 
 // The lease belongs to the hold: the key lives for the longest need of the remaining holds.
-func TestExtendOfAnInnerHoldTakesNothingFromTheOuterOne(t *testing.T) {
+func TestExtend_InnerHold_OuterUnchanged(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).Mutex("n")
@@ -103,7 +107,7 @@ func TestExtendOfAnInnerHoldTakesNothingFromTheOuterOne(t *testing.T) {
 
 // A watched hold that is re-entered with a lease stays watched after the inner one is unlocked. In Redisson the first
 // unlock ends the renewal, although a hold remains.
-func TestAWatchedHoldStaysWatchedBesideAFixedOne(t *testing.T) {
+func TestWatchedHold_FixedInner_StaysWatched(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(locktest.ShortLeaseOptions).Mutex("n")
@@ -118,7 +122,8 @@ func TestAWatchedHoldStaysWatchedBesideAFixedOne(t *testing.T) {
 	require.False(t, s.Exists("n"))
 }
 
-func TestExtendChecksItsInput(t *testing.T) {
+// Extend rejects invalid durations, a nil context and an ended one without sending anything.
+func TestExtend_InvalidInput_Error(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	hold := locktest.Lock(t, e.Mutex("n"))

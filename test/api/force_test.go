@@ -12,7 +12,7 @@ import (
 )
 
 // While an engine holds a lock itself, its own callers queue locally, and none of them asks Redis.
-func TestAForcedUnlockWakesWaitersThatQueueBehindALocalHolder(t *testing.T) {
+func TestForceUnlock_LocalHolder_WaitersWoken(t *testing.T) {
 	t.Parallel()
 	for name, force := range map[string]func(t *testing.T, s *locktest.Server, here *lockwheel.Engine){
 		"here": func(t *testing.T, _ *locktest.Server, here *lockwheel.Engine) {
@@ -50,7 +50,8 @@ func TestAForcedUnlockWakesWaitersThatQueueBehindALocalHolder(t *testing.T) {
 	}
 }
 
-func TestAForcedUnlockWakesWaitersElsewhere(t *testing.T) {
+// ForceUnlock wakes a waiter of another engine, and the former holder's Unlock reports the loss.
+func TestForceUnlock_OtherEngine_WaiterWoken(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	holder, waiter, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -65,7 +66,7 @@ func TestAForcedUnlockWakesWaitersElsewhere(t *testing.T) {
 }
 
 // Many calls on a busy lock: each ForceUnlock takes the lock from at most one holder, and each loss is reported.
-func TestForcedUnlocksAmongManyHolders(t *testing.T) {
+func TestForceUnlock_ManyHolders_OneLossEach(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})}
@@ -97,7 +98,7 @@ func TestForcedUnlocksAmongManyHolders(t *testing.T) {
 }
 
 // ForceUnlock itself ends the holder's context, and does not take that as the end of its wait.
-func TestAHolderCanForceItsOwnLockWithItsContext(t *testing.T) {
+func TestForceUnlock_OwnContext_Succeeds(t *testing.T) {
 	t.Parallel()
 	for what, within := range map[string]func(t *testing.T, m lockwheel.Mutex, h *lockwheel.Hold) context.Context{
 		"its context": func(_ *testing.T, _ lockwheel.Mutex, h *lockwheel.Hold) context.Context { return h.Context() },
@@ -133,7 +134,8 @@ func TestAHolderCanForceItsOwnLockWithItsContext(t *testing.T) {
 	}
 }
 
-func TestAHolderOfSeveralCanForceOneOfThemWithItsContext(t *testing.T) {
+// A holder of a Multi can force one of its locks with the context of its hold, and loses the Multi.
+func TestForceUnlock_MemberOfMulti_OwnContext(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -145,7 +147,7 @@ func TestAHolderOfSeveralCanForceOneOfThemWithItsContext(t *testing.T) {
 }
 
 // The context that the hold was locked with and a deadline still end the wait.
-func TestAHolderWhoForcesItsLockWaitsNoLongerThanItsCallerDoes(t *testing.T) {
+func TestForceUnlock_OwnContext_WaitStillEnds(t *testing.T) {
 	t.Parallel()
 	for what, end := range map[string]func(t *testing.T, e *lockwheel.Engine, m lockwheel.Mutex) (ctx context.Context, leave func()){
 		"the context of the Lock": func(t *testing.T, e *lockwheel.Engine, m lockwheel.Mutex) (context.Context, func()) {

@@ -14,7 +14,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
-func TestAHoldSaysWhatItIs(t *testing.T) {
+// A hold reports the name, the id, the deadline and the context of its grant.
+func TestHold_Properties_OfItsGrant(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -34,7 +35,8 @@ func TestAHoldSaysWhatItIs(t *testing.T) {
 	locktest.Unlock(t, hold)
 }
 
-func TestAnUnlockedHoldSaysSo(t *testing.T) {
+// An unlocked hold has closed Done, ended its context and returns ErrNotHeld, which is no loss.
+func TestHold_Unlocked_ErrNotHeld(t *testing.T) {
 	t.Parallel()
 	m := locktest.AnyServer(t).Open(lockwheel.Options{}).Mutex("n")
 	for _, asked := range []bool{false, true} { // before the end, for its channel and context
@@ -60,7 +62,7 @@ func TestAnUnlockedHoldSaysSo(t *testing.T) {
 }
 
 // The ways in which a hold can end, and the resulting state of its context, its channel and its error.
-func TestTheCauseOfAHoldsContextIsHowItEnded(t *testing.T) {
+func TestHoldContext_Cause_HowHoldEnded(t *testing.T) {
 	t.Parallel()
 	reason := errors.New("enough")
 	for name, c := range map[string]struct {
@@ -108,7 +110,8 @@ func TestTheCauseOfAHoldsContextIsHowItEnded(t *testing.T) {
 	}
 }
 
-func TestInnerContextsEndWithTheOuterOnes(t *testing.T) {
+// The context of an inner hold ends with the outer hold; the inner hold itself continues.
+func TestHoldContext_OuterUnlocked_InnerEnds(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -126,7 +129,7 @@ func TestInnerContextsEndWithTheOuterOnes(t *testing.T) {
 }
 
 // All holds of an owner are lost together, and each is notified.
-func TestEveryHoldOfALostLockIsTold(t *testing.T) {
+func TestLostLock_SeveralHolds_AllNotified(t *testing.T) {
 	t.Parallel()
 	m := locktest.AnyServer(t).Open(lockwheel.Options{}).Mutex("n")
 	me := lockwheel.WithOwner(t.Context())
@@ -140,7 +143,7 @@ func TestEveryHoldOfALostLockIsTold(t *testing.T) {
 }
 
 // a hold belongs to no goroutine.
-func TestAHoldCanBeUnlockedByAnotherGoroutine(t *testing.T) {
+func TestHold_OtherGoroutine_Unlocks(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).Mutex("n")
@@ -160,7 +163,7 @@ func TestAHoldCanBeUnlockedByAnotherGoroutine(t *testing.T) {
 }
 
 // Done stays the same channel when another goroutine asks for the context.
-func TestAHoldHasOneDone(t *testing.T) {
+func TestHold_Done_SameChannel(t *testing.T) {
 	t.Parallel()
 	hold := locktest.Lock(t, locktest.AnyServer(t).Open(lockwheel.Options{}).Mutex("n"))
 	done := hold.Done()
@@ -172,7 +175,7 @@ func TestAHoldHasOneDone(t *testing.T) {
 }
 
 // Many goroutines may use a hold while it ends.
-func TestAHoldCanBeWatchedFromManyGoroutines(t *testing.T) {
+func TestHold_ManyGoroutines_SeeItsEnd(t *testing.T) {
 	t.Parallel()
 	m := locktest.AnyServer(t).Open(lockwheel.Options{}).Mutex("n")
 	for range 20 {

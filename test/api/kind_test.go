@@ -10,7 +10,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
-func TestANameHasOneKindWhileItIsInUse(t *testing.T) {
+// A name that is in use as one kind of lock is rejected as any other kind with ErrKindMismatch.
+func TestName_InUse_OtherKindRejected(t *testing.T) {
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
 	for is, first := range locktest.Kinds {

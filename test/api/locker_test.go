@@ -14,7 +14,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
-func TestLockerExcludes(t *testing.T) {
+// Lockers of one name exclude each other, shared or not.
+func TestLocker_ManyCallers_Exclude(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).Mutex("n")
@@ -36,7 +37,8 @@ func TestLockerExcludes(t *testing.T) {
 	require.False(t, s.Exists("n"))
 }
 
-func TestLockerServesACond(t *testing.T) {
+// A sync.Cond can use a Locker.
+func TestLocker_WithCond_Works(t *testing.T) {
 	t.Parallel()
 	m := locktest.AnyServer(t).Open(lockwheel.Options{}).Mutex("n")
 	cond := sync.NewCond(m.Locker())
@@ -57,7 +59,8 @@ func TestLockerServesACond(t *testing.T) {
 	locktest.Receive(t, done)
 }
 
-func TestUnlockOfAnUnlockedLockerPanics(t *testing.T) {
+// Unlock of an unlocked Locker panics, as does a Locker of an unusable lock.
+func TestLocker_UnlockTwice_Panics(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	l := e.Mutex("n").Locker()
@@ -71,7 +74,7 @@ func TestUnlockOfAnUnlockedLockerPanics(t *testing.T) {
 	require.Panics(t, e.Mutex("").Locker().Lock)
 }
 
-func TestLockOfALockerPanicsOnceClosed(t *testing.T) {
+func TestLocker_EngineClosed_LockPanics(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	l := e.Mutex("n").Locker()
@@ -79,7 +82,8 @@ func TestLockOfALockerPanicsOnceClosed(t *testing.T) {
 	require.Panics(t, l.Lock)
 }
 
-func TestALostLockOfALockerIsLogged(t *testing.T) {
+// A Locker logs the loss of its lock when it is unlocked, and does not panic.
+func TestLocker_LockLost_Logged(t *testing.T) {
 	t.Parallel()
 	var log locktest.LogBuffer
 	m := locktest.AnyServer(t).Open(lockwheel.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}).Mutex("n")
@@ -95,7 +99,7 @@ func TestALostLockOfALockerIsLogged(t *testing.T) {
 
 // Code that uses sync.Locker cannot tell which hold it unlocks. A lost one is unlocked late, when others have the
 // lock.
-func TestUnlockOfALockerReleasesWhatWasLostBeforeWhatIsHeld(t *testing.T) {
+func TestLocker_LostAndHeld_LostUnlockedFirst(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -114,7 +118,7 @@ func TestUnlockOfALockerReleasesWhatWasLostBeforeWhatIsHeld(t *testing.T) {
 
 // Holds are locked, lost and unlocked through one Locker, in any order. The lock then has as many holds as were
 // locked and not lost, minus the Unlocks that came when no lost one was left.
-func TestALockersHoldsAreReleasedByAsManyUnlocksAsThereAre(t *testing.T) {
+func TestLocker_AnyOrder_HoldsMatchUnlocks(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -154,7 +158,7 @@ func TestALockersHoldsAreReleasedByAsManyUnlocksAsThereAre(t *testing.T) {
 }
 
 // While other callers lock and unlock concurrently, each Unlock finds a hold.
-func TestManyShareALockerWhileItsHoldsAreLost(t *testing.T) {
+func TestLocker_HoldsLost_UnlocksFindHolds(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	readers := e.RWMutex("n").RLocker()

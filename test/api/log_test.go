@@ -13,7 +13,7 @@ import (
 )
 
 // An operator who is paged first needs the cause.
-func TestAnOutageIsLoggedOnceWithItsCause(t *testing.T) {
+func TestLog_Outage_OneLineWithCause(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	said := make(locktest.LogLines, 100)

@@ -11,7 +11,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
-func TestMaxHoldEndsAWatchedLock(t *testing.T) {
+// MaxHold ends a watched lock in time, whether it is longer or shorter than the lease.
+func TestMaxHold_WatchedLock_Ends(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]lockwheel.Options{
 		"longer than the lease":  {Lease: locktest.ShortLease, MaxHold: locktest.Renewed},
@@ -43,7 +44,7 @@ func TestMaxHoldEndsAWatchedLock(t *testing.T) {
 }
 
 // The limit applies to an owner, not to the lock: after a hand-off the next owner has the full time.
-func TestMaxHoldCountsFromTheOwnersFirstGrant(t *testing.T) {
+func TestMaxHold_NextOwner_FullTime(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]lockwheel.Options{
 		"longer than the lease":  {Lease: locktest.ShortLease, MaxHold: 2 * locktest.ShortLease},
@@ -68,7 +69,7 @@ func TestMaxHoldCountsFromTheOwnersFirstGrant(t *testing.T) {
 }
 
 // A fixed lease is the caller's own limit.
-func TestMaxHoldDoesNotCutAFixedLease(t *testing.T) {
+func TestMaxHold_FixedLease_Kept(t *testing.T) {
 	t.Parallel()
 	m := locktest.AnyServer(t).Open(lockwheel.Options{MaxHold: 500 * time.Millisecond}).Mutex("n")
 	hold := locktest.Lock(t, m, lockwheel.Lease(time.Minute))

@@ -12,7 +12,7 @@ import (
 )
 
 // A lease of ten minutes inside a watched hold must not delay the notice of a loss by ten minutes.
-func TestAWatchedHoldIsConfirmedBesideALongerLease(t *testing.T) {
+func TestWatchedHold_LongerInner_Confirmed(t *testing.T) {
 	t.Parallel()
 	locktest.OnEveryKind(t, func(t *testing.T, mutex, _ locktest.KindOfLock) {
 		for _, left := range []bool{false, true} {
@@ -34,7 +34,7 @@ func TestAWatchedHoldIsConfirmedBesideALongerLease(t *testing.T) {
 }
 
 // A process that dies blocks other callers for the lease of its remaining holds, and not for that of an ended one.
-func TestTheTTLFallsWhenTheLongestLeaseIsUnlocked(t *testing.T) {
+func TestTTL_LongestLeaseUnlocked_Lowered(t *testing.T) {
 	t.Parallel()
 	outers := map[string][]lockwheel.Option{"watched": nil, "with a lease": {lockwheel.Lease(30 * time.Second)}}
 	locktest.OnEveryKind(t, func(t *testing.T, mutex, _ locktest.KindOfLock) {
@@ -55,7 +55,7 @@ func TestTheTTLFallsWhenTheLongestLeaseIsUnlocked(t *testing.T) {
 }
 
 // The caller leaves while the renewal that would raise its lease is in flight.
-func TestTheTTLFallsWhenAReentryWithALongerLeaseIsGivenUp(t *testing.T) {
+func TestTTL_LongerReentryCanceled_Lowered(t *testing.T) {
 	t.Parallel()
 	outers := map[string][]lockwheel.Option{"watched": nil, "with a lease": {lockwheel.Lease(30 * time.Second)}}
 	locktest.OnEveryKind(t, func(t *testing.T, mutex, _ locktest.KindOfLock) {

@@ -11,7 +11,7 @@ import (
 )
 
 // Redisson's testContendingThreadBlocksAndAcquiresOnRelease
-func TestAContenderBlocksUntilTheRelease(t *testing.T) {
+func TestLock_HeldByOther_WaitsForRelease(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	for _, other := range []*lockwheel.Engine{nil, s.Open(lockwheel.Options{})} {
@@ -29,7 +29,7 @@ func TestAContenderBlocksUntilTheRelease(t *testing.T) {
 }
 
 // Redisson's testSameThreadReacquireThrows
-func TestTheHolderItselfIsAStrangerWithoutItsContext(t *testing.T) {
+func TestLock_WithoutHoldContext_NoReentry(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -38,7 +38,7 @@ func TestTheHolderItselfIsAStrangerWithoutItsContext(t *testing.T) {
 }
 
 // Redisson's testCrossInstanceSameThreadReentryThrows
-func TestTheHolderIsAStrangerThroughAnotherHandle(t *testing.T) {
+func TestLock_OtherHandleNoContext_NoReentry(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})

@@ -70,7 +70,8 @@ func kind(err error) error {
 	return err
 }
 
-func TestTheObserverIsToldWhatLocksDo(t *testing.T) {
+// An observer is notified of grants, rejections, releases and losses, by the names without the prefix.
+func TestObserver_EachEvent_Notified(t *testing.T) {
 	t.Parallel()
 	var d observerLog
 	s := locktest.AnyServer(t)
@@ -103,7 +104,7 @@ n refused after a while: engine closed`), "\n")...)
 }
 
 // An observer of losses also receives those that only Unlock finds.
-func TestTheObserverIsToldOfALossThatAnUnlockFinds(t *testing.T) {
+func TestObserver_LossFoundByUnlock_Notified(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	var d observerLog
@@ -121,7 +122,8 @@ func TestTheObserverIsToldOfALossThatAnUnlockFinds(t *testing.T) {
 	require.Zero(t, stats.Lost)
 }
 
-func TestTheObserverIsToldHowLongAWaitWas(t *testing.T) {
+// An observer is told how long a caller waited, granted or rejected, and how long a lock was held.
+func TestObserver_Durations_WaitAndHold(t *testing.T) {
 	t.Parallel()
 	waits := make(chan time.Duration, 2)
 	refusals := make(chan time.Duration, 1)
@@ -149,7 +151,7 @@ func TestTheObserverIsToldHowLongAWaitWas(t *testing.T) {
 
 // A grant that is not taken and so released is reported as acquired and released. The request of a caller that left
 // is reported as rejected.
-func TestTheObserverSeesWhatWasGivenBack(t *testing.T) {
+func TestObserver_UntakenGrant_Released(t *testing.T) {
 	t.Parallel()
 	var d observerLog
 	s := locktest.AnyServer(t)
@@ -173,7 +175,7 @@ func TestTheObserverSeesWhatWasGivenBack(t *testing.T) {
 }
 
 // If one of several locks is re-entered, they are requested one by one: the failed joint request is not reported.
-func TestTheObserverIsNotToldOfARefusalWhenSeveralLocksAreReentered(t *testing.T) {
+func TestObserver_MultiReentry_NoRejection(t *testing.T) {
 	t.Parallel()
 	var d observerLog
 	e := locktest.AnyServer(t).Open(lockwheel.Options{Observer: d.observer()})
@@ -195,7 +197,7 @@ func TestTheObserverIsNotToldOfARefusalWhenSeveralLocksAreReentered(t *testing.T
 }
 
 // An observer of losses alone also receives those that Unlock finds and those that Close causes.
-func TestAnObserverOfLossesAloneIsToldOfEachOfThem(t *testing.T) {
+func TestObserver_OnlyLost_EachLossNotified(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	var d observerLog
@@ -212,7 +214,7 @@ func TestAnObserverOfLossesAloneIsToldOfEachOfThem(t *testing.T) {
 }
 
 // An observer may call its engine and acquire locks of it.
-func TestAnObserverMayCallTheEngine(t *testing.T) {
+func TestObserver_CallsEngine_Works(t *testing.T) {
 	t.Parallel()
 	var e *lockwheel.Engine
 	opened, done := make(chan struct{}), make(chan error, 10)
@@ -243,7 +245,7 @@ func TestAnObserverMayCallTheEngine(t *testing.T) {
 
 // An observer that blocks delays neither locks nor deadlines nor the end of the engine. Events that exceed its queue
 // are counted.
-func TestAnObserverThatBlocksHoldsNothingUp(t *testing.T) {
+func TestObserver_Blocks_EventsCounted(t *testing.T) {
 	t.Parallel()
 	blocks := make(chan struct{})
 	block := func() { <-blocks }
@@ -283,7 +285,7 @@ func TestAnObserverThatBlocksHoldsNothingUp(t *testing.T) {
 }
 
 // After a panic, the observer and the log continue with the next event.
-func TestAPanicInAnObserverOrALogEndsNothing(t *testing.T) {
+func TestObserver_Panics_NextEventDelivered(t *testing.T) {
 	t.Parallel()
 	var d observerLog
 	var log locktest.LogBuffer

@@ -14,7 +14,7 @@ import (
 )
 
 // redisson#4467, #4956, aredis#119: they identify the owner by the thread.
-func TestOwnersOfGoroutinesExcludeEachOther(t *testing.T) {
+func TestOwner_PerGoroutine_Exclude(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -40,7 +40,7 @@ func TestOwnersOfGoroutinesExcludeEachOther(t *testing.T) {
 }
 
 // One owner in many goroutines is one owner, as documented, and its count is exact.
-func TestOneOwnerInManyGoroutinesHoldsTogether(t *testing.T) {
+func TestOwner_ManyGoroutines_CountExact(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).Mutex("n")
@@ -71,7 +71,8 @@ func TestOneOwnerInManyGoroutinesHoldsTogether(t *testing.T) {
 	}
 }
 
-func TestTheContextOfAHoldReentersItsNameOnly(t *testing.T) {
+// The context of a hold re-enters the name that it holds, in its own engine, and no other.
+func TestOwner_HoldContext_ReentersOwnName(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -95,7 +96,8 @@ func TestTheContextOfAHoldReentersItsNameOnly(t *testing.T) {
 	locktest.Unlock(t, a)
 }
 
-func TestWithoutOwnerMakesAStranger(t *testing.T) {
+// A context of WithoutOwner does not re-enter, and WithOwner can be used again after it.
+func TestWithoutOwner_Context_NoReentry(t *testing.T) {
 	t.Parallel()
 	m := locktest.AnyServer(t).Open(lockwheel.Options{}).Mutex("n")
 	for _, ctx := range []context.Context{t.Context(), lockwheel.WithOwner(t.Context())} {
@@ -116,7 +118,7 @@ func TestWithoutOwnerMakesAStranger(t *testing.T) {
 }
 
 // For a name that the context holds, the hold has priority over the owner of WithOwner.
-func TestTheHoldOfAContextWinsOverItsThread(t *testing.T) {
+func TestOwner_HoldContext_BeforeWithOwner(t *testing.T) {
 	t.Parallel()
 	m := locktest.AnyServer(t).Open(lockwheel.Options{}).Mutex("n")
 	hold := locktest.Lock(t, m)
@@ -128,7 +130,7 @@ func TestTheHoldOfAContextWinsOverItsThread(t *testing.T) {
 }
 
 // The context of an ended hold does not re-enter, even if the lock has other holders.
-func TestAContextOfAHoldThatIsOverQueues(t *testing.T) {
+func TestOwner_HoldEnded_Queues(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	m := e.Mutex("n")
@@ -149,7 +151,7 @@ func TestAContextOfAHoldThatIsOverQueues(t *testing.T) {
 }
 
 // Holds of one owner may end in any order; the lock is free with the last.
-func TestHoldsEndInAnyOrder(t *testing.T) {
+func TestOwner_HoldsEndInAnyOrder(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).Mutex("n")
@@ -166,7 +168,7 @@ func TestHoldsEndInAnyOrder(t *testing.T) {
 }
 
 // Re-entry is granted in the loop, without a round trip, while the lease covers it.
-func TestReentryCostsNoRoundTrip(t *testing.T) {
+func TestReentry_CostsNoRoundTrip(t *testing.T) {
 	t.Parallel()
 	s, p, e := locktest.Behind(t, lockwheel.Options{})
 	_ = p
@@ -182,7 +184,7 @@ func TestReentryCostsNoRoundTrip(t *testing.T) {
 }
 
 // A function that runs when a hold's context ends may call methods.
-func TestWhatRunsAtTheEndOfAContextMayLock(t *testing.T) {
+func TestHoldContext_AfterFunc_MayLock(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	m := e.Mutex("n")
@@ -206,7 +208,7 @@ func TestWhatRunsAtTheEndOfAContextMayLock(t *testing.T) {
 // Each engine numbers its own owners, from 1 on. An owner's context of one engine does not re-enter in another,
 // whatever the numbers. This matters for engines that use the same name on different servers, or with different
 // prefixes.
-func TestTheContextOfAHoldIsAStrangersForAnotherEngine(t *testing.T) {
+func TestOwner_OtherEngine_NoReentry(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	for name, kindOf := range locktest.Grantable() {

@@ -13,7 +13,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-func TestAPendingGrantIsTakenOnce(t *testing.T) {
+// The hold of a Pending can be taken once, and not before it is decided.
+func TestPending_HoldTwice_SecondFails(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -36,7 +37,7 @@ func TestAPendingGrantIsTakenOnce(t *testing.T) {
 }
 
 // Redisson's spin lock testTryLockAsyncFailed, testTryLockAsyncSucceed.
-func TestAPendingThatDoesNotWaitIsDecidedByTheFirstAnswer(t *testing.T) {
+func TestPending_WithoutWait_FirstReply(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachNotify(t, func(t *testing.T) {
 		s := locktest.AnyServer(t)
@@ -58,7 +59,8 @@ func TestAPendingThatDoesNotWaitIsDecidedByTheFirstAnswer(t *testing.T) {
 	})
 }
 
-func TestOfManyTakersOneGetsThePendingHold(t *testing.T) {
+// Exactly one of many callers gets the hold of a Pending.
+func TestPending_ManyTakers_OneGetsHold(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	p := e.Mutex("n").LockAsync(t.Context())
@@ -74,7 +76,8 @@ func TestOfManyTakersOneGetsThePendingHold(t *testing.T) {
 	locktest.Unlock(t, <-holds)
 }
 
-func TestAPendingGrantThatIsNotTakenIsGivenBack(t *testing.T) {
+// A grant that is not taken is released when its context ends or it is canceled.
+func TestPending_Untaken_Released(t *testing.T) {
 	t.Parallel()
 	reason := errors.New("enough")
 	for name, end := range map[string]func(*lockwheel.Pending, context.CancelCauseFunc){
@@ -107,7 +110,8 @@ func TestAPendingGrantThatIsNotTakenIsGivenBack(t *testing.T) {
 	}
 }
 
-func TestAPendingRequestThatIsGivenUpLeavesTheQueue(t *testing.T) {
+// A Pending that is canceled leaves the queue, and the next waiter is not affected.
+func TestPending_Canceled_LeavesQueue(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	s.HoldAsOther("n", time.Hour)
@@ -133,7 +137,8 @@ func TestAPendingRequestThatIsGivenUpLeavesTheQueue(t *testing.T) {
 	locktest.RequireIdle(t, e)
 }
 
-func TestLockAsyncDoesNotBlockOnASilentServer(t *testing.T) {
+// LockAsync does not block on a server without replies, and can be canceled.
+func TestLockAsync_SilentServer_DoesNotBlock(t *testing.T) {
 	t.Parallel()
 	s, p, e := locktest.Behind(t, lockwheel.Options{})
 	p.Set(proxy.Both, proxy.Hold)
@@ -150,7 +155,7 @@ func TestLockAsyncDoesNotBlockOnASilentServer(t *testing.T) {
 }
 
 // Invalid input is detected at once, and Hold returns the error.
-func TestLockAsyncTellsBadInputByItsHold(t *testing.T) {
+func TestLockAsync_InvalidInput_HoldFails(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	ended, cancel := context.WithCancel(t.Context())
@@ -170,7 +175,7 @@ func TestLockAsyncTellsBadInputByItsHold(t *testing.T) {
 }
 
 // A taken hold lasts as long as one of Lock: its context ends with that of LockAsync, but the hold does not.
-func TestATakenPendingHoldOutlivesItsContext(t *testing.T) {
+func TestPending_ContextEnds_HoldGoesOn(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -186,7 +191,7 @@ func TestATakenPendingHoldOutlivesItsContext(t *testing.T) {
 }
 
 // A caller that takes its grant after the lease has expired gets a loss.
-func TestAPendingGrantThatItsCallerComesLateToIsLost(t *testing.T) {
+func TestPending_HoldAfterLease_Lost(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	p := e.Mutex("n").LockAsync(t.Context(), lockwheel.Lease(100*time.Millisecond))

@@ -10,7 +10,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
-func TestStatsCountWhatLocksDo(t *testing.T) {
+// Stats counts what callers, locks and commands do; a new engine has counted nothing.
+func TestStats_EachEvent_Counted(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -65,7 +66,7 @@ func TestStatsCountWhatLocksDo(t *testing.T) {
 }
 
 // Several locks count as observers are notified: each of them.
-func TestStatsCountEachLockOfSeveral(t *testing.T) {
+func TestStats_Multi_EachLockCounted(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -84,7 +85,7 @@ func TestStatsCountEachLockOfSeveral(t *testing.T) {
 }
 
 // A closed engine has no commands in flight and no subscriptions.
-func TestGaugesOfAClosedEngineAreZero(t *testing.T) {
+func TestStats_ClosedEngine_GaugesZero(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -106,7 +107,7 @@ func TestGaugesOfAClosedEngineAreZero(t *testing.T) {
 }
 
 // At any time Held is Acquired minus Released minus Lost, and every request is granted, rejected or waiting.
-func TestStatsAddUpAtEveryMoment(t *testing.T) {
+func TestStats_AnyMoment_AddUp(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -142,7 +143,7 @@ func TestStatsAddUpAtEveryMoment(t *testing.T) {
 }
 
 // Renewals are counted, and the delay of the latest is reported.
-func TestStatsCountRenewals(t *testing.T) {
+func TestStats_Renewals_CountedWithDelay(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{Lease: locktest.ShortLease})
 	locktest.HoldMany(t, e, 50)
@@ -154,7 +155,7 @@ func TestStatsCountRenewals(t *testing.T) {
 }
 
 // TurnTimes counts every turn except the one that returns it.
-func TestStatsCountTurnsByHowLongTheyTook(t *testing.T) {
+func TestStats_TurnTimes_EveryTurnCounted(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	for range 100 {

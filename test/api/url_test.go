@@ -58,7 +58,7 @@ func malformedURLs() []string {
 }
 
 // With a nil context, Dial makes no connection for URLs that can be parsed.
-func TestNoErrorOfDialHasAPartOfThePassword(t *testing.T) {
+func TestDial_Error_NoPartOfPassword(t *testing.T) {
 	t.Parallel()
 	for _, url := range malformedURLs() {
 		for _, err := range []error{locktest.Second(lockwheel.Dial(locktest.NoContext, url)), locktest.Second(lockwheel.ParseURL(url))} {
@@ -70,7 +70,7 @@ func TestNoErrorOfDialHasAPartOfThePassword(t *testing.T) {
 }
 
 // A / behind the host is common. It is no database.
-func TestAURLThatEndsInASlashNamesNoDatabase(t *testing.T) {
+func TestURL_TrailingSlash_NoDatabase(t *testing.T) {
 	t.Parallel()
 	for url, database := range map[string]int{
 		"redis://u:p%2F@h:1/": 0, "rediss://h:1/": 0, "valkey://h:1/?db=2": 2, "redis://h:1": 0, "redis://h:1/3": 3,
@@ -86,7 +86,7 @@ func TestAURLThatEndsInASlashNamesNoDatabase(t *testing.T) {
 }
 
 // rueidis combines an address without a port with the default port 6379, and ignores what it cannot parse.
-func TestAURLThatWouldBeTakenForAnotherIsRefused(t *testing.T) {
+func TestURL_Ambiguous_Rejected(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{
 		"redis://h:1?addr=k:2,l:3", "redis://h:1?addr=k", "redis://h:1?addr=::1", "redis://h:1?addr=[::1]", "redis://h:1?addr=", "redis://h:1?addr=:2",
@@ -112,7 +112,7 @@ func TestAURLThatWouldBeTakenForAnotherIsRefused(t *testing.T) {
 }
 
 // Each certificate is checked against the host of its own connection.
-func TestAURLOfSeveralHostsNamesNoneForAllCertificates(t *testing.T) {
+func TestURL_SeveralHosts_NoCommonServerName(t *testing.T) {
 	t.Parallel()
 	for url, name := range map[string]string{
 		"rediss://h:1": "h", "rediss://h:1?addr=h:2": "h", "rediss://h:1?addr=k:2": "", "valkeys://h:1?addr=k:2&addr=h:3&master_set=m": "",
@@ -129,7 +129,7 @@ func TestAURLOfSeveralHostsNamesNoneForAllCertificates(t *testing.T) {
 }
 
 // A text that is parsed as an address appears in connection errors.
-func TestOnlyTheUserAndThePasswordOfAURLHaveAnyPartOfThem(t *testing.T) {
+func TestURL_Credentials_OnlyInTheirFields(t *testing.T) {
 	t.Parallel()
 	read := 0
 	for _, url := range malformedURLs() {
@@ -144,7 +144,7 @@ func TestOnlyTheUserAndThePasswordOfAURLHaveAnyPartOfThem(t *testing.T) {
 }
 
 // Every error of ParseURL is one of a few fixed ones, so it cannot contain a part of the URL.
-func FuzzNoErrorHasAPartOfTheURL(f *testing.F) {
+func FuzzURL_Error_NoPartOfURL(f *testing.F) {
 	for _, url := range malformedURLs() {
 		user, rest, _ := strings.Cut(strings.TrimPrefix(url, "redis://"), "@") // fuzzing removes what is marked in rest
 		f.Add("redis://", user, rest)
@@ -201,7 +201,7 @@ func wordsOfParseURL() func(yield func(string) bool) {
 
 // A server that does not know a command repeats it with its arguments: for HELLO and AUTH these are the user and the
 // password. (Redis before 6, proxies, rename-command)
-func TestNoErrorOfOpenRepeatsWhatAServerSaysOfThePassword(t *testing.T) {
+func TestOpen_PasswordRepeated_NotInError(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]string{
 		"its arguments":         "ERR unknown command '%s', with args beginning with: '" + locktest.MarkedUser + "' '" + locktest.MarkedPassword + "' ",
@@ -248,7 +248,7 @@ func echoServer(t *testing.T, reply string) (addr string) {
 }
 
 // Some users give a URL, or the connection string of another client, as an address.
-func TestNoErrorOfOpenHasAPasswordThatStandsInAnAddress(t *testing.T) {
+func TestOpen_PasswordInAddress_NotInError(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{
 		"redis://" + locktest.MarkedUser + ":" + locktest.MarkedPassword + "@127.0.0.1:1", locktest.MarkedUser + ":" + locktest.MarkedPassword + "@127.0.0.1:1",
@@ -267,7 +267,7 @@ func TestNoErrorOfOpenHasAPasswordThatStandsInAnAddress(t *testing.T) {
 }
 
 // A printed engine, lock or hold contains no password.
-func TestNoPasswordStandsInAnEngineThatIsPrinted(t *testing.T) {
+func TestEngine_Printed_NoPassword(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t, "--requirepass", locktest.MarkedPassword)
 	e, err := lockwheel.Dial(t.Context(), "redis://:"+locktest.MarkedPassword+"@"+s.Addr)

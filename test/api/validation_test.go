@@ -21,7 +21,8 @@ var invalidDurations = []time.Duration{
 	10*365*24*time.Hour + 1, 1 << 53 * time.Microsecond, math.MaxInt64,
 }
 
-func TestAbsurdDurationsAreRefused(t *testing.T) {
+// An invalid lease or wait is an error, and nothing is sent.
+func TestDurations_Invalid_Rejected(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -47,7 +48,7 @@ func TestAbsurdDurationsAreRefused(t *testing.T) {
 }
 
 // A zero or negative Wait tries once. A very short positive one causes an error.
-func TestAnyShortWaitTriesOnce(t *testing.T) {
+func TestWait_ZeroOrNegative_TriesOnce(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).Mutex("n")
@@ -72,7 +73,7 @@ func TestAnyShortWaitTriesOnce(t *testing.T) {
 }
 
 // The longest and the shortest valid durations work.
-func TestExtremeDurationsWork(t *testing.T) {
+func TestDurations_LongestAndShortest_Work(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).Mutex("n")
@@ -93,7 +94,8 @@ func TestExtremeDurationsWork(t *testing.T) {
 	locktest.Eventually(t, "no key", func() bool { return !s.Exists("n") })
 }
 
-func TestUnusableLocksGiveErrors(t *testing.T) {
+// Every call of a lock with a zero value, an empty name or a name that is too long returns an error.
+func TestLock_Unusable_Error(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -115,7 +117,8 @@ func TestUnusableLocksGiveErrors(t *testing.T) {
 	require.Equal(t, int64(0), s.Do("DBSIZE"))
 }
 
-func TestNilContextsGiveErrors(t *testing.T) {
+// Every call with a nil context returns an error and sends nothing.
+func TestContext_Nil_Error(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -129,7 +132,8 @@ func TestNilContextsGiveErrors(t *testing.T) {
 	locktest.Unlock(t, locktest.Lock(t, e.Mutex("n"))) // the engine still works
 }
 
-func TestEndedContextsSendNothing(t *testing.T) {
+// A call with an ended context returns its cause and sends nothing.
+func TestContext_Ended_NothingSent(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -145,7 +149,7 @@ func TestEndedContextsSendNothing(t *testing.T) {
 }
 
 // Redisson's testName for the plain lock: any bytes are a name, and the channel is the one that Redisson uses.
-func TestAnyBytesAreAName(t *testing.T) {
+func TestName_AnyBytes_Works(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	here, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -182,7 +186,7 @@ func TestAnyBytesAreAName(t *testing.T) {
 }
 
 // Zero values return errors, and nothing blocks.
-func TestZeroValuesAreOver(t *testing.T) {
+func TestZeroValues_Calls_ReturnErrors(t *testing.T) {
 	t.Parallel()
 	var hold lockwheel.Hold
 	locktest.Receive(t, hold.Done())

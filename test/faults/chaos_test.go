@@ -49,7 +49,8 @@ func (th *singleHolder) take(hold *lockwheel.Hold) error {
 	return nil
 }
 
-func TestNoTwoHoldersOnBrokenLinks(t *testing.T) {
+// No lock of any kind has two holders while connections break at random.
+func TestBrokenLinks_AnyKind_NoTwoHolders(t *testing.T) {
 	t.Parallel()
 	names := locktest.NamesOfKinds("n")
 	thrones := make([]singleHolder, len(names))

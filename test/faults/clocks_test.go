@@ -14,7 +14,7 @@ import (
 )
 
 // Callers with clocks that are equally wrong are served in the order in which they came.
-func TestFairOrderIsUnaffectedByClocksThatAreEquallyAhead(t *testing.T) {
+func TestFairQueue_ClocksEquallyAhead_InOrder(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	engines := []*lockwheel.Engine{s.OpenAhead(time.Minute, lockwheel.Options{}), s.OpenAhead(time.Minute, lockwheel.Options{})}
@@ -35,7 +35,7 @@ func TestFairOrderIsUnaffectedByClocksThatAreEquallyAhead(t *testing.T) {
 }
 
 // An engine with a clock that is a minute ahead or behind reports that; others do not.
-func TestAClockThatIsAheadIsNoticed(t *testing.T) {
+func TestClock_AheadOrBehind_Noticed(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	s.HoldAsOther("n", time.Hour)

@@ -17,7 +17,7 @@ import (
 
 // Every kind of fault strikes while Multis are held, waited for and unlocked: plain locks, which one script acquires,
 // and one lock of each kind, which are acquired sequentially.
-func TestNoFaultLeavesAPartOfAMulti(t *testing.T) {
+func TestMulti_EveryFault_NothingLeft(t *testing.T) {
 	long.Only(t, "every kind of fault strikes, one after the other")
 	t.Parallel()
 	onEveryFault(t, 2, func(t *testing.T, o *faultRun, prefix string) { o.multis(t, prefix) })

@@ -37,7 +37,8 @@ type quorumFaultCase struct {
 	waiting []<-chan grant
 }
 
-func TestNoFaultOfAMinorityEndsAQuorum(t *testing.T) {
+// A quorum is held, renewed and released whatever happens to a minority of its servers.
+func TestQuorum_FaultOfMinority_HoldGoesOn(t *testing.T) {
 	long.Only(t, "every kind of fault strikes, one after the other")
 	t.Parallel()
 	onQuorumFaultRun(t, func(t *testing.T, b *quorumFaultRun, prefix string, at int) {
@@ -47,7 +48,9 @@ func TestNoFaultOfAMinorityEndsAQuorum(t *testing.T) {
 	})
 }
 
-func TestNoFaultOfAMajorityLeavesAnythingOfAQuorum(t *testing.T) {
+// A quorum ends in time if a majority of its servers loses its keys, continues if they are kept, and leaves nothing
+// behind.
+func TestQuorum_FaultOfMajority_NothingLeft(t *testing.T) {
 	long.Only(t, "every kind of fault strikes, one after the other")
 	t.Parallel()
 	onQuorumFaultRun(t, func(t *testing.T, b *quorumFaultRun, prefix string, at int) {

@@ -17,7 +17,7 @@ import (
 )
 
 // A server may reject new connections for any reason, and accept them again later.
-func TestAServerThatTurnsNewConnectionsAwayIsAnOutage(t *testing.T) {
+func TestHandshake_ServerRejects_Outage(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		redis      rueidis.ClientOption
@@ -70,7 +70,7 @@ func TestAServerThatTurnsNewConnectionsAwayIsAnOutage(t *testing.T) {
 
 // A proxy may send any reply to a new connection. If it repeats a user and a password, no error and no log contains
 // them.
-func TestNoErrorLaterRepeatsWhatAServerSaysOfThePassword(t *testing.T) {
+func TestHandshake_PasswordRepeated_NotShown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		words string
@@ -113,7 +113,7 @@ func TestNoErrorLaterRepeatsWhatAServerSaysOfThePassword(t *testing.T) {
 }
 
 // A proxy may also accept every client, and reject its commands.
-func TestNoErrorOfOpenRepeatsWhatAServerSaysBehindTheGreeting(t *testing.T) {
+func TestHandshake_CommandsRejected_NoSecret(t *testing.T) {
 	t.Parallel()
 	_, err := lockwheel.Open(t.Context(), lockwheel.Options{
 		Redis: rueidis.ClientOption{InitAddress: []string{rejectingServer(t)}, AlwaysRESP2: true, Username: locktest.MarkedUser, Password: locktest.MarkedPassword},

@@ -19,7 +19,7 @@ import (
 // Two engines and another process continue while a replica without their locks becomes the master, and one of the
 // engines is not notified. Only then may a lock have two holders. The history contains when the server lost it, and
 // the loser stops before its lease expires.
-func TestHistoriesThroughAFailoverToAStaleReplica(t *testing.T) {
+func TestHistory_StaleFailover_LoserStops(t *testing.T) {
 	long.Only(t, "a history of several failovers is written and looked at")
 	t.Parallel()
 	master, replica := locktest.WithReplica(t, "--user", locktest.User, "on", ">"+locktest.Password, "~*", "&*", "+@all")

@@ -232,7 +232,7 @@ const sameProcess = "engine"
 const forever = int64(math.MaxInt64)
 
 // Tests of the checker itself: possible histories, and impossible ones.
-func TestHistoriesWithTwoHoldersAreFound(t *testing.T) {
+func TestHistory_TwoHolders_Found(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		possible bool

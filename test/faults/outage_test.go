@@ -16,7 +16,7 @@ import (
 )
 
 // redisson#2790, #3121, #543: tryLock outlived its wait while Redis was down.
-func TestWaitsEndInTimeDuringAnOutage(t *testing.T) {
+func TestOutage_Waits_EndInTime(t *testing.T) {
 	t.Parallel()
 	outages := map[string]struct {
 		begin, end func(*testing.T, *locktest.Server, *proxy.Proxy)
@@ -77,7 +77,7 @@ func TestWaitsEndInTimeDuringAnOutage(t *testing.T) {
 
 // If a TryLock fails because other callers already wait, and the server does not reply, the error does not claim that
 // the lock is held.
-func TestTryLockBehindOthersDuringAnOutageIsNotRefusedAsTaken(t *testing.T) {
+func TestOutage_TryLockQueued_NotCalledHeld(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -92,7 +92,7 @@ func TestTryLockBehindOthersDuringAnOutageIsNotRefusedAsTaken(t *testing.T) {
 }
 
 // A Lock without a limit keeps retrying during an outage, whatever is lost.
-func TestLockWaitsAnOutageOut(t *testing.T) {
+func TestOutage_LockWithoutLimit_Retries(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	holder, waiter := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -111,7 +111,7 @@ func TestLockWaitsAnOutageOut(t *testing.T) {
 }
 
 // A lock outlives a restart that keeps the data and is shorter than the lease.
-func TestAHoldOutlivesARestartWithItsData(t *testing.T) {
+func TestRestart_DataKept_HoldGoesOn(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{Lease: 20 * time.Second, RenewInterval: time.Second})
@@ -125,7 +125,7 @@ func TestAHoldOutlivesARestartWithItsData(t *testing.T) {
 }
 
 // consul#18271, redisson#4698: the holder was notified too late, or never.
-func TestAHolderKnowsOfTheLossBeforeAnybodyElseIsLetIn(t *testing.T) {
+func TestLoss_NotifiedBeforeNextGrant(t *testing.T) {
 	t.Parallel()
 	var told atomic.Int32
 	s, p, e := locktest.Behind(t, lockwheel.Options{Lease: locktest.ShortLease, Observer: lockwheel.Observer{
@@ -155,7 +155,7 @@ func TestAHolderKnowsOfTheLossBeforeAnybodyElseIsLetIn(t *testing.T) {
 }
 
 // The key is deleted, or has another holder: its holder is notified a third of the lease after the last confirmation.
-func TestALostKeyIsNoticedByTheNextRenewal(t *testing.T) {
+func TestLoss_KeyGone_FoundByRenewal(t *testing.T) {
 	t.Parallel()
 	for name, take := range map[string]func(*locktest.Server){
 		"deleted": func(s *locktest.Server) { s.Do("DEL", "n") },
@@ -190,7 +190,7 @@ func TestALostKeyIsNoticedByTheNextRenewal(t *testing.T) {
 }
 
 // redlock-rb#27, #148: NOSCRIPT after a restart, a flush or a failover.
-func TestForgottenScriptsAreNotNoticed(t *testing.T) {
+func TestScripts_Forgotten_LoadedAgain(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{})

@@ -25,7 +25,8 @@ func requireRefused(t *testing.T, err error) {
 	require.ErrorContains(t, err, "connection refused")
 }
 
-func TestOneTryFailsAtOnceWhereConnectionsAreRefused(t *testing.T) {
+// A call without a wait fails at once if the server refuses connections.
+func TestTryLock_ConnRefused_FailsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute}) // so that no lease or timeout ends a wait
@@ -65,7 +66,7 @@ func TestOneTryFailsAtOnceWhereConnectionsAreRefused(t *testing.T) {
 
 // A wait lasts as long as requested. A release is sent again until there is a reply, so Unlock waits for that. Both
 // errors contain the reason.
-func TestAWaitThatEndsInVainSaysWhyNoConnectionWasMade(t *testing.T) {
+func TestWait_NoConnection_ErrorSaysWhy(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	const timeout = time.Second // so long that all calls are sent by then

@@ -16,7 +16,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-func TestAReadOrWriteThatIsSentAgainCountsOnce(t *testing.T) {
+// A read or write that is sent again after a lost reply counts once.
+func TestRWMutex_SentAgain_CountsOnce(t *testing.T) {
 	t.Parallel()
 	s, p, e := locktest.Behind(t, lockwheel.Options{})
 	m := e.RWMutex("n")
@@ -39,7 +40,7 @@ func TestAReadOrWriteThatIsSentAgainCountsOnce(t *testing.T) {
 }
 
 // An acquire is released if its caller left before the reply arrived, for readers and writers.
-func TestAGhostOfAReaderOrWriterIsReleased(t *testing.T) {
+func TestRWMutex_Orphan_Released(t *testing.T) {
 	t.Parallel()
 	s, p, e := locktest.Behind(t, lockwheel.Options{Lease: locktest.ShortLease})
 	for _, m := range []lockwheel.Mutex{e.RWMutex("n").RLocker(), e.RWMutex("n").Writer()} {
@@ -57,7 +58,7 @@ func TestAGhostOfAReaderOrWriterIsReleased(t *testing.T) {
 
 // The keys of a lock with a writer and of a lock with two readers are deleted: the next renewal notifies each holder
 // of the loss.
-func TestALostReadOrWriteIsNoticedByTheNextRenewal(t *testing.T) {
+func TestRWMutex_KeyDeleted_FoundByRenewal(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(locktest.ShortLeaseOptions)
@@ -71,7 +72,8 @@ func TestALostReadOrWriteIsNoticedByTheNextRenewal(t *testing.T) {
 	locktest.Unlock(t, locktest.Lock(t, e.RWMutex("r").Writer()))
 }
 
-func TestShutdownWaitsForReadersAndWriters(t *testing.T) {
+// Shutdown rejects the waiters of read/write locks and waits for readers and writers.
+func TestRWMutex_Shutdown_WaitsForHolds(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -88,7 +90,8 @@ func TestShutdownWaitsForReadersAndWriters(t *testing.T) {
 	require.Equal(t, int64(0), s.Do("DBSIZE"))
 }
 
-func TestAServerWithoutMemoryStillRenewsAndReleasesReadersAndWriters(t *testing.T) {
+// Readers and writers are renewed and released by a server without memory.
+func TestRWMutex_ServerWithoutMemory_Renewed(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(locktest.ShortLeaseOptions)
@@ -105,7 +108,8 @@ func TestAServerWithoutMemoryStillRenewsAndReleasesReadersAndWriters(t *testing.
 	require.Equal(t, int64(0), s.Do("DBSIZE"))
 }
 
-func TestAReadWriteLockIsOfItsOwnKind(t *testing.T) {
+// A name in use as a read/write lock is rejected as a plain lock, and can be one afterwards.
+func TestRWMutex_NameInUse_PlainRejected(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -140,7 +144,7 @@ func TestAReadWriteLockIsOfItsOwnKind(t *testing.T) {
 }
 
 // An engine has just waited for a name as a plain lock. It now subscribes to the other channel of that name.
-func TestANameThatBecomesAReadWriteLockIsHeardOnItsOwnChannel(t *testing.T) {
+func TestRWMutex_WasPlain_OwnChannel(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	here, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -212,7 +216,8 @@ func (l *rwCheck) leave(hold *lockwheel.Hold) {
 	}
 }
 
-func TestNoReaderBesideAWriterOnBrokenLinks(t *testing.T) {
+// No writer holds the lock beside another owner while connections break at random.
+func TestRWMutex_BrokenLinks_Exclusive(t *testing.T) {
 	t.Parallel()
 	l := rwCheck{readers: map[*lockwheel.Hold]bool{}}
 	onBrokenLinks(t, []string{"n"}, func(ctx context.Context, e *lockwheel.Engine) (*lockwheel.Hold, error) {
@@ -234,7 +239,7 @@ func TestNoReaderBesideAWriterOnBrokenLinks(t *testing.T) {
 }
 
 // The read/write lock needs exactly the permissions that README lists.
-func TestAUserWithWhatTheReadmeSaysReadsAndWrites(t *testing.T) {
+func TestRWMutex_ReadmePermissions_Suffice(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.As(lockwheel.Options{}, locktest.RulesOf(t, "read/write"))

@@ -17,7 +17,7 @@ import (
 
 // Faults that keep a server's keys strike one or two of three servers at a time, while callers of three clients lock
 // quorums of each kind of lock.
-func TestNoTwoHoldersOfAQuorumWhileItsServersFail(t *testing.T) {
+func TestQuorum_ServersFail_NoTwoHolders(t *testing.T) {
 	long.Only(t, "servers fail again and again")
 	t.Parallel()
 	const clients, workers = 3, 4

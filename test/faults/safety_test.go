@@ -15,7 +15,7 @@ import (
 
 // While an engine hands a lock off, it still holds it in Redis. A call with the context of the previous holder must
 // not acquire it meanwhile.
-func TestAStaleContextDuringAHandoffIsAStranger(t *testing.T) {
+func TestHandoff_FormerContext_NoReentry(t *testing.T) {
 	t.Parallel()
 	for name, carried := range map[string]func(context.Context) context.Context{
 		"of a hold":   func(ctx context.Context) context.Context { return ctx },
@@ -59,7 +59,7 @@ func TestAStaleContextDuringAHandoffIsAStranger(t *testing.T) {
 
 // A command without a reply may run after later ones. Here it is an extension to a shorter lease, so the holder must
 // not rely on the longer one that was confirmed meanwhile.
-func TestALateDuplicateWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
+func TestExtend_LateDuplicate_ShorterCounts(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	p := proxy.Start(t, s.Addr)
@@ -97,7 +97,7 @@ func TestALateDuplicateWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
 }
 
 // The converse: the holder does not rely on the longer lease, but can still renew in time.
-func TestAnUnansweredExtensionDoesNotCostTheLock(t *testing.T) {
+func TestExtend_NoReply_LockKept(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	p := proxy.Start(t, s.Addr)
@@ -113,7 +113,7 @@ func TestAnUnansweredExtensionDoesNotCostTheLock(t *testing.T) {
 }
 
 // An acquire loses its reply after its caller has left. It acquires the lock without a holder.
-func TestAGhostAcquireIsFoundAndReleased(t *testing.T) {
+func TestOrphan_LostReply_Released(t *testing.T) {
 	t.Parallel()
 	orphan := func(t *testing.T) (*locktest.Server, *lockwheel.Engine) {
 		t.Helper()
@@ -162,7 +162,7 @@ func TestAGhostAcquireIsFoundAndReleased(t *testing.T) {
 }
 
 // The acquire itself may run late, after its orphan was released once.
-func TestAGhostThatComesBackIsReleasedAgain(t *testing.T) {
+func TestOrphan_AcquireRunsLate_ReleasedAgain(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	p := proxy.Start(t, s.Addr)
@@ -183,7 +183,7 @@ func TestAGhostThatComesBackIsReleasedAgain(t *testing.T) {
 }
 
 // A tenure near the end of its lease is not handed off without a renewal.
-func TestAHandoffNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
+func TestHandoff_LeaseNearEnd_ConfirmedFirst(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	p := proxy.Start(t, s.Addr)
@@ -205,7 +205,7 @@ func TestAHandoffNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
 
 // The same if the lease has run down because the server does not reply: no caller is handed a lease that may expire
 // soon.
-func TestAHandoffOnASilentServerWaitsForIt(t *testing.T) {
+func TestHandoff_SilentServer_Waits(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	p := proxy.Start(t, s.Addr)
@@ -229,7 +229,7 @@ func TestAHandoffOnASilentServerWaitsForIt(t *testing.T) {
 }
 
 // A reply that arrives after its own lease has expired is no grant, for any caller.
-func TestAnAnswerAfterItsOwnLeaseIsNoGrant(t *testing.T) {
+func TestGrant_ReplyAfterLease_NotGranted(t *testing.T) {
 	t.Parallel()
 	s, p, e := locktest.Behind(t, lockwheel.Options{})
 	m := e.Mutex("n")

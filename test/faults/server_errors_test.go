@@ -15,7 +15,7 @@ import (
 )
 
 // redisson#229: the key is of another type.
-func TestAKeyOfAnotherTypeIsNamedAndLeftAlone(t *testing.T) {
+func TestKeyOfOtherType_Lock_NamedAndKept(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	s.Do("SET", "text", "x")
@@ -57,7 +57,7 @@ func TestAKeyOfAnotherTypeIsNamedAndLeftAlone(t *testing.T) {
 }
 
 // One key of another type among many in one batch: the other locks are granted.
-func TestAKeyOfAnotherTypeDoesNotSpoilItsBatch(t *testing.T) {
+func TestKeyOfOtherType_InBatch_OthersGranted(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	s.Do("SET", "h17", "x")
@@ -105,7 +105,7 @@ func requireOnlyOneRefused(t *testing.T, s *locktest.Server, e *lockwheel.Engine
 const notInScripts = "can't run this command|ACL failure in script"
 
 // redisson#5439, #6071: the error of a user without a permission names the permission and the lock.
-func TestAUserWithoutPermissionIsToldAtOnce(t *testing.T) {
+func TestNoPermission_Lock_RejectedAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ rules, says string }{
 		"no scripts":                {"~* &* +ping +hello +script", "NOPERM"},
@@ -137,7 +137,7 @@ func TestAUserWithoutPermissionIsToldAtOnce(t *testing.T) {
 
 // A user with permission for some keys acquires those, even if another caller requests another key in the same batch,
 // which the server then rejects as a whole.
-func TestAKeyWithoutPermissionDoesNotSpoilItsBatch(t *testing.T) {
+func TestNoPermission_OneKey_OthersGranted(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	requireOnlyOneRefused(t, s, s.As(lockwheel.Options{}, "~h* &* +@all"), "forbidden", "NOPERM")
@@ -145,7 +145,7 @@ func TestAKeyWithoutPermissionDoesNotSpoilItsBatch(t *testing.T) {
 }
 
 // redisson#5439: a user without permission for the channel could lock and not unlock. Waiters then wake by the TTL.
-func TestAUserWithoutChannelsStillLocks(t *testing.T) {
+func TestNoPermission_Channels_StillLocks(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	const lease = 2 * locktest.ShortLease
@@ -177,7 +177,7 @@ func TestAUserWithoutChannelsStillLocks(t *testing.T) {
 }
 
 // A permission is removed while a lock is held: the holder is notified, with the reason.
-func TestAPermissionThatGoesEndsTheHold(t *testing.T) {
+func TestNoPermission_WhileHeld_HoldEnds(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.As(lockwheel.Options{Lease: 3 * time.Second}, "~* &* +@all")
@@ -191,7 +191,7 @@ func TestAPermissionThatGoesEndsTheHold(t *testing.T) {
 }
 
 // A password that changes later is an outage, and not a permanent rejection: an operator may restore it.
-func TestAPasswordThatChangesIsAnOutage(t *testing.T) {
+func TestPassword_Changed_Outage(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.As(lockwheel.Options{}, "~* &* +@all")
@@ -218,7 +218,7 @@ func unavailableError(t *testing.T, m lockwheel.Mutex, why string) {
 }
 
 // redis#8623: without memory a server rejects acquires; held locks are renewed and unlocked.
-func TestAServerWithoutMemoryStillRenewsAndUnlocks(t *testing.T) {
+func TestNoMemory_HeldLocks_StillRenewed(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(locktest.ShortLeaseOptions)
@@ -240,7 +240,7 @@ func TestAServerWithoutMemoryStillRenewsAndUnlocks(t *testing.T) {
 }
 
 // A replica rejects writes temporarily: a failover will make it a master, or lead to another one.
-func TestAReadOnlyServerIsWaitedFor(t *testing.T) {
+func TestReadOnlyServer_Lock_Waits(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t, "--repl-diskless-load", "swapdb", "--replica-serve-stale-data", "yes")
 	e := s.Open(lockwheel.Options{})
@@ -259,7 +259,7 @@ func TestAReadOnlyServerIsWaitedFor(t *testing.T) {
 var underOrders = []string{"orders/7", "orders/{7}", "orders/{7}/{8}", "orders/a}b"}
 
 // Fenced and fair locks need exactly the permissions that README lists; without one they return an error.
-func TestFencedAndFairLocksNeedWhatTheReadmeSays(t *testing.T) {
+func TestNoPermission_FencedAndFair_Error(t *testing.T) {
 	t.Parallel()
 	for name, mutex := range locktest.Kinds {
 		t.Run(name, func(t *testing.T) {
@@ -356,7 +356,7 @@ func requireNothingDenied(t *testing.T, s *locktest.Server) {
 }
 
 // A release that the server rejects succeeds when the permission is restored, long before the lease expires.
-func TestWhatIsRefusedToBeReleasedIsReleasedWhenTheRightIsBack(t *testing.T) {
+func TestNoPermission_Release_SentAgain(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.As(lockwheel.Options{Lease: 3 * time.Second}, "~* &* +@all")
@@ -391,7 +391,7 @@ func TestWhatIsRefusedToBeReleasedIsReleasedWhenTheRightIsBack(t *testing.T) {
 }
 
 // A lock is lost if its key has another type, even if its Unlock is the first to find that.
-func TestAnUnlockThatFindsAnotherTypeIsALoss(t *testing.T) {
+func TestKeyOfOtherType_Unlock_Lost(t *testing.T) {
 	t.Parallel()
 	locktest.OnEveryKind(t, func(t *testing.T, mutex, _ locktest.KindOfLock) {
 		s := locktest.RealServer(t)

@@ -20,7 +20,7 @@ end`
 
 // Waiters of an engine that is gone leave places in the queues of fair locks. These places disappear by themselves,
 // even if no caller uses those names again.
-func TestNothingStaysOfFairWaitersWhoseEngineIsGone(t *testing.T) {
+func TestFairQueue_EngineGone_PlacesDisappear(t *testing.T) {
 	t.Parallel()
 	for how, ends := range map[string]func(p *proxy.Proxy, e *lockwheel.Engine){
 		"closed":  func(_ *proxy.Proxy, e *lockwheel.Engine) { require.NoError(t, e.Close()) },

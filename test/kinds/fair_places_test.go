@@ -16,7 +16,7 @@ import (
 
 // The waiters of an engine that is gone delay the others once, for the rest of one lease, wherever they are in the
 // queue. They do not add up, and their own Wait does not matter.
-func TestAnEngineThatIsGoneHoldsUpAFairQueueForOneLease(t *testing.T) {
+func TestFairQueue_EngineGone_DelaysOneLease(t *testing.T) {
 	t.Parallel()
 	for how, ends := range map[string]func(p *proxy.Proxy, e *lockwheel.Engine){
 		"killed":  func(_ *proxy.Proxy, e *lockwheel.Engine) { _ = e.Close() },
@@ -48,7 +48,7 @@ func TestAnEngineThatIsGoneHoldsUpAFairQueueForOneLease(t *testing.T) {
 }
 
 // A live waiter keeps its place while the lock is held for many leases, even without a Wait of that length.
-func TestAFairPlaceIsKeptUpForAsLongAsItsCallerWaits(t *testing.T) {
+func TestFairQueue_LongHold_PlacesKept(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	here, elsewhere := s.Open(lockwheel.Options{Lease: locktest.ShortLease}), s.Open(lockwheel.Options{Lease: locktest.ShortLease})
@@ -71,7 +71,7 @@ func TestAFairPlaceIsKeptUpForAsLongAsItsCallerWaits(t *testing.T) {
 
 // An acquire that the network delivers after its engine has given it up adds no place, and does not acquire a free
 // lock.
-func TestAFairAcquireThatComesTooLateDoesNothing(t *testing.T) {
+func TestFairQueue_LateAcquire_NoPlace(t *testing.T) {
 	t.Parallel()
 	for _, free := range []bool{true, false} {
 		s, p, e := locktest.Behind(t, lockwheel.Options{Lease: locktest.HolderLease}) // the engine gives up after a third of that
@@ -105,7 +105,7 @@ func TestAFairAcquireThatComesTooLateDoesNothing(t *testing.T) {
 
 // A paused server reads the commands of two connections in any order afterwards: acquires that were given up, and the
 // commands that undo them.
-func TestAFairQueueOfAServerThatStoodStillHasNoPlaceThatWasGivenUp(t *testing.T) {
+func TestFairQueue_ServerPaused_NoStalePlace(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{Lease: locktest.FlashLease})
@@ -131,7 +131,7 @@ func TestAFairQueueOfAServerThatStoodStillHasNoPlaceThatWasGivenUp(t *testing.T)
 
 // The list of a queue is deleted or evicted. The waiters are served one after the other nevertheless, and the times
 // do not remain.
-func TestAFairQueueThatLostItsListServesAll(t *testing.T) {
+func TestFairQueue_ListLost_AllServed(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})}
@@ -160,7 +160,7 @@ func TestAFairQueueThatLostItsListServesAll(t *testing.T) {
 
 // A free lock has thousands of dead places of any client in its queue. A caller without a Wait acquires it, because
 // no live caller waits. A caller with a Wait sends one command per some hundreds of them.
-func TestManyDeadPlacesAreNoReasonToRefuseAFreeFairLock(t *testing.T) {
+func TestFairQueue_ManyDeadPlaces_Granted(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -185,7 +185,7 @@ func TestManyDeadPlacesAreNoReasonToRefuseAFreeFairLock(t *testing.T) {
 }
 
 // A call that ends gives up its place, even behind one with a time so far in the future that it exceeds an integer.
-func TestAFairPlaceBehindAnEndlessOneIsGivenUp(t *testing.T) {
+func TestFairQueue_BehindEndlessPlace_Leaves(t *testing.T) {
 	t.Parallel()
 	for _, score := range []string{"9e18", "1e19", "inf"} {
 		t.Run(score, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestAFairPlaceBehindAnEndlessOneIsGivenUp(t *testing.T) {
 
 // The server's clock is set back. The places of an engine that is gone still delay the others for one FairWaitTimeout, all
 // of them together.
-func TestDeadFairPlacesEndTogetherWhereTheClockWasSetBack(t *testing.T) {
+func TestFairQueue_ClockSetBack_DeadEndAtOnce(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	dies, lives := s.Open(lockwheel.Options{Lease: locktest.HolderLease}), s.Open(lockwheel.Options{Lease: locktest.HolderLease})

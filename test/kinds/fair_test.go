@@ -18,7 +18,7 @@ import (
 
 // Callers are served in the order of their arrival, whichever engine they use. This holds if they arrive while the
 // lock is held, and if it is free but reserved for another waiter.
-func TestAFairLockIsGivenInTheOrderInWhichTheyCame(t *testing.T) {
+func TestFairQueue_ManyEngines_ArrivalOrder(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})}
@@ -61,7 +61,7 @@ func TestAFairLockIsGivenInTheOrderInWhichTheyCame(t *testing.T) {
 
 // Redisson's testLeaseTimeout: no holder unlocks, and all callers acquire the lock in the order of arrival, one lease
 // after the other.
-func TestFairLeasesThatEndLetTheNextOneIn(t *testing.T) {
+func TestFairQueue_LeaseEnds_NextGranted(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -90,7 +90,7 @@ func TestFairLeasesThatEndLetTheNextOneIn(t *testing.T) {
 
 // Redisson's testMultipleLocks; redisson#3004, #2883: of 500 waiters 100 acquired the lock. Each waiter would be
 // considered dead long before its turn comes, unless its engine keeps its place alive.
-func TestFiveHundredFairWaitersAllGetItInOrder(t *testing.T) {
+func TestFairQueue_500Waiters_GrantedInOrder(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	const alive = 4 * time.Second // longer than the longest observed pause of a busy machine
@@ -118,7 +118,7 @@ func TestFiveHundredFairWaitersAllGetItInOrder(t *testing.T) {
 
 // A grant does not touch the places of waiters of the same engine. Otherwise the cost would be quadratic in the
 // length of the queue.
-func TestAFairGrantLeavesTheTimesOfItsEnginesWaitersAlone(t *testing.T) {
+func TestFairQueue_Grant_OtherTimesUnchanged(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{FairWaitTimeout: time.Hour}) // until it elapses no waiter asks again, and no head moves the times
@@ -146,7 +146,7 @@ func TestAFairGrantLeavesTheTimesOfItsEnginesWaitersAlone(t *testing.T) {
 }
 
 // Redisson's test…TimeoutDrift; redisson#1104, #2099: times in the queue were hours ahead.
-func TestTimesInTheFairQueueDoNotRunAhead(t *testing.T) {
+func TestFairQueue_Times_DoNotDrift(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})}
@@ -176,7 +176,7 @@ func TestTimesInTheFairQueueDoNotRunAhead(t *testing.T) {
 // Redisson's testLockAcquiredTimeoutDrift, testFirstThreadDeathTimeoutDrift: the times also do not run ahead while
 // the lock passes from one waiter to the next, some give up and some in the queue are dead. When ForceUnlock takes
 // the lock away, it is free at once.
-func TestTimesInTheFairQueueDoNotRunAheadWhileTheLockGoesRound(t *testing.T) {
+func TestFairQueue_LockPasses_TimesDoNotDrift(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	const waiters, lease, wait, busy = 8, 5 * time.Second, 300 * time.Millisecond, 2 * time.Second
@@ -227,7 +227,7 @@ func TestTimesInTheFairQueueDoNotRunAheadWhileTheLockGoesRound(t *testing.T) {
 
 // A waiter is considered alive for one lease from the time at which the lock could be its own, unless Options or its
 // Wait say less. Behind a client of another kind it is the five minutes that such a client adds, and subtracts.
-func TestAFairWaiterCountsAsAliveForALeaseByDefault(t *testing.T) {
+func TestFairQueue_Default_AliveForOneLease(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{Lease: 20 * time.Second}).FairMutex("n")
@@ -250,7 +250,7 @@ func TestAFairWaiterCountsAsAliveForALeaseByDefault(t *testing.T) {
 }
 
 // Redisson's test…TimeoutDrift_Descrete.
-func TestAFairWaiterThatLeavesTakesBackExactlyItsWait(t *testing.T) {
+func TestFairQueue_WaiterLeaves_TimesAdjusted(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{FairWaitTimeout: 50 * time.Second})
@@ -281,7 +281,7 @@ func TestAFairWaiterThatLeavesTakesBackExactlyItsWait(t *testing.T) {
 }
 
 // TryLock without a wait neither queues nor overtakes, and one with a wait leaves no place.
-func TestAFairTryWithoutAWaitNeverQueues(t *testing.T) {
+func TestFairQueue_TryLockNoWait_NeverQueues(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	neverQueues := func(m lockwheel.Mutex) { // a place that is given up at once would not be visible
@@ -308,7 +308,7 @@ func TestAFairTryWithoutAWaitNeverQueues(t *testing.T) {
 }
 
 // Unlock of a lost hold reports the loss, and wakes the next waiter nevertheless.
-func TestAFairUnlockOfALostLockWakesTheHead(t *testing.T) {
+func TestFairQueue_UnlockLost_HeadWoken(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	here, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -321,7 +321,7 @@ func TestAFairUnlockOfALostLockWakesTheHead(t *testing.T) {
 }
 
 // Redisson's testNameMapper
-func TestTheFairQueueHasThePrefix(t *testing.T) {
+func TestFairQueue_Prefix_InItsKeys(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{Prefix: "test:"}).FairMutex("n")
@@ -335,7 +335,7 @@ func TestTheFairQueueHasThePrefix(t *testing.T) {
 }
 
 // Redisson's testAcquireFailedNotCalledOnRedisTimeout; redisson#6150, #5019.
-func TestAFairWaiterThatGivesUpOnASilentServerLeavesNoPlace(t *testing.T) {
+func TestFairQueue_SilentServer_NoPlaceLeft(t *testing.T) {
 	t.Parallel()
 	// For this time no waiter asks again. Otherwise its command could be in flight on the link when that fails, and
 	// keep the third from asking.
@@ -369,7 +369,7 @@ func TestAFairWaiterThatGivesUpOnASilentServerLeavesNoPlace(t *testing.T) {
 }
 
 // Waiters behind a dead head ask only at intervals, and when its time has elapsed the next one is served.
-func TestADeadHeadOfAFairQueueIsWaitedForQuietly(t *testing.T) {
+func TestFairQueue_DeadHead_PolledQuietly(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -402,7 +402,7 @@ func TestADeadHeadOfAFairQueueIsWaitedForQuietly(t *testing.T) {
 
 // A lock is held for longer than waiters are considered alive without asking. They ask at a third of that time. If
 // they are too late for it, as on a paused machine, they lose their places.
-func TestLivingFairWaitersKeepTheirOrderHoweverLongItTakes(t *testing.T) {
+func TestFairQueue_LongHold_OrderKept(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	const alive = 3 * time.Second
@@ -424,7 +424,7 @@ func TestLivingFairWaitersKeepTheirOrderHoweverLongItTakes(t *testing.T) {
 }
 
 // A place has no time, for example because the times were evicted.
-func TestAFairPlaceWithoutATimeBlocksNobody(t *testing.T) {
+func TestFairQueue_PlaceWithoutTime_NoBlock(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -450,7 +450,8 @@ func TestAFairPlaceWithoutATimeBlocksNobody(t *testing.T) {
 	require.Equal(t, []any{}, s.Do("KEYS", "*"))
 }
 
-func TestAForcedFairLockGoesToTheHead(t *testing.T) {
+// ForceUnlock of a fair lock gives it to the head of the queue, and not to a later waiter.
+func TestFairQueue_ForceUnlock_HeadGranted(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	here, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -470,7 +471,8 @@ func TestAForcedFairLockGoesToTheHead(t *testing.T) {
 	require.Equal(t, []any{}, s.Do("KEYS", "*"))
 }
 
-func TestShutdownGivesUpEveryPlaceInFairQueues(t *testing.T) {
+// Shutdown removes the places of its engine's waiters from fair queues before it returns.
+func TestFairQueue_Shutdown_PlacesRemoved(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -490,7 +492,7 @@ func TestShutdownGivesUpEveryPlaceInFairQueues(t *testing.T) {
 }
 
 // A fair holder re-enters like any other holder, and each other request has its own place.
-func TestAFairLockIsReenteredByItsOwnerOnly(t *testing.T) {
+func TestFairQueue_Reentry_OwnerOnly(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})

@@ -16,7 +16,7 @@ import (
 )
 
 // Redisson's testTokenIncrease: each grant has the next token, for any caller and any method.
-func TestTokensIncreaseAndAreNotReset(t *testing.T) {
+func TestToken_EachGrant_Increases(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -43,7 +43,8 @@ func TestTokensIncreaseAndAreNotReset(t *testing.T) {
 	locktest.Unlock(t, plain)
 }
 
-func TestReentryKeepsTheHoldsToken(t *testing.T) {
+// An inner hold has the token of the outer one.
+func TestToken_Reentry_Same(t *testing.T) {
 	t.Parallel()
 	m := locktest.AnyServer(t).Open(lockwheel.Options{}).FencedMutex("n")
 	outer := locktest.Lock(t, m)
@@ -58,7 +59,8 @@ func TestReentryKeepsTheHoldsToken(t *testing.T) {
 	}
 }
 
-func TestATokenSurvivesForceExpiryAndARestartWithData(t *testing.T) {
+// The token increases after a forced unlock, after the end of a lease and after a restart that keeps the data.
+func TestToken_ForceExpiryRestart_Increases(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{Lease: locktest.ShortLease})
@@ -83,7 +85,7 @@ func TestATokenSurvivesForceExpiryAndARestartWithData(t *testing.T) {
 
 // Callers of several engines contend, and each engine hands the lock off to its own callers. The tokens increase in
 // the order of the holds.
-func TestTokensRiseAcrossHoldersAndEnginesAndHandingOn(t *testing.T) {
+func TestToken_EnginesAndHandoff_Increases(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})}
@@ -110,7 +112,8 @@ func TestTokensRiseAcrossHoldersAndEnginesAndHandingOn(t *testing.T) {
 	require.NotZero(t, engines[0].Stats().HandedOff+engines[1].Stats().HandedOff)
 }
 
-func TestAPendingFencedLockHasItsToken(t *testing.T) {
+// The hold of a Pending of a fenced lock has its token.
+func TestToken_PendingHold_Present(t *testing.T) {
 	t.Parallel()
 	m := locktest.AnyServer(t).Open(lockwheel.Options{}).FencedMutex("n")
 	p := m.LockAsync(t.Context())
@@ -121,7 +124,8 @@ func TestAPendingFencedLockHasItsToken(t *testing.T) {
 	locktest.Unlock(t, hold)
 }
 
-func TestAFencedAcquireThatIsSentAgainHasTheSameToken(t *testing.T) {
+// A fenced acquire that is sent again after a lost reply has the token of the first one.
+func TestToken_SentAgain_Same(t *testing.T) {
 	t.Parallel()
 	s, p, e := locktest.Behind(t, lockwheel.Options{})
 	m := e.FencedMutex("n")
@@ -140,7 +144,7 @@ func TestAFencedAcquireThatIsSentAgainHasTheSameToken(t *testing.T) {
 
 // An operator may continue from a greater count: the time in nanoseconds exceeds the range in which a double is
 // exact.
-func TestTokensGrowFromACountBeyondWhatADoubleHolds(t *testing.T) {
+func TestToken_CountAboveDouble_Increases(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).FencedMutex("n")
@@ -152,7 +156,8 @@ func TestTokensGrowFromACountBeyondWhatADoubleHolds(t *testing.T) {
 	}
 }
 
-func TestACountThatIsNoTokenIsRefusedAtOnceAndNoLockIsLeft(t *testing.T) {
+// A token count that is negative, too large or no integer is rejected at once, and no lock is left.
+func TestToken_InvalidCount_Rejected(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).FencedMutex("n")

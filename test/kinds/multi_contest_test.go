@@ -37,7 +37,7 @@ func again(ctx context.Context, t *testing.T, lock func() (*lockwheel.Hold, erro
 
 // At any time some part is held by a caller that wants only that one, and the next such caller acquires it as soon as
 // it is free.
-func TestAMultiIsNotOvertakenForLong(t *testing.T) {
+func TestMulti_BusyMembers_GetsItsTurn(t *testing.T) {
 	t.Parallel()
 	const callers, turns = 8, 20
 	for name, engines := range map[string]int{"callers of its own engine": 1, "callers of other engines": 3} {

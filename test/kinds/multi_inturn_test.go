@@ -21,7 +21,7 @@ func inTurn(e *lockwheel.Engine) lockwheel.Multi {
 }
 
 // Locks are acquired in the order of their names, not in the order given: callers of the same locks do not deadlock.
-func TestNoLaterPartIsKeptWhileAnEarlierOneIsWaitedFor(t *testing.T) {
+func TestMulti_Waiting_NoLaterMemberKept(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -40,7 +40,7 @@ func TestNoLaterPartIsKeptWhileAnEarlierOneIsWaitedFor(t *testing.T) {
 
 // The owner of one part waits for an earlier part that a Multi holds, and the Multi waits for that owner. If the
 // Multi held its part for ever, both would deadlock.
-func TestAnOwnerOfOnePartIsNotKeptFromTheOthers(t *testing.T) {
+func TestMulti_OwnerOfMemberWaits_NoDeadlock(t *testing.T) {
 	t.Parallel()
 	t.Run("in turn", func(t *testing.T) {
 		t.Parallel()
@@ -98,7 +98,7 @@ func TestAnOwnerOfOnePartIsNotKeptFromTheOthers(t *testing.T) {
 }
 
 // The caller held nothing yet, so it has lost nothing.
-func TestAPartThatIsLostBeforeAllAreHadIsNoLoss(t *testing.T) {
+func TestMulti_MemberLostEarly_NoLoss(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -137,7 +137,7 @@ func TestAPartThatIsLostBeforeAllAreHadIsNoLoss(t *testing.T) {
 }
 
 // The context ends between the last grant and the lease that all locks should have.
-func TestAMultiInTurnWhoseCallerLeavesAtTheLeaseLeavesNothing(t *testing.T) {
+func TestMulti_CanceledAtLease_LeavesNothing(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	p := proxy.Start(t, s.Addr)
@@ -164,12 +164,13 @@ func TestAMultiInTurnWhoseCallerLeavesAtTheLeaseLeavesNothing(t *testing.T) {
 }
 
 // However close the result and the end of the context are, what Lock returns is held.
-func TestAMultiThatIsReturnedWasNotGivenUp(t *testing.T) {
+func TestMulti_ReturnedAtCancel_Held(t *testing.T) {
 	t.Parallel()
 	returnsWhatIsHeld(t, func(e *lockwheel.Engine) lockable { return locktest.Multi(e, "a", "b") })
 }
 
-func TestALockThatIsReturnedWasNotGivenUp(t *testing.T) {
+// A lock that Lock returns is held, however close the end of the context is.
+func TestLock_ReturnedAtCancel_Held(t *testing.T) {
 	t.Parallel()
 	returnsWhatIsHeld(t, func(e *lockwheel.Engine) lockable { return e.Mutex("a") })
 }

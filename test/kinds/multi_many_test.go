@@ -26,7 +26,8 @@ func many(e *lockwheel.Engine, n int) (lockwheel.Multi, func(i int) lockwheel.Mu
 	return e.Multi(locks...), name
 }
 
-func TestVeryManyLocksAreHeldAsOne(t *testing.T) {
+// A Multi of very many locks is held, re-entered and released as one.
+func TestManyLocks_Multi_HeldAsOne(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -55,7 +56,8 @@ func TestVeryManyLocksAreHeldAsOne(t *testing.T) {
 	s.Empty(t)
 }
 
-func TestVeryManyLocksOfWhichOneIsTaken(t *testing.T) {
+// A Multi of very many locks of which one is held elsewhere is not acquired, and keeps none of them.
+func TestManyLocks_OneHeldElsewhere_NoneKept(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -89,7 +91,8 @@ func TestVeryManyLocksOfWhichOneIsTaken(t *testing.T) {
 	}
 }
 
-func TestVeryManyLocksAreLostWithOneOfThem(t *testing.T) {
+// A Multi of very many locks is lost with one of them, and the others are released.
+func TestManyLocks_OneLost_AllLost(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e, other := s.Open(lockwheel.Options{Lease: locktest.ShortLeaseOptions.Lease, RenewInterval: locktest.ShortLeaseOptions.RenewInterval}), s.Open(lockwheel.Options{})
@@ -105,7 +108,7 @@ func TestVeryManyLocksAreLostWithOneOfThem(t *testing.T) {
 }
 
 // A caller of another lock waits at most for the locks of one command, and not for all of them.
-func TestOthersComeInBetweenVeryManyLocks(t *testing.T) {
+func TestManyLocks_OtherLock_ShortWait(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
 	s := locktest.RealServer(t)
@@ -143,7 +146,7 @@ func TestOthersComeInBetweenVeryManyLocks(t *testing.T) {
 
 // Releases continue even if the caller does not wait for them. If the server does not reply, all are sent, and not
 // one after the other.
-func TestAllOfVeryManyLocksAreReleasedWhateverTheirCallerDoes(t *testing.T) {
+func TestManyLocks_CallerLeaves_AllReleased(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{CallTimeout: time.Second})
@@ -168,7 +171,7 @@ func TestAllOfVeryManyLocksAreReleasedWhateverTheirCallerDoes(t *testing.T) {
 }
 
 // Nothing is sent for a Multi that is too large.
-func TestAMultiOfTooManyLocksIsRefusedAtOnce(t *testing.T) {
+func TestManyLocks_TooMany_RejectedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})

@@ -19,7 +19,7 @@ import (
 )
 
 // The caller may change the list after it has created a Multi from it.
-func TestSeveralLocksAreNotTheListTheyWereMadeOf(t *testing.T) {
+func TestMulti_ListChanged_Unchanged(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -39,7 +39,7 @@ func TestSeveralLocksAreNotTheListTheyWereMadeOf(t *testing.T) {
 }
 
 // Redisson's MultiLock testLockUnlock: all members are held, each as an individual lock, and none afterwards.
-func TestSeveralLocksAreHeldAsOne(t *testing.T) {
+func TestMulti_AllMembers_HeldAsOne(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -74,7 +74,8 @@ func TestSeveralLocksAreHeldAsOne(t *testing.T) {
 	locktest.RequireIdle(t, e)
 }
 
-func TestTenLocksAreOneRoundTripEachWay(t *testing.T) {
+// A Multi of ten plain locks is acquired by one call, and released by one.
+func TestMulti_TenLocks_OneCallEachWay(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -89,7 +90,7 @@ func TestTenLocksAreOneRoundTripEachWay(t *testing.T) {
 	require.Equal(t, calls+2, s.Scripts())
 }
 
-func TestAWatchedMultiIsRenewed(t *testing.T) {
+func TestMulti_Watched_Renewed(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{Lease: locktest.ShortLease})
@@ -101,7 +102,7 @@ func TestAWatchedMultiIsRenewed(t *testing.T) {
 }
 
 // Redisson's MultiLock testWaitAndLeaseTimeouts: of ten callers without a wait exactly one succeeds, at once.
-func TestOfTenWhoDoNotWaitOneWins(t *testing.T) {
+func TestMulti_TenWithoutWait_OneGranted(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})} // with one engine, nine would be rejected without asking the server
@@ -124,7 +125,7 @@ func TestOfTenWhoDoNotWaitOneWins(t *testing.T) {
 }
 
 // Redisson's MultiLock testMultiThreads.
-func TestAMultiWaitsForTheHolderOfAnyOfItsLocks(t *testing.T) {
+func TestMulti_AnyMemberHeld_Waits(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -142,7 +143,8 @@ func TestAMultiWaitsForTheHolderOfAnyOfItsLocks(t *testing.T) {
 	require.Equal(t, int64(0), s.Do("DBSIZE"))
 }
 
-func TestARefusedMultiLeavesNothingAndNamesTheLock(t *testing.T) {
+// A Multi that is not acquired keeps no lock, and its error names the lock that was held.
+func TestMulti_Rejected_NamesLockKeepsNone(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -171,7 +173,8 @@ func TestARefusedMultiLeavesNothingAndNamesTheLock(t *testing.T) {
 	locktest.RequireIdle(t, e)
 }
 
-func TestWhatCanNeverBeAMultiIsAnError(t *testing.T) {
+// A Multi or Quorum with invalid members, and a call of one with invalid arguments, returns an error.
+func TestMulti_Invalid_Error(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -211,7 +214,7 @@ func TestWhatCanNeverBeAMultiIsAnError(t *testing.T) {
 
 // A name and the same name in braces are two locks, but as fair locks they share one queue: no caller could ever be
 // first for both.
-func TestAMultiOfFairLocksWithOneQueueIsRefused(t *testing.T) {
+func TestMulti_FairLocksOneQueue_Rejected(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e, prefixed, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{Prefix: "p:"}), locktest.AnyServer(t).Open(lockwheel.Options{})
@@ -243,7 +246,8 @@ func TestAMultiOfFairLocksWithOneQueueIsRefused(t *testing.T) {
 	locktest.RequireIdle(t, e)
 }
 
-func TestAMultiIsLostWithOneOfItsLocks(t *testing.T) {
+// A Multi is lost with any of its locks, and the others are released.
+func TestMulti_OneLost_AllLost(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(locktest.ShortLeaseOptions)
@@ -273,7 +277,8 @@ func TestAMultiIsLostWithOneOfItsLocks(t *testing.T) {
 	locktest.RequireIdle(t, e)
 }
 
-func TestTheHoldersContextReentersEachOfSeveral(t *testing.T) {
+// The context of a Multi's hold re-enters each of its locks, alone or in another Multi.
+func TestMulti_HoldContext_ReentersEach(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -302,7 +307,7 @@ func TestTheHoldersContextReentersEachOfSeveral(t *testing.T) {
 }
 
 // Locks of every kind can be combined.
-func TestLocksOfAllKindsAreHeldAsOne(t *testing.T) {
+func TestMulti_AllKinds_HeldAsOne(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -332,7 +337,8 @@ func TestLocksOfAllKindsAreHeldAsOne(t *testing.T) {
 	locktest.RequireIdle(t, other)
 }
 
-func TestLocksOfOtherKindsAreTakenInTurn(t *testing.T) {
+// A Multi with locks that are not plain acquires them one by one, with one lease for all.
+func TestMulti_OtherKinds_OneByOne(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -358,7 +364,7 @@ func TestLocksOfOtherKindsAreTakenInTurn(t *testing.T) {
 }
 
 // For any order and overlap, in one engine and in several, all callers succeed, and no lock has two holders.
-func TestOverlappingMultisComeThrough(t *testing.T) {
+func TestMulti_OverlapAnyOrder_AllGranted(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})}
@@ -396,7 +402,8 @@ func TestOverlappingMultisComeThrough(t *testing.T) {
 	}
 }
 
-func TestMultisBesideCallersOfSingleLocksComeThrough(t *testing.T) {
+// Multis and callers of single locks all acquire their locks, in engines that subscribe and in engines that poll.
+func TestMulti_BesideSingleLocks_AllGranted(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{Notify: lockwheel.Poll})}
@@ -417,7 +424,7 @@ func TestMultisBesideCallersOfSingleLocksComeThrough(t *testing.T) {
 }
 
 // redisson#1606, redisson#4456: whatever part of a call is lost, no lock is held twice, and nothing is left.
-func TestAMultiWhoseRepliesAreLostLeavesNothing(t *testing.T) {
+func TestMulti_RepliesLost_NothingLeft(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	p := proxy.Start(t, s.Addr)
@@ -465,7 +472,8 @@ func TestAMultiWhoseRepliesAreLostLeavesNothing(t *testing.T) {
 	locktest.RequireIdle(t, e)
 }
 
-func TestDoOfSeveralUnlocksThemAll(t *testing.T) {
+// Do of a Multi unlocks all locks, also after a panic.
+func TestMulti_Do_UnlocksAll(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -482,7 +490,8 @@ func TestDoOfSeveralUnlocksThemAll(t *testing.T) {
 	require.Equal(t, int64(0), s.Do("DBSIZE"))
 }
 
-func TestShutdownWaitsForAMultiAndCloseEndsIt(t *testing.T) {
+// Shutdown waits for the hold of a Multi, and Close ends it.
+func TestMulti_ShutdownWaits_CloseEnds(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -506,7 +515,8 @@ func TestShutdownWaitsForAMultiAndCloseEndsIt(t *testing.T) {
 	require.Equal(t, int64(2), s.Do("DBSIZE"), "left to their leases")
 }
 
-func TestObserversAreToldOfEachOfSeveral(t *testing.T) {
+// An observer is notified of each lock of a Multi.
+func TestMulti_Observer_EachLockNotified(t *testing.T) {
 	t.Parallel()
 	var told []string
 	note := func(what, name string) { told = append(told, what+" "+name) } // on the loop
@@ -527,7 +537,7 @@ func TestObserversAreToldOfEachOfSeveral(t *testing.T) {
 
 // Sequential acquisition: if one lock is not available, for any reason and at any position, those acquired before are
 // released.
-func TestAMultiInTurnThatFailsGivesBackWhatItHad(t *testing.T) {
+func TestMulti_OneByOneFails_Released(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -563,7 +573,7 @@ func TestAMultiInTurnThatFailsGivesBackWhatItHad(t *testing.T) {
 }
 
 // However close the calls are, none returns a loss, and at least one returns nil.
-func TestSeveralLocksThatAreUnlockedTwiceAtOnceAreNotLost(t *testing.T) {
+func TestMulti_UnlockedTwiceAtOnce_NoLoss(t *testing.T) {
 	t.Parallel()
 	e := locktest.RealServer(t).Open(lockwheel.Options{})
 	for range 2000 {
@@ -587,7 +597,7 @@ func TestSeveralLocksThatAreUnlockedTwiceAtOnceAreNotLost(t *testing.T) {
 }
 
 // However close the loss and the Unlock are, a reported loss has its own cause.
-func TestAnUnlockAtTheMomentOfALossSaysWhichItWas(t *testing.T) {
+func TestUnlock_AtLoss_ReportsItsCause(t *testing.T) {
 	t.Parallel()
 	e := locktest.RealServer(t).Open(locktest.SlowTimeouts)
 	lost := 0

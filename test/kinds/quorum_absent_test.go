@@ -10,7 +10,7 @@ import (
 )
 
 // A process that starts while a minority of the servers is down uses zero Engines in their places.
-func TestAQuorumDoesWithoutServersThatWereNeverThere(t *testing.T) {
+func TestQuorum_ZeroEngines_MajorityWorks(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	none := new(lockwheel.Engine)

@@ -35,7 +35,7 @@ func answered(t *testing.T, hold *lockwheel.Hold) {
 var impatient = lockwheel.Options{Lease: locktest.Longer, CallTimeout: 200 * time.Millisecond}
 
 // While too few servers have replied, each Unlock waits for the same releases, as for a single lock.
-func TestAnotherUnlockOfAQuorumWaitsForTheSameReleases(t *testing.T) {
+func TestQuorum_UnlockAgain_SameReleases(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(impatient)
@@ -52,7 +52,7 @@ func TestAnotherUnlockOfAQuorumWaitsForTheSameReleases(t *testing.T) {
 }
 
 // Once an Unlock has returned nil, the next one returns ErrNotHeld at once, even beside a server that does not reply.
-func TestAnotherUnlockOfAQuorumWaitsForNothing(t *testing.T) {
+func TestQuorum_UnlockAfterNil_AtOnce(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(locktest.SlowToGiveUp)
@@ -78,7 +78,7 @@ func TestAnotherUnlockOfAQuorumWaitsForNothing(t *testing.T) {
 }
 
 // The replies came after the first Unlock had returned.
-func TestAnotherUnlockOfAQuorumSaysThatTheFirstWasAnswered(t *testing.T) {
+func TestQuorum_UnlockAgain_LateReplies(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(locktest.SlowToGiveUp)
@@ -102,7 +102,7 @@ func TestAnotherUnlockOfAQuorumSaysThatTheFirstWasAnswered(t *testing.T) {
 }
 
 // Of very many locks, the first were released before the others had no reply.
-func TestAnotherUnlockOfVeryManyLocksWaitsForTheSameReleases(t *testing.T) {
+func TestManyLocks_UnlockAgain_SameReleases(t *testing.T) {
 	t.Parallel()
 	const many = 1200
 	s := locktest.RealServer(t)

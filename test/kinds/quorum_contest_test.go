@@ -84,7 +84,7 @@ func (c *contest) between(t *testing.T, clients [][]*lockwheel.Engine, grants in
 
 // A dead minority slows contenders down, and does not stop them: a caller does not keep its locks from the others
 // while it waits for a server that does not reply.
-func TestContendersForAQuorumGoOnWithoutAMinority(t *testing.T) {
+func TestQuorum_DeadMinority_ContendersGoOn(t *testing.T) {
 	t.Parallel()
 	// Longer than two contenders delay each other, also on a busy machine.
 	patient := lockwheel.Options{Lease: 2 * time.Minute, CallTimeout: 30 * time.Second}
@@ -134,7 +134,7 @@ func TestContendersForAQuorumGoOnWithoutAMinority(t *testing.T) {
 
 // A continuous stream of readers of a quorum, each reading for longer than a writer waits at first, and a writer of
 // their engines.
-func TestAStreamOfReadersOfAQuorumDoesNotStarveAWriterOfItsEngines(t *testing.T) {
+func TestQuorum_ManyReaders_WriterGranted(t *testing.T) {
 	t.Parallel()
 	long.Only(t, "a writer waits for seconds of reads")
 	for _, members := range []int{3, 5} {

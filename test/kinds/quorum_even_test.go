@@ -11,7 +11,7 @@ import (
 )
 
 // Half is no majority: another caller may have the other half.
-func TestHalfOfAnEvenQuorumIsNotEnough(t *testing.T) {
+func TestQuorum_HalfOfEven_NotEnough(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{2, 4} {
 		p := locktest.NewServerSet(t, n)
@@ -31,7 +31,7 @@ func TestHalfOfAnEvenQuorumIsNotEnough(t *testing.T) {
 }
 
 // A member that joins after the hold is watched again has the engine's lease, and not the one that was set before.
-func TestAMemberThatJoinsAQuorumThatIsWatchedAgainIsWatched(t *testing.T) {
+func TestQuorum_WatchedAgain_NewMemberWatched(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(fastOptions)
@@ -47,7 +47,7 @@ func TestAMemberThatJoinsAQuorumThatIsWatchedAgainIsWatched(t *testing.T) {
 }
 
 // Servers that do not reply may do so later: the caller keeps waiting.
-func TestAnOutageDoesNotEndTheWaitForAQuorum(t *testing.T) {
+func TestQuorum_Outage_WaitGoesOn(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(fastOptions)

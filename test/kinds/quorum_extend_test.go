@@ -13,7 +13,7 @@ import (
 
 // If no majority confirms an extension, the Quorum continues as before: its members are renewed, and lost ones are
 // acquired again.
-func TestAQuorumWhoseExtensionFailsIsStillWatched(t *testing.T) {
+func TestQuorum_ExtendFails_StillWatched(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	hold, err := locktest.Quorum(p.Client(locktest.ShortLeaseOptions), "n").Lock(t.Context())
@@ -40,7 +40,7 @@ func TestAQuorumWhoseExtensionFailsIsStillWatched(t *testing.T) {
 
 // A successful extension ends the watching, as for a single lock: a lost member stays lost until the hold is watched
 // again.
-func TestAQuorumThatIsExtendedIsNoLongerWatched(t *testing.T) {
+func TestQuorum_Extended_NotWatched(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(locktest.ShortLeaseOptions)
@@ -67,7 +67,7 @@ func TestAQuorumThatIsExtendedIsNoLongerWatched(t *testing.T) {
 
 // Extend returns how the hold ended. It does not report the release of the remaining members, which the caller did
 // not request.
-func TestAnExtensionByWhichAQuorumIsFoundLostSaysNothingElse(t *testing.T) {
+func TestQuorum_ExtendFindsLoss_OnlyLoss(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(lockwheel.Options{})

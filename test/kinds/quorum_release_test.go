@@ -38,7 +38,7 @@ func (w ways) othersHaveIt(t *testing.T) {
 }
 
 // A missing member may have been granted with a late reply: it does not count as released.
-func TestAnUnlockOfAQuorumWaitsForAGrantThatIsNotKnownYet(t *testing.T) {
+func TestQuorum_UnlockLateGrant_Waits(t *testing.T) {
 	t.Parallel()
 	for name, slow := range map[string]int{"then the grant is known": 0, "then another member is released": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestAnUnlockOfAQuorumWaitsForAGrantThatIsNotKnownYet(t *testing.T) {
 
 // At the last request the member was held elsewhere. Meanwhile it is free, and the reply in flight says that it is
 // granted.
-func TestAnUnlockOfAQuorumWaitsForAMemberThatIsAskedForAgain(t *testing.T) {
+func TestQuorum_UnlockMemberRequested_Waits(t *testing.T) {
 	t.Parallel()
 	for name, slow := range map[string]int{"then the grant is known": 0, "then another member is released": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestAnUnlockOfAQuorumWaitsForAMemberThatIsAskedForAgain(t *testing.T) {
 
 // The wait for an unknown result ends with the caller's context, and after Options.CallTimeout. A grant is released
 // nevertheless.
-func TestAnUnlockOfAQuorumThatIsLeftReleasesWhatIsGrantedLater(t *testing.T) {
+func TestQuorum_UnlockCanceled_GrantReleased(t *testing.T) {
 	t.Parallel()
 	for name, timeout := range map[string]time.Duration{"by its context": locktest.SlowToGiveUp.CallTimeout, "by Timeout": 300 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestAnUnlockOfAQuorumThatIsLeftReleasesWhatIsGrantedLater(t *testing.T) {
 }
 
 // A request that an Extend with a lease canceled may still be granted, until its engine has released that grant.
-func TestAnUnlockOfAQuorumDoesNotCountWhatAnExtensionWithdrew(t *testing.T) {
+func TestQuorum_UnlockAfterExtend_NotCounted(t *testing.T) {
 	t.Parallel()
 	w := newWays(t)
 	w.way[0].Set(proxy.Replies, proxy.Hold)

@@ -29,7 +29,8 @@ func heldByEach(t testing.TB, engines []*lockwheel.Engine) {
 // fastOptions has short leases, so that a loss is noticed soon.
 var fastOptions = lockwheel.Options{Lease: locktest.ShortLease}
 
-func TestAQuorumIsHeldOnAllServersThatAnswer(t *testing.T) {
+// A quorum is held on all servers that reply, with a validity that counts from before the request.
+func TestQuorum_AllReply_HeldOnAll(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(lockwheel.Options{})
@@ -71,7 +72,7 @@ func TestAQuorumIsHeldOnAllServersThatAnswer(t *testing.T) {
 }
 
 // Redisson's RedLock testLockFailed, testLockSuccess, testLockSuccess2.
-func TestAQuorumNeedsAMajority(t *testing.T) {
+func TestQuorum_NeedsMajority(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(lockwheel.Options{})
@@ -96,7 +97,8 @@ func TestAQuorumNeedsAMajority(t *testing.T) {
 	}
 }
 
-func TestAWaitForAQuorumEndsWithItsContext(t *testing.T) {
+// A wait for a quorum ends with its context, and the error has the cause.
+func TestQuorum_ContextEnds_WaitEnds(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(lockwheel.Options{})
@@ -137,7 +139,7 @@ func TestAWaitForAQuorumEndsWithItsContext(t *testing.T) {
 }
 
 // Redisson's RedLock testConnectionFailed.
-func TestAQuorumOutlivesAMinority(t *testing.T) {
+func TestQuorum_MinorityDies_HoldGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(s *locktest.Server){
 		"killed":  func(s *locktest.Server) { require.NoError(s.T, s.Real.Kill()) },
@@ -166,7 +168,7 @@ func TestAQuorumOutlivesAMinority(t *testing.T) {
 }
 
 // redsync PR 149: the hold acquires a member again that comes back.
-func TestAMemberThatComesBackIsHeldAgain(t *testing.T) {
+func TestQuorum_MemberBack_HeldAgain(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(fastOptions)
@@ -185,7 +187,8 @@ func TestAMemberThatComesBackIsHeldAgain(t *testing.T) {
 	locktest.Always(t, locktest.ShortLease, "and not taken again", func() bool { return !p[0].Exists("n") && !p[2].Exists("n") })
 }
 
-func TestAMemberThatSomebodyElseHasIsTakenWhenItIsFree(t *testing.T) {
+// A member that is held elsewhere joins the quorum when it is free, and is not requested after the hold has ended.
+func TestQuorum_MemberHeldElsewhere_Joins(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(lockwheel.Options{})
@@ -206,7 +209,7 @@ func TestAMemberThatSomebodyElseHasIsTakenWhenItIsFree(t *testing.T) {
 	locktest.Unlock(t, hold)
 }
 
-func TestAQuorumIsLostWithItsMajority(t *testing.T) {
+func TestQuorum_MajorityLost_Lost(t *testing.T) {
 	t.Parallel()
 	t.Run("servers that die", func(t *testing.T) {
 		p := locktest.NewServerSet(t, 3)
@@ -294,7 +297,7 @@ func renewedSince(t *testing.T, e *lockwheel.Engine) {
 }
 
 // redsync#140, redisson#1606: grants without a majority are released on all servers that can be reached.
-func TestWithoutAMajorityNothingIsLeft(t *testing.T) {
+func TestQuorum_NoMajority_NothingLeft(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 5)
 	engines := p.Client(fastOptions)
@@ -324,7 +327,9 @@ func TestWithoutAMajorityNothingIsLeft(t *testing.T) {
 	locktest.Unlock(t, locktest.Granted(t, waiting))
 }
 
-func TestASlowMemberHoldsNobodyUp(t *testing.T) {
+// A member that does not reply does not delay the grant; it joins when it replies, and leaves nothing after the end of
+// the hold.
+func TestQuorum_SlowMember_NoDelay(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(lockwheel.Options{})
@@ -353,7 +358,7 @@ func TestASlowMemberHoldsNobodyUp(t *testing.T) {
 
 // Redisson's RedLock testLockLeasetime, testTryLockLeasetime: many clients of several servers hold the lock one at a
 // time.
-func TestManyClientsOfAQuorumComeInOneByOne(t *testing.T) {
+func TestQuorum_ManyClients_OneHolder(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	clients := [][]*lockwheel.Engine{p.Client(lockwheel.Options{}), p.Client(lockwheel.Options{}), p.Client(lockwheel.Options{})}
@@ -376,7 +381,7 @@ func TestManyClientsOfAQuorumComeInOneByOne(t *testing.T) {
 	locktest.Eventually(t, "all to be released", func() bool { return p.Holders("n") == 0 })
 }
 
-func TestQuorumsHeldAreNoGoroutines(t *testing.T) {
+func TestQuorum_Held_NoGoroutine(t *testing.T) {
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(lockwheel.Options{})
 	locktest.Unlock(t, locktest.LockAll(t, locktest.Quorum(engines, "warm")))
@@ -398,7 +403,8 @@ func TestQuorumsHeldAreNoGoroutines(t *testing.T) {
 	}
 }
 
-func TestAnEngineThatClosesIsAMemberLess(t *testing.T) {
+// A quorum has one member less when an engine closes, and ends with ErrClosed without a majority.
+func TestQuorum_EngineCloses_OneMemberLess(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(lockwheel.Options{})
@@ -416,7 +422,9 @@ func TestAnEngineThatClosesIsAMemberLess(t *testing.T) {
 	require.ErrorIs(t, err, lockwheel.ErrClosed)
 }
 
-func TestARefusalForGoodEndsAQuorumAtOnce(t *testing.T) {
+// A quorum is held without a permanently rejected member; if a majority is rejected, Lock fails at once and leaves
+// nothing.
+func TestQuorum_MajorityRejected_EndsAtOnce(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(lockwheel.Options{})
@@ -433,7 +441,7 @@ func TestARefusalForGoodEndsAQuorumAtOnce(t *testing.T) {
 }
 
 // A caller gets one of three locks, and one server does not reply: the error reports both of the others.
-func TestARefusedQuorumSaysWhoDidNotAnswer(t *testing.T) {
+func TestQuorum_NotAcquired_ErrorNamesAll(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(locktest.SlowToGiveUp)
@@ -446,7 +454,7 @@ func TestARefusedQuorumSaysWhoDidNotAnswer(t *testing.T) {
 }
 
 // A permanently rejected member is requested at the interval RenewInterval, and not at once again.
-func TestAMemberThatIsRefusedForGoodIsLeftInPeace(t *testing.T) {
+func TestQuorum_MemberRejected_RetriedSlowly(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(lockwheel.Options{})
@@ -459,7 +467,7 @@ func TestAMemberThatIsRefusedForGoodIsLeftInPeace(t *testing.T) {
 }
 
 // A member that its server rejected permanently, and now accepts, is held again.
-func TestAMemberThatWasRefusedIsAskedForAgain(t *testing.T) {
+func TestQuorum_MemberAccepted_HeldAgain(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(locktest.ShortLeaseOptions)
@@ -481,7 +489,7 @@ func TestAMemberThatWasRefusedIsAskedForAgain(t *testing.T) {
 }
 
 // A hold that is watched again acquires its missing members.
-func TestAQuorumThatIsWatchedAgainTakesItsMissingMembers(t *testing.T) {
+func TestQuorum_WatchedAgain_MissingAcquired(t *testing.T) {
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(lockwheel.Options{})
 	p[1].HoldAsOther("n", time.Hour)
@@ -499,7 +507,7 @@ func TestAQuorumThatIsWatchedAgainTakesItsMissingMembers(t *testing.T) {
 }
 
 // Late replies shorten the validity of a quorum. If its leases have expired by then, it is not acquired.
-func TestTheValidityOfAQuorumIsCountedFromBeforeItAsked(t *testing.T) {
+func TestQuorum_LateReplies_ValidityShorter(t *testing.T) {
 	t.Parallel()
 	const late, lease = 400 * time.Millisecond, 30 * time.Second
 	p := locktest.NewServerSet(t, 3)
@@ -525,7 +533,7 @@ func TestTheValidityOfAQuorumIsCountedFromBeforeItAsked(t *testing.T) {
 }
 
 // Options.MaxHold counts from the owner's first grant, even if members were replaced one after the other meanwhile.
-func TestMaxHoldEndsAQuorumWhoseMembersWereReplaced(t *testing.T) {
+func TestQuorum_MembersReplaced_MaxHoldEnds(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(lockwheel.Options{Lease: locktest.ShortLease, RenewInterval: locktest.ShortLease / 12, MaxHold: 3 * locktest.ShortLease}) // the replacements are done long before MaxHold
@@ -551,7 +559,7 @@ func TestMaxHoldEndsAQuorumWhoseMembersWereReplaced(t *testing.T) {
 
 // A server that was away when the quorum was acquired counts soon after it returns, and not only after the next
 // renewal of the others.
-func TestAMemberThatComesLateCountsSoon(t *testing.T) {
+func TestQuorum_LateMember_CountsSoon(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(lockwheel.Options{})

@@ -11,7 +11,7 @@ import (
 
 // Unlock returns when enough locks are released that another caller can acquire a majority. It does not wait for a
 // server that does not reply, even if another one never had the lock.
-func TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds(t *testing.T) {
+func TestQuorum_Unlock_WaitsForMajorityOnly(t *testing.T) {
 	t.Parallel()
 	const all, one, unwanted = "all are held", "one is missing", "one is missing, and not wanted"
 	for _, name := range []string{all, one, unwanted} {

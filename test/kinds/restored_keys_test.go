@@ -14,7 +14,7 @@ import (
 const soon = 5 * time.Second
 
 // This holds for any lease, for both sides of a read/write lock, and for a caller that does not wait.
-func TestWhatCameBackIsTakenAwayByTheEngineThatReleasedIt(t *testing.T) {
+func TestRestoredKey_AnyLock_ReleasedAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ held, asked string }{
 		{"plain", "plain"}, {"fenced", "fenced"}, {"fair", "fair"}, {"writer", "writer"}, {"writer", "reader"}, {"reader", "writer"},
@@ -42,7 +42,7 @@ func TestWhatCameBackIsTakenAwayByTheEngineThatReleasedIt(t *testing.T) {
 }
 
 // An owner can have held both sides.
-func TestAWriterThatCameBackWithWhatItReadIsTakenAway(t *testing.T) {
+func TestRestoredKey_WriterWithRead_Released(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	m := s.Open(lockwheel.Options{}).RWMutex("n")
@@ -57,7 +57,7 @@ func TestAWriterThatCameBackWithWhatItReadIsTakenAway(t *testing.T) {
 }
 
 // Live readers beside the hold that came back are left alone, and waited for.
-func TestReadersBesideOneThatCameBackAreWaitedFor(t *testing.T) {
+func TestRestoredKey_BesideReaders_Waits(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{})

@@ -9,9 +9,9 @@ import (
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
-// BenchmarkPairs measures locking and unlocking by many callers, each with its own name, and for readers also with
+// BenchmarkRWMutex_Pairs measures locking and unlocking by many callers, each with its own name, and for readers also with
 // one shared name.
-func BenchmarkPairs(b *testing.B) {
+func BenchmarkRWMutex_Pairs(b *testing.B) {
 	e := locktest.RealServer(b).Open(lockwheel.Options{})
 	for _, kind := range []struct {
 		name string

@@ -15,7 +15,7 @@ import (
 
 // ForceUnlock in the holder's own engine ends the hold at once, whether or not the server replies: for a writer with
 // its reads, and for all readers.
-func TestReadsAreLostByForceBeforeTheServerAnswers(t *testing.T) {
+func TestRWMutex_ForceUnlock_LostBeforeReply(t *testing.T) {
 	t.Parallel()
 	for name, own := range map[string][]lockwheel.Option{"watched": nil, "with a lease": {lockwheel.Lease(time.Hour)}} {
 		for which, force := range map[string]func(lockwheel.RWMutex) lockwheel.Mutex{"writer": lockwheel.RWMutex.Writer, "readers": lockwheel.RWMutex.RLocker} {
@@ -56,7 +56,7 @@ func TestReadsAreLostByForceBeforeTheServerAnswers(t *testing.T) {
 
 // Each hold of a reader has a key with its lease. The key is deleted with the hold, however the lock is lost and
 // wherever that is noticed.
-func TestNothingIsLeftOfReadersThatLostTheLock(t *testing.T) {
+func TestRWMutex_ReadersLost_NoKeyLeft(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(t *testing.T, s *locktest.Server, here, elsewhere *lockwheel.Engine){
 		"forced here": func(t *testing.T, _ *locktest.Server, here, _ *lockwheel.Engine) {

@@ -14,7 +14,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
-func TestAZeroRWMutexGivesAnError(t *testing.T) {
+func TestRWMutex_ZeroValue_Error(t *testing.T) {
 	t.Parallel()
 	var m lockwheel.RWMutex
 	for _, m := range []lockwheel.Mutex{m.Writer(), m.RLocker()} {
@@ -34,7 +34,7 @@ func TestAZeroRWMutexGivesAnError(t *testing.T) {
 }
 
 // The fields that Redisson would write for one thread that writes and reads.
-func TestAWritersReadHasItsName(t *testing.T) {
+func TestRWMutex_WriterReads_RedissonFields(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -58,7 +58,8 @@ func TestAWritersReadHasItsName(t *testing.T) {
 	locktest.RequireIdle(t, e)
 }
 
-func TestAReaderCannotBecomeTheWriter(t *testing.T) {
+// A reader that requests the write lock gets ErrUpgrade at once, and nothing is sent.
+func TestRWMutex_ReaderWrites_ErrUpgrade(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -101,7 +102,7 @@ func TestAReaderCannotBecomeTheWriter(t *testing.T) {
 }
 
 // Redisson publishes nothing when a writer unlocks and keeps reading; here waiting readers are notified.
-func TestADowngradeLetsReadersInAtOnce(t *testing.T) {
+func TestRWMutex_Downgrade_ReadersGranted(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	here, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -143,7 +144,7 @@ func TestADowngradeLetsReadersInAtOnce(t *testing.T) {
 
 // The end of a read does not affect the write around it. In Redisson it shortens the write's lease to the rest of the
 // readers' leases, and ends its renewal.
-func TestAReadThatEndsLeavesTheWriteAsItIs(t *testing.T) {
+func TestRWMutex_ReadEnds_WriteUnchanged(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(locktest.ShortLeaseOptions).RWMutex("n")
@@ -159,7 +160,8 @@ func TestAReadThatEndsLeavesTheWriteAsItIs(t *testing.T) {
 	locktest.Unlock(t, write)
 }
 
-func TestAWriterDoesNotShortenItsOwnRead(t *testing.T) {
+// A writer that is renewed, extended or unlocked does not shorten the lease of its own read.
+func TestRWMutex_WriteEnds_ReadLeaseKept(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(locktest.ShortLeaseOptions).RWMutex("n")
@@ -176,7 +178,8 @@ func TestAWriterDoesNotShortenItsOwnRead(t *testing.T) {
 	locktest.Unlock(t, read)
 }
 
-func TestReadersAreRenewedEachForItself(t *testing.T) {
+// Readers are renewed separately: one that is not renewed is lost, the others continue.
+func TestRWMutex_Readers_RenewedSeparately(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	here, elsewhere := s.Open(locktest.ShortLeaseOptions), s.Open(locktest.ShortLeaseOptions)
@@ -199,7 +202,8 @@ func TestReadersAreRenewedEachForItself(t *testing.T) {
 	require.Equal(t, int64(0), s.Do("DBSIZE"))
 }
 
-func TestStateTellsReadersFromTheWriter(t *testing.T) {
+// State of the writer reports only a writer, and State of the readers only readers.
+func TestRWMutex_State_ReadersAndWriter(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -236,7 +240,7 @@ func TestStateTellsReadersFromTheWriter(t *testing.T) {
 }
 
 // The engine that forces a read lock notifies its other readers of the loss at once.
-func TestAForcedReadLockIsLostByAllItsReaders(t *testing.T) {
+func TestRWMutex_ReadForced_AllReadersLose(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	here, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -265,7 +269,8 @@ func TestAForcedReadLockIsLostByAllItsReaders(t *testing.T) {
 	locktest.RequireIdle(t, elsewhere)
 }
 
-func TestOneRLockerIsForManyReaders(t *testing.T) {
+// Many readers can use one Locker of the read side at the same time.
+func TestRWMutex_OneRLocker_ManyReaders(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).RWMutex("n")
@@ -288,7 +293,7 @@ func TestOneRLockerIsForManyReaders(t *testing.T) {
 }
 
 // A continuous stream of readers of one engine, and a writer of the same engine.
-func TestAStreamOfReadersDoesNotStarveAWriterOfItsEngine(t *testing.T) {
+func TestRWMutex_ManyReaders_WriterGranted(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	m := e.RWMutex("n")
@@ -318,7 +323,7 @@ func TestAStreamOfReadersDoesNotStarveAWriterOfItsEngine(t *testing.T) {
 }
 
 // A continuous stream of writers of one engine, and a reader of the same engine.
-func TestAStreamOfWritersDoesNotStarveAReaderOfItsEngine(t *testing.T) {
+func TestRWMutex_ManyWriters_ReaderGranted(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	m := e.RWMutex("n")
@@ -348,7 +353,7 @@ func TestAStreamOfWritersDoesNotStarveAReaderOfItsEngine(t *testing.T) {
 }
 
 // A reader that locks once more as another owner while a writer waits does not wait for ever.
-func TestAReaderBehindAWaitingWriterIsLetInInTheEnd(t *testing.T) {
+func TestRWMutex_BehindWriter_ReaderGranted(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	m := e.RWMutex("n")
@@ -377,7 +382,7 @@ func TestAReaderBehindAWaitingWriterIsLetInInTheEnd(t *testing.T) {
 }
 
 // The methods of an RWMutex report on the writer, and those of its RLocker on the readers.
-func TestAnRWMutexSpeaksOfTheWriterAndItsRLockerOfReaders(t *testing.T) {
+func TestRWMutex_Methods_WriterOrReaders(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	m := e.RWMutex("n")

@@ -13,7 +13,8 @@ import (
 // slowly renews only long after these tests have ended, and keeps its other deadlines within seconds.
 var slowly = lockwheel.Options{Lease: 10 * time.Minute, CallTimeout: 3 * time.Second}
 
-func TestTheTTLOfAWriteFallsWhenItsReadLeaves(t *testing.T) {
+// The TTL of a write falls to what the write needs when its read with a longer lease is unlocked.
+func TestRWMutex_ReadUnlocked_WriteTTLFalls(t *testing.T) {
 	t.Parallel()
 	own := lockwheel.Lease(time.Minute)
 	for name, c := range map[string]struct {
@@ -37,7 +38,8 @@ func TestTheTTLOfAWriteFallsWhenItsReadLeaves(t *testing.T) {
 	}
 }
 
-func TestTheTTLOfAWriteFallsWhenItsReadIsGivenAShorterLease(t *testing.T) {
+// The TTL of a write falls when its read is extended to a shorter lease.
+func TestRWMutex_ReadShortened_WriteTTLFalls(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	m := s.Open(slowly).RWMutex("n")
@@ -51,7 +53,7 @@ func TestTheTTLOfAWriteFallsWhenItsReadIsGivenAShorterLease(t *testing.T) {
 }
 
 // The lease falls at once, as for any hold, to what the writer's read still needs.
-func TestAWriteThatReadsIsGivenAShorterLease(t *testing.T) {
+func TestRWMutex_WriteShortened_TTLFalls(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	m := s.Open(slowly).RWMutex("n")
@@ -70,7 +72,7 @@ func TestAWriteThatReadsIsGivenAShorterLease(t *testing.T) {
 }
 
 // A write and a read remain, and a third, inner hold of either kind is unlocked.
-func TestTheTTLOfAWriteThatReadsFallsWhenAnInnerHoldLeaves(t *testing.T) {
+func TestRWMutex_InnerUnlocked_TTLFalls(t *testing.T) {
 	t.Parallel()
 	for name, inner := range map[string]func(lockwheel.RWMutex) lockwheel.Mutex{"write": lockwheel.RWMutex.Writer, "read": lockwheel.RWMutex.RLocker} {
 		t.Run(name, func(t *testing.T) {

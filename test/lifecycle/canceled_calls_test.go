@@ -15,7 +15,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
-var abandonedCalls = flag.Int("abandoned", 20_000, "how many calls are given up during each outage of TestCallsThatAreGivenUpDuringAnOutageLeaveNothing")
+var abandonedCalls = flag.Int("abandoned", 20_000, "how many calls are given up during each outage of TestOutage_CallsCanceled_MemoryFreed")
 
 // abandonedHeap is the maximum number of bytes that they may leave: what was in flight when the server went, and
 // spare capacity of queues. A queued command without a caller takes 144 bytes, and its lock and its place in the
@@ -24,7 +24,7 @@ const abandonedHeap = 3 << 20
 
 // The engine drops the commands of callers that have left at once, also while no server replies: it uses memory only
 // for callers that still wait. The server stays away until the heap is measured. Not parallel: the test counts bytes.
-func TestCallsThatAreGivenUpDuringAnOutageLeaveNothing(t *testing.T) {
+func TestOutage_CallsCanceled_MemoryFreed(t *testing.T) {
 	for outage, begin := range map[string]func(*testing.T, *locktest.Server){
 		"connections refused": func(t *testing.T, s *locktest.Server) { require.NoError(t, s.Real.Kill()) },
 		"a silent server":     func(t *testing.T, s *locktest.Server) { require.NoError(t, s.Real.Pause()) },

@@ -16,7 +16,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-func TestCloseOnASilentLinkEnds(t *testing.T) {
+// Close ends on a connection without replies, and ends holds and waits with ErrClosed.
+func TestClose_SilentLink_Ends(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]proxy.Fault{"held": proxy.Hold, "swallowed": proxy.Drop} {
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +41,7 @@ func TestCloseOnASilentLinkEnds(t *testing.T) {
 }
 
 // A call that waits for a reply when the engine is closed gets an error.
-func TestCloseAnswersEverybody(t *testing.T) {
+func TestClose_WaitingCalls_Error(t *testing.T) {
 	t.Parallel()
 	_, p, e := locktest.Behind(t, lockwheel.Options{})
 	holds := []*lockwheel.Hold{locktest.Lock(t, e.Mutex("a")), locktest.Lock(t, e.Mutex("b"))}
@@ -65,7 +66,7 @@ func TestCloseAnswersEverybody(t *testing.T) {
 }
 
 // Shutdown waits for holds, and on a dead server holds end with their leases.
-func TestShutdownOnADeadServerEndsWithTheLeases(t *testing.T) {
+func TestShutdown_DeadServer_EndsWithLeases(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{Lease: locktest.ShortLease})
@@ -85,7 +86,7 @@ func TestShutdownOnADeadServerEndsWithTheLeases(t *testing.T) {
 }
 
 // Several callers may call Shutdown, each with its own deadline.
-func TestShutdownsOfSeveralAreTheirOwn(t *testing.T) {
+func TestShutdown_ManyCallers_OwnDeadlines(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -131,7 +132,7 @@ func (g *gated) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResu
 
 // When Close returns, no goroutine of the engine is left and no command follows. A second Close, or a Shutdown, waits
 // for that as well.
-func TestCloseReturnsWhenTheLastCallHasItsAnswer(t *testing.T) {
+func TestClose_Returns_NothingFollows(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	client := &gated{Client: s.Client(), gate: make(chan struct{})}
@@ -153,7 +154,7 @@ func TestCloseReturnsWhenTheLastCallHasItsAnswer(t *testing.T) {
 
 // rueidis delays Close by at most CallTimeout, although it waits up to one second for the reply to its last command on
 // each connection. At least one of several closes must not be delayed by a busy machine.
-func TestCloseOnASilentServerTakesNoLongerThanTimeout(t *testing.T) {
+func TestClose_SilentServer_WithinCallTimeout(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(t *testing.T, s *locktest.Server, p *proxy.Proxy){
 		"swallowed": func(_ *testing.T, _ *locktest.Server, p *proxy.Proxy) { p.Set(proxy.Both, proxy.Drop) },

@@ -22,13 +22,15 @@ import (
 // longEnough is a CallTimeout within which a server replies on a machine that is busy with much else.
 const longEnough = 3 * time.Second
 
-func TestOneAttemptToConnectThatHangsCostsNoHold(t *testing.T) {
+// A connection attempt that hangs costs no hold: the engine makes another one.
+func TestDial_OneHangs_CostsNoHold(t *testing.T) {
 	eachHanging(t, func(t *testing.T, s *locktest.Server, h *hanging, opts lockwheel.Options) {
 		costsNoHold(t, s, h, opts)
 	})
 }
 
-func TestOneAttemptToConnectThatEndsItsGoroutineCostsNoHold(t *testing.T) {
+// A connection attempt that ends its goroutine costs no hold: the engine makes another one.
+func TestDial_OneEndsGoroutine_CostsNoHold(t *testing.T) {
 	eachHanging(t, func(t *testing.T, s *locktest.Server, h *hanging, opts lockwheel.Options) {
 		h.ends = true
 		costsNoHold(t, s, h, opts)
@@ -52,7 +54,8 @@ func costsNoHold(t *testing.T, s *locktest.Server, h *hanging, opts lockwheel.Op
 	locktest.Eventually(t, "no connection left", func() bool { return len(s.Clients()) <= 1 })
 }
 
-func TestOpenEndsInTimeWhereNoConnectionIsEverMade(t *testing.T) {
+// Open ends in time if no connection is ever made, and leaves none behind.
+func TestOpen_DialHangs_EndsInTime(t *testing.T) {
 	eachHanging(t, func(t *testing.T, s *locktest.Server, h *hanging, opts lockwheel.Options) {
 		h.hangs.Store(true)
 		failed := make(chan error, 1)
@@ -66,7 +69,8 @@ func TestOpenEndsInTimeWhereNoConnectionIsEverMade(t *testing.T) {
 	})
 }
 
-func TestWaitersPollWhileTheConnectionForMessagesIsNotMade(t *testing.T) {
+// A waiter polls while the pub/sub connection is not made, and a later one subscribes again.
+func TestWaiter_NoPubSubConnection_Polls(t *testing.T) {
 	eachHanging(t, func(t *testing.T, s *locktest.Server, h *hanging, opts lockwheel.Options) {
 		opts.CallTimeout = longEnough
 		e := locktest.OpenRetrying(t, opts)
@@ -112,7 +116,8 @@ func (f *failing) credentials(rueidis.AuthCredentialsContext) (rueidis.AuthCrede
 	return rueidis.AuthCredentials{}, nil
 }
 
-func TestOneTryFailsAtOnceWhateverWhyNoConnectionIsMade(t *testing.T) {
+// A call without a wait fails at once, whatever error the connection attempt has.
+func TestTryLock_DialFails_FailsAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, why := range map[string]error{
 		"plain":                errors.New("tunnel: no way to the server"),
@@ -146,7 +151,8 @@ func TestOneTryFailsAtOnceWhateverWhyNoConnectionIsMade(t *testing.T) {
 	})
 }
 
-func TestOneTryFailsAtOnceWhereTheServerLetsNobodyIn(t *testing.T) {
+// A call without a wait fails at once if the server rejects the handshake, and works again once it accepts it.
+func TestTryLock_HandshakeFails_FailsAtOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("another password", func(t *testing.T) {
 		t.Parallel()
@@ -218,7 +224,8 @@ func comesBack(t *testing.T, e *lockwheel.Engine) {
 	})
 }
 
-func TestLocksAreTheMastersWhateverOptionsSayOfReplicas(t *testing.T) {
+// Locks are sent to the master even if the client's options send commands to replicas.
+func TestLocks_OptionsWithReplicas_OnMaster(t *testing.T) {
 	t.Parallel()
 	master, replica := locktest.WithReplica(t)
 	for name, redis := range map[string]rueidis.ClientOption{

@@ -16,7 +16,7 @@ import (
 
 // The lifetime of a connection ends while a server is slow: commands in flight on it must not be sent twice
 // unnoticed.
-func TestAConnectionOfLimitedLifeLosesNoLock(t *testing.T) {
+func TestConnLifetime_SlowServer_NoLockLost(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{Lease: 30 * time.Second, CallTimeout: 9 * time.Second, Redis: rueidis.ClientOption{ConnLifetime: time.Second}})
@@ -43,7 +43,7 @@ func TestAConnectionOfLimitedLifeLosesNoLock(t *testing.T) {
 }
 
 // Commands still on a connection when its lifetime ends may run later. They must not leave a lock without a holder.
-func TestAConnectionOfLimitedLifeLeavesNoLockBehind(t *testing.T) {
+func TestConnLifetime_LateCommands_NoLockLeft(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	p := proxy.Start(t, s.Addr)

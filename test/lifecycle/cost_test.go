@@ -14,12 +14,13 @@ import (
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
-var heldLocks = flag.Int("held", 100_000, "how many locks TestHoldingCostsNoGoroutineAndFewBytes holds")
+var heldLocks = flag.Int("held", 100_000, "how many locks TestHoldingCosts_FewBytesNoGoroutine holds")
 
 // mostBytes is the maximum live heap of a held lock, with its hold and its name.
 const mostBytes = 300
 
-func TestHoldingCostsNoGoroutineAndFewBytes(t *testing.T) {
+// A held lock needs few bytes and no goroutine.
+func TestHoldingCosts_FewBytesNoGoroutine(t *testing.T) {
 	n := *heldLocks
 	if locktest.RaceEnabled {
 		n = min(n, 20_000)
@@ -67,7 +68,8 @@ func TestHoldingCostsNoGoroutineAndFewBytes(t *testing.T) {
 	require.Less(t, left, int64(mostBytes/2))
 }
 
-func TestAnIdleEngineDoesNotWake(t *testing.T) {
+// An engine with nothing due does not run its loop, whether it is new, holds locks or has a waiter.
+func TestIdleEngine_NeverWakes(t *testing.T) {
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{Lease: time.Hour})
 	requireNoTurns := func(what string) {
@@ -97,7 +99,7 @@ func TestAnIdleEngineDoesNotWake(t *testing.T) {
 	requireNoTurns("after work")
 }
 
-var waiters = flag.Int("waiters", 100_000, "how many callers TestWaitingCostsFewBytes has wait")
+var waiters = flag.Int("waiters", 100_000, "how many callers TestWaitingCosts_FewBytes has wait")
 
 // Maximum live heap of a caller that waits without a goroutine, with its name: alone on a name, and on a name that it
 // shares with all others.
@@ -106,7 +108,8 @@ const (
 	mostSharing = 600
 )
 
-func TestWaitingCostsFewBytes(t *testing.T) {
+// A waiter of LockAsync needs few bytes, each on a name of its own or all on one.
+func TestWaitingCosts_FewBytes(t *testing.T) {
 	n := *waiters
 	if locktest.RaceEnabled {
 		n = min(n, 10_000)

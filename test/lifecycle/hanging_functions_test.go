@@ -161,7 +161,8 @@ func (h *hanging) comeLate(t *testing.T) {
 	}
 }
 
-func TestOpenEndsWithItsContextThoughItsCallersFunctionHangs(t *testing.T) {
+// Open ends with its context even if a function of the caller hangs, and leaves no connection behind.
+func TestOpen_FunctionHangs_EndsWithContext(t *testing.T) {
 	eachHanging(t, func(t *testing.T, s *locktest.Server, h *hanging, opts lockwheel.Options) {
 		h.hangs.Store(true)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -178,7 +179,8 @@ func TestOpenEndsWithItsContextThoughItsCallersFunctionHangs(t *testing.T) {
 	})
 }
 
-func TestCloseAndShutdownLeaveAFunctionThatHangsBehind(t *testing.T) {
+// Close and Shutdown do not wait for a function of the caller that hangs.
+func TestClose_FunctionHangs_Ends(t *testing.T) {
 	for what, end := range map[string]func(e *lockwheel.Engine) error{
 		"Close": func(e *lockwheel.Engine) error { return e.Close() },
 		"Shutdown": func(e *lockwheel.Engine) error {
@@ -222,7 +224,8 @@ func (c stuck) Close() error {
 	return c.Conn.Close()
 }
 
-func TestAConnectionThatHangsWhenItIsClosedIsLeftBehind(t *testing.T) {
+// An engine does not wait for a connection that hangs when it is closed.
+func TestClose_ConnectionCloseHangs_Ends(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	gate, closes := make(chan struct{}), new(atomic.Int64)
@@ -250,7 +253,7 @@ func TestAConnectionThatHangsWhenItIsClosedIsLeftBehind(t *testing.T) {
 }
 
 // A dialer's error is converted to text before it reaches the loop.
-func TestADialersErrorThatHangsHoldsUpNoEngine(t *testing.T) {
+func TestDial_ErrorTextHangs_EngineRuns(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	gate := make(chan struct{})

@@ -17,7 +17,7 @@ import (
 )
 
 // redisson#2575, #4064, #3577, #5046: channels were never unsubscribed, and the pool of subscriptions was exhausted.
-func TestManyNamesWaitOnOneSubscriber(t *testing.T) {
+func TestSubscriber_ManyNames_OneConnection(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	names := s.Amount(long.Pick(5000, 20_000), 3000)
@@ -54,7 +54,7 @@ func TestManyNamesWaitOnOneSubscriber(t *testing.T) {
 
 // Cycles with contention, re-entry, leases and callers that leave end in the initial state. Not parallel: the test
 // counts goroutines.
-func TestManyCyclesLeaveNothing(t *testing.T) {
+func TestEngine_ManyCycles_NothingLeft(t *testing.T) {
 	s := locktest.RealServer(t)
 	before := goleak.IgnoreCurrent()
 	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})}
@@ -89,7 +89,7 @@ func TestManyCyclesLeaveNothing(t *testing.T) {
 
 // redisson PR #7251, #6832: nested holds left entries behind that were renewed for ever. Redisson's
 // ReadLockEntryTest: no entry is left after as many releases as grants.
-func TestNestedHoldsLeaveNoEntry(t *testing.T) {
+func TestEngine_NestedHolds_NothingLeft(t *testing.T) {
 	t.Parallel()
 	for kindName, kind := range locktest.Grantable() {
 		t.Run(kindName, func(t *testing.T) {
@@ -130,7 +130,7 @@ func nested(me context.Context, m lockwheel.Mutex, n int) error {
 
 // cozy-stack PR #4929, nitro PR #4060: a goroutine stayed for each lock that was lost, rejected or canceled. Not
 // parallel: the test counts goroutines.
-func TestNoGoroutineIsLeftHoweverALockEnds(t *testing.T) {
+func TestEngine_AnyEndOfLock_NoGoroutineLeft(t *testing.T) {
 	s := locktest.RealServer(t)
 	for name, run := range map[string]func(t *testing.T, e *lockwheel.Engine){
 		"unlocked": func(t *testing.T, e *lockwheel.Engine) { locktest.Unlock(t, locktest.Lock(t, e.Mutex("n"))) },

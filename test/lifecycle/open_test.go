@@ -22,7 +22,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-func TestDialReadsAURL(t *testing.T) {
+// Dial takes the password and the database from the URL.
+func TestDial_URL_Read(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t, "--requirepass", "secret")
 	e, err := lockwheel.Dial(t.Context(), "redis://:secret@"+s.Addr+"/3")
@@ -34,7 +35,7 @@ func TestDialReadsAURL(t *testing.T) {
 	locktest.Unlock(t, hold)
 }
 
-func TestDialRefusesWhatIsNoURL(t *testing.T) {
+func TestDial_InvalidURL_Error(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"", "127.0.0.1:6379", "http://127.0.0.1:6379", "redis://127.0.0.1:6379/x", "redis://%zz"} {
 		_, err := lockwheel.Dial(t.Context(), url)
@@ -43,7 +44,7 @@ func TestDialRefusesWhatIsNoURL(t *testing.T) {
 }
 
 // A user may first try an address without a scheme. The password of an invalid URL is not printed.
-func TestDialSaysWhatAURLLooksLike(t *testing.T) {
+func TestDial_InvalidURL_ShowsExample(t *testing.T) {
 	t.Parallel()
 	for url, says := range map[string]string{
 		"":                               "its scheme is none of redis, rediss, valkey, valkeys and unix, want redis://host:port",
@@ -59,7 +60,8 @@ func TestDialSaysWhatAURLLooksLike(t *testing.T) {
 	}
 }
 
-func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
+// Open rejects invalid options with an error that names them.
+func TestOptions_Invalid_Rejected(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	client := s.Client()
@@ -92,7 +94,7 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 }
 
 // This test and the following are not parallel: they count goroutines.
-func TestOpenThatFailsLeavesNothing(t *testing.T) {
+func TestOpen_Fails_LeavesNothing(t *testing.T) {
 	s := locktest.RealServer(t, "--requirepass", "secret")
 	p := proxy.Start(t, s.Addr)
 	swallowing := proxy.Start(t, s.Addr)
@@ -156,7 +158,7 @@ func TestOpenThatFailsLeavesNothing(t *testing.T) {
 
 // Several addresses mean the nodes of a cluster. rueidis keeps connecting to them after it has found that there is no
 // cluster.
-func TestOpenOfWhatIsNoClusterLeavesNoConnection(t *testing.T) {
+func TestOpen_NoCluster_LeavesNoConnection(t *testing.T) {
 	first, second := locktest.RealServer(t), locktest.RealServer(t)
 	for range 20 {
 		_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{first.Addr, second.Addr}}})
@@ -166,7 +168,7 @@ func TestOpenOfWhatIsNoClusterLeavesNoConnection(t *testing.T) {
 }
 
 // The error for a server that does not reply does not match the end of a context that continues.
-func TestOpenOfASilentServerIsNoEndOfTheContext(t *testing.T) {
+func TestOpen_SilentServer_NoContextError(t *testing.T) {
 	s := locktest.RealServer(t)
 	require.NoError(t, s.Real.Pause())
 	_, err := lockwheel.Open(t.Context(), lockwheel.Options{CallTimeout: 100 * time.Millisecond, Redis: rueidis.ClientOption{InitAddress: []string{s.Addr}}})
@@ -179,7 +181,7 @@ func TestOpenOfASilentServerIsNoEndOfTheContext(t *testing.T) {
 }
 
 // A custom dialer that gave up has not ended Open's context.
-func TestOpenWithADialerThatGaveUpIsNoEndOfTheContext(t *testing.T) {
+func TestOpen_DialerGaveUp_NoContextError(t *testing.T) {
 	t.Parallel()
 	for _, its := range []error{context.DeadlineExceeded, context.Canceled} {
 		_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{
@@ -194,7 +196,7 @@ func TestOpenWithADialerThatGaveUpIsNoEndOfTheContext(t *testing.T) {
 }
 
 // A cluster without slots is not usable yet, and nothing is left of the attempt.
-func TestOpenRefusesAClusterWithoutSlots(t *testing.T) {
+func TestOpen_ClusterWithoutSlots_Rejected(t *testing.T) {
 	s := locktest.RealServer(t, "--cluster-enabled", "yes")
 	running := goleak.IgnoreCurrent()
 	_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{s.Addr}}})
@@ -203,7 +205,8 @@ func TestOpenRefusesAClusterWithoutSlots(t *testing.T) {
 	locktest.Eventually(t, "no goroutine left", func() bool { return goleak.Find(running) == nil })
 }
 
-func TestPrefixIsPutBeforeEveryName(t *testing.T) {
+// The prefix is prepended to keys and channels, and not to the names that a hold reports.
+func TestPrefix_EveryName_Prepended(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	here, bare := s.Open(lockwheel.Options{Prefix: "app:"}), s.Open(lockwheel.Options{})
@@ -225,7 +228,7 @@ func TestPrefixIsPutBeforeEveryName(t *testing.T) {
 }
 
 // Some libraries send WAIT, WAITAOF and INFO for every lock. This one sends nothing but its scripts.
-func TestALockIsOneScriptEachWay(t *testing.T) {
+func TestLock_OneScriptEachWay(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -253,7 +256,7 @@ func TestALockIsOneScriptEachWay(t *testing.T) {
 }
 
 // The end of Open's context ends the connection attempt, even if the caller's dialer hangs.
-func TestTheEndOfOpensContextEndsADialThatNeverComes(t *testing.T) {
+func TestOpen_ContextEnds_HangingDialEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -279,7 +282,7 @@ func TestTheEndOfOpensContextEndsADialThatNeverComes(t *testing.T) {
 }
 
 // Once Open has returned, the end of its context closes no connection.
-func TestTheEndOfOpensContextLaterCutsNoConnection(t *testing.T) {
+func TestOpen_ContextEndsLater_ConnectionKept(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -326,7 +329,7 @@ func (c *blockedWriter) Close() error {
 }
 
 // A connection that was made after Open's context had ended has no user: its client is closed.
-func TestAConnectionThatIsMadeTooLateIsClosed(t *testing.T) {
+func TestOpen_LateConnection_Closed(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	noneConnected := func() bool { return len(s.Engines()) == 0 }
@@ -362,7 +365,7 @@ func (c *cancelling) Write(p []byte) (int, error) {
 }
 
 // Whenever Open's context ends, Open returns the cause of that, and not a failure that follows from it.
-func TestOpenSaysWhyItsContextEnded(t *testing.T) {
+func TestOpen_ContextEnds_ReturnsCause(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	for _, word := range []string{"HELLO", "PING", "SCRIPT", "WAIT"} {
@@ -381,7 +384,7 @@ func TestOpenSaysWhyItsContextEnded(t *testing.T) {
 }
 
 // rueidis dials sentinels with the engine's limits, too, so a sentinel that does not reply is noticed.
-func TestSentinelsAreDialledWithTheEnginesLimits(t *testing.T) {
+func TestSentinels_Dialled_WithEngineLimits(t *testing.T) {
 	t.Parallel()
 	dialled := make(chan net.Dialer, 100)
 	redis := rueidis.ClientOption{

@@ -24,7 +24,8 @@ func endsInTime(t *testing.T, what string, end func()) {
 	locktest.Receive(t, done)
 }
 
-func TestWhoWaitsPollsWhileTheProgramHasAllConnectionsOfItsPool(t *testing.T) {
+// A waiter polls while the program uses all connections of its client's pool, and subscribes afterwards.
+func TestPool_UsedUp_WaiterPolls(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	client, giveBack := s.UsedUp(4)
@@ -50,7 +51,8 @@ func TestWhoWaitsPollsWhileTheProgramHasAllConnectionsOfItsPool(t *testing.T) {
 	endsInTime(t, "Close", func() { e.Close() })
 }
 
-func TestCloseLeavesACallForAConnectionOfAUsedUpPoolBehind(t *testing.T) {
+// Close does not wait for a connection of a pool that is used up; the call that waits for one returns it later.
+func TestPool_UsedUp_CloseEnds(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	client, giveBack := s.UsedUp(4)
@@ -88,7 +90,8 @@ func TestCloseLeavesACallForAConnectionOfAUsedUpPoolBehind(t *testing.T) {
 	}
 }
 
-func TestReplicasAreNotWaitedForWithoutAConnectionToAskThem(t *testing.T) {
+// Open and TryLock with Replicas fail while the pool has no connection for WAIT.
+func TestPool_UsedUp_ReplicasFail(t *testing.T) {
 	t.Parallel()
 	master, _ := locktest.WithReplica(t)
 	client, giveBack := master.UsedUp(4)
@@ -122,7 +125,7 @@ func TestReplicasAreNotWaitedForWithoutAConnectionToAskThem(t *testing.T) {
 }
 
 // A subscriber needs a second connection to unsubscribe, and Replicas needs two more.
-func TestAPoolThatIsTooSmallIsMadeLargeEnough(t *testing.T) {
+func TestPool_TooSmall_Enlarged(t *testing.T) {
 	t.Parallel()
 	master, _ := locktest.WithReplica(t)
 	holder := master.Open(lockwheel.Options{})

@@ -60,13 +60,13 @@ func (h *holder) ask() {
 }
 
 // Redisson's testAutoExpire: a process that dies frees its locks within the lease, and not while it lives.
-func TestALockOfAProcessThatDiedIsFree(t *testing.T) {
+func TestProcess_Died_LockFreeAfterLease(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachNotify(t, func(t *testing.T) { diesElsewhere(t, (*lockwheel.Engine).Mutex) })
 }
 
 // Redisson's testAutoExpire: only the waiter's kind matters, and not that of the dead holder.
-func TestAFairLockOfAProcessThatDiedIsFree(t *testing.T) {
+func TestProcess_Died_FairLockFreeAfterLease(t *testing.T) {
 	t.Parallel()
 	diesElsewhere(t, (*lockwheel.Engine).FairMutex)
 }
@@ -87,7 +87,7 @@ func diesElsewhere(t *testing.T, mutex locktest.KindOfLock) {
 }
 
 // A process that was paused for longer than its lease sees the loss immediately, whichever goroutine runs first.
-func TestAProcessThatStoodStillKnowsThatItLost(t *testing.T) {
+func TestProcess_Paused_KnowsLoss(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	h := holdElsewhere(t, s)

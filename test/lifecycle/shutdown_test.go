@@ -15,7 +15,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-func TestShutdownNeverLetsASecondHolderInBesideARunningOne(t *testing.T) {
+// No second holder is granted the lock while a holder runs during a Shutdown.
+func TestShutdown_HolderRuns_NoSecondHolder(t *testing.T) {
 	t.Parallel()
 	t.Run("waiting for the holder", func(t *testing.T) {
 		t.Parallel()
@@ -101,7 +102,7 @@ func TestShutdownNeverLetsASecondHolderInBesideARunningOne(t *testing.T) {
 }
 
 // A grant in flight when the engine begins to shut down is released before the engine is closed.
-func TestShutdownGivesBackAGrantUnderWay(t *testing.T) {
+func TestShutdown_GrantInFlight_Released(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	p := proxy.Start(t, s.Addr)
@@ -119,7 +120,7 @@ func TestShutdownGivesBackAGrantUnderWay(t *testing.T) {
 }
 
 // redisson#1090, redisson#6029.
-func TestCloseEndsEverythingAtOnceAndNothingFollows(t *testing.T) {
+func TestClose_HoldsAndWaits_EndAtOnce(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachNotify(t, func(t *testing.T) {
 		s := locktest.RealServer(t)
@@ -167,7 +168,8 @@ func TestCloseEndsEverythingAtOnceAndNothingFollows(t *testing.T) {
 	})
 }
 
-func TestCloseAndShutdownCanBeCalledAgain(t *testing.T) {
+// Close and Shutdown can be called again, in any order and concurrently.
+func TestClose_CalledAgain_NoError(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	for _, ways := range [][]func(*lockwheel.Engine) error{
@@ -196,7 +198,8 @@ func TestCloseAndShutdownCanBeCalledAgain(t *testing.T) {
 
 func shut(e *lockwheel.Engine) error { return e.Shutdown(context.Background()) }
 
-func TestNothingWorksAfterClose(t *testing.T) {
+// Each call after Close returns ErrClosed.
+func TestClose_LaterCalls_ErrClosed(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -229,7 +232,7 @@ func TestNothingWorksAfterClose(t *testing.T) {
 }
 
 // Acquires during a shutdown are rejected; calls that end a hold are not.
-func TestShutdownRefusesNewLocksAndServesOldOnes(t *testing.T) {
+func TestShutdown_NewLocks_Rejected(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -258,7 +261,7 @@ func TestShutdownRefusesNewLocksAndServesOldOnes(t *testing.T) {
 }
 
 // A client of the caller stays open and usable.
-func TestAClientOfTheCallersIsNotClosed(t *testing.T) {
+func TestClose_CallersClient_StaysOpen(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	client := s.Client()
@@ -272,7 +275,7 @@ func TestAClientOfTheCallersIsNotClosed(t *testing.T) {
 }
 
 // A shutdown that another one, or Close, interrupts returns an error: nil means that every hold was unlocked.
-func TestAShutdownThatIsCutShortSaysHowManyHoldsWereLeft(t *testing.T) {
+func TestShutdown_Interrupted_CountsHolds(t *testing.T) {
 	t.Parallel()
 	for how, cut := range map[string]func(context.Context, *lockwheel.Engine) error{
 		"by Close": func(_ context.Context, e *lockwheel.Engine) error { return e.Close() },
@@ -310,7 +313,7 @@ func shutdownUntil(ctx context.Context, e *lockwheel.Engine, grace time.Duration
 }
 
 // A shutdown without anything to wait for succeeds even without any time.
-func TestAShutdownWithNothingHeldNeedsNoTime(t *testing.T) {
+func TestShutdown_NothingHeld_NeedsNoTime(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	for range 20 {

@@ -19,7 +19,7 @@ import (
 const turnWait = 25 * time.Second
 
 // Redisson's testConcurrency_SingleInstance
-func TestManyCallersOfOneEngineComeInOneByOne(t *testing.T) {
+func TestLoad_OneEngine_Exclusive(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s := locktest.AnyServer(t)
@@ -32,7 +32,7 @@ func TestManyCallersOfOneEngineComeInOneByOne(t *testing.T) {
 }
 
 // Redisson's testConcurrencyLoop_MultiInstance
-func TestManyEnginesInLoopsComeInOneByOne(t *testing.T) {
+func TestLoad_ManyEnginesInLoops_Exclusive(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s := locktest.AnyServer(t)
@@ -53,7 +53,7 @@ func TestManyEnginesInLoopsComeInOneByOne(t *testing.T) {
 }
 
 // Redisson's testConcurrency_MultiInstance
-func TestAHundredEnginesComeInOneByOne(t *testing.T) {
+func TestLoad_HundredEngines_Exclusive(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s := locktest.AnyServer(t)
@@ -67,7 +67,7 @@ func TestAHundredEnginesComeInOneByOne(t *testing.T) {
 }
 
 // Redisson's testSubscriptionsPerConnection: one connection for all channels, and none left afterwards.
-func TestManyWorkersOnFewNamesLeaveNoChannel(t *testing.T) {
+func TestLoad_FewNames_NoChannelLeft(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s := locktest.RealServer(t)
@@ -105,7 +105,7 @@ func TestManyWorkersOnFewNamesLeaveNoChannel(t *testing.T) {
 }
 
 // Redisson's testSinglePubSub
-func TestPairsThatTakeTurnsAllGetIt(t *testing.T) {
+func TestLoad_PairsTakeTurns_AllGranted(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s := locktest.AnyServer(t)
@@ -127,7 +127,7 @@ func TestPairsThatTakeTurnsAllGetIt(t *testing.T) {
 }
 
 // Redisson's testConcurrencyTryLockUnLock: at every unlock the lock was held.
-func TestTryingAndUnlockingInManyGoroutinesKeepsTheBooks(t *testing.T) {
+func TestLoad_TryLockUnlock_LockHeldAtUnlock(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s := locktest.AnyServer(t)
@@ -161,7 +161,7 @@ func TestTryingAndUnlockingInManyGoroutinesKeepsTheBooks(t *testing.T) {
 }
 
 // Redisson's lockUnlockRLock, tryLockUnlockRLock
-func TestHeavyLoadEnds(t *testing.T) {
+func TestLoad_Heavy_Ends(t *testing.T) {
 	t.Parallel()
 	for _, threads := range []int{2, 5, 20} {
 		for _, random := range []bool{false, true} {
@@ -210,7 +210,7 @@ func heavyLoad(t *testing.T, threads, names int, random bool) {
 }
 
 // Owners that share a handle share nothing else. The race detector checks that.
-func TestOwnersOfOneHandleWithDifferentLeasesShareNothing(t *testing.T) {
+func TestLoad_OwnersOfOneHandle_ShareNothing(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s := locktest.AnyServer(t)

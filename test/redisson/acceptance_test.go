@@ -14,7 +14,7 @@ import (
 )
 
 // Redisson's testLockUnlock
-func TestALockCanBeTakenAgainAndAgain(t *testing.T) {
+func TestLock_AfterUnlock_AgainGranted(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s := locktest.AnyServer(t)
@@ -31,7 +31,7 @@ func TestALockCanBeTakenAgainAndAgain(t *testing.T) {
 }
 
 // Redisson's testIsLocked
-func TestIsLockedWhileHeld(t *testing.T) {
+func TestIsLocked_Held_True(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		m := mutex(locktest.AnyServer(t).Open(lockwheel.Options{}), "n")
@@ -44,7 +44,7 @@ func TestIsLockedWhileHeld(t *testing.T) {
 }
 
 // Redisson's testIsLockedOtherThread
-func TestOthersSeeThatItIsLocked(t *testing.T) {
+func TestIsLocked_HeldElsewhere_True(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s := locktest.AnyServer(t)
@@ -64,7 +64,7 @@ func TestOthersSeeThatItIsLocked(t *testing.T) {
 }
 
 // Redisson's testGetHoldCount
-func TestHoldCountFollowsEveryHold(t *testing.T) {
+func TestHoldCount_EachHold_Counted(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s := locktest.AnyServer(t)
@@ -90,7 +90,7 @@ func TestHoldCountFollowsEveryHold(t *testing.T) {
 }
 
 // Redisson's testIsHeldByCurrentThread
-func TestItsOwnerHoldsIt(t *testing.T) {
+func TestHoldCount_Owner_Holds(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		m := mutex(locktest.AnyServer(t).Open(lockwheel.Options{}), "n")
@@ -104,7 +104,7 @@ func TestItsOwnerHoldsIt(t *testing.T) {
 }
 
 // Redisson's testIsHeldByCurrentThreadOtherThread
-func TestNobodyElseHoldsIt(t *testing.T) {
+func TestHoldCount_NonOwner_Zero(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s := locktest.AnyServer(t)
@@ -122,7 +122,7 @@ func TestNobodyElseHoldsIt(t *testing.T) {
 }
 
 // Redisson's testReentrancy
-func TestItsOwnerReentersAndAStrangerDoesNot(t *testing.T) {
+func TestReentry_OwnerOnly(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s := locktest.AnyServer(t)
@@ -140,7 +140,7 @@ func TestItsOwnerReentersAndAStrangerDoesNot(t *testing.T) {
 }
 
 // Redisson's testUnlockFail. Here a stranger has no hold to unlock, except one that has ended.
-func TestUnlockOfAHoldThatIsOverLeavesTheNextHolderAlone(t *testing.T) {
+func TestUnlock_EndedHold_NextHolderKeepsLock(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s := locktest.AnyServer(t)
@@ -159,7 +159,7 @@ func TestUnlockOfAHoldThatIsOverLeavesTheNextHolderAlone(t *testing.T) {
 }
 
 // Redisson's testForceUnlock
-func TestForceUnlockFreesItForEveryHandle(t *testing.T) {
+func TestForceUnlock_AnyHandle_Free(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s := locktest.AnyServer(t)
@@ -184,7 +184,7 @@ func TestForceUnlockFreesItForEveryHandle(t *testing.T) {
 }
 
 // Redisson's testLockUninterruptibly: an interrupt corresponds to a context that ends, and this Lock has another one.
-func TestLockGoesOnWaitingWithoutTheContextThatEnded(t *testing.T) {
+func TestLock_OtherContextEnds_WaitGoesOn(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		e := locktest.AnyServer(t).Open(lockwheel.Options{})

@@ -13,7 +13,7 @@ import (
 )
 
 // Redisson's testRemainTimeToLive
-func TestTTLIsTheLeaseThatWasAskedFor(t *testing.T) {
+func TestTTL_Lease_AsRequested(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		m := mutex(locktest.AnyServer(t).Open(lockwheel.Options{}), "n")
@@ -31,7 +31,7 @@ func TestTTLIsTheLeaseThatWasAskedFor(t *testing.T) {
 
 // Redisson's testRemainTimeToLive2: unlocking an inner hold restores exactly the lease that was requested. Ours may
 // round the lease up by a few per cent when one renewal serves several holds.
-func TestPartialUnlockKeepsTheLease(t *testing.T) {
+func TestTTL_InnerUnlock_LeaseKept(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		m := mutex(locktest.AnyServer(t).Open(lockwheel.Options{}), "n")
@@ -49,7 +49,7 @@ func TestPartialUnlockKeepsTheLease(t *testing.T) {
 }
 
 // Unlock of a partial hold through another handle keeps the lease.
-func TestPartialUnlockThroughAnotherHandleKeepsTheLease(t *testing.T) {
+func TestTTL_InnerUnlockOtherHandle_LeaseKept(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		e := locktest.AnyServer(t).Open(lockwheel.Options{})
@@ -71,7 +71,7 @@ func TestPartialUnlockThroughAnotherHandleKeepsTheLease(t *testing.T) {
 }
 
 // Redisson's testExpire, with a shorter lease
-func TestALeaseThatIsOverLetsTheNextOneIn(t *testing.T) {
+func TestLease_Ends_NextGranted(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s := locktest.AnyServer(t)
@@ -89,7 +89,7 @@ func TestALeaseThatIsOverLetsTheNextOneIn(t *testing.T) {
 }
 
 // Redisson's testTryLockWait
-func TestTryLockWaitsAsLongAsItWasTold(t *testing.T) {
+func TestTryLock_Wait_AsLongAsRequested(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s := locktest.AnyServer(t)
@@ -108,7 +108,7 @@ func TestTryLockWaitsAsLongAsItWasTold(t *testing.T) {
 }
 
 // redislock#28, #74: a wait is not limited to the lease.
-func TestAWaitMayBeLongerThanTheLease(t *testing.T) {
+func TestWait_LongerThanLease_Granted(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s := locktest.AnyServer(t)
@@ -122,7 +122,7 @@ func TestAWaitMayBeLongerThanTheLease(t *testing.T) {
 }
 
 // Redisson's testRedisFailed
-func TestTryLockOnADeadServerSaysSo(t *testing.T) {
+func TestTryLock_DeadServer_SaysSo(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s := locktest.RealServer(t)
@@ -136,7 +136,7 @@ func TestTryLockOnADeadServerSaysSo(t *testing.T) {
 
 // Redisson's testLockIsNotRenewedAfterInterruptedTryLock
 // redisson#2714, #4368, curator#600: an interrupted acquire left a lock that was renewed for ever.
-func TestAnInterruptedTryLockLeavesNoLock(t *testing.T) {
+func TestTryLock_Canceled_LeavesNoLock(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s := locktest.RealServer(t)

@@ -15,7 +15,7 @@ import (
 )
 
 // Redisson's testReadLockExpiration
-func TestAWriterComesWhenTheLongestReaderEnds(t *testing.T) {
+func TestRW_LongestReaderEnds_WriterGranted(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m, elsewhere := s.Open(lockwheel.Options{}).RWMutex("n"), s.Open(lockwheel.Options{}).RWMutex("n")
@@ -29,7 +29,7 @@ func TestAWriterComesWhenTheLongestReaderEnds(t *testing.T) {
 }
 
 // Redisson's testReadLockIsLocked
-func TestUnderAWriteNobodyReadsUntilItsOwnerDoes(t *testing.T) {
+func TestRW_WriteHeld_OnlyOwnerReads(t *testing.T) {
 	t.Parallel()
 	m := locktest.AnyServer(t).Open(lockwheel.Options{}).RWMutex("n")
 	write := locktest.Lock(t, m.Writer())
@@ -43,7 +43,7 @@ func TestUnderAWriteNobodyReadsUntilItsOwnerDoes(t *testing.T) {
 }
 
 // Redisson's testReadLockExpirationRenewal
-func TestManyReadersAreRenewed(t *testing.T) {
+func TestRW_ManyReaders_Renewed(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{Lease: locktest.ShortLease})
 	locktest.Crowd(t, 50, func(int) error {
@@ -57,7 +57,7 @@ func TestManyReadersAreRenewed(t *testing.T) {
 }
 
 // Redisson's testName
-func TestReadersOfNamesWithBracesAndColons(t *testing.T) {
+func TestRW_NamesWithBracesAndColons_Read(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -75,7 +75,7 @@ func TestReadersOfNamesWithBracesAndColons(t *testing.T) {
 }
 
 // Redisson's testWriteLockExpiration
-func TestAWriteThatIsReenteredForLessKeepsItsLease(t *testing.T) {
+func TestRW_WriteReenteredShorter_LeaseKept(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).RWMutex("n")
@@ -89,7 +89,7 @@ func TestAWriteThatIsReenteredForLessKeepsItsLease(t *testing.T) {
 }
 
 // Redisson's testReadLockLeaseTimeoutDiffThreadsWRR
-func TestReadersFollowAnAbandonedWriter(t *testing.T) {
+func TestRW_WriterAbandoned_ReadersGranted(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	s.AbandonWriter("n", 700*time.Millisecond)
@@ -100,7 +100,7 @@ func TestReadersFollowAnAbandonedWriter(t *testing.T) {
 }
 
 // Redisson's testReadLockLeaseTimeoutDiffThreadsRRW
-func TestTheTTLFallsBackToWhatAnAbandonedReaderHas(t *testing.T) {
+func TestRW_ReaderAbandoned_TTLFallsToIts(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	s.AbandonReader("n", 700*time.Millisecond)
@@ -113,7 +113,7 @@ func TestTheTTLFallsBackToWhatAnAbandonedReaderHas(t *testing.T) {
 }
 
 // Redisson's testReadLockLeaseTimeout
-func TestAReadThatWasReenteredEndsWithItsOwnLease(t *testing.T) {
+func TestRW_ReadReentered_OwnLease(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).RWMutex("n")
@@ -127,7 +127,7 @@ func TestAReadThatWasReenteredEndsWithItsOwnLease(t *testing.T) {
 }
 
 // Redisson's testWR
-func TestWriteAndReadAreReleasedEachByItself(t *testing.T) {
+func TestRW_WriteAndRead_ReleasedSeparately(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).RWMutex("n")
@@ -139,7 +139,7 @@ func TestWriteAndReadAreReleasedEachByItself(t *testing.T) {
 }
 
 // Redisson's testWriteRead
-func TestOneUnlockOfAWriterLetsAllReadersInTogether(t *testing.T) {
+func TestRW_WriterUnlocks_AllReadersGranted(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	here, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -173,7 +173,7 @@ func TestOneUnlockOfAWriterLetsAllReadersInTogether(t *testing.T) {
 }
 
 // Redisson's testWriteReadReentrancy
-func TestAWriterReadsAndKeepsOthersOutUntilItEnds(t *testing.T) {
+func TestRW_WriterReads_OthersWait(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m, elsewhere := s.Open(lockwheel.Options{}).RWMutex("n"), s.Open(lockwheel.Options{}).RWMutex("n")
@@ -193,7 +193,7 @@ func TestAWriterReadsAndKeepsOthersOutUntilItEnds(t *testing.T) {
 }
 
 // Redisson's testWriteLock
-func TestAWriteIsReenteredAndAReaderBlocksIt(t *testing.T) {
+func TestRW_WriteReentered_ReaderBlocks(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m, elsewhere := s.Open(lockwheel.Options{}).RWMutex("n"), s.Open(lockwheel.Options{}).RWMutex("n")
@@ -210,7 +210,7 @@ func TestAWriteIsReenteredAndAReaderBlocksIt(t *testing.T) {
 }
 
 // Redisson's testMultiRead
-func TestAWriterComesAfterAllReaders(t *testing.T) {
+func TestRW_AllReadersUnlock_WriterGranted(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m, elsewhere := s.Open(lockwheel.Options{}).RWMutex("n"), s.Open(lockwheel.Options{}).RWMutex("n")
@@ -226,7 +226,7 @@ func TestAWriterComesAfterAllReaders(t *testing.T) {
 }
 
 // Redisson's testForceUnlock
-func TestForceOfEachSideActsOnItsOwnMode(t *testing.T) {
+func TestRW_ForceUnlock_OwnModeOnly(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m, elsewhere := s.Open(lockwheel.Options{}).RWMutex("n"), s.Open(lockwheel.Options{}).RWMutex("n")
@@ -254,7 +254,7 @@ func TestForceOfEachSideActsOnItsOwnMode(t *testing.T) {
 }
 
 // Redisson's testReadWriteTTL
-func TestWriteAndReadAreBothRenewed(t *testing.T) {
+func TestRW_WriteAndRead_BothRenewed(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(locktest.ShortLeaseOptions).RWMutex("n")
@@ -271,7 +271,7 @@ func TestWriteAndReadAreBothRenewed(t *testing.T) {
 }
 
 // Redisson's testExpireRead
-func TestASecondReaderEntersAtOnce(t *testing.T) {
+func TestRW_SecondReader_GrantedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	first := locktest.Lock(t, s.Open(lockwheel.Options{}).RWMutex("n").RLocker())
@@ -282,7 +282,7 @@ func TestASecondReaderEntersAtOnce(t *testing.T) {
 }
 
 // Redisson's testExpireWrite
-func TestTheNextWriterComesWhenALeaseEnds(t *testing.T) {
+func TestRW_LeaseEnds_NextWriterGranted(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	const lease = 700 * time.Millisecond
@@ -296,7 +296,7 @@ func TestTheNextWriterComesWhenALeaseEnds(t *testing.T) {
 }
 
 // Redisson's testAutoExpire
-func TestAClosedEnginesWriterAndReadersEndWithTheirLeases(t *testing.T) {
+func TestRW_EngineClosed_EndWithLeases(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e, elsewhere := s.Open(lockwheel.Options{Lease: locktest.ShortLease}), s.Open(lockwheel.Options{})
@@ -311,7 +311,7 @@ func TestAClosedEnginesWriterAndReadersEndWithTheirLeases(t *testing.T) {
 }
 
 // Redisson's testHoldCount
-func TestHoldCountOfEachSide(t *testing.T) {
+func TestRW_HoldCount_EachSide(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	rw := s.Open(lockwheel.Options{}).RWMutex("n")
@@ -330,7 +330,7 @@ func TestHoldCountOfEachSide(t *testing.T) {
 }
 
 // Redisson's testIsHeldByCurrentThreadOtherThread, testIsHeldByCurrentThread, testIsLockedOtherThread, testIsLocked
-func TestWhoReadsIsKnown(t *testing.T) {
+func TestRW_ReadHeld_CountAndIsLocked(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m, elsewhere := s.Open(lockwheel.Options{}).RWMutex("n").RLocker(), s.Open(lockwheel.Options{}).RWMutex("n").RLocker()
@@ -348,7 +348,7 @@ func TestWhoReadsIsKnown(t *testing.T) {
 }
 
 // Redisson's testUnlockFail: as for the plain lock, a stranger has only a hold that has ended.
-func TestUnlockOfAReadThatIsOverLeavesOtherReadersAlone(t *testing.T) {
+func TestRW_UnlockEndedRead_OthersKeepLock(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).RWMutex("n")
@@ -361,7 +361,7 @@ func TestUnlockOfAReadThatIsOverLeavesOtherReadersAlone(t *testing.T) {
 }
 
 // Redisson's testLockUnlock, testReentrancy
-func TestAReadCanBeTakenAgainAndReentered(t *testing.T) {
+func TestRW_Read_AgainAndReentered(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).RWMutex("n")
@@ -408,7 +408,7 @@ func (p *visitors) visit(ctx context.Context, m lockwheel.RWMutex) error {
 }
 
 // Redisson's testConcurrency_SingleInstance
-func TestReadersAndWritersOfOneEngine(t *testing.T) {
+func TestRW_LoadOneEngine_Exclusive(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -420,7 +420,7 @@ func TestReadersAndWritersOfOneEngine(t *testing.T) {
 }
 
 // Redisson's testConcurrencyLoop_MultiInstance
-func TestReadersAndWritersOfManyEnginesInLoops(t *testing.T) {
+func TestRW_LoadManyEnginesInLoops_Exclusive(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	engines, rounds := 16, s.Amount(100, 20)
@@ -439,7 +439,7 @@ func TestReadersAndWritersOfManyEnginesInLoops(t *testing.T) {
 }
 
 // Redisson's testConcurrency_MultiInstance
-func TestReadersAndWritersOfThirtyEngines(t *testing.T) {
+func TestRW_LoadThirtyEngines_Exclusive(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	var p visitors
@@ -448,7 +448,7 @@ func TestReadersAndWritersOfThirtyEngines(t *testing.T) {
 }
 
 // Redisson's testMultiInstanceReadLockZombieCleanup
-func TestAReaderThatDiedIsRemovedByTheLastOneThatLives(t *testing.T) {
+func TestRW_ReaderDied_RemovedByLastReader(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{Lease: locktest.ShortLease}).RWMutex("n")
@@ -464,7 +464,7 @@ func TestAReaderThatDiedIsRemovedByTheLastOneThatLives(t *testing.T) {
 }
 
 // Redisson's testWriteLockAfterTimeout, testReadLockAfterTimeout
-func TestReadersAndWritersAfterARestartAreRenewed(t *testing.T) {
+func TestRW_AfterRestart_Renewed(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	rw := s.Open(locktest.ShortLeaseOptions).RWMutex("n")

@@ -26,7 +26,7 @@ func secureAddrs(servers []*redistest.Server) (addrs []string) {
 }
 
 // A cluster replies with addresses of its own, and the engine must use TLS for them, too.
-func TestClusterLocksWorkOverTLS(t *testing.T) {
+func TestCluster_TLS_LocksWork(t *testing.T) {
 	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
 	a := locktest.ServerCA(t)
@@ -40,7 +40,7 @@ func TestClusterLocksWorkOverTLS(t *testing.T) {
 
 // Some clusters announce host names instead of addresses, such as managed services, because their certificates need
 // that.
-func TestClusterLocksWorkWhereNodesAreKnownByName(t *testing.T) {
+func TestCluster_NodesAnnounceNames_LocksWork(t *testing.T) {
 	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
 	r := locktest.NewClusterEnv(t, 1, "--cluster-announce-hostname", "localhost", "--cluster-preferred-endpoint-type", "hostname")
@@ -49,7 +49,7 @@ func TestClusterLocksWorkWhereNodesAreKnownByName(t *testing.T) {
 }
 
 // Other clusters announce only ports, because the nodes do not know under which name clients reach them.
-func TestClusterLocksWorkWhereNodesTellOnlyPorts(t *testing.T) {
+func TestCluster_NodesAnnouncePorts_LocksWork(t *testing.T) {
 	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
 	r := locktest.NewClusterEnv(t, 1, "--cluster-preferred-endpoint-type", "unknown-endpoint")
@@ -57,7 +57,7 @@ func TestClusterLocksWorkWhereNodesTellOnlyPorts(t *testing.T) {
 }
 
 // The connections to the sentinels and to the master each have their own configuration.
-func TestSentinelsMasterIsReachedOverTLS(t *testing.T) {
+func TestSentinel_TLS_MasterReached(t *testing.T) {
 	long.Only(t, "it starts sentinels")
 	t.Parallel()
 	a := locktest.ServerCA(t)
@@ -79,7 +79,7 @@ func TestSentinelsMasterIsReachedOverTLS(t *testing.T) {
 }
 
 // A URL of several sentinels, one of which is down and has another name.
-func TestAURLLeadsToSentinelsOverTLS(t *testing.T) {
+func TestSentinel_URLWithTLS_MasterReached(t *testing.T) {
 	t.Parallel()
 	a := locktest.ServerCA(t)
 	w := redistest.StartSentinelsOf(t, 1, 1, a.Secured)
@@ -112,7 +112,7 @@ func requireIPv6(t *testing.T) {
 	l.Close()
 }
 
-func TestLocksWorkOverIPv6(t *testing.T) {
+func TestLocks_IPv6_Work(t *testing.T) {
 	t.Parallel()
 	requireIPv6(t)
 	s := locktest.RealServer(t, "--bind", "127.0.0.1 ::1")
@@ -129,7 +129,7 @@ func TestLocksWorkOverIPv6(t *testing.T) {
 	locktest.Unlock(t, locktest.Lock(t, byURL.Mutex("n")))
 }
 
-func TestClusterLocksWorkOverIPv6(t *testing.T) {
+func TestCluster_IPv6_LocksWork(t *testing.T) {
 	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
 	requireIPv6(t)

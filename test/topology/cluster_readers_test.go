@@ -14,7 +14,7 @@ import (
 // The lock of several readers has moved to the target node of its slot, and the keys of their holds have not. A
 // release there sees none of them. The remaining readers are not dead for that: no writer may acquire the lock, and
 // the lock lives as long as they need.
-func TestClusterReadersAreNotTakenForDeadWhileTheirSlotMoves(t *testing.T) {
+func TestCluster_SlotMoves_ReadersAlive(t *testing.T) {
 	t.Parallel()
 	r := locktest.NewClusterEnv(t, 0)
 	opts := lockwheel.Options{Lease: 30 * time.Second, CallTimeout: 10 * time.Second}

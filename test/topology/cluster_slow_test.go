@@ -32,7 +32,7 @@ func stutters(t *testing.T, s *redistest.Server) (stop func()) {
 
 // Ten thousand locks, a hundred per slot and so per batch, and a slow node. No lock is lost, there or elsewhere, and
 // those elsewhere are renewed as usual.
-func TestClusterTenThousandHoldsAreRenewedBesideASlowNode(t *testing.T) {
+func TestCluster_SlowNode_ManyHoldsRenewed(t *testing.T) {
 	long.Only(t, "10 000 locks of a cluster are held beside a node that is silent")
 	t.Parallel()
 	r := locktest.NewClusterEnv(t, 0)

@@ -13,7 +13,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-func TestClusterLocks(t *testing.T) {
+// Locks of all kinds work in a cluster, through every operation.
+func TestCluster_Locks_Work(t *testing.T) {
 	t.Parallel()
 	r := locktest.NewClusterEnv(t, 1)
 	t.Run("names of all slots are handed from engine to engine by message", func(t *testing.T) { r.T = t; r.HandsOver(t) })
@@ -29,7 +30,7 @@ func TestClusterLocks(t *testing.T) {
 
 // If the server does not know the sharded commands, or does not permit them, engines use PUBLISH, and the number of
 // listeners is unknown.
-func TestClusterWithoutShardedMessages(t *testing.T) {
+func TestCluster_NoShardedPubSub_Publishes(t *testing.T) {
 	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
 	r := locktest.NewClusterEnv(t, 0, "--user", "default", "on", "nopass", "~*", "&*", "+@all", "-pubsub|shardnumsub", "-spublish", "-ssubscribe")
@@ -48,7 +49,7 @@ func TestClusterWithoutShardedMessages(t *testing.T) {
 }
 
 // A container that restarted with an empty disk is a node of no cluster. Any one node that knows of slots is enough.
-func TestAClusterIsOpenedBesideANodeWithoutSlots(t *testing.T) {
+func TestCluster_NodeWithoutSlots_Opens(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 1, 0)
 	fresh := redistest.Start(t, "--cluster-enabled", "yes")

@@ -146,7 +146,7 @@ func TestClusterSlotMovesUnderLoad(t *testing.T) {
 
 // The server rejects commands for a lock with several keys while some of these have moved and others have not, or do
 // not exist. Holders keep their locks, callers wait until the slot has arrived, and there are never two holders.
-func TestClusterSlotMovesWithLocksOfEveryKind(t *testing.T) {
+func TestCluster_SlotMoves_EveryKindKept(t *testing.T) {
 	long.Only(t, "the slots of a cluster move under load")
 	t.Parallel()
 	r := locktest.NewClusterEnv(t, 0)
@@ -201,7 +201,7 @@ func TestClusterSlotMovesWithLocksOfEveryKind(t *testing.T) {
 }
 
 // A slot migrates to a node that joined after the engines were opened.
-func TestClusterThatGrowsIsFollowed(t *testing.T) {
+func TestCluster_NodeJoins_Followed(t *testing.T) {
 	long.Only(t, "the slots of a cluster move under load")
 	t.Parallel()
 	r := locktest.NewClusterEnv(t, 0)
@@ -292,7 +292,7 @@ func masterIsReplaced(t *testing.T, replace func(t *testing.T, r *locktest.Clust
 
 // Replication is asynchronous, so a lock can be lost with the master that granted it. Its holder is notified long
 // before the lease expires, and the lock is available.
-func TestClusterLockThatTheNextMasterNeverHeardOfIsLost(t *testing.T) {
+func TestCluster_NextMasterLacksLock_Lost(t *testing.T) {
 	long.Only(t, "the nodes of a cluster with replicas fail")
 	t.Parallel()
 	r := locktest.NewClusterEnv(t, 1)
@@ -313,7 +313,7 @@ func TestClusterLockThatTheNextMasterNeverHeardOfIsLost(t *testing.T) {
 
 // A node does not reply, and no replica replaces it. A holder of a lock there is notified when its lease expires.
 // Locks on other nodes are renewed as usual, and once the node is back it is used again.
-func TestClusterNodeThatIsSilentHoldsUpNobodyElse(t *testing.T) {
+func TestCluster_SilentNode_OthersNotDelayed(t *testing.T) {
 	long.Only(t, "the nodes of a cluster with replicas fail")
 	t.Parallel()
 	r := locktest.NewClusterEnv(t, 0, "--cluster-require-full-coverage", "no")
@@ -358,7 +358,7 @@ func TestClusterNodeThatIsSilentHoldsUpNobodyElse(t *testing.T) {
 
 // A slot is migrating to a node that dies. The source node redirects requests for new locks to the dead one. The
 // engine repeats them after growing pauses, and acquires the locks when the node is back.
-func TestClusterSlotOnItsWayToADeadNodeIsNotAskedForAllTheTime(t *testing.T) {
+func TestCluster_SlotToDeadNode_RetriedSlowly(t *testing.T) {
 	long.Only(t, "a node of a cluster dies and comes back")
 	t.Parallel()
 	r := locktest.NewClusterEnv(t, 0, "--cluster-require-full-coverage", "no")
@@ -428,7 +428,7 @@ func behindSentinel(t *testing.T, w *redistest.Sentinels, opts lockwheel.Options
 }
 
 // The holder is notified as soon as the next master is known, and not at the next renewal.
-func TestSentinelLockThatTheNextMasterNeverHeardOfIsLost(t *testing.T) {
+func TestSentinel_NextMasterLacksLock_Lost(t *testing.T) {
 	long.Only(t, "it starts sentinels, and they replace the master")
 	t.Parallel()
 	w := redistest.StartSentinels(t, 1, 3)
@@ -444,7 +444,8 @@ func TestSentinelLockThatTheNextMasterNeverHeardOfIsLost(t *testing.T) {
 	locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
 }
 
-func TestDialFindsTheMasterThatTheSentinelsOfItsURLName(t *testing.T) {
+// Dial finds the master that the sentinels of its URL name, even if the first address does not reply.
+func TestDial_SentinelURL_MasterFound(t *testing.T) {
 	long.Only(t, "it starts sentinels")
 	t.Parallel()
 	w := redistest.StartSentinels(t, 1, 3)
@@ -525,7 +526,7 @@ func sentinelReplaces(t *testing.T, replace func(t *testing.T, w *redistest.Sent
 // A machine with the master and the sentinel that the engines use is paused. The engines find the next master through
 // the other sentinels. When the old master is back, it first believes that it is still the master; no lock is granted
 // there.
-func TestSentinelThatIsSilentTogetherWithTheMaster(t *testing.T) {
+func TestSentinel_PausedWithMaster_NextFound(t *testing.T) {
 	long.Only(t, "it starts sentinels, and they replace the master")
 	t.Parallel()
 	w := redistest.StartSentinels(t, 1, 3)
@@ -563,7 +564,7 @@ func TestSentinelThatIsSilentTogetherWithTheMaster(t *testing.T) {
 
 // A waiter slept before the slot began to move, in an engine that requests nothing else there. The message is
 // published on both nodes.
-func TestClusterWaiterIsWokenThoughItsSlotIsHalfMoved(t *testing.T) {
+func TestCluster_SlotHalfMoved_WaiterWoken(t *testing.T) {
 	t.Parallel()
 	r := locktest.NewClusterEnv(t, 0)
 	holder, waiter := r.Open(lockwheel.Options{}), r.Open(lockwheel.Options{})
@@ -597,7 +598,7 @@ func TestClusterWaiterIsWokenThoughItsSlotIsHalfMoved(t *testing.T) {
 
 // A waiter slept before the slot began to move, in an engine that requests nothing else there. The release is
 // published only on the target node, as Redisson does. In a cluster each waiter asks again every few seconds.
-func TestClusterWaiterHearsOfAReleaseThatIsToldOnTheOtherSideOnly(t *testing.T) {
+func TestCluster_MessageOnTarget_WaiterWoken(t *testing.T) {
 	t.Parallel()
 	r := locktest.NewClusterEnv(t, 0)
 	waiter := r.Open(lockwheel.Options{})
@@ -633,7 +634,7 @@ func TestClusterWaiterHearsOfAReleaseThatIsToldOnTheOtherSideOnly(t *testing.T) 
 
 // While there is no master, requests for one do not accumulate, however long that takes. The engine still finds the
 // next master.
-func TestNothingPilesUpWhileSentinelsNameADeadMaster(t *testing.T) {
+func TestSentinel_NamesDeadMaster_NoPileUp(t *testing.T) {
 	long.Only(t, "sentinels name a dead master for ten seconds")
 	w := redistest.StartSentinels(t, 1, 3)
 	master, replica := w.Servers[0], w.Servers[1]

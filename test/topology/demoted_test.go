@@ -33,7 +33,7 @@ var fastFailover = lockwheel.Options{Lease: 9 * time.Second, RenewInterval: 500 
 
 // The engine finds the next master at the address of the previous one, and back again. Locks are granted there, holds
 // continue, and waiters are woken.
-func TestTheNextMasterIsFoundAtTheSameAddress(t *testing.T) {
+func TestDemoted_NextMasterSameAddress_Found(t *testing.T) {
 	t.Parallel()
 	master, replica := locktest.WithReplica(t)
 	p := proxy.Start(t, master.Addr)
@@ -63,7 +63,7 @@ func TestTheNextMasterIsFoundAtTheSameAddress(t *testing.T) {
 }
 
 // The same with Options.Replicas, and for every kind of lock.
-func TestTheNextMasterIsFoundAtTheSameAddressByEveryKind(t *testing.T) {
+func TestDemoted_EveryKind_NextMasterFound(t *testing.T) {
 	t.Parallel()
 	for name, mutex := range locktest.Grantable() {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestTheNextMasterIsFoundAtTheSameAddressByEveryKind(t *testing.T) {
 }
 
 // The engine reconnects less and less often to an address that permanently leads to a replica.
-func TestAReplicaIsConnectedToEverMoreRarely(t *testing.T) {
+func TestDemoted_StaysReplica_PausesGrow(t *testing.T) {
 	t.Parallel()
 	_, replica := locktest.WithReplica(t)
 	p := proxy.Start(t, replica.Addr)
@@ -122,7 +122,7 @@ func TestAReplicaIsConnectedToEverMoreRarely(t *testing.T) {
 }
 
 // The engine keeps the connections of a caller's client: others use them.
-func TestTheConnectionsOfACallersClientAreLeftToItsReplica(t *testing.T) {
+func TestDemoted_CallersClient_NotClosed(t *testing.T) {
 	t.Parallel()
 	master, replica := locktest.WithReplica(t)
 	p := proxy.Start(t, master.Addr)

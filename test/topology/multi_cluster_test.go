@@ -11,7 +11,7 @@ import (
 )
 
 // In a cluster the locks of one slot are one call; locks of several slots are acquired sequentially.
-func TestAMultiInAClusterIsOneCallASlot(t *testing.T) {
+func TestCluster_Multi_OneCallPerSlot(t *testing.T) {
 	t.Parallel()
 	r := locktest.NewClusterEnv(t, 0)
 	e, other := r.Open(lockwheel.Options{}), r.Open(lockwheel.Options{})

@@ -7,7 +7,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/long"
 )
 
-func TestClusterGrantsHaveTheirReplicas(t *testing.T) {
+// Grants in a cluster with Options.Replicas are on the replicas of their slot's master, or are no grants.
+func TestCluster_Grants_HaveTheirReplicas(t *testing.T) {
 	long.Only(t, "the nodes of a cluster with replicas fail")
 	t.Parallel()
 	r := locktest.NewClusterEnv(t, 1)

@@ -15,7 +15,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-func TestALockOfAnyKindThatNoReplicaHasIsUndone(t *testing.T) {
+// A lock of any kind that too few replicas have is released and reported with ErrNotReplicated.
+func TestReplication_AnyKindMissing_Undone(t *testing.T) {
 	t.Parallel()
 	master, replica := locktest.WithReplica(t)
 	e := master.Open(locktest.Twice)
@@ -42,7 +43,7 @@ func TestALockOfAnyKindThatNoReplicaHasIsUndone(t *testing.T) {
 }
 
 // Callers of one name get ErrNotReplicated together. They do not each wait for replicas, one after the other.
-func TestAllWhoWaitForALockThatNoReplicaHasAreTold(t *testing.T) {
+func TestReplication_Missing_WaitersNotified(t *testing.T) {
 	t.Parallel()
 	const callers = 20
 	master, replica := locktest.WithReplica(t)
@@ -83,7 +84,7 @@ func TestAllWhoWaitForALockThatNoReplicaHasAreTold(t *testing.T) {
 }
 
 // A repeated acquire finds its own field. It is a grant only if replicas have that field.
-func TestAnAcquireOfAnyKindThatIsSentAgainHasItsReplicas(t *testing.T) {
+func TestReplicas_AnyKindSentAgain_Counted(t *testing.T) {
 	t.Parallel()
 	master, replica := locktest.WithReplica(t)
 	p := proxy.Start(t, master.Addr)
@@ -103,7 +104,7 @@ func TestAnAcquireOfAnyKindThatIsSentAgainHasItsReplicas(t *testing.T) {
 }
 
 // The next owner in the same engine has a token of its own, which counts only if replicas have it.
-func TestATokenThatNoReplicaHasIsNotHandedOn(t *testing.T) {
+func TestReplication_TokenMissing_NoHandoff(t *testing.T) {
 	t.Parallel()
 	master, replica := locktest.WithReplica(t)
 	e := master.Open(locktest.Twice)

@@ -15,7 +15,7 @@ import (
 )
 
 // redisson#7321: WAIT was sent although it was disabled.
-func TestReplicasAreAskedOnlyByThoseWhoWant(t *testing.T) {
+func TestReplicas_NotWanted_NoWAIT(t *testing.T) {
 	t.Parallel()
 	master, _ := locktest.WithReplica(t)
 	plain, careful := master.Open(lockwheel.Options{}), master.Open(locktest.Twice)
@@ -49,7 +49,7 @@ func source(line string) string {
 }
 
 // redisson#4822: the acquire ran without its replicas, and was neither granted nor undone.
-func TestALockThatNoReplicaHasIsUndone(t *testing.T) {
+func TestReplication_LockMissing_Undone(t *testing.T) {
 	t.Parallel()
 	master, replica := locktest.WithReplica(t)
 	e := master.Open(locktest.Twice)
@@ -74,7 +74,7 @@ func TestALockThatNoReplicaHasIsUndone(t *testing.T) {
 
 // One of two replicas does not reply: that is enough for an engine that requires one, and too few for one that
 // requires two.
-func TestAsManyReplicasAsWantedAreEnough(t *testing.T) {
+func TestReplicas_AsManyAsWanted_Granted(t *testing.T) {
 	t.Parallel()
 	master, replicas := locktest.WithReplicas(t, 2)
 	one := master.Open(locktest.Twice)
@@ -100,7 +100,7 @@ func TestAsManyReplicasAsWantedAreEnough(t *testing.T) {
 }
 
 // redisson#4211, #3474: a caller that waits for replicas does not delay other callers.
-func TestNobodyWaitsBehindReplicas(t *testing.T) {
+func TestReplicas_Waiting_OthersNotDelayed(t *testing.T) {
 	t.Parallel()
 	master, replica := locktest.WithReplica(t)
 	e := master.Open(locktest.Twice)
@@ -129,7 +129,7 @@ func TestNobodyWaitsBehindReplicas(t *testing.T) {
 }
 
 // If a server does not reply to WAIT, Open finds that out, and not the first lock.
-func TestOpenRefusesReplicasThatCannotBeAsked(t *testing.T) {
+func TestReplicas_NoReplyToWAIT_OpenFails(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	s.Do("ACL", "SETUSER", locktest.User, "on", ">"+locktest.Password, "~*", "&*", "+@all", "-wait")
@@ -145,7 +145,7 @@ func TestOpenRefusesReplicasThatCannotBeAsked(t *testing.T) {
 }
 
 // Faults during WAIT: a grant is on both servers, or it is no grant.
-func TestGrantsThroughABrokenLinkHaveTheirReplicas(t *testing.T) {
+func TestReplicas_BrokenLink_OnBothOrNoGrant(t *testing.T) {
 	t.Parallel()
 	master, replica := locktest.WithReplica(t)
 	p := proxy.Start(t, master.Addr)
@@ -162,7 +162,7 @@ func TestGrantsThroughABrokenLinkHaveTheirReplicas(t *testing.T) {
 
 // A repeated acquire writes nothing if the first one ran. Its replicas are counted nevertheless: those that have the
 // earlier write.
-func TestAnAcquireThatIsSentAgainIsNotGrantedWithoutItsReplicas(t *testing.T) {
+func TestReplicas_SentAgain_StillCounted(t *testing.T) {
 	t.Parallel()
 	master, replica := locktest.WithReplica(t)
 	p := proxy.Start(t, master.Addr)
@@ -185,7 +185,7 @@ func TestAnAcquireThatIsSentAgainIsNotGrantedWithoutItsReplicas(t *testing.T) {
 }
 
 // If a replica has the lock, it survives its master; otherwise its holder learns of the loss from a renewal.
-func TestAFailoverKeepsWhatTheReplicaHas(t *testing.T) {
+func TestFailover_ReplicaHasLock_Kept(t *testing.T) {
 	t.Parallel()
 	for name, replicated := range map[string]bool{"replicated": true, "not replicated": false} {
 		t.Run(name, func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestAFailoverKeepsWhatTheReplicaHas(t *testing.T) {
 
 // A master that becomes a replica during its WAIT does not decide for the next one: a caller that may wait continues
 // there.
-func TestAWaitForReplicasThatAFailoverInterruptsGoesOnAtTheNextMaster(t *testing.T) {
+func TestReplicas_FailoverDuringWAIT_GoesOn(t *testing.T) {
 	t.Parallel()
 	old, next := locktest.WithReplica(t)
 	p := proxy.Start(t, old.Addr)
@@ -247,7 +247,7 @@ func TestAWaitForReplicasThatAFailoverInterruptsGoesOnAtTheNextMaster(t *testing
 }
 
 // Without replicas one script grants several locks as one; with replicas each of them must be replicated, too.
-func TestAMultiThatNoReplicaHasIsUndone(t *testing.T) {
+func TestReplication_MultiMissing_Undone(t *testing.T) {
 	t.Parallel()
 	master, replica := locktest.WithReplica(t)
 	e := master.Open(locktest.Twice)

@@ -15,7 +15,7 @@ import (
 )
 
 // The permissions that README lists for sentinels, and for servers behind them, are sufficient.
-func TestLocksBehindSentinelNeedWhatTheReadmeSays(t *testing.T) {
+func TestSentinel_ReadmePermissions_Suffice(t *testing.T) {
 	t.Parallel()
 	w := redistest.StartSentinels(t, 1, 1)
 	given := regexp.MustCompile("(?s)ACL SETUSER watcher (.*?)```").FindStringSubmatch(locktest.Contents(t, "docs/acl.md"))

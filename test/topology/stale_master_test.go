@@ -174,7 +174,8 @@ func eachReplication(t *testing.T, test func(t *testing.T, opts lockwheel.Option
 	}
 }
 
-func TestSentinelsOldMasterGrantsNothingWhenItComesBack(t *testing.T) {
+// The old master grants no lock when it comes back, before Sentinel has made it a replica.
+func TestSentinel_OldMasterBack_GrantsNothing(t *testing.T) {
 	long.Only(t, "three sentinels replace a master, twice")
 	t.Parallel()
 	eachReplication(t, func(t *testing.T, opts lockwheel.Options) {
@@ -214,7 +215,7 @@ func otherServers(all []*redistest.Server, but *redistest.Server) (others []*red
 }
 
 // CLUSTER FAILOVER TAKEOVER needs no agreement, so a replica that is behind can take over while its master works.
-func TestClustersOldMasterGrantsNothingOnceItIsReplaced(t *testing.T) {
+func TestCluster_OldMaster_GrantsNothing(t *testing.T) {
 	long.Only(t, "a cluster replaces a master, four times")
 	t.Parallel()
 	for _, stops := range []bool{true, false} {
@@ -248,7 +249,7 @@ func TestClustersOldMasterGrantsNothingOnceItIsReplaced(t *testing.T) {
 
 // The master is paused, and the replicas are not: a grant that needs one of them is available as soon as the next
 // master has one.
-func TestSentinelsNextMasterGrantsPromptlyWithItsReplicas(t *testing.T) {
+func TestSentinel_NextMaster_ReplicasPrompt(t *testing.T) {
 	long.Only(t, "three sentinels replace a master")
 	t.Parallel()
 	w := redistest.StartSentinels(t, 2, 3)

@@ -25,7 +25,8 @@ func tlsSite(t *testing.T) (s *locktest.Server, addr string, a *locktest.TestCA)
 	return s, s.Real.SecureAddr(), a
 }
 
-func TestLocksWorkOverTLSForAUserWithLittle(t *testing.T) {
+// Locks work over TLS for a user with only the permissions that README lists, also after the connection breaks.
+func TestLocks_TLSAndFewPermissions_Work(t *testing.T) {
 	t.Parallel()
 	s, addr, a := tlsSite(t)
 	p := proxy.Start(t, addr)
@@ -56,7 +57,9 @@ func TestLocksWorkOverTLSForAUserWithLittle(t *testing.T) {
 	require.Zero(t, waiter.Stats().UnpublishedReleases)
 }
 
-func TestOpenRefusesAServerThatNobodyVouchesFor(t *testing.T) {
+// Open returns an error if the certificate of the server is not trusted, if the client has none, and with a wrong
+// password.
+func TestOpen_TLSNotTrusted_Error(t *testing.T) {
 	t.Parallel()
 	_, addr, a := tlsSite(t)
 	unknown, anonymous := a.Client(), a.Client()

@@ -15,7 +15,7 @@ import (
 
 // No mutexes also means no spinning, and no channel used as a mutex. This test is not parallel: the profiles are
 // those of the process.
-func TestAHotLockContendsForNothing(t *testing.T) {
+func TestHotLock_NoMutexContention(t *testing.T) {
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{})
 	m := e.Mutex("n")

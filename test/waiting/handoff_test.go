@@ -37,7 +37,8 @@ func hotOptions(t *testing.T, m lockwheel.Mutex, r *locktest.CriticalSection) (s
 	return stop
 }
 
-func TestAHotEngineLetsOthersIn(t *testing.T) {
+// An engine with a hot lock lets other engines acquire it, whatever its options for hand-offs are.
+func TestHotLock_OtherEngines_Granted(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]lockwheel.Options{
 		"as by default":  {},
@@ -81,7 +82,7 @@ func TestAHotEngineLetsOthersIn(t *testing.T) {
 }
 
 // Without other processes that want it, a hot lock passes from caller to caller with far fewer commands than grants.
-func TestHandingOnCostsNoRoundTrip(t *testing.T) {
+func TestHotLock_HandoffCostsNoRoundTrip(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	var r locktest.CriticalSection
@@ -95,7 +96,7 @@ func TestHandingOnCostsNoRoundTrip(t *testing.T) {
 }
 
 // The engine keeps a lock that it hands off for longer than the lease: it is confirmed meanwhile.
-func TestAHotLockIsNotLost(t *testing.T) {
+func TestHotLock_LongerThanLease_Kept(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{Lease: locktest.ShortLease})
@@ -110,7 +111,7 @@ func TestAHotLockIsNotLost(t *testing.T) {
 }
 
 // If the key disappears while the lock is handed off, the engine notices long before the next renewal is due.
-func TestAHotLockThatIsDeletedIsNoticed(t *testing.T) {
+func TestHotLock_KeyDeleted_NoticedEarly(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})

@@ -69,7 +69,8 @@ func busyWith(t *testing.T, m lockwheel.Mutex, callers int, r *locktest.Critical
 	}
 }
 
-func TestWhoeverWaitsBesideABusyEngineHasItsTurns(t *testing.T) {
+// A waiter beside a busy engine is granted the lock again and again, whether either of them subscribes or polls.
+func TestBusyEngine_OtherWaiter_HasItsTurns(t *testing.T) {
 	long.Only(t, "a lock is hot for eight seconds, in four mixtures")
 	const spell, least = 8 * time.Second, 20
 	for name, wakes := range map[string][2]lockwheel.Notify{
@@ -145,7 +146,7 @@ func (p *spinner) wait(ends time.Time) (got bool, err error) {
 }
 
 // Redisson's spin lock beside an engine that polls, as any engine that shares locks with it does.
-func TestSpinLocksBesideABusyEngineHaveTheirTurns(t *testing.T) {
+func TestBusyEngine_SpinLock_HasItsTurns(t *testing.T) {
 	long.Only(t, "a lock is hot for eight seconds, twice")
 	const spell = 8 * time.Second
 	for name, spinners := range map[string]int{"four": 4, "one": 1} {

@@ -12,7 +12,7 @@ import (
 )
 
 // The first call may wait for the second before it unlocks: without a joint grant they would deadlock.
-func TestAllWhoWaitAsOneOwnerAreGrantedTogether(t *testing.T) {
+func TestOwnerWaits_OneOwner_GrantedTogether(t *testing.T) {
 	t.Parallel()
 	locktest.OnEveryKind(t, func(t *testing.T, mutex, other locktest.KindOfLock) {
 		s := locktest.RealServer(t)
@@ -40,7 +40,7 @@ func TestAllWhoWaitAsOneOwnerAreGrantedTogether(t *testing.T) {
 }
 
 // Each call may wait for the other before it unlocks, as both would in one thread.
-func TestWhoWaitsToReadIsLetInWhenItsOwnerWrites(t *testing.T) {
+func TestOwnerWaits_OwnerWrites_ReadGranted(t *testing.T) {
 	t.Parallel()
 	for _, first := range []string{"the writer", "the readers"} {
 		t.Run(first+" first", func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestWhoWaitsToReadIsLetInWhenItsOwnerWrites(t *testing.T) {
 }
 
 // The call would wait for itself.
-func TestWhoWaitsToWriteIsRefusedWhenItsOwnerReads(t *testing.T) {
+func TestOwnerWaits_OwnerReads_WriteRejected(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e, elsewhere := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -116,7 +116,7 @@ func TestWhoWaitsToWriteIsRefusedWhenItsOwnerReads(t *testing.T) {
 
 // The owner unlocks the re-entered side before the reply arrives. The waiting call belongs to the same owner, which
 // holds the other side.
-func TestWhoReenteredOneHalfDoesNotWaitForTheOtherOfItsOwner(t *testing.T) {
+func TestOwnerWaits_OtherSideOfOwner_Granted(t *testing.T) {
 	t.Parallel()
 	for _, half := range []string{"reads", "writes"} {
 		t.Run(half, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestWhoReenteredOneHalfDoesNotWaitForTheOtherOfItsOwner(t *testing.T) {
 }
 
 // The quorum's own request for a missing member is ahead in the queue: both have one owner.
-func TestWhoLocksAMissingMemberOfItsQuorumDoesNotWaitForTheQuorum(t *testing.T) {
+func TestOwnerWaits_QuorumMember_Granted(t *testing.T) {
 	t.Parallel()
 	locktest.OnEveryKind(t, func(t *testing.T, mutex, other locktest.KindOfLock) {
 		p := locktest.NewServerSet(t, 3)
@@ -172,7 +172,7 @@ func TestWhoLocksAMissingMemberOfItsQuorumDoesNotWaitForTheQuorum(t *testing.T) 
 }
 
 // A call that has the owner number of a quorum from its context keeps it as long as the quorum exists.
-func TestTheOwnerOfAQuorumEndsWithIt(t *testing.T) {
+func TestOwnerWaits_QuorumEnds_OwnerEnds(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(lockwheel.Options{})

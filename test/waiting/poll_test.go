@@ -12,7 +12,7 @@ import (
 )
 
 // Otherwise the tests for engines that poll would run with engines that subscribe.
-func TestTheEnginesOfATestThatPollsDo(t *testing.T) {
+func TestPoll_TestEngines_DoPoll(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachNotify(t, func(t *testing.T) {
 		s := locktest.RealServer(t)
@@ -31,7 +31,8 @@ func TestTheEnginesOfATestThatPollsDo(t *testing.T) {
 	})
 }
 
-func TestPollersNeverSubscribeAndComeSoon(t *testing.T) {
+// A waiter that polls never subscribes, asks less and less often, and acquires the lock soon after its release.
+func TestPoll_Release_GrantedSoon(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	holder, waiter := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{Notify: lockwheel.Poll})
@@ -50,7 +51,8 @@ func TestPollersNeverSubscribeAndComeSoon(t *testing.T) {
 	locktest.RequireIdle(t, waiter)
 }
 
-func TestPollersAreServedInTheirOrder(t *testing.T) {
+// Waiters of an engine that polls are served in the order of arrival, and one of them polls for all.
+func TestPoll_ManyWaiters_InOrder(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	holder, e := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{Notify: lockwheel.Poll})
@@ -69,7 +71,7 @@ func TestPollersAreServedInTheirOrder(t *testing.T) {
 
 // Redisson's spin lock publishes nothing. After such a release, a waiter that polls acquires the lock soon, and a
 // subscribed one when the last reported lease has expired.
-func TestWaitersBesideSpinLocksProgress(t *testing.T) {
+func TestPoll_BesideSpinLocks_Granted(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	polls, listens := s.Open(lockwheel.Options{Notify: lockwheel.Poll}), s.Open(lockwheel.Options{})
@@ -88,7 +90,7 @@ func TestWaitersBesideSpinLocksProgress(t *testing.T) {
 }
 
 // Redisson's spin lock testTryLockAsync, testTimedTryLockAsync, testTryLockAsyncWaitTime.
-func TestAPollersWaitEndsInTime(t *testing.T) {
+func TestPoll_WaitElapsed_EndsInTime(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(context.Context, lockwheel.Mutex, ...lockwheel.Option) <-chan locktest.Outcome{
 		"Lock": locktest.Locking, "LockAsync": locktest.TakingAsync,
@@ -113,7 +115,8 @@ func TestAPollersWaitEndsInTime(t *testing.T) {
 	}
 }
 
-func TestARefusedSubscriptionShowsInStats(t *testing.T) {
+// Stats.Polling shows a waiter that polls because the server rejects its subscription.
+func TestPoll_SubscribeRejected_InStats(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	s.Do("ACL", "SETUSER", "pubsubdown", "on", ">secret", "~*", "resetchannels", "+@all")

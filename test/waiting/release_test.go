@@ -18,7 +18,7 @@ import (
 
 // An acquire that is sent again counts once.
 // redisson#7367, #4822, #6025: one TryLock, a hold count of 2, never released.
-func TestAnAcquireThatIsSentAgainCountsOnce(t *testing.T) {
+func TestAcquire_SentAgain_CountsOnce(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachKind(t, func(t *testing.T, mutex locktest.KindOfLock) {
 		s, p, e := locktest.Behind(t, lockwheel.Options{})
@@ -38,7 +38,7 @@ func TestAnAcquireThatIsSentAgainCountsOnce(t *testing.T) {
 
 // An unlock that is sent again has the same result, and there is no second message. redisson#4871, #6651: "not locked
 // by current thread" after one unlock.
-func TestAnUnlockThatIsSentAgainReleasesOnce(t *testing.T) {
+func TestUnlock_SentAgain_ReleasesOnce(t *testing.T) {
 	t.Parallel()
 	locktest.OnEveryKind(t, func(t *testing.T, mutex, _ locktest.KindOfLock) {
 		s, p, e := locktest.Behind(t, lockwheel.Options{})
@@ -64,7 +64,7 @@ func TestAnUnlockThatIsSentAgainReleasesOnce(t *testing.T) {
 }
 
 // the outer hold was dropped when the unlock of the inner one was sent again.
-func TestAnInnerUnlockThatIsSentAgainKeepsTheOuterHold(t *testing.T) {
+func TestUnlock_InnerSentAgain_OuterKept(t *testing.T) {
 	t.Parallel()
 	s, p, e := locktest.Behind(t, lockwheel.Options{})
 	m := e.Mutex("n")
@@ -83,7 +83,7 @@ func TestAnInnerUnlockThatIsSentAgainKeepsTheOuterHold(t *testing.T) {
 }
 
 // Another caller holds the lock by the time the release arrives.
-func TestALateReleaseLeavesTheNextHolderAlone(t *testing.T) {
+func TestRelease_Late_NextHolderKeepsLock(t *testing.T) {
 	t.Parallel()
 	s, p, e := locktest.Behind(t, lockwheel.Options{Lease: locktest.ShortLease, CallTimeout: 200 * time.Millisecond})
 	hold := locktest.Lock(t, e.Mutex("n"))
@@ -102,7 +102,7 @@ func TestALateReleaseLeavesTheNextHolderAlone(t *testing.T) {
 
 // redisson#1602: the unlock failed on the network, and renewal continued. redis-py#3847: a failed release cleared the
 // token but not the key.
-func TestAReleaseThatFailsIsSentUntilItIsAnswered(t *testing.T) {
+func TestRelease_Fails_SentUntilReply(t *testing.T) {
 	t.Parallel()
 	s, p, e := locktest.Behind(t, lockwheel.Options{CallTimeout: 200 * time.Millisecond})
 	hold := locktest.Lock(t, e.Mutex("n"))
@@ -129,7 +129,7 @@ func TestAReleaseThatFailsIsSentUntilItIsAnswered(t *testing.T) {
 }
 
 // A second Unlock waits for the same release while that has no reply, and returns ErrNotHeld afterwards.
-func TestASecondUnlockWaitsForTheSameRelease(t *testing.T) {
+func TestUnlock_Twice_WaitsForSameRelease(t *testing.T) {
 	t.Parallel()
 	s, p, e := locktest.Behind(t, lockwheel.Options{})
 	hold := locktest.Lock(t, e.Mutex("n"))
@@ -147,7 +147,7 @@ func TestASecondUnlockWaitsForTheSameRelease(t *testing.T) {
 }
 
 // open-match#1578, minio#20409: a release with the request's canceled context left the lock behind.
-func TestUnlockIsSentWhateverItsContextSays(t *testing.T) {
+func TestUnlock_ContextEnded_ReleaseSent(t *testing.T) {
 	t.Parallel()
 	t.Run("ended before", func(t *testing.T) {
 		t.Parallel()
@@ -193,7 +193,7 @@ func TestUnlockIsSentWhateverItsContextSays(t *testing.T) {
 }
 
 // The release itself ends the context of a hold, which does not end the wait of Unlock.
-func TestAHoldIsUnlockedWithItsOwnContext(t *testing.T) {
+func TestUnlock_OwnContext_WaitsForReply(t *testing.T) {
 	t.Parallel()
 	for what, take := range map[string]func(t *testing.T, e *lockwheel.Engine) *lockwheel.Hold{
 		"one": func(t *testing.T, e *lockwheel.Engine) *lockwheel.Hold { return locktest.Lock(t, e.Mutex("n")) },

@@ -15,7 +15,7 @@ import (
 )
 
 // Locks acquired together are renewed together, and 200 locks of any kind fit into two calls.
-func TestLocksOfAnyKindAreRenewedTogether(t *testing.T) {
+func TestRenewal_AnyKind_Together(t *testing.T) {
 	t.Parallel()
 	locktest.OnEveryKind(t, func(t *testing.T, mutex, _ locktest.KindOfLock) {
 		const locks, rounds = 200, 3
@@ -46,7 +46,7 @@ func TestLocksOfAnyKindAreRenewedTogether(t *testing.T) {
 
 // Redisson's testLockAfterTimeout
 // redisson#2515, #3194, #3712: after one renewal error the name was never renewed again.
-func TestALockTakenAgainAfterARestartIsRenewed(t *testing.T) {
+func TestRenewal_AfterRestart_GoesOn(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	m := s.Open(locktest.ShortLeaseOptions).Mutex("n")
@@ -62,7 +62,7 @@ func TestALockTakenAgainAfterARestartIsRenewed(t *testing.T) {
 }
 
 // Redisson's testLockReentrantRenew
-func TestALockTakenAfterReentriesIsRenewed(t *testing.T) {
+func TestRenewal_AfterReentries_GoesOn(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	m := s.Open(locktest.ShortLeaseOptions).Mutex("n")
@@ -77,7 +77,7 @@ func TestALockTakenAfterReentriesIsRenewed(t *testing.T) {
 }
 
 // If a key is deleted under one owner, the next owner of the same name is still renewed.
-func TestTheNextOwnerOfADeletedLockIsRenewed(t *testing.T) {
+func TestRenewal_KeyDeleted_NextOwnerRenewed(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	m := s.Open(locktest.ShortLeaseOptions).Mutex("n")
@@ -92,7 +92,7 @@ func TestTheNextOwnerOfADeletedLockIsRenewed(t *testing.T) {
 }
 
 // redisson#7272: renewal continued after the unlock.
-func TestNothingIsRenewedAfterUnlock(t *testing.T) {
+func TestRenewal_AfterUnlock_Ends(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{Lease: locktest.ShortLease})
@@ -123,7 +123,7 @@ func TestNothingIsRenewedAfterUnlock(t *testing.T) {
 }
 
 // redisson#1966: the reply to an attempt that was given up started the watchdog.
-func TestALateAnswerIsNotRenewed(t *testing.T) {
+func TestRenewal_LateReply_NotRenewed(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{Lease: locktest.ShortLease, CallTimeout: 150 * time.Millisecond})
@@ -139,7 +139,7 @@ func TestALateAnswerIsNotRenewed(t *testing.T) {
 }
 
 // redisson#6472, #6483, #6519: one bad entry stopped the renewal of all locks.
-func TestOneBadKeyDoesNotStopTheRenewalOfOthers(t *testing.T) {
+func TestRenewal_OneBadKey_OthersRenewed(t *testing.T) {
 	t.Parallel()
 	held := 5000
 	if locktest.RaceEnabled {
@@ -197,7 +197,7 @@ func churn(ctx context.Context, e *lockwheel.Engine, names int, stop <-chan stru
 }
 
 // redisson PR #3334, consul PR #912: a transient error ended renewal although there was time left.
-func TestATransientErrorDoesNotEndRenewal(t *testing.T) {
+func TestRenewal_TransientError_GoesOn(t *testing.T) {
 	t.Parallel()
 	const lease, renew, spell = 6 * time.Second, 500 * time.Millisecond, 1500 * time.Millisecond // it covers a renewal, and leaves time for others
 	for _, trouble := range []struct {
@@ -235,7 +235,7 @@ func TestATransientErrorDoesNotEndRenewal(t *testing.T) {
 }
 
 // A lock that is held for long keeps its key, its id and its count, and its deadline advances.
-func TestRenewalMovesTheDeadlineOn(t *testing.T) {
+func TestRenewal_LongHold_DeadlineAdvances(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{Lease: locktest.ShortLease})
@@ -250,7 +250,7 @@ func TestRenewalMovesTheDeadlineOn(t *testing.T) {
 }
 
 // A fixed lease is never renewed, however often the watchdog runs.
-func TestAFixedLeaseIsNotRenewed(t *testing.T) {
+func TestRenewal_FixedLease_NotRenewed(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{Lease: 300 * time.Millisecond})

@@ -16,7 +16,7 @@ import (
 
 // For every kind of lock, the call that exceeds the limit of its lock is rejected at once, even if it may wait;
 // others are not.
-func TestACallThatIsOneTooManyIsRefusedAtOnce(t *testing.T) {
+func TestMaxWaiting_OneTooMany_RejectedAtOnce(t *testing.T) {
 	t.Parallel()
 	locktest.OnEveryKind(t, func(t *testing.T, mutex, other locktest.KindOfLock) {
 		s := locktest.RealServer(t)
@@ -59,7 +59,7 @@ func TestACallThatIsOneTooManyIsRefusedAtOnce(t *testing.T) {
 
 // However many calls exceed the limit, they are rejected at once, and do not delay holders, waiters and releases of
 // other locks.
-func TestAFloodBeyondWhatMayWaitIsRefused(t *testing.T) {
+func TestMaxWaiting_Flood_Rejected(t *testing.T) {
 	t.Parallel()
 	const most, flood = 1_000, 10_000
 	s := locktest.RealServer(t)
@@ -105,7 +105,7 @@ func TestAFloodBeyondWhatMayWaitIsRefused(t *testing.T) {
 }
 
 // If one of several locks exceeds its limit, none is acquired, and nothing is left of the others.
-func TestSeveralLocksBeyondWhatMayWaitAreNotHad(t *testing.T) {
+func TestMaxWaiting_OneOfSeveral_NoneAcquired(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	holder := s.Open(lockwheel.Options{})
@@ -133,7 +133,7 @@ func TestSeveralLocksBeyondWhatMayWaitAreNotHad(t *testing.T) {
 }
 
 // A Multi of more locks than MaxWaiting allows is rejected as a whole.
-func TestMoreLocksThanMayWaitAreRefusedAsOne(t *testing.T) {
+func TestMaxWaiting_MultiTooLarge_Rejected(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{MaxWaiting: 3})
@@ -151,7 +151,7 @@ func TestMoreLocksThanMayWaitAreRefusedAsOne(t *testing.T) {
 
 // There are more callers of one quorum than each of its locks admits. When a caller has its turn at one lock, it is
 // admitted at the others. Otherwise each would keep one lock, and none would ever have enough.
-func TestAQuorumIsHadThoughTooManyWaitForEachOfItsLocks(t *testing.T) {
+func TestMaxWaiting_QuorumContended_Granted(t *testing.T) {
 	t.Parallel()
 	const callers = 12
 	var members []lockwheel.Mutex
@@ -188,7 +188,7 @@ func TestAQuorumIsHadThoughTooManyWaitForEachOfItsLocks(t *testing.T) {
 
 // If too many callers wait for a majority of the locks, the error says that, and not that the quorum was rejected
 // permanently.
-func TestAQuorumOfFullQueuesSaysThatTooManyWait(t *testing.T) {
+func TestMaxWaiting_QuorumFull_SaysSo(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	holder, e := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{MaxWaitingPerLock: 1})
@@ -205,7 +205,7 @@ func TestAQuorumOfFullQueuesSaysThatTooManyWait(t *testing.T) {
 }
 
 // A Locker cannot return an error: it retries until there is room.
-func TestALockerWaitsUntilThereIsRoomToWait(t *testing.T) {
+func TestMaxWaiting_Locker_WaitsForRoom(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	holder, e := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{MaxWaitingPerLock: 1})
@@ -225,7 +225,7 @@ func TestALockerWaitsUntilThereIsRoomToWait(t *testing.T) {
 }
 
 // A reader that requests the write lock gets ErrUpgrade, however many callers wait.
-func TestAnUpgradeIsRefusedAsSuchThoughTooManyWait(t *testing.T) {
+func TestMaxWaiting_Upgrade_ErrUpgrade(t *testing.T) {
 	t.Parallel()
 	for _, opts := range []lockwheel.Options{{MaxWaitingPerLock: 1}, {MaxWaiting: 1}} {
 		rejectsAnUpgrade(t, locktest.AnyServer(t).Open(opts))

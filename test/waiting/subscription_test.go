@@ -15,7 +15,7 @@ import (
 
 // The pub/sub connection is cut during a wait.
 // redisson#6026, #3077: subscriptions were not re-established.
-func TestAWaitSurvivesTheEndOfItsSubscription(t *testing.T) {
+func TestSubscription_Cut_WaitGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, wait := range map[string]func(context.Context, lockwheel.Mutex) <-chan locktest.Outcome{
 		"Lock": func(ctx context.Context, m lockwheel.Mutex) <-chan locktest.Outcome { return locktest.Locking(ctx, m) },
@@ -47,7 +47,7 @@ func TestAWaitSurvivesTheEndOfItsSubscription(t *testing.T) {
 }
 
 // A hundred names at once.
-func TestAHundredSubscriptionsComeBack(t *testing.T) {
+func TestSubscription_HundredCut_ComeBack(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	holder, waiter := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
@@ -72,7 +72,7 @@ func TestAHundredSubscriptionsComeBack(t *testing.T) {
 }
 
 // redisson#4294, #4216, #4064: one failed SUBSCRIBE made the channel unusable for ever.
-func TestAFailedSubscriptionIsTriedAgain(t *testing.T) {
+func TestSubscription_Fails_Retried(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	p := proxy.Start(t, s.Addr)
@@ -91,7 +91,7 @@ func TestAFailedSubscriptionIsTriedAgain(t *testing.T) {
 }
 
 // A waiter that cannot subscribe acquires the lock soon after a release, and not only at the end of a lease.
-func TestAWaiterThatCannotListenPolls(t *testing.T) {
+func TestSubscription_NotPossible_Polls(t *testing.T) {
 	t.Parallel()
 	for name, unsubscribe := range map[string]func(*locktest.Server) lockwheel.Options{
 		"the user may not": func(s *locktest.Server) (opts lockwheel.Options) {
@@ -123,7 +123,7 @@ func TestAWaiterThatCannotListenPolls(t *testing.T) {
 }
 
 // A waiter leaves while a dead connection is replaced by another. No subscription is left behind.
-func TestNoChannelIsLeftBehindWithADeadConnection(t *testing.T) {
+func TestSubscription_DeadConnection_NoneLeft(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	p := proxy.Start(t, s.Addr)

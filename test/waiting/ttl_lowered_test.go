@@ -21,7 +21,7 @@ func requireSoon(t *testing.T, waiting <-chan locktest.Outcome) {
 }
 
 // The holder gives its lock a shorter lease, and dies.
-func TestWhoWaitsLearnsOfALeaseThatWasMadeShorter(t *testing.T) {
+func TestWaiter_LeaseShortened_Noticed(t *testing.T) {
 	t.Parallel()
 	locktest.OnEveryKind(t, func(t *testing.T, mutex, other locktest.KindOfLock) {
 		s := locktest.RealServer(t)
@@ -37,7 +37,7 @@ func TestWhoWaitsLearnsOfALeaseThatWasMadeShorter(t *testing.T) {
 }
 
 // The reader with the longest lease unlocks, and another one dies.
-func TestAWriterLearnsThatTheLongestOfItsReadersLeft(t *testing.T) {
+func TestWaiter_LongestReaderLeaves_Noticed(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	p := proxy.Start(t, s.Addr)
@@ -53,7 +53,7 @@ func TestAWriterLearnsThatTheLongestOfItsReadersLeft(t *testing.T) {
 
 // Other callers of the same engine sleep because of an earlier reply. TryLock is not rejected for that reason: the
 // first waiter is granted the lock, and only then is the call without a wait rejected.
-func TestTryLockAsksTheServerThoughOthersWaitInItsEngine(t *testing.T) {
+func TestTryLock_OthersWait_AsksServer(t *testing.T) {
 	t.Parallel()
 	for name, mutex := range locktest.Grantable() {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 // While a script keeps a server busy, the server rejects UNSUBSCRIBE and the PING that rueidis v1.0.79 sends behind
 // it. rueidis panics at the second rejection. The engine unsubscribes from few channels by closing their connection,
 // and from very many so that it expects rejections.
-func TestLeavingChannelsOfABusyServerIsHarmless(t *testing.T) {
+func TestUnsubscribe_BusyServer_NoPanic(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 10_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -56,7 +56,7 @@ func unsubscribeBusy(t *testing.T, n int) {
 }
 
 // A server that removes very many subscriptions in one command blocks all its clients meanwhile.
-func TestVeryManyChannelsAreLeftInSlices(t *testing.T) {
+func TestUnsubscribe_VeryMany_InSlices(t *testing.T) {
 	t.Parallel()
 	const n = 9000
 	for name, end := range map[string]func(e *lockwheel.Engine, cancel func()){

@@ -16,7 +16,7 @@ import (
 )
 
 // redisson#1763, #5761, #3891: an unlock between the failed try and the subscription was missed.
-func TestAnUnlockBeforeTheSubscriptionIsNotMissed(t *testing.T) {
+func TestWaiter_UnlockBeforeSubscribe_Woken(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	p := proxy.Start(t, s.Addr)
@@ -32,7 +32,7 @@ func TestAnUnlockBeforeTheSubscriptionIsNotMissed(t *testing.T) {
 }
 
 // The same between the failed try and the arrival of the SUBSCRIBE at the server: no message arrives at all.
-func TestAnUnlockBeforeTheServerKnowsTheSubscriberIsNotMissed(t *testing.T) {
+func TestWaiter_UnlockBeforeSubscribed_Woken(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	p := proxy.Start(t, s.Addr)
@@ -48,7 +48,7 @@ func TestAnUnlockBeforeTheServerKnowsTheSubscriberIsNotMissed(t *testing.T) {
 
 // The message of a release arrives between the server's reply that the lock is held and the waiters' sleep. They are
 // subscribed, and the reply to their command arrives after the message.
-func TestAMessageBetweenTheAnswerAndTheSleepIsNotMissed(t *testing.T) {
+func TestWaiter_MessageBeforeSleep_Woken(t *testing.T) {
 	t.Parallel()
 	locktest.OnEveryKind(t, func(t *testing.T, mutex, other locktest.KindOfLock) {
 		s := locktest.RealServer(t)
@@ -91,7 +91,7 @@ func TestAMessageBetweenTheAnswerAndTheSleepIsNotMissed(t *testing.T) {
 }
 
 // No transfer between two engines takes as long as a lease or a renewal interval.
-func TestNoHandoffBetweenEnginesIsMissed(t *testing.T) {
+func TestWaiter_ManyTransfers_NoneMissed(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	rounds := s.Amount(600, 200)
@@ -110,7 +110,7 @@ func TestNoHandoffBetweenEnginesIsMissed(t *testing.T) {
 }
 
 // rueidis#457: a message to a waiter that had gone away blocked everyone.
-func TestWaitersThatLeaveAtOnceBlockNobody(t *testing.T) {
+func TestWaiter_ManyLeave_NoBlock(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -139,7 +139,7 @@ func TestWaitersThatLeaveAtOnceBlockNobody(t *testing.T) {
 }
 
 // rueidis#602, redisson PR #1888: waiting burned a CPU.
-func TestWaitingCostsTheServerNothing(t *testing.T) {
+func TestWaitingCosts_ServerNothing(t *testing.T) {
 	t.Parallel()
 	for name, setUp := range map[string]func(*locktest.Server){
 		"while it is held":              func(s *locktest.Server) { s.HoldAsOther("n", time.Hour) },
@@ -184,7 +184,7 @@ func TestWaitingCostsTheServerNothing(t *testing.T) {
 }
 
 // Without any message a waiter acquires the lock when the reported lease expires.
-func TestAWaiterComesByTheEndOfTheLease(t *testing.T) {
+func TestWaiter_NoMessage_GrantedAtLeaseEnd(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
@@ -195,7 +195,7 @@ func TestAWaiterComesByTheEndOfTheLease(t *testing.T) {
 }
 
 // A key without expiry is polled: no event announces its end.
-func TestALockWithoutExpiryIsPolled(t *testing.T) {
+func TestLockWithoutTTL_Waiter_Polls(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	s.HoldAsOther("n", 0)
@@ -207,7 +207,7 @@ func TestALockWithoutExpiryIsPolled(t *testing.T) {
 }
 
 // Callers of one engine are served in the order of arrival.
-func TestCallersOfOneEngineAreServedInOrder(t *testing.T) {
+func TestWaiter_OneEngine_InOrder(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	m := e.Mutex("n")
@@ -226,7 +226,8 @@ func TestCallersOfOneEngineAreServedInOrder(t *testing.T) {
 	locktest.Unlock(t, hold)
 }
 
-func TestTryLockNeitherQueuesNorOvertakes(t *testing.T) {
+// TryLock neither queues nor overtakes: a free lock goes to the earlier waiter.
+func TestTryLock_LockFree_EarlierWaiterFirst(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	s.HoldAsOther("n", time.Hour)
@@ -240,7 +241,7 @@ func TestTryLockNeitherQueuesNorOvertakes(t *testing.T) {
 }
 
 // A waiter of LockAsync needs no goroutine.
-func TestManyWaitersAreNoGoroutines(t *testing.T) {
+func TestWaiter_LockAsync_NoGoroutine(t *testing.T) {
 	s := locktest.AnyServer(t)
 	s.HoldAsOther("n", time.Hour)
 	e := s.Open(lockwheel.Options{})

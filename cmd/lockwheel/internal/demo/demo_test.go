@@ -108,7 +108,7 @@ func requireEmpty(t *testing.T, inspector *redistest.Conn) {
 	assert.EqualValues(t, 0, size)
 }
 
-func TestADemoOnASoundServerEndsWell(t *testing.T) {
+func TestDemo_SoundServer_VerdictGood(t *testing.T) {
 	onEachServer(t, func(t *testing.T, where server, inspector *redistest.Conn) {
 		good, printed := runCaptured(t.Context(), t, newDemo(shortDemo(), where, nil))
 		assert.True(t, good, printed)
@@ -121,7 +121,7 @@ func TestADemoOnASoundServerEndsWell(t *testing.T) {
 	})
 }
 
-func TestTheWholeCommandExitsWith0AfterAGoodDemo(t *testing.T) {
+func TestCommand_GoodDemo_Exits0(t *testing.T) {
 	small := []string{"-locks", "100", "-for", "300ms", "-workers", "4", "-hot", "1"}
 	t.Run("embedded", func(t *testing.T) {
 		status, stdout, stderr := command(t, small...)
@@ -136,7 +136,7 @@ func TestTheWholeCommandExitsWith0AfterAGoodDemo(t *testing.T) {
 	})
 }
 
-func TestTheWholeCommandExitsWith1AfterABadDemo(t *testing.T) {
+func TestCommand_BadDemo_Exits1(t *testing.T) {
 	s := redistest.Start(t)
 	inspector := s.Conn(t)
 	inBackground(t, func() {
@@ -156,7 +156,7 @@ func TestTheWholeCommandExitsWith1AfterABadDemo(t *testing.T) {
 	assert.Empty(t, stderr)
 }
 
-func TestALostLockIsNamedAndTheVerdictIsBad(t *testing.T) {
+func TestDemo_LockLost_NamedAndBad(t *testing.T) {
 	onEachServer(t, func(t *testing.T, where server, inspector *redistest.Conn) {
 		d := newDemo(endlessDemo(), where, nil)
 		ctx, interrupt := context.WithCancel(t.Context())
@@ -180,7 +180,7 @@ type brokenLock struct{}
 
 func (brokenLock) Unlock(context.Context) error { return nil }
 
-func TestTwoAtOnceAreNoticedAndTheVerdictIsBad(t *testing.T) {
+func TestDemo_TwoHolders_NoticedAndBad(t *testing.T) {
 	onEachServer(t, func(t *testing.T, where server, inspector *redistest.Conn) {
 		s := shortDemo()
 		s.hold = 2 * time.Second // for all workers to run in, also on a busy machine
@@ -193,7 +193,7 @@ func TestTwoAtOnceAreNoticedAndTheVerdictIsBad(t *testing.T) {
 	})
 }
 
-func TestAKeyThatIsLeftIsNamedAndTheVerdictIsBad(t *testing.T) {
+func TestDemo_KeyLeft_NamedAndBad(t *testing.T) {
 	onEachServer(t, func(t *testing.T, where server, inspector *redistest.Conn) {
 		d := newDemo(shortDemo(), where, nil)
 		_, err := inspector.Do("SET", d.prefix+"forgotten", "1")
@@ -204,7 +204,7 @@ func TestAKeyThatIsLeftIsNamedAndTheVerdictIsBad(t *testing.T) {
 	})
 }
 
-func TestAChannelThatIsLeftIsNamedAndTheVerdictIsBad(t *testing.T) {
+func TestDemo_ChannelLeft_NamedAndBad(t *testing.T) {
 	onEachServer(t, func(t *testing.T, where server, inspector *redistest.Conn) {
 		d := newDemo(shortDemo(), where, nil)
 		_, err := inspector.Do("SUBSCRIBE", "redisson_lock__channel:{"+d.prefix+"hot}")
@@ -215,7 +215,7 @@ func TestAChannelThatIsLeftIsNamedAndTheVerdictIsBad(t *testing.T) {
 	})
 }
 
-func TestALockThatIsRefusedEndsTheDemoAndReleasesTheOthers(t *testing.T) {
+func TestDemo_LockRejected_EndsAndReleases(t *testing.T) {
 	onEachServer(t, func(t *testing.T, where server, inspector *redistest.Conn) {
 		d := newDemo(shortDemo(), where, nil)
 		_, err := inspector.Do("SET", d.prefix+"kept/3", "not a lock")
@@ -228,7 +228,7 @@ func TestALockThatIsRefusedEndsTheDemoAndReleasesTheOthers(t *testing.T) {
 	})
 }
 
-func TestAnInterruptedDemoEndsAtOnceWithItsVerdict(t *testing.T) {
+func TestDemo_Interrupted_EndsWithVerdict(t *testing.T) {
 	onEachServer(t, func(t *testing.T, where server, inspector *redistest.Conn) {
 		d := newDemo(endlessDemo(), where, nil)
 		ctx, interrupt := context.WithCancel(t.Context())
@@ -246,7 +246,7 @@ func TestAnInterruptedDemoEndsAtOnceWithItsVerdict(t *testing.T) {
 	})
 }
 
-func TestADemoCanBeInterruptedWhileItTakesItsLocks(t *testing.T) {
+func TestDemo_InterruptedWhileLocking_Ends(t *testing.T) {
 	onEachServer(t, func(t *testing.T, where server, inspector *redistest.Conn) {
 		s := shortDemo()
 		s.locks, s.lease = maxLocks, time.Minute
@@ -263,7 +263,7 @@ func TestADemoCanBeInterruptedWhileItTakesItsLocks(t *testing.T) {
 	})
 }
 
-func TestAServerThatDiesMakesTheVerdictBadAndNotTheDemoHang(t *testing.T) {
+func TestDemo_ServerDies_VerdictBad(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
 	where := realServer(redis)
@@ -280,7 +280,7 @@ func TestAServerThatDiesMakesTheVerdictBadAndNotTheDemoHang(t *testing.T) {
 	assert.Contains(t, printed, "whether anything is left in the server is not known")
 }
 
-func TestAServerThatDiesWhileLocksAreTakenEndsTheDemo(t *testing.T) {
+func TestDemo_ServerDiesWhileLocking_Ends(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
 	where := realServer(redis)
@@ -297,7 +297,7 @@ func TestAServerThatDiesWhileLocksAreTakenEndsTheDemo(t *testing.T) {
 	assert.Regexp(t, "FAILED +only \\d+ of 10000000 locks could be taken", printed)
 }
 
-func TestAnEngineThatCannotConnectLeavesNothingOfTheOther(t *testing.T) {
+func TestDemo_SecondEngineFails_FirstClosed(t *testing.T) {
 	t.Parallel()
 	where := realServer(redistest.Start(t))
 	full := errors.New("no more connections")

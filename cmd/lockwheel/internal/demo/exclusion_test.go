@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestATurnstileRemembersWhoWasNotAlone(t *testing.T) {
+func TestExclusionCheck_Overlap_Counted(t *testing.T) {
 	var exclusion exclusionCheck
 	exclusion.enter()
 	exclusion.leave()

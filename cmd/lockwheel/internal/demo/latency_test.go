@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestQuantilesAreNeverTooShortAndAtMostThreePercentTooLong(t *testing.T) {
+func TestLatencies_Quantile_Within3Percent(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var l latencies
 	var exact []time.Duration
@@ -30,7 +30,7 @@ func TestQuantilesAreNeverTooShortAndAtMostThreePercentTooLong(t *testing.T) {
 	assert.EqualValues(t, len(exact), l.count())
 }
 
-func TestEveryDurationIsInTheBucketThatEndsNextAfterIt(t *testing.T) {
+func TestLatencies_Buckets_NoGaps(t *testing.T) {
 	for bucket := range powersOfTwo*subBuckets - 1 {
 		end := bucketMax(bucket)
 		assert.Equal(t, bucket, bucketOf(end))
@@ -38,7 +38,7 @@ func TestEveryDurationIsInTheBucketThatEndsNextAfterIt(t *testing.T) {
 	}
 }
 
-func TestAbsurdDurationsAreCountedToo(t *testing.T) {
+func TestLatencies_ExtremeDurations_Counted(t *testing.T) {
 	var l latencies
 	assert.Zero(t, l.quantile(0.5), "of none")
 	l.add(-1)

@@ -18,7 +18,7 @@ func (u *unlockRecorder) Unlock(ctx context.Context) error {
 }
 
 // The run ends while workers hold their locks.
-func TestWorkersReleaseWhatTheyHaveAtTheEndOfTheRun(t *testing.T) {
+func TestWorkers_EndOfRun_HoldsReleased(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	had := &unlockRecorder{}
 	l := &load{faults: &faults{}, lock: func(context.Context, lockwheel.Mutex) (hold, error) {

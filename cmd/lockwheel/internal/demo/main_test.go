@@ -28,7 +28,7 @@ func command(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), err.String()
 }
 
-func TestHelpIsForThoseWhoAsk(t *testing.T) {
+func TestCommand_Help_Printed(t *testing.T) {
 	for _, args := range [][]string{{"-h"}, {"-help"}, {"--help"}} {
 		status, stdout, stderr := command(t, args...)
 		assert.Equal(t, exitOK, status, args)
@@ -38,7 +38,7 @@ func TestHelpIsForThoseWhoAsk(t *testing.T) {
 	}
 }
 
-func TestAWrongCommandLineSaysWhatIsWrongAndExitsWith2(t *testing.T) {
+func TestCommand_WrongArguments_Exits2(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"extra", `unexpected argument "extra"`},
 		{"-nope", "not defined: -nope"},
@@ -63,7 +63,7 @@ func TestAWrongCommandLineSaysWhatIsWrongAndExitsWith2(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsNotThereIsNamed(t *testing.T) {
+func TestCommand_ServerAbsent_Named(t *testing.T) {
 	status, stdout, stderr := command(t, "-redis", "redis://me:secret@127.0.0.1:1")
 	assert.Equal(t, exitFailed, status)
 	assert.Contains(t, stderr, "127.0.0.1:1")

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheDefaultsRenewEveryLockOnceASecond(t *testing.T) {
+func TestSettings_Defaults_RenewEverySecond(t *testing.T) {
 	s, err := parse(nil)
 	require.NoError(t, err)
 	assert.Equal(t, 10_000, s.locks)
@@ -17,7 +17,7 @@ func TestTheDefaultsRenewEveryLockOnceASecond(t *testing.T) {
 	assert.Less(t, s.hot, s.workers)
 }
 
-func TestVeryManyLocksGetALeaseThatTheServerCanKeepUpWith(t *testing.T) {
+func TestSettings_ManyLocks_LongerLease(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want time.Duration
@@ -34,13 +34,13 @@ func TestVeryManyLocksGetALeaseThatTheServerCanKeepUpWith(t *testing.T) {
 	}
 }
 
-func TestNoMoreWorkersAreHotThanThereAre(t *testing.T) {
+func TestSettings_Hot_AtMostWorkers(t *testing.T) {
 	s, err := parse([]string{"-workers", "3"})
 	require.NoError(t, err)
 	assert.Equal(t, 3, s.hot)
 }
 
-func TestAServerIsNamedByAddressOrURL(t *testing.T) {
+func TestSettings_Server_AddressOrURL(t *testing.T) {
 	for text, address := range map[string]string{
 		"127.0.0.1:6379":               "127.0.0.1:6379",
 		"[::1]:6379":                   "[::1]:6379",

@@ -59,7 +59,7 @@ func await(t *testing.T, lines <-chan string, beginning string) {
 	}
 }
 
-func TestTheFirstSignalEndsItCleanly(t *testing.T) {
+func TestCommand_FirstSignal_EndsCleanly(t *testing.T) {
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		cmd, lines := process(t, "-locks", "100", "-for", "1h")
 		await(t, lines, "took     100 locks")
@@ -71,7 +71,7 @@ func TestTheFirstSignalEndsItCleanly(t *testing.T) {
 }
 
 // The signals are SIGTERM: if the tests run in the background of a shell, SIGINT is ignored, also by the command.
-func TestTheSecondSignalKillsIt(t *testing.T) {
+func TestCommand_SecondSignal_Kills(t *testing.T) {
 	redis := redistest.Start(t)
 	cmd, lines := process(t, "-locks", "100", "-for", "1h", "-lease", "1h", "-redis", redis.Addr())
 	await(t, lines, "took     100 locks")

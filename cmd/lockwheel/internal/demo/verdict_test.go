@@ -20,7 +20,7 @@ func verdictText(e *results) string {
 	return b.String()
 }
 
-func TestTheVerdictIsGoodWhenEverythingHeld(t *testing.T) {
+func TestVerdict_AllHeld_Good(t *testing.T) {
 	e := &results{wanted: 5, kept: 5, faults: &faults{}, exclusionChecks: []*exclusionCheck{{name: "hot"}}}
 	e.faults.record(fmt.Errorf("lock a: %w", lockwheel.ErrUnavailable))
 	assert.Equal(t, `true no held lock was lost (5 kept all the time)
@@ -29,7 +29,7 @@ true nothing is left in the server: no key, no channel
 `, verdictText(e), "a call without an answer in time breaks no promise")
 }
 
-func TestTheVerdictSaysEverythingThatDidNotHold(t *testing.T) {
+func TestVerdict_Failures_AllListed(t *testing.T) {
 	exclusion := &exclusionCheck{name: "hot"}
 	exclusion.enter()
 	exclusion.enter()
@@ -62,17 +62,17 @@ false the engines did not come to an end: stuck
 `, verdictText(e))
 }
 
-func TestWhoeverInterruptsItGetsAVerdictOnWhatThereWas(t *testing.T) {
+func TestVerdict_Interrupted_OnPartialRun(t *testing.T) {
 	e := &results{wanted: 10_000, kept: 5, interrupted: true, faults: &faults{}}
 	assert.NotContains(t, verdictText(e), "false")
 }
 
-func TestTheVerdictIsBadWhenTheServerCannotBeAsked(t *testing.T) {
+func TestVerdict_ServerUnreadable_Bad(t *testing.T) {
 	e := &results{faults: &faults{}, unreadable: errors.New("connection refused")}
 	assert.Contains(t, verdictText(e), "false whether anything is left in the server is not known: connection refused")
 }
 
-func TestChannelsThatAreLeftAreNamed(t *testing.T) {
+func TestVerdict_ChannelsLeft_Named(t *testing.T) {
 	e := &results{faults: &faults{}, leftovers: leftovers{channels: []string{"redisson_lock__channel:{hot}"}}}
 	assert.Contains(t, verdictText(e), "false channels left in the server: 1\nredisson_lock__channel:{hot}")
 }

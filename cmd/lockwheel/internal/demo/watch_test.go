@@ -30,7 +30,7 @@ func runWatch(t *testing.T, on *screen) {
 	})
 }
 
-func TestALineASecondSaysWhatHappenedInIt(t *testing.T) {
+func TestWatch_EachSecond_PrintsLine(t *testing.T) {
 	var out strings.Builder
 	s := newScreen(&out)
 	runWatch(t, s)
@@ -44,7 +44,7 @@ func TestALineASecondSaysWhatHappenedInIt(t *testing.T) {
 	assert.Equal(t, rows+"\nkept\n"+rows, out.String())
 }
 
-func TestOnATerminalABarStaysBelowTheLastLine(t *testing.T) {
+func TestWatch_Terminal_BarBelowLastLine(t *testing.T) {
 	var out strings.Builder
 	runWatch(t, &screen{to: &out, terminal: true})
 	const bar = "keeping [####################....................]  50%"
@@ -60,14 +60,14 @@ func TestOnATerminalABarStaysBelowTheLastLine(t *testing.T) {
 	assert.Empty(t, shown[6], "nothing of it is left at the end")
 }
 
-func TestAFileIsNotATerminal(t *testing.T) {
+func TestScreen_File_NoTerminal(t *testing.T) {
 	file, err := os.Create(t.TempDir() + "/out")
 	require.NoError(t, err)
 	defer file.Close()
 	assert.False(t, newScreen(file).terminal)
 }
 
-func TestDurationsAreBrief(t *testing.T) {
+func TestDurations_Rounded(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0s", 999: "999ns", 123_456: "123µs", 1_234_567: "1.23ms", 12_345_678_901: "12.3s", 30 * time.Second: "30s",
 	} {
