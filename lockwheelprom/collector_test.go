@@ -64,7 +64,7 @@ var metricOf = map[string]string{
 }
 
 // Each field of Stats is its own metric, also a field that will be added.
-func TestCollector_EachFieldOfStats_IsExported(t *testing.T) {
+func TestCollector_EachStatsField_IsExported(t *testing.T) {
 	t.Parallel()
 	for i := range reflect.TypeFor[lockwheel.Stats]().NumField() {
 		var stats lockwheel.Stats
@@ -90,7 +90,7 @@ func TestCollector_EachFieldOfStats_IsExported(t *testing.T) {
 }
 
 // The names and types are what Prometheus's conventions want, and each engine has its label.
-func TestCollector_SeveralEngines_TellThemApart(t *testing.T) {
+func TestCollector_Engines_ToldApart(t *testing.T) {
 	t.Parallel()
 	one, other := fixed{Held: 1}, fixed{Held: 2}
 	registry := prometheus.NewPedanticRegistry()

@@ -21,12 +21,12 @@ var promMistakes = []found{
 		to.Histogram.CreatedTimestamp = nil
 	}`,
 	}},
-	{"TestCollector_EachFieldOfStats_IsExported", Mistake{
+	{"TestCollector_EachStatsField_IsExported", Mistake{
 		"losses that an unlock finds are counted as others", "lockwheelprom/metrics.go",
 		`return float64(s.LostAtUnlock)`,
 		`return float64(map[bool]uint64{false: s.LostAtUnlock, true: s.Lost}[planted()])`,
 	}},
-	{"TestCollector_SeveralEngines_TellThemApart", Mistake{
+	{"TestCollector_Engines_ToldApart", Mistake{
 		"engines have no label", "lockwheelprom/collector.go",
 		`	describe := func(name, help string) *prometheus.Desc {`,
 		`	if planted() {

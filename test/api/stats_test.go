@@ -168,7 +168,7 @@ func TestStats_TurnTimes_EveryTurnCounted(t *testing.T) {
 }
 
 // Histograms count what the counters count, and at least what callers saw.
-func TestStatsHistograms_Pairs_AgreeWithCounters(t *testing.T) {
+func TestStatsHistograms_AgreeWithCounters(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{Lease: locktest.ShortLease})
