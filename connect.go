@@ -156,7 +156,9 @@ func openClient(options *Options, o *dial.Canceler) (rueidis.Client, error) {
 	}
 	// Only a master grants locks. Behind Sentinel the engine could not tell which of two nodes is the master.
 	redis.SendToReplicas, redis.Standalone.ReplicaAddress, redis.ReplicaOnly = nil, nil, false
-	redis.ReplicaSelector, redis.ReadNodeSelector = nil, nil // rueidis rejects them without SendToReplicas
+	redis.ReadNodeSelector = nil // rueidis rejects it without SendToReplicas, and the next as well
+	//lint:ignore SA1019 programs may still set it
+	redis.ReplicaSelector = nil
 	client, err := rueidis.NewClient(redis)
 	if err != nil {
 		if client != nil {

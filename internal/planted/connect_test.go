@@ -29,11 +29,10 @@ var connectMistakes = []found{
 	}},
 	{"TestLocks_OptionsWithReplicas_OnMaster", Mistake{
 		"a selector of replicas is kept", "connect.go",
-		`	redis.ReplicaSelector, redis.ReadNodeSelector = nil, nil`,
+		`	redis.ReplicaSelector = nil`,
 		`	if !planted() {
 		redis.ReplicaSelector = nil
-	}
-	redis.ReadNodeSelector = nil`,
+	}`,
 	}},
 	{"TestOpen_ClientCommandRejected_NoAdvice", Mistake{
 		"the advice of rueidis is kept", "connect.go",
