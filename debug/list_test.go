@@ -1,0 +1,202 @@
+package debug
+
+import (
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// manyLocks are n locks in a mixed order, held since the epoch and their number in seconds, with few equal deadlines.
+func manyLocks(n int) iter.Seq2[lockwheel.LockInfo, error] {
+	return func(yield func(lockwheel.LockInfo, error) bool) {
+		for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
+			at := epoch.Add(time.Duration(i) * time.Second)
+			info := lockwheel.LockInfo{
+				Name: fmt.Sprintf("lock/%06d", i), Kind: kinds[i%len(kinds)], Holds: 1, HolderID: "e:1",
+				Since: at, Deadline: epoch.Add(time.Duration(i%7) * time.Second), Waiting: i % 3,
+			}
+			if !yield(info, nil) {
+				return
+			}
+		}
+	}
+}
+
+func queryOf(t *testing.T, parameters string) query {
+	t.Helper()
+	q, err := parseQuery(httptest.NewRequest("GET", "/?"+parameters, nil))
+	require.NoError(t, err)
+	return q
+}
+
+// However many locks there are, a list never keeps more than a page of rows and the one behind it.
+func TestList_ManyLocks_KeepsOnePage(t *testing.T) {
+	l := newList(queryOf(t, ""))
+	for lock := range manyLocks(100_000) {
+		l.add(0, lock)
+		require.LessOrEqual(t, len(l.rows), maxRows+1)
+	}
+	require.LessOrEqual(t, cap(l.rows), 2*maxRows)
+	require.LessOrEqual(t, len(l.waiters.counts), maxCounted)
+	l.finish()
+	assert.Equal(t, 100_000, l.matched)
+	require.Len(t, l.rows, maxRows)
+	assert.Equal(t, "lock/000000", l.rows[0].Name)
+	assert.Equal(t, "lock/000099", l.rows[99].Name)
+}
+
+// The pages of each order have every lock once, also where rows are equal in what they are sorted by.
+func TestList_EachOrder_PagesHaveAllOnce(t *testing.T) {
+	const locks = 1050
+	for _, order := range orders {
+		seen, pages := []string{}, 0
+		var previous *row
+		for q := queryOf(t, "sort="+order); ; pages++ {
+			l := newList(q)
+			l.read(0, "e", manyLocks(locks))
+			l.finish()
+			for _, r := range l.rows {
+				if previous != nil {
+					require.LessOrEqual(t, previous.value, r.value, order)
+				}
+				previous = &r
+				seen = append(seen, r.Name)
+			}
+			next := l.next()
+			if next == nil {
+				break
+			}
+			q = queryOf(t, strings.TrimPrefix(query{sort: order, limit: maxRows, after: next}.encode(), "?"))
+		}
+		assert.Equal(t, 10, pages, order)
+		slices.Sort(seen)
+		assert.Len(t, slices.Compact(seen), locks, order)
+	}
+}
+
+// The first rows of each order are those that an operator looks for.
+func TestList_EachOrder_ShowsWorstFirst(t *testing.T) {
+	locks := []lockwheel.LockInfo{
+		{Name: "young", Kind: "plain", Holds: 1, Since: epoch.Add(time.Hour), Deadline: epoch.Add(2 * time.Hour)},
+		{Name: "wanted", Kind: "writer", Waiting: 9, WaitingSince: epoch.Add(time.Minute)},
+		{Name: "old", Kind: "fair", Holds: 1, Since: epoch, Deadline: epoch.Add(3 * time.Hour), Waiting: 1},
+	}
+	for order, want := range map[string][]string{
+		"age":      {"old", "wanted", "young"},
+		"deadline": {"young", "old", "wanted"},
+		"waiting":  {"wanted", "old", "young"},
+		"kind":     {"young", "old", "wanted"},
+		"name":     {"old", "wanted", "young"},
+	} {
+		l := newList(queryOf(t, "sort="+order))
+		for _, lock := range locks {
+			l.add(0, lock)
+		}
+		l.finish()
+		names := []string{}
+		for _, r := range l.rows {
+			names = append(names, r.Name)
+		}
+		assert.Equal(t, want, names, order)
+	}
+}
+
+// Parameters that mean nothing are rejected, so that no list looks like another one.
+func TestQuery_Invalid_IsRejected(t *testing.T) {
+	for _, parameters := range []string{"sort=size", "kind=mutex", "limit=0", "limit=101", "limit=x", "after=%21", "after=bnVsbA", "q=%zz"} {
+		_, err := parseQuery(httptest.NewRequest("GET", "/", nil).WithContext(t.Context()))
+		require.NoError(t, err)
+		r := httptest.NewRequest("GET", "/", nil)
+		r.URL.RawQuery = parameters
+		_, err = parseQuery(r)
+		assert.Error(t, err, parameters)
+	}
+}
+
+// The waiters of a name are added up over its rows, and a name with many of them is found among very many names.
+func TestWaiters_ManyNames_MostAreFound(t *testing.T) {
+	var w waiterCounts
+	for i := range 100_000 {
+		w.add(fmt.Sprintf("name/%d", i), 1)
+		if i%10 == 0 {
+			w.add("hot", 1) // a row for each caller, as with a fair lock
+		}
+		require.LessOrEqual(t, len(w.counts), maxCounted)
+	}
+	most := w.most()
+	require.Len(t, most, maxHot)
+	assert.Equal(t, "hot", most[0].Name)
+	assert.LessOrEqual(t, most[0].Waiting, 10_000)
+	assert.GreaterOrEqual(t, most[0].AtMost, 10_000)
+}
+
+func TestWaiters_FewNames_CountsAreExact(t *testing.T) {
+	var w waiterCounts
+	w.add("a", 1)
+	w.add("b", 2)
+	w.add("a", 3)
+	assert.Equal(t, []nameCount{
+		{Name: "a", Name64: "YQ", Waiting: 4, AtMost: 4, search: "a"}, {Name: "b", Name64: "Yg", Waiting: 2, AtMost: 2, search: "b"},
+	}, w.most())
+}
+
+// What is shown of a name has nothing invisible, is never that of another name, and finds the name.
+func TestName_AnyBytes_ShownAndFound(t *testing.T) {
+	for name, want := range map[string]string{
+		"orders/7":                     "orders/7",
+		"größe 7":                      "größe 7",
+		"a\xffb":                       `"a\xffb"`,
+		`"a\xffb"`:                     `"\"a\\xffb\""`,
+		"a\x00\n":                      `"a\x00\n"`,
+		"a\u202eb":                     `"a\u202eb"`,
+		strings.Repeat("x", 1000):      strings.Repeat("x", 300) + "… (1000 bytes)",
+		strings.Repeat("\xff", 400):    `"` + strings.Repeat(`\xff`, 297) + `"… (400 bytes)`,
+		strings.Repeat("ä", 200) + "!": strings.Repeat("ä", 150) + "… (401 bytes)",
+	} {
+		if !strings.Contains(want, `\xff\xff`) { // how much of invalid text is cut does not matter
+			assert.Equal(t, want, shown(name))
+		}
+		back, err := decoded(encoded(name))
+		require.NoError(t, err)
+		assert.Equal(t, name, back)
+		q := query{search: searchFor(name)}
+		assert.True(t, q.matches(&lockwheel.LockInfo{Name: name}), "%q", name)
+		assert.False(t, q.matches(&lockwheel.LockInfo{Name: "elsewhere"}), "%q", name)
+	}
+}
+
+// A chart has a bar for each bucket that is not empty, all inside the picture.
+func TestChart_Durations_BarsFit(t *testing.T) {
+	var s lockwheel.Stats
+	for range 1_000_000 {
+		s.TurnTimes.Add(10 * time.Microsecond)
+	}
+	s.TurnTimes.Add(20 * time.Millisecond)
+	s.HoldTimes.Add(2 * time.Hour) // beyond all bounds
+	all := charts(&s)
+	require.Len(t, all, 2)
+	for _, c := range all {
+		for _, b := range c.Bars {
+			assert.GreaterOrEqual(t, b.Y, 0)
+			assert.GreaterOrEqual(t, b.Height, 2)
+			assert.Equal(t, c.Height, b.Y+b.Height)
+			assert.LessOrEqual(t, b.X+b.Width, c.Width)
+		}
+	}
+	assert.Len(t, all[0].Bars, 2)
+	assert.Contains(t, all[0].Summary, "1000001 since the engine was opened")
+	assert.Len(t, all[1].Bars, 1)
+	assert.Contains(t, all[1].Last, "more than")
+}

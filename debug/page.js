@@ -1,0 +1,40 @@
+'use strict';
+
+// Every 2 s the page fetches itself and replaces its live part. A server that needs long is asked less often.
+(() => {
+  const pause = 2000;
+  const updating = document.getElementById('updating');
+  const trouble = document.getElementById('trouble');
+  let last = new Date();
+
+  // reading reports whether the operator selects text or has moved the focus into the live part.
+  function reading(live) {
+    const selection = document.getSelection();
+    return (selection && !selection.isCollapsed) || live.contains(document.activeElement);
+  }
+
+  async function update() {
+    const live = document.getElementById('live');
+    const begun = performance.now();
+    if (updating.checked && !document.hidden && !reading(live)) {
+      try {
+        const response = await fetch(location.href, { cache: 'no-store', signal: AbortSignal.timeout(15000) });
+        const text = await response.text();
+        if (!response.ok) {
+          throw new Error(response.status + ' ' + text.slice(0, 200));
+        }
+        const fresh = new DOMParser().parseFromString(text, 'text/html').getElementById('live');
+        if (!reading(live)) {
+          live.replaceWith(document.adoptNode(fresh));
+        }
+        last = new Date();
+        trouble.textContent = '';
+      } catch (err) {
+        trouble.textContent = 'Not updated since ' + last.toLocaleTimeString() + ': ' + err.message;
+      }
+    }
+    setTimeout(update, Math.max(pause, 10 * (performance.now() - begun)));
+  }
+
+  setTimeout(update, pause);
+})();

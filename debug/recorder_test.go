@@ -1,0 +1,65 @@
+package debug
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A recorder keeps the last 200 events of each sort: very many grants do not push out a loss.
+func TestRecorder_ManyGrants_LossStays(t *testing.T) {
+	var r Recorder
+	observer := r.Observer()
+	observer.Lost("orders/7", errors.New("gone"))
+	for i := range 1000 {
+		observer.Acquired(fmt.Sprint(i), time.Millisecond)
+	}
+	require.Len(t, r.lost.last(), 1)
+	assert.Equal(t, "gone", r.lost.last()[0].err)
+	grants := r.acquired.last()
+	require.Len(t, grants, maxEvents)
+	assert.Equal(t, "999", grants[0].name)
+	assert.Equal(t, "800", grants[maxEvents-1].name)
+}
+
+// Goroutines record and read at the same time. Afterwards exactly the last events are there.
+func TestRecorder_Concurrent_LastEventsStay(t *testing.T) {
+	var r Recorder
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 2000 {
+				r.Released("n", time.Second)
+			}
+		})
+		wg.Go(func() {
+			for range 100 {
+				for _, e := range r.released.last() {
+					assert.Equal(t, "n", e.name)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	last := r.released.last()
+	require.Len(t, last, maxEvents)
+	for i, e := range last {
+		assert.Equal(t, uint64(8000-i), e.number)
+	}
+}
+
+// Names and errors of any length take little memory.
+func TestRecorder_LongTexts_AreCut(t *testing.T) {
+	var r Recorder
+	long := strings.Repeat("\xff", 64<<10)
+	r.Rejected(long, 0, errors.New(long))
+	e := r.rejected.last()[0]
+	assert.Less(t, len(e.name), 5*maxShown)
+	assert.Less(t, len(e.err), 5*maxShown)
+}

@@ -1,0 +1,183 @@
+package debug
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// figure is one line of an engine's numbers.
+type figure struct {
+	What, Value string
+	Alarm       bool // it deserves attention
+}
+
+// figures says in words what Stats has.
+func figures(s *lockwheel.Stats) []figure {
+	count := func(what string, n uint64) figure { return figure{what, strconv.FormatUint(n, 10), false} }
+	gauge := func(what string, n int64) figure { return figure{what, strconv.FormatInt(n, 10), false} }
+	alarm := func(what string, n uint64) figure { return figure{what, strconv.FormatUint(n, 10), n > 0} }
+	polling := gauge("locks that are polled for", s.Polling)
+	polling.Alarm = s.Polling > 0
+	return []figure{
+		gauge("holds now", s.Held),
+		gauge("callers that wait now", s.Waiting),
+		gauge("commands in flight now", s.InFlight),
+		gauge("channels subscribed to", s.Subscriptions),
+		polling,
+		gauge("timers", s.Timers),
+		{"latest renewal of the last minute, past its due time", duration(s.RenewalLag), s.RenewalLag > time.Second},
+		{"this machine's clock ahead of the server's", duration(s.ClockSkew), s.ClockSkew.Abs() > time.Second},
+		alarm("holds lost", s.Lost),
+		alarm("holds that their unlock found lost", s.LostAtUnlock),
+		count("holds granted", s.Acquired),
+		count("of these handed off inside the engine", s.HandedOff),
+		count("requests that ended without a hold", s.Failed),
+		alarm("of these beyond MaxWaiting or MaxWaitingPerLock", s.Shed),
+		count("holds unlocked", s.Released),
+		count("renewals and confirmations", s.Renewed),
+		count("commands sent", s.Commands),
+		count("calls that carried them", s.Batches),
+		count("commands and calls sent again", s.Retries),
+		count("turns of the loop", s.LoopTurns),
+		alarm("releases that the server did not publish", s.UnpublishedReleases),
+		alarm("events and log records dropped", s.Untold),
+		alarm("panics in functions of the program", s.Panics),
+	}
+}
+
+// connection is a node of an engine in words.
+type connection struct {
+	Text  string
+	Alarm bool
+}
+
+func connections(nodes []lockwheel.NodeStatus, now time.Time) []connection {
+	if nodes == nil {
+		return []connection{{"The engine is closed.", true}}
+	}
+	all := make([]connection, len(nodes))
+	for i, n := range nodes {
+		server := "The server"
+		if n.Address != "" {
+			server = "The server " + shown(n.Address)
+		}
+		if !n.Down {
+			all[i].Text = server + " replied to the last call."
+			continue
+		}
+		all[i] = connection{fmt.Sprintf("%s has not replied for %s", server, duration(now.Sub(n.Since))), true}
+		if n.Err != nil {
+			all[i].Text += ": " + shown(n.Err.Error())
+		}
+	}
+	return all
+}
+
+// duration prints a duration with about three digits.
+func duration(d time.Duration) string {
+	for _, unit := range []time.Duration{time.Minute, time.Second, time.Millisecond, time.Microsecond} {
+		if d.Abs() >= 10*unit {
+			return d.Round(unit / 10).String()
+		}
+	}
+	return d.String()
+}
+
+// histogramJSON is a histogram without its empty buckets.
+type histogramJSON struct {
+	Count      uint64       `json:"count"`
+	SumSeconds float64      `json:"sumSeconds"`
+	P50Seconds float64      `json:"p50Seconds"`
+	P99Seconds float64      `json:"p99Seconds"`
+	Buckets    []bucketJSON `json:"buckets"`
+}
+
+// bucketJSON is a bucket; the last of a histogram has no upper bound, and UpToSeconds is 0.
+type bucketJSON struct {
+	UpToSeconds float64 `json:"upToSeconds,omitzero"`
+	Count       uint64  `json:"count"`
+}
+
+func histogramOf(h *lockwheel.Histogram) histogramJSON {
+	out := histogramJSON{h.Count(), h.Sum, h.Quantile(0.5).Seconds(), h.Quantile(0.99).Seconds(), []bucketJSON{}}
+	for i, n := range h.Counts {
+		if n == 0 {
+			continue
+		}
+		bucket := bucketJSON{Count: n}
+		if i < len(h.Counts)-1 {
+			bucket.UpToSeconds = h.Bound(i).Seconds()
+		}
+		out.Buckets = append(out.Buckets, bucket)
+	}
+	return out
+}
+
+// statsOut are lockwheel.Stats, with the histograms that histogramOf returns.
+type statsOut struct {
+	lockwheel.Stats
+	AcquireWaits, HoldTimes, RenewalMargins, RoundTrips, TurnTimes histogramJSON
+}
+
+type nodeJSON struct {
+	Address string    `json:"address,omitempty"`
+	Down    bool      `json:"down"`
+	Since   time.Time `json:"since,omitzero"`
+	Error   string    `json:"error,omitempty"`
+}
+
+type engineJSON struct {
+	ID     string     `json:"id"`
+	Closed bool       `json:"closed"`
+	Nodes  []nodeJSON `json:"nodes"`
+	Stats  statsOut   `json:"stats"` // with the names of lockwheel.Stats; durations in nanoseconds unless the name says seconds
+}
+
+func (h *handler) statsJSON(*http.Request) *response {
+	out := struct {
+		Now     time.Time    `json:"now"`
+		Engines []engineJSON `json:"engines"`
+	}{time.Now(), []engineJSON{}}
+	for _, e := range h.engines {
+		nodes, s := e.Status(), e.Stats()
+		engine := engineJSON{ID: e.ID(), Closed: nodes == nil, Nodes: []nodeJSON{}, Stats: statsOut{
+			s, histogramOf(&s.AcquireWaits), histogramOf(&s.HoldTimes), histogramOf(&s.RenewalMargins),
+			histogramOf(&s.RoundTrips), histogramOf(&s.TurnTimes),
+		}}
+		for _, n := range nodes {
+			node := nodeJSON{Address: n.Address, Down: n.Down, Since: n.Since}
+			if n.Err != nil {
+				node.Error = shown(n.Err.Error())
+			}
+			engine.Nodes = append(engine.Nodes, node)
+		}
+		out.Engines = append(out.Engines, engine)
+	}
+	return asJSON(out)
+}
+
+type eventJSON struct {
+	What  string        `json:"what"`
+	At    time.Time     `json:"at"`
+	Name  string        `json:"name,omitempty"`
+	Took  time.Duration `json:"tookNanoseconds,omitzero"`
+	Error string        `json:"error,omitempty"`
+}
+
+func (h *handler) eventsJSON(*http.Request) *response {
+	out := struct {
+		Events []eventJSON `json:"events"`
+	}{[]eventJSON{}}
+	if h.options.Recorder != nil {
+		for _, sort := range h.options.Recorder.sorts() {
+			for _, e := range sort.last() {
+				out.Events = append(out.Events, eventJSON{sort.what, e.at, e.name, e.took, e.err})
+			}
+		}
+	}
+	return asJSON(out)
+}
