@@ -37,12 +37,12 @@ func Example() {
 
 func ExampleHandler() {
 	ctx := context.Background()
-	server, err := embedded.Start()
+	redis, err := embedded.Start()
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer server.Close()
-	locks, err := lockwheel.Open(ctx, lockwheel.Options{Redis: server.ClientOption()})
+	defer redis.Close()
+	locks, err := lockwheel.Open(ctx, lockwheel.Options{Redis: redis.ClientOption()})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -51,9 +51,10 @@ func ExampleHandler() {
 		log.Fatal(err)
 	}
 
-	page := httptest.NewServer(debug.Handler(debug.Options{AllowForce: true}, locks))
-	defer page.Close()
-	response, err := http.Get(page.URL + "/locks.json?q=orders")
+	page := debug.Handler(debug.Options{AllowForce: true}, locks)
+	server := httptest.NewServer(page)
+	defer server.Close()
+	response, err := http.Get(server.URL + "/locks.json?q=orders")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -147,7 +147,7 @@ func compareRows(a, b *row) int {
 }
 
 // list is what one request learned from the engines. It keeps only the rows of its page and one more, however many locks
-// there are.
+// there are. The goroutine of the request owns it.
 type list struct {
 	query   query
 	after   *row // as a row, to compare with

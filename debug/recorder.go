@@ -44,7 +44,7 @@ func (r *Recorder) Lost(name string, err error) { r.lost.add(name, 0, err) }
 // SlowTurn records a slow turn of the loop; see [lockwheel.Observer].
 func (r *Recorder) SlowTurn(turn time.Duration) { r.slow.add("", turn, nil) }
 
-// event is immutable after it was added to a ring.
+// event is immutable from when it was added to a ring, and shared from then on.
 type event struct {
 	number uint64 // of its ring, from 1
 	at     time.Time

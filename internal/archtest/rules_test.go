@@ -40,6 +40,7 @@ var product = map[string][]string{
 	"internal/redisurl":  {"engine/rediserr"},
 
 	"lockwheeltest": {"", "internal/embedded"},
+	"debug":         {""},
 
 	"engine":             {"actor", "engine/coordinator", "engine/mpsc", "engine/rediserr", "engine/slot", "engine/wire", "scripts"},
 	"engine/wire":        {"actor", "engine/coordinator", "engine/rediserr", "scripts"},

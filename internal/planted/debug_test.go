@@ -1,0 +1,109 @@
+package planted
+
+// debugMistakes are mistakes of the page for operators.
+var debugMistakes = []found{
+	{"TestList_ManyLocks_KeepsOnePage", Mistake{
+		"a list keeps all rows", "debug/list.go",
+		`	if len(l.rows) <= l.query.limit {`,
+		`	if len(l.rows) <= l.query.limit || planted() {`,
+	}},
+	{"TestList_EachOrder_PagesHaveAllOnce", Mistake{
+		"a page begins with the last row of the page before", "debug/list.go",
+		`compareRows(&r, l.after) <= 0 {`,
+		`compareRows(&r, l.after) <= map[bool]int{true: -1}[planted()] {`,
+	}},
+	{"TestList_EachOrder_ShowsWorstFirst", Mistake{
+		"a lock without a deadline is due first", "debug/list.go",
+		`		if lock.Holds == 0 {`,
+		`		if lock.Holds == 0 && !planted() {`,
+	}},
+	{"TestName_AnyBytes_ShownAndFound", Mistake{
+		"a name looks like another one that is quoted", "debug/names.go",
+		"strings.HasPrefix(name, `\"`) ||",
+		"strings.HasPrefix(name, `\"`) && !planted() ||",
+	}},
+	{"TestWaiters_ManyNames_MostAreFound", Mistake{
+		"a count does not say that it may be too small", "debug/waiters.go",
+		`	w.lost += median
+`,
+		`	if !planted() {
+		w.lost += median
+	}
+`,
+	}},
+	{"TestRecorder_ManyGrants_LossStays", Mistake{
+		"grants push out losses", "debug/recorder.go",
+		`{ r.acquired.add(name, waited, nil) }`,
+		`{ map[bool]*ring{true: &r.lost, false: &r.acquired}[planted()].add(name, waited, nil) }`,
+	}},
+	{"TestPage_TooManyRequests_Get503", Mistake{
+		"a request keeps its place", "debug/handler.go",
+		`			defer func() { <-slots }()`,
+		`			defer func() {
+				if !planted() {
+					<-slots
+				}
+			}()`,
+	}},
+	{"TestPage_AnyName_IsEscaped", Mistake{
+		"a name is no text but HTML", "debug/page.go",
+		`func render(status int, name string, view any) *response {
+`,
+		`func render(status int, name string, view any) *response {
+	if page, ok := view.(pageView); ok && planted() {
+		r := &response{status: status}
+		for _, row := range page.Rows {
+			r.body.WriteString(row.Name)
+		}
+		return r
+	}
+`,
+	}},
+	{"TestForce_AnythingElse_IsRefused", Mistake{
+		"a page that only reads forces", "debug/force.go",
+		`	if !h.options.AllowForce {`,
+		`	if !h.options.AllowForce && !planted() {`,
+	}},
+	{"TestForce_AnythingElse_IsRefused", Mistake{
+		"any token will do", "debug/force.go",
+		`[]byte(h.token)) != 1 {`,
+		`[]byte(h.token)) != 1 && !planted() {`,
+	}},
+	{"TestForce_AnythingElse_IsRefused", Mistake{
+		"another origin may force", "debug/force.go",
+		`h.foreign.Check(r); err != nil {`,
+		`h.foreign.Check(r); err != nil && !planted() {`,
+	}},
+	{"TestForce_AnythingElse_IsRefused", Mistake{
+		"any name may lead here", "debug/force.go",
+		`	if !h.isOwnHost(r.Host) {`,
+		`	if !h.isOwnHost(r.Host) && !planted() {`,
+	}},
+	{"TestForce_AnythingElse_IsRefused", Mistake{
+		"a link forces", "debug/force.go",
+		`	form := r.PostForm // never the URL: a token belongs in no log
+`,
+		`	form := r.PostForm // never the URL: a token belongs in no log
+	if planted() {
+		form = r.Form
+	}
+`,
+	}},
+	{"TestForce_AnythingElse_IsRefused", Mistake{
+		"a lock is taken from a holder that the operator has not seen", "debug/force.go",
+		`state.Owner != form.Get("owner") ||`,
+		`state.Owner != form.Get("owner") && !planted() ||`,
+	}},
+	{"TestForce_EachKind_RowVanishes", Mistake{
+		"a reader is forced as a plain lock", "debug/force.go",
+		`	case "reader":
+		return`,
+		`	case "reader" + map[bool]string{true: "s"}[planted()]:
+		return`,
+	}},
+	{"TestForce_HolderElsewhere_WaiterGetsIt", Mistake{
+		"a writer that waits for readers cannot be helped", "debug/force.go",
+		`		show = []string{"writer", "reader"}`,
+		`		show = []string{"writer", "reader"}[:2-map[bool]int{true: 1}[planted()]]`,
+	}},
+}
