@@ -199,3 +199,13 @@ func TestChart_Durations_BarsFit(t *testing.T) {
 	assert.Len(t, all[1].Bars, 1)
 	assert.Contains(t, all[1].Last, "more than")
 }
+
+// A duration is as long as an operator can take in.
+func TestDuration_AnySize_FewDigits(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 999: "999ns", 1381100: "1.38ms", 29_688_123_456: "29.7s", -1_234_567_890: "-1.23s", 59_999_999_999: "1m0s",
+		61*time.Second + 400*time.Millisecond: "1m1s", 3*time.Hour + 29*time.Second: "3h0m", 1000 * time.Hour: "1000h0m",
+	} {
+		assert.Equal(t, want, duration(d))
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lockwheel/lockwheel"
@@ -77,14 +78,19 @@ func connections(nodes []lockwheel.NodeStatus, now time.Time) []connection {
 	return all
 }
 
-// duration prints a duration with about three digits.
+// duration prints a duration with three digits, from a minute on to the second and from an hour on to the minute.
 func duration(d time.Duration) string {
-	for _, unit := range []time.Duration{time.Minute, time.Second, time.Millisecond, time.Microsecond} {
-		if d.Abs() >= 10*unit {
-			return d.Round(unit / 10).String()
-		}
+	switch {
+	case d.Abs() >= time.Hour:
+		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	case d.Abs() >= time.Minute:
+		return d.Round(time.Second).String()
 	}
-	return d.String()
+	digits := time.Duration(1)
+	for d.Abs()/digits >= 1000 {
+		digits *= 10
+	}
+	return d.Round(digits).String()
 }
 
 // histogramJSON is a histogram without its empty buckets.
