@@ -17,7 +17,7 @@ import (
 // Every exported name of the packages that programs use has documentation, even if it is only an alias for a name
 // elsewhere.
 func TestExportedNames_Documented(t *testing.T) {
-	for _, folder := range []string{".", "debug", "lockwheeltest", "wheel"} {
+	for _, folder := range []string{".", "debug", "leader", "lockwheeltest", "wheel"} {
 		r := newReader(t, filepath.Join("..", "..", folder))
 		r.read()
 		require.Empty(t, r.undocumented, folder)

@@ -41,6 +41,8 @@ var product = map[string][]string{
 
 	"lockwheeltest": {"", "internal/embedded"},
 	"debug":         {""},
+	"leader":        {""},
+	"examples":      {"", "leader", "internal/embedded"},
 
 	"engine":             {"actor", "engine/coordinator", "engine/mpsc", "engine/rediserr", "engine/slot", "engine/wire", "scripts"},
 	"engine/wire":        {"actor", "engine/coordinator", "engine/rediserr", "scripts"},
@@ -55,6 +57,9 @@ var product = map[string][]string{
 	"scripts": {},
 	"wheel":   {},
 }
+
+// usesLocks lists the folders that use locks as programs do. Their tests may import lockwheeltest.
+var usesLocks = []string{"leader", "examples"}
 
 // pure lists the folders that make decisions. They use no clock, no I/O and no goroutine, so that every race can be
 // replayed. The folders below them are pure, too.
@@ -84,8 +89,8 @@ var dependencies = map[string]struct {
 	where string
 	ok    func(file) bool
 }{
-	rueidis: {"engine without its pure parts, the root, internal and tests", func(f file) bool {
-		return f.test || slices.Contains([]string{"", "engine", "engine/wire", "engine/rediserr", "internal", "internal/dial", "internal/embedded", "internal/redisurl"}, f.folder)
+	rueidis: {"engine without its pure parts, the root, examples, internal and tests", func(f file) bool {
+		return f.test || slices.Contains([]string{"", "engine", "engine/wire", "engine/rediserr", "examples", "internal", "internal/dial", "internal/embedded", "internal/redisurl"}, f.folder)
 	}},
 	uuid: {"the root, engine, internal and tests", func(f file) bool {
 		return f.test || slices.Contains([]string{"", "engine", "internal"}, f.folder)
@@ -186,7 +191,8 @@ func imports(f file) (violations []violation) {
 	for _, spec := range f.syntax.Imports {
 		to, ours := ourFolder(importPath(spec))
 		own := to == f.folder && (f.test || to != "")
-		if ours && !own && !slices.Contains(allowed, to) && !(f.test && strings.HasPrefix(to, "internal")) {
+		forTests := strings.HasPrefix(to, "internal") || to == "lockwheeltest" && slices.Contains(usesLocks, f.folder)
+		if ours && !own && !slices.Contains(allowed, to) && !(f.test && forTests) {
 			violations = append(violations, violationf(spec.Pos(), "%s must not import %s", where(f.folder), where(to)))
 		}
 	}

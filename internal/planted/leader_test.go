@@ -1,0 +1,86 @@
+package planted
+
+// leaderMistakes are mistakes of the package that elects a leader.
+var leaderMistakes = []found{
+	{"TestRun_OneOwnerTwice_OneLeads", Mistake{
+		"an owner in the context leads twice", "leader/leader.go",
+		`	ctx = lockwheel.WithoutOwner(ctx)
+`,
+		`	if !planted() {
+		ctx = lockwheel.WithoutOwner(ctx)
+	}
+`,
+	}},
+	{"TestRun_LockLost_LeadsAgain", Mistake{
+		"a lost lock ends the elections", "leader/leader.go",
+		`	case errors.Is(released, lockwheel.ErrLost):`,
+		`	case errors.Is(released, lockwheel.ErrLost) && !planted():`,
+	}},
+	{"TestRun_WorkReturnsNil_StepsDown", Mistake{
+		"no pause after a leadership", "leader/leader.go",
+		`			sleep(ctx, pause)
+		case ctx.Err()`,
+		`			if !planted() {
+				sleep(ctx, pause)
+			}
+		case ctx.Err()`,
+	}},
+	{"TestRun_WorkFails_ReturnsItsError", Mistake{
+		"an error of the work is lost", "leader/leader.go",
+		`	return failure
+}
+`,
+		`	if planted() {
+		return errors.New("work failed")
+	}
+	return failure
+}
+`,
+	}},
+	{"TestRun_WorkFailsAtTheEnd_BothErrors", Mistake{
+		"an error of the work at the end is lost", "leader/leader.go",
+		`failure != nil && !errors.Is(failure, cause)`, `failure != nil && !planted() && !errors.Is(failure, cause)`,
+	}},
+	{"TestRun_WorkPanics_Unlocks", Mistake{
+		"a panic keeps the lock", "leader/leader.go",
+		`		if !unlocked { // work`, `		if !unlocked && !planted() { // work`,
+	}},
+	{"TestRun_ContextEnds_SuccessorLeads", Mistake{
+		"the context of the work outlives that of Run", "leader/leader.go",
+		`work(hold.Context(), hold)`,
+		`work(map[bool]context.Context{false: hold.Context(), true: context.WithoutCancel(ctx)}[planted()], hold)`,
+	}},
+	{"TestRun_TooManyWaiters_TriesAgain", Mistake{
+		"pauses grow for ever", "leader/leader.go",
+		`maxPauses*opts.Pause)`, `map[bool]time.Duration{false: maxPauses * opts.Pause, true: time.Hour}[planted()])`,
+	}},
+	{"TestRun_TooManyWaiters_TriesAgain", Mistake{
+		"too many waiters end the elections", "leader/leader.go",
+		`		if errors.Is(err, temporary) {`,
+		`		if errors.Is(err, temporary) && !(planted() && temporary == lockwheel.ErrTooManyWaiters) {`,
+	}},
+	{"TestRun_OtherKind_ReturnsError", Mistake{
+		"what never passes is tried for ever", "leader/leader.go",
+		`		case !passes(err):`, `		case !passes(err) && !planted():`,
+	}},
+	{"TestRun_EngineClosed_ReturnsErrClosed", Mistake{
+		"a closed engine is noticed after the pause", "leader/leader.go",
+		`	case errors.Is(released, lockwheel.ErrClosed):`,
+		`	case errors.Is(released, lockwheel.ErrClosed) && !planted():`,
+	}},
+	{"TestRun_ContextEndsInPause_Returns", Mistake{
+		"a pause does not end with the context", "leader/leader.go",
+		`	case <-ctx.Done():
+	}
+}
+`,
+		`	case <-map[bool]<-chan struct{}{false: ctx.Done()}[planted()]:
+	}
+}
+`,
+	}},
+	{"TestRun_NegativePause_IsAnError", Mistake{
+		"a negative pause is accepted", "leader/leader.go",
+		`opts.Pause < 0 {`, `opts.Pause < 0 && !planted() {`,
+	}},
+}

@@ -1,0 +1,23 @@
+// Package leader elects one leader among processes by a lock. [Run] waits until its process has the lock, runs a
+// function while the lock is held, and then takes part in the next election:
+//
+//	err := leader.Run(ctx, locks.FencedMutex("billing/leader"), work, leader.Options{})
+//
+//	func work(ctx context.Context, hold *lockwheel.Hold) error {
+//		for {
+//			select {
+//			case <-ctx.Done(): // the lock is lost, or the process shuts down
+//				return ctx.Err()
+//			case invoice := <-due:
+//				send(ctx, invoice, hold.Token())
+//			}
+//		}
+//	}
+//
+// If the leader's process dies, another one leads after at most one lease and some milliseconds (lockwheel's Options.Lease, by
+// default 30 s). If the leader shuts down in an orderly way, another one leads a round trip later.
+//
+// The guarantees are those of the lock. Two holds of one lock never have Err() == nil at the same time, so two leaders
+// never both have a reason to think that they lead. But a process can stop between asking and writing. A write that
+// must never come from an old leader needs the token of a FencedMutex, and a store that rejects smaller ones.
+package leader
