@@ -102,12 +102,14 @@ func TestRun_WorkReturnsNil_StepsDown(t *testing.T) {
 			}
 		}})
 		<-gained
+		begin := time.Now()
 		down <- true
 		hold, err := s.Engine().Mutex("n").Lock(ctx) // of the same engine, which would hand the lock back without a pause
 		require.NoError(t, err)
 		require.Empty(t, gained)
 		require.NoError(t, hold.Unlock(ctx))
 		<-gained
+		require.GreaterOrEqual(t, time.Since(begin), time.Second, "the default Pause")
 		stop(t, cancel, ended)
 	})
 }
@@ -205,12 +207,15 @@ func TestRun_OtherKind_ReturnsError(t *testing.T) {
 	require.NoError(t, hold.Unlock(t.Context()))
 }
 
-// The engine is closed under a leader: its work ends, and Run says why without a pause.
+// The engine is closed under a leader: its work ends without an error, and Run says why without a pause.
 func TestRun_EngineClosed_ReturnsErrClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := lockwheeltest.New(t, lockwheeltest.AllowLeftovers())
 		gained := make(chan bool, 1)
-		ended := run(t.Context(), s.Engine().Mutex("n"), untilEnd, leader.Options{Gained: func(*lockwheel.Hold) { gained <- true }})
+		ended := run(t.Context(), s.Engine().Mutex("n"), func(ctx context.Context, _ *lockwheel.Hold) error {
+			<-ctx.Done()
+			return nil
+		}, leader.Options{Gained: func(*lockwheel.Hold) { gained <- true }})
 		<-gained
 		begin := time.Now()
 		require.NoError(t, s.Engine().Close())
