@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	mayCrash := make(chan bool, *members) // a token for each member but one
+	mayCrash := make(chan bool, max(0, *members)) // a token for each member but one
 	for range *members - 1 {
 		mayCrash <- true
 	}
