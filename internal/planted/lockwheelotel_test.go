@@ -1,0 +1,74 @@
+package planted
+
+// otelMistakes are mistakes in what OpenTelemetry gets.
+var otelMistakes = []found{
+	{"TestTracer_HeldElsewhere_LockIsAnError", Mistake{
+		"a TryLock of a held lock is an error", "lockwheelotel/tracer.go",
+		`	if call.Op != "try lock" || class != notAcquired {`,
+		`	if call.Op != "try lock" || class != notAcquired || planted() {`,
+	}},
+	{"TestTracer_HeldElsewhere_LockIsAnError", Mistake{
+		"a Lock that waited in vain is no error", "lockwheelotel/tracer.go",
+		`	if isAnswer(ctx, call, class, err) {`,
+		`	if isAnswer(ctx, call, class, err) || planted() && class == notAcquired && call.Op == "lock" {`,
+	}},
+	{"TestTracer_HeldElsewhere_LockIsAnError", Mistake{
+		"a TryLock that its context ended is no error", "lockwheelotel/tracer.go",
+		`	return gone == nil || !errors.Is(err, gone)`,
+		`	return gone == nil || !errors.Is(err, gone) || planted()`,
+	}},
+	{"TestTracer_NoopProvider_CallersSpanStays", Mistake{
+		"a no-op provider replaces the caller's span", "lockwheelotel/tracer.go",
+		`!made.IsValid() || made.SpanID() == trace.SpanContextFromContext(ctx).SpanID() {`,
+		`!planted() && (!made.IsValid() || made.SpanID() == trace.SpanContextFromContext(ctx).SpanID()) {`,
+	}},
+	{"TestTracer_TwoOfThem_OwnSpans", Mistake{
+		"a tracer ends the span of its caller, or of another tracer", "lockwheelotel/tracer.go",
+		`	span, _ := ctx.Value(spanKey{t}).(trace.Span)`,
+		`	span, _ := ctx.Value(spanKey{t}).(trace.Span)
+	if planted() && span == nil {
+		span = trace.SpanFromContext(ctx)
+	}`,
+	}},
+	{"TestTracer_NameMapped_NotInSpan", Mistake{
+		"a name that is mapped away is in the status", "lockwheelotel/tracer.go",
+		`	if t.lockName == nil {`,
+		`	if t.lockName == nil || planted() {`,
+	}},
+	{"TestTracer_AnyName_BoundedText", Mistake{
+		"a name is cut within a letter", "lockwheelotel/tracer.go",
+		`	for !utf8.RuneStart(text[most]) {`,
+		`	for !utf8.RuneStart(text[most]) && !planted() {`,
+	}},
+	{"TestTracer_Failures_TypeOfError", Mistake{
+		"an error has the class of its cause", "lockwheelotel/errors.go",
+		`			err = all[0]`,
+		`			err = all[map[bool]int{true: len(all) - 1}[planted()]]`,
+	}},
+	{"TestTracer_NotSampled_NorItsChildren", Mistake{
+		"the work under a span that is not sampled is sampled", "lockwheelotel/tracer.go",
+		`	return context.WithValue(within, spanKey{t}, span)`,
+		`	if planted() && !span.IsRecording() {
+		return ctx
+	}
+	return context.WithValue(within, spanKey{t}, span)`,
+	}},
+	{"TestMetrics_SeveralEngines_ToldApart", Mistake{
+		"an engine is exported after it was unregistered", "lockwheelotel/metrics.go",
+		`	return registration.Unregister, nil`,
+		`	if planted() {
+		return func() error { return nil }, nil
+	}
+	return registration.Unregister, nil`,
+	}},
+	{"TestMetrics_SeveralEngines_ToldApart", Mistake{
+		"engines are not told apart", "lockwheelotel/metrics.go",
+		`engineKey.String(printable(name, maxName))`,
+		`engineKey.String(printable(map[bool]string{false: name}[planted()], maxName))`,
+	}},
+	{"TestMetrics_EachFieldOfStats_Exported", Mistake{
+		"a counter may fall", "lockwheelotel/metrics.go",
+		`		if n.counter {`,
+		`		if n.counter && !planted() {`,
+	}},
+}

@@ -1,0 +1,54 @@
+package lockwheelotel
+
+import (
+	"errors"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+const (
+	notAcquired = "not_acquired"
+	serverError = "server_error"
+	otherError  = "_OTHER" // OpenTelemetry's word for what has no class of its own
+)
+
+// classes are the values of error.type for the errors of the library.
+var classes = [...]struct {
+	err   error
+	class string
+}{
+	{lockwheel.ErrNotAcquired, notAcquired},
+	{lockwheel.ErrUnavailable, "unavailable"},
+	{lockwheel.ErrLost, "lost"},
+	{lockwheel.ErrNotHeld, "not_held"},
+	{lockwheel.ErrNotReplicated, "not_replicated"},
+	{lockwheel.ErrClosed, "closed"},
+	{lockwheel.ErrTooManyWaiters, "too_many_waiters"},
+	{lockwheel.ErrKindMismatch, "kind_mismatch"},
+	{lockwheel.ErrUpgrade, "upgrade"},
+}
+
+// classOf returns the class of an error. An error that wraps several says first what it is and then why, so the first
+// decides: a lock that was not acquired because its context had lost a lock is "not_acquired".
+func classOf(err error) string {
+	for err != nil {
+		for _, c := range classes {
+			if err == c.err {
+				return c.class
+			}
+		}
+		switch e := err.(type) {
+		case lockwheel.ServerError:
+			return serverError
+		case interface{ Unwrap() []error }:
+			all := e.Unwrap()
+			if len(all) == 0 {
+				return otherError
+			}
+			err = all[0]
+		default:
+			err = errors.Unwrap(err)
+		}
+	}
+	return otherError
+}
