@@ -14,7 +14,7 @@
 //     remaining jobs are done.
 //
 // A worker that dies leaves its job open. Another worker does it when the lease is over (-lease), so a job can run twice in
-// part: at least once.
+// part: at least once. A worker that cannot reach Redis ends and says so.
 //
 // What to try:
 //

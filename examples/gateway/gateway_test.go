@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/examples/internal/exampletest"
+	"github.com/lockwheel/lockwheel/examples/internal/server"
+	"github.com/lockwheel/lockwheel/lockwheeltest"
+)
+
+// serve returns a gateway on a lock server of the test.
+func serve(t *testing.T, locks *lockwheeltest.Server, backend func(context.Context, string) error) http.Handler {
+	log := server.NewLog(t.Output())
+	t.Cleanup(log.Close)
+	return (&gateway{locks.Engine(), log, 0, backend}).handler()
+}
+
+// status sends a request and returns the status of its reply.
+func status(h http.Handler, method, path string) int {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+	return w.Code
+}
+
+// While one request charges an account, another one for it gets 429; one for another account is served.
+func TestGateway_AccountBusy_429(t *testing.T) {
+	locks := lockwheeltest.New(t)
+	begun, goOn := make(chan bool), make(chan bool)
+	h := serve(t, locks, func(_ context.Context, account string) error {
+		if account == "7" {
+			begun <- true
+			<-goOn
+		}
+		return nil
+	})
+	first := make(chan int)
+	go func() { first <- status(h, "POST", "/accounts/7/charge") }()
+	<-begun
+	require.Equal(t, http.StatusTooManyRequests, status(h, "POST", "/accounts/7/charge"))
+	require.Equal(t, http.StatusOK, status(h, "POST", "/accounts/8/charge"))
+	goOn <- true
+	require.Equal(t, http.StatusOK, <-first)
+}
+
+// The lock is lost while the backend works: the backend is told, and the reply does not claim that it is charged.
+func TestGateway_LockLost_500(t *testing.T) {
+	locks := lockwheeltest.New(t)
+	begun := make(chan bool)
+	h := serve(t, locks, func(ctx context.Context, _ string) error {
+		begun <- true
+		<-ctx.Done()
+		return context.Cause(ctx)
+	})
+	reply := make(chan int)
+	go func() { reply <- status(h, "POST", "/accounts/7/charge") }()
+	<-begun
+	locks.Lose("example/account/7")
+	require.Equal(t, http.StatusInternalServerError, <-reply)
+}
+
+// Redis is away: charges and the health check say 503, and nothing is charged.
+func TestGateway_RedisAway_503(t *testing.T) {
+	locks := lockwheeltest.New(t)
+	h := serve(t, locks, func(context.Context, string) error { t.Error("charged without a lock"); return nil })
+	require.Equal(t, http.StatusOK, status(h, "GET", "/healthz"))
+	locks.Down()
+	require.Equal(t, http.StatusServiceUnavailable, status(h, "POST", "/accounts/7/charge"))
+	require.Equal(t, http.StatusServiceUnavailable, status(h, "GET", "/healthz"))
+	locks.Up()
+	require.Equal(t, http.StatusOK, status(h, "GET", "/healthz"))
+}
+
+// Redis goes away while the backend works, so the release is not confirmed: the charge has happened all the same.
+func TestGateway_ReleaseUnconfirmed_200(t *testing.T) {
+	locks := lockwheeltest.New(t, lockwheeltest.WithOptions(lockwheel.Options{CallTimeout: 100 * time.Millisecond}))
+	h := serve(t, locks, func(context.Context, string) error { locks.Down(); return nil })
+	require.Equal(t, http.StatusOK, status(h, "POST", "/accounts/7/charge"))
+	locks.Up()
+}
+
+// SIGTERM while a request is served: it ends with 200, and then the program ends without an error.
+func TestGateway_Shutdown_RequestEnds(t *testing.T) {
+	e := exampletest.Start(t, run, "-listen", "127.0.0.1:0", "-takes", "300ms")
+	url := e.Await(`serves on (.*)`)[0]
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	reply := make(chan string, 1)
+	go func() {
+		r, err := client.Post(url+"/accounts/7/charge", "", nil)
+		if err != nil {
+			reply <- err.Error()
+			return
+		}
+		defer r.Body.Close()
+		text, _ := io.ReadAll(r.Body)
+		reply <- r.Status + " " + string(text)
+	}()
+	e.Await(`account 7: charges`)
+	e.Interrupt()
+	require.Equal(t, "200 OK charged\n", <-reply)
+	require.Equal(t, 1, e.Count("has ended"))
+}
