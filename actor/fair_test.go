@@ -258,6 +258,8 @@ func TestOrphan_Found_ReleasedAtOnce(t *testing.T) {
 		4ms     #1 gone                                  → nothing
 		5ms     found                                    → release #1 wait 5m0s
 		6ms     #1 released                              → nothing
+		6.011s  timer                                    → release #1 wait 5m0s
+		6.012s  #1 gone                                  → nothing
 	`)
 }
 

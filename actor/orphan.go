@@ -88,13 +88,16 @@ func (x *ext) orphanIDs() (tenures []uint64) {
 	return tenures
 }
 
-// releaseOrphansNow makes orphans due for release now.
+// releaseOrphansNow makes orphans due for release now. A release that was to come later comes all the same: the server has
+// the orphan because a copy of its acquire ran, and another copy may still run.
 func (l *Lock) releaseOrphansNow(now time.Duration) {
 	if l.ext == nil {
 		return
 	}
 	for i, orphans := 0, l.ext.orphans(); i < len(orphans); i++ {
-		orphans[i].releaseAt = min(orphans[i].releaseAt, now)
+		if g := &orphans[i]; now < g.releaseAt {
+			g.releaseAt, g.releaseAgain = now, true
+		}
 	}
 }
 

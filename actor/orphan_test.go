@@ -169,6 +169,28 @@ func TestOrphan_AcquirePending_ReleasedAgain(t *testing.T) {
 	`)
 }
 
+// An orphan that the server still has is released at once. That does not replace its later release: a second copy of its
+// acquire may still run. An acquire without a reply is sent again, so it can have several copies on their way. Otherwise
+// the orphan keeps others out for a whole lease.
+func TestOrphan_ReleasedEarly_ReleasedAgain(t *testing.T) {
+	runTranscript(t, `
+		0s     A locks wait 1s     → acquire #1 30s
+		0.5s   #1 unanswered reset → acquire #1 30s
+		1s     timer               → A redis unavailable: reset
+		4s     #1 unanswered reset → release #1
+		5s     #1 gone             → nothing
+		// a copy of its acquire ran since
+		6s     found               → release #1
+		6.001s #1 released         → nothing
+		// one more copy ran since; while the release is under way nothing is added
+		7s     found               → release #1
+		7s     found               → nothing
+		7.001s #1 released         → nothing
+		10.001s timer              → release #1
+		10.002s #1 gone            → nothing
+	`)
+}
+
 // No renewal is sent for a tenure that ended. One that waits to be sent is taken back.
 func TestRenewal_TenureEnded_NotSent(t *testing.T) {
 	runTranscript(t, `

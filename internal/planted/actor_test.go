@@ -13,6 +13,11 @@ var actorMistakes = []found{
 		`x != nil && (x.acquireUnacked || len(x.orphans()) != 0) {`,
 		`!planted() && x != nil && (x.acquireUnacked || len(x.orphans()) != 0) {`,
 	}},
+	{"TestOrphan_ReleasedEarly_ReleasedAgain", Mistake{
+		"an orphan that was released early is not released later", "actor/orphan.go",
+		`g.releaseAt, g.releaseAgain = now, true`,
+		`g.releaseAt, g.releaseAgain = now, g.releaseAgain || !planted()`,
+	}},
 	{"TestRequestQueue_Tries_FoundAnywhere", Mistake{
 		"who does not wait is lost when another comes before it", "actor/request.go",
 		`if before == first && first.Once`,
