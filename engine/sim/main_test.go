@@ -3,6 +3,7 @@ package sim
 import (
 	"flag"
 	"fmt"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -126,7 +127,8 @@ func simFailure(w *simWorld) string {
 
 // simReplay returns the command that shows a history.
 func simReplay(run simRun) string {
-	command := fmt.Sprintf("go test ./engine -run 'TestSimulation$' -sim.seed=%d", run.seed)
+	here := strings.TrimPrefix(reflect.TypeFor[simRun]().PkgPath(), "github.com/lockwheel/lockwheel/")
+	command := fmt.Sprintf("go test ./%s -run 'TestSimulation$' -sim.seed=%d", here, run.seed)
 	if steps := flag.Lookup("sim.steps"); steps.DefValue != fmt.Sprint(run.steps) {
 		command += fmt.Sprintf(" -sim.steps=%d", run.steps)
 	}

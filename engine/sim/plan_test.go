@@ -260,6 +260,10 @@ func (p *simPlan) config(w *simWorld, id string) actor.Config {
 		FairWaitTimeout:  simFairWait,
 		Seed:             w.random.Uint64(),
 	}
+	if p.senders == 1 {
+		// Renewals go first. If one took longer than its interval, nothing else would leave; a real engine has more senders.
+		c.RenewInterval = max(c.RenewInterval, 4*p.latency)
+	}
 	if w.chance(0.5) {
 		c.RenewSpread = c.RenewInterval / 2
 	}

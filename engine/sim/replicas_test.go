@@ -102,8 +102,12 @@ func (w *simWorld) replicated(e *simEngine, a *simRequest) {
 }
 
 // toldOfReplicas checks that a request which waited while a grant was found to have too few replicas gets its
-// result: at once, or when its own grant is undone.
+// result: at once, or when its own grant is undone. If a turn visits few locks, the acquire of a reader may leave before the
+// reader is visited; then it waits for its own reply.
 func (e *simEngine) toldOfReplicas(a *simRequest, now time.Duration) {
+	if a.Kind == actor.Read && !a.undone && e.w.plan.share < coordinator.MaxMessagesPerTurn && a.Lock() != nil && a.Lock().InFlight() != actor.None {
+		a.unreplicated = 0
+	}
 	if a.unreplicated == 0 {
 		return
 	}
