@@ -247,6 +247,9 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 // [Observer] and Logger receive these events before Close returns, unless that takes longer than Options.CallTimeout.
 // Events beyond the 8192 that may wait for an Observer are dropped, and Stats.Untold counts them.
 //
+// Close first waits for releases that were requested before it, by Unlock, [Hold.UnlockAsync] or the end of a wait, while
+// the server replies: an unlocked lock does not stay because its engine is closed. New lock requests are rejected then.
+//
 // The keys of held locks stay until their leases expire, so that no other caller acquires them while the work under
 // them is still stopping. Places in the queues of fair locks stay until their FairWaitTimeout expires.
 //
@@ -261,6 +264,7 @@ func (e *Engine) Close() error {
 		<-e.closed
 		return nil
 	}
+	until := time.Now().Add(e.options.CallTimeout) // of the wait for releases and of the end of connections
 	call := e.loop.NewCall()
 	call.Op = coordinator.AskClose
 	if e.loop.Post(call) {
@@ -268,8 +272,7 @@ func (e *Engine) Close() error {
 	}
 	<-e.loop.Stopped()
 	e.contexts.ending.Wait(time.Time{})
-	until := time.Now().Add(e.options.CallTimeout)
-	e.connections.CloseAfter(e.options.CallTimeout, func() {
+	e.connections.CloseAfter(time.Until(until), func() {
 		if e.options.Client == nil {
 			e.client.Close()
 		}

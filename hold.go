@@ -198,10 +198,17 @@ func (h *Hold) UnlockAsync() *Unlocking {
 		return &Unlocking{done: closedChan, err: errZeroHold}
 	}
 	if g := h.multi(); g != nil {
+		if g.ended.Load() != nil {
+			return &Unlocking{done: closedChan, err: h.Err()}
+		}
+		r, enough, err := g.beginUnlock()
+		if err != nil {
+			return &Unlocking{done: closedChan, err: err}
+		}
 		u := &Unlocking{done: make(chan struct{})}
 		go func() {
 			defer close(u.done)
-			u.err = g.unlock(context.Background())
+			u.err = g.awaitUnlock(context.Background(), r, enough)
 		}()
 		return u
 	}

@@ -266,16 +266,31 @@ func (f *errorSample) add(verdict, err error) {
 
 // unlock implements Hold.Unlock for several locks.
 func (g *multiHold) unlock(ctx context.Context) error {
+	r, enough, err := g.beginUnlock()
+	if err != nil {
+		return err
+	}
+	return g.awaitUnlock(ctx, r, enough)
+}
+
+// beginUnlock ends the group and sends the releases, as far as they are sent together. It returns an error if the group
+// had ended otherwise, or was unlocked and released before.
+func (g *multiHold) beginUnlock() (r *round, enough int, err error) {
 	first := g.endByUnlock(g.hold.fail(ErrNotHeld, nil))
 	if end := g.ended.Load(); end != endedByUnlock {
-		return g.hold.fail(end.err, end.cause)
+		return nil, 0, g.hold.fail(end.err, end.cause)
 	}
 	if g.unlockDone.Load() {
-		return g.hold.fail(ErrNotHeld, nil)
+		return nil, 0, g.hold.fail(ErrNotHeld, nil)
 	}
-	r, enough := g.newReleaseRound()
+	r, enough = g.newReleaseRound()
 	r.repeated = !first
 	r.send()
+	return r, enough, nil
+}
+
+// awaitUnlock waits for enough replies to the releases.
+func (g *multiHold) awaitUnlock(ctx context.Context, r *round, enough int) error {
 	agreed := r.wait(ctx, enough)
 	r.abandonPending(errMaybeHeld)
 	if agreed < enough {

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -8,20 +9,56 @@ import (
 )
 
 // closing ends all holds and requests, a bounded number of locks per turn. Owned by the coordinator.
+//
+// A lock that was unlocked is not to stay in the server for a lease because its engine is closed at once. So a close first
+// waits for releases that were requested before it, for at most Config.CallTimeout.
 type closing struct {
 	round                          // locks that are still to be ended
 	closeRequests []*actor.Request // the close requests; they get their results at the end
+	by            time.Duration    // when the close begins at the latest, while it waits for releases; otherwise 0
+}
+
+// requestClose begins the close, or waits for releases first. From then on no lock request is accepted.
+func (c *Coordinator) requestClose(now time.Duration, r *actor.Request) {
+	switch {
+	case c.closing.by != 0:
+		c.closing.closeRequests = append(c.closing.closeRequests, r)
+	case c.settled():
+		c.close(now, r)
+	default:
+		c.closing.closeRequests, c.closing.by = []*actor.Request{r}, now+c.Fx.Config.CallTimeout
+	}
+}
+
+// closeIfSettled begins a close that has waited for releases.
+func (c *Coordinator) closeIfSettled(now time.Duration) {
+	if c.closing.by != 0 && (c.settled() || now >= c.closing.by) {
+		c.close(now, c.closing.closeRequests...)
+	}
+}
+
+// settled reports whether no release is left that a server can reply to: none is queued or in flight, and there is no
+// message that could cause one.
+func (c *Coordinator) settled() bool {
+	if !c.intake.lanes[aboutHolds].empty() || !c.intake.lanes[cancellations].empty() {
+		return false
+	}
+	return !slices.ContainsFunc(c.Nodes, func(n *Node) bool {
+		return !n.Breaker.Down && slices.ContainsFunc(Priorities[1], func(verb actor.Verb) bool {
+			return n.Queues[verb].Len() > 0 || n.InFlightByVerb[verb] > 0
+		})
+	})
 }
 
 // close starts to end every hold and every request. No command is sent and no lock is granted from then on.
-func (c *Coordinator) close(now time.Duration, r *actor.Request) {
+func (c *Coordinator) close(now time.Duration, requests ...*actor.Request) {
 	c.Closed = true
 	for _, r := range c.shutdownWaiters {
 		c.endShutdownWait(now, r, actor.ErrClosed, nil)
 	}
 	c.shutdownWaiters = nil
 	c.DrainRound, c.fanouts, c.Fx.Rejecting = round{}, nil, nil
-	c.closing = closing{c.NewRound(), []*actor.Request{r}}
+	c.closing = closing{round: c.NewRound(), closeRequests: requests}
 }
 
 // closeSome ends the next locks. Once all have ended, it rejects some of the messages that have not been handled.

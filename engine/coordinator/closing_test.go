@@ -62,3 +62,52 @@ func TestClose_ManyLocks_TurnBounded(t *testing.T) {
 	require.Zero(t, s.Waiting)
 	require.Zero(t, s.Timers)
 }
+
+// A lock that was unlocked before the close is released, and its caller has the server's reply. New locks are rejected
+// meanwhile.
+func TestClose_ReleaseInFlight_AwaitsReply(t *testing.T) {
+	runConversation(t, 8, `
+		1ms lock a                 → 1: acquire a
+		2ms 1 done                 → a granted
+		3ms unlock a; close x      → a not held; 2: release a
+		4ms lock b                 → b engine closed
+		5ms close y                → nothing
+		6ms 2 done                 → a unlocked
+		6ms timer                  → x y closed
+	`)
+}
+
+// An unlock that reaches the loop in the same turn as the close, or in its mailbox behind others, came before it.
+func TestClose_UnlocksQueued_SentFirst(t *testing.T) {
+	const locks = 3 * MaxMessagesPerTurn
+	d := newHarness(t, SendersPerNode)
+	d.holds(locks)
+	for i := range locks {
+		d.ask("unlock", fmt.Sprintf("k%04d", i))
+	}
+	d.ask("close", "x")
+	d.opens("done")
+	require.Zero(t, d.c.Stats().Held)
+	require.EqualValues(t, locks, d.c.Stats().Released)
+	require.NoError(t, d.callers["x"].latest.Err)
+}
+
+// A server that does not reply delays a close for one CallTimeout, and not at all once it is known to be down.
+func TestClose_ServerSilent_WaitIsBounded(t *testing.T) {
+	runConversation(t, 8, `
+		1ms lock a                 → 1: acquire a
+		2ms 1 done                 → a granted
+		3ms unlock a               → a not held; 2: release a
+		4ms close x                → nothing
+		3.003s timer               → a redis unavailable: no answer in time
+		3.004s timer               → nothing
+		3.004s timer               → x closed
+	`)
+	runConversation(t, 8, `
+		1ms lock a                 → 1: acquire a
+		2ms 1 done                 → a granted
+		3ms unlock a               → a not held; 2: release a
+		4ms 2 lost EOF             → nothing
+		5ms close x                → a engine x closed
+	`)
+}

@@ -122,6 +122,7 @@ func (c *Coordinator) Turn(now time.Duration, messages *LoopMessage) {
 	if len(c.shutdownWaiters) > 0 && c.drained() && !c.HasMessages() {
 		c.completeShutdown(now)
 	}
+	c.closeIfSettled(now)
 	c.addCauses()
 	c.selectResults()
 	c.noteOutputs(now)
@@ -218,7 +219,7 @@ func (c *Coordinator) handleRequest(now time.Duration, r *actor.Request) {
 	}
 	switch r.Op {
 	case actor.Acquire, actor.Force:
-		if c.Fx.Draining {
+		if c.Fx.Draining || c.closing.by != 0 {
 			c.Fx.Complete(now, r, actor.ErrClosed, nil)
 			return
 		}
@@ -253,7 +254,7 @@ func (c *Coordinator) handleRequest(now time.Duration, r *actor.Request) {
 	case AskShutdown:
 		c.drain(now, r)
 	case AskClose:
-		c.close(now, r)
+		c.requestClose(now, r)
 	}
 }
 
@@ -540,7 +541,7 @@ func (c *Coordinator) ReconfirmAll(now time.Duration) {
 
 // Next returns when the coordinator needs another turn without a message. ok is false if it needs none.
 func (c *Coordinator) Next() (at time.Duration, ok bool) {
-	if c.HasMessages() || c.activeSweeps > 0 || c.moreToScan || c.DrainRound.On() || c.reconfirms.On() || len(c.fanouts) > 0 || len(c.Fx.Rejecting) > 0 || c.Results.pending() {
+	if c.HasMessages() || c.activeSweeps > 0 || c.moreToScan || c.DrainRound.On() || c.reconfirms.On() || len(c.fanouts) > 0 || len(c.Fx.Rejecting) > 0 || c.Results.pending() || c.Closed && c.ClosePending() {
 		return c.now, true
 	}
 	if !slices.ContainsFunc(c.Nodes, (*Node).busy) {
@@ -560,6 +561,9 @@ func (c *Coordinator) Next() (at time.Duration, ok bool) {
 	}
 	if due, is := c.reconfirms.due(); is {
 		at, ok = earlier(at, ok, due)
+	}
+	if c.closing.by != 0 {
+		at, ok = earlier(at, ok, c.closing.by)
 	}
 	return at, ok
 }

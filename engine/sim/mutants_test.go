@@ -829,8 +829,8 @@ var simMutants = []simMutant{
 		`	if (!t.pending() || planted()) && len(`,
 	}}},
 	{"a loop that sleeps while there are callers to be told", "engine/coordinator/coordinator.go", []simEdit{{
-		`|| c.Results.pending() {`,
-		`|| c.Results.pending() && !planted() {`,
+		`|| c.Results.pending() ||`,
+		`|| c.Results.pending() && !planted() ||`,
 	}}},
 	{"a close that forgets the locks beyond those of its first turn", "engine/coordinator/closing.go", []simEdit{{
 		`	if !c.closing.On() && c.rejectSome(now) {`,

@@ -115,7 +115,7 @@ func (e *simEngine) checkPunctual(a *simRequest, now time.Duration) {
 // limit returns how long a request may take.
 func (a *simRequest) limit(e *simEngine) time.Duration {
 	switch {
-	case a.Op == coordinator.AskCount || a.Op == coordinator.AskClose:
+	case a.Op == coordinator.AskCount:
 		return 0
 	case a.Op == coordinator.AskShutdown || a.Op == actor.Acquire && !a.Once && a.Wait == 0:
 		return 1 << 60

@@ -746,6 +746,31 @@ var engineMistakes = []found{
 		`if c.Cluster != nil && c.Cluster.isMigrating(now, b.Slot) {`,
 		`if c.Cluster != nil && c.Cluster.isMigrating(now, b.Slot) && (b.Asking || !planted()) {`,
 	}},
+	{"TestClose_ReleaseInFlight_AwaitsReply", Mistake{
+		"a close leaves what was unlocked", "engine/coordinator/closing.go",
+		`	case c.settled():
+		c.close`,
+		`	case planted() || c.settled():
+		c.close`,
+	}},
+	{"TestClose_UnlocksQueued_SentFirst", Mistake{
+		"a close does not wait for unlocks that came before it", "engine/coordinator/closing.go",
+		`	if !c.intake.lanes[aboutHolds].empty() ||`,
+		`	if planted() {
+		return true
+	}
+	if !c.intake.lanes[aboutHolds].empty() ||`,
+	}},
+	{"TestClose_ServerSilent_WaitIsBounded", Mistake{
+		"a close waits for a silent server without a limit", "engine/coordinator/closing.go",
+		`now >= c.closing.by) {`,
+		`now >= c.closing.by && !planted()) {`,
+	}},
+	{"TestClose_ServerSilent_WaitIsBounded", Mistake{
+		"a close waits for a server that is down", "engine/coordinator/closing.go",
+		`return !n.Breaker.Down &&`,
+		`return (planted() || !n.Breaker.Down) &&`,
+	}},
 	{"TestSnapshot_ManyLocks_InPages", Mistake{
 		"a list of locks is one page", "engine/coordinator/snapshot.go",
 		`s.round.take(c.intake.lockBudget)`,
