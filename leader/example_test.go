@@ -40,3 +40,25 @@ func ExampleRun() {
 	// ended
 	// true
 }
+
+// The callbacks say when this process begins and ends to lead. This example is compiled and not run: it needs a server.
+func ExampleRun_callbacks() {
+	ctx := context.Background()
+	locks, err := lockwheel.Dial(ctx, "redis://127.0.0.1:6379")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer locks.Close()
+	work := func(ctx context.Context, _ *lockwheel.Hold) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+
+	err = leader.Run(ctx, locks.FencedMutex("billing/leader"), work, leader.Options{
+		Gained: func(hold *lockwheel.Hold) { log.Print("leads") },
+		Ended:  func(err error) { log.Print("no longer leads: ", err) },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"strings"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/rueidis"
@@ -73,4 +74,32 @@ func ExampleRegisterMetrics() {
 	}
 	fmt.Println(data.ScopeMetrics[0].Metrics[0].Name)
 	// Output: lockwheel.hold.count
+}
+
+// A program with a server, and with the global providers. This example is compiled and not run.
+func Example() {
+	ctx := context.Background()
+	locks, err := lockwheel.Open(ctx, lockwheel.Options{
+		Redis:  rueidis.ClientOption{InitAddress: []string{"127.0.0.1:6379"}},
+		Tracer: lockwheelotel.NewTracer(),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer locks.Close()
+
+	unregister, err := lockwheelotel.RegisterMetrics(locks, "orders")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer unregister()
+}
+
+// A name that says too much, or has too many values, is replaced.
+func ExampleWithLockName() {
+	_ =
+		lockwheelotel.NewTracer(lockwheelotel.WithLockName(func(name string) string {
+			kind, _, _ := strings.Cut(name, "/")
+			return kind // orders/7 becomes orders
+		}))
 }
