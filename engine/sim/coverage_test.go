@@ -57,7 +57,7 @@ var simExpectedTransitions = map[string]string{
 	"held → ending": "cancel, drain, fenced pass done, fenced pass unanswered, lock, overdue, renew done, renew " +
 		"unanswered, unlock, woken, write renew done",
 	"held → forcing": "force",
-	"held → free": "cancel, displaced, drain, extend, heard, moved, overdue, read renew done, read renew gone, " +
+	"held → free": "cancel, displaced, drain, extend, heard, moved, read renew done, read renew gone, " +
 		"read renew refused, renew done, renew gone, renew refused, unlock, woken, write renew gone",
 	"held → held": "called, cancel, doubt, drain, extend, fenced pass done, fenced pass refused, fenced pass " +
 		"unanswered, heard, lock, moved, nudged, overdue, read release gone, read renew done, read renew " +
