@@ -307,7 +307,7 @@ func (e *Engine) awaitOrCancel(ctx context.Context, done <-chan struct{}, call *
 }
 
 // cancelCall cancels a call after its context has ended and waits for the result. If the call itself ended the context,
-// leave keeps waiting instead.
+// awaitIgnoringEnds keeps waiting instead.
 func (e *Engine) cancelCall(ctx context.Context, call *engine.Call) (cause error) {
 	asked := false
 	defer func() {

@@ -258,7 +258,7 @@ func (u *Unlocking) Err() error {
 var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // endByUnlock ends a hold that has a context, before its release is sent. It runs on the goroutine that unlocks, so the
-// context has ended before Unlock returns and before the lock is free. leave reports whether this call ended the hold
+// context has ended before Unlock returns and before the lock is free. The result says whether this call ended the hold
 // as unlocked.
 func (h *Hold) endByUnlock() bool {
 	err, cause, reason := ErrNotHeld, error(nil), h.fail(ErrNotHeld, nil)
@@ -354,7 +354,7 @@ func (h *Hold) extend(ctx context.Context, d time.Duration) error {
 }
 
 // send sends a request that concerns this hold. left says that the request's caller has already ended the hold as
-// unlocked. change does not use ctx before the request is sent: a method of a custom context may panic or block, and
+// unlocked. send does not use ctx before the request is sent: a method of a custom context may panic or block, and
 // the engine would then renew a lock without a holder for ever.
 func (h *Hold) send(ctx context.Context, what actor.Event, lease time.Duration, left bool) error {
 	call := h.engine.loop.NewCall()

@@ -294,7 +294,7 @@ func (m Mutex) validate(ctx context.Context) error {
 	return nil
 }
 
-// validateOpenOrClosed is check for a lock that may belong to a closed or zero engine.
+// validateOpenOrClosed is validate for a lock that may belong to a closed or zero engine.
 func (m Mutex) validateOpenOrClosed(ctx context.Context) error {
 	switch {
 	case m.engine == nil:

@@ -17,7 +17,7 @@ import (
 // at least need of the members are held.
 //
 // Its actor makes the decisions. Events of the members happen on the loops of their engines, and executor runs them one
-// at a time. The goroutine that sets end ends the group.
+// at a time. The goroutine that sets ended ends the group.
 type multiHold struct {
 	context.Context // of the Lock that returned the hold
 
@@ -59,9 +59,9 @@ type member struct {
 	// Owned by the executor.
 	pendingCall *engine.Call    // the request for the member; nil if there is none
 	pendingHold *Hold           // the hold that the request would acquire
-	err         error           // err the last request failed
+	err         error           // why the last request failed
 	release     *pendingRelease // nil until the group is unlocked during a request
-	maybeHeld   bool            // the server may have granted the member, or may still do so. Valid while call is nil
+	maybeHeld   bool            // the server may have granted the member, or may still do so. Valid while pendingCall is nil
 }
 
 func newMultiHold(ctx context.Context, m Multi, need int) *multiHold {
@@ -126,7 +126,7 @@ func (g *multiHold) holds() []*Hold {
 	return holds
 }
 
-// endByUnlock ends the group on behalf of its caller, and reports whether this call ended it. The caller of leave then
+// endByUnlock ends the group on behalf of its caller, and reports whether this call ended it. The caller of endByUnlock then
 // releases the members and notifies the actor.
 func (g *multiHold) endByUnlock(reason error) bool {
 	if !g.ended.CompareAndSwap(nil, endedByUnlock) {

@@ -351,7 +351,7 @@ type roundCall struct {
 // finishRelease handles the result of the request, and releases what was granted.
 //
 // A request that was in flight when it was canceled may still be granted; its engine then releases it. The reply to a
-// new try comes after that. So part sends one such try if an Unlock waits.
+// new try comes after that. So finishRelease sends one such try if an Unlock waits.
 func (m *member) finishRelease(call *engine.Call, h *Hold) {
 	waiting := m.release.waiting
 	if m.maybeHeld && m.release.canceled && len(waiting) > 0 && call.Err != ErrClosed {

@@ -103,7 +103,7 @@ func (b *ownerSource) ownerOf(e *Engine, name string) uint64 {
 }
 
 // endedBy reports whether the call itself ended its context: the release of that hold, or a force of the lock with that
-// name. If the hold's parent context has ended, the caller gave up, and ends reports false.
+// name. If the hold's parent context has ended, the caller gave up, and endedBy reports false.
 func endedBy(what actor.Event, hold *actor.Hold, name string, cause error) bool {
 	switch what {
 	case actor.Force:

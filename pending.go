@@ -21,7 +21,7 @@ var (
 // Pending is a request of LockAsync that waits without a goroutine. It is safe for concurrent use. The zero Pending
 // is complete, with an error.
 type Pending struct {
-	call *engine.Call // nil if the request was rejected before it was sent; decided closes its Ready when the result is known
+	call *engine.Call // nil if the request was rejected before it was sent; the loop closes its Ready when the result is known
 	hold *Hold        // has the engine, the name and the context of the wait
 	err  error        // why the request was not sent
 

@@ -294,7 +294,7 @@ func (m *member) mayBeHeld(call *engine.Call) bool {
 	return m.maybeHeld // unchanged: the server returned another error
 }
 
-// handleResult handles a result like decided, including that of a call that was never sent.
+// handleResult handles a result like onResult, including that of a call that was never sent.
 func (m *member) handleResult(call *engine.Call) {
 	g, h := m.parent, m.pendingHold
 	m.pendingCall, m.pendingHold = nil, nil

@@ -68,14 +68,14 @@ type LockTenure struct {
 	Tenure uint64
 }
 
-// Stats counts the operations of locks. Held and FirstWaiting are current values; the others are totals since the engine's
+// Stats counts the operations of locks. Held and Waiting are current values; the others are totals since the engine's
 // start.
 type Stats struct {
 	Held, Waiting                                        int64
 	Acquired, Failed, Released, Lost, Renewed, HandedOff uint64
 	UnpublishedReleases                                  uint64 // releases after which the server rejected the PUBLISH
 	LostAtUnlock                                         uint64 // counted in Released, but the server did not have the lock any more
-	Shed                                                 uint64 // counted in Refused: rejected because the limit of waiters was reached
+	Shed                                                 uint64 // counted in Failed: rejected because the limit of waiters was reached
 }
 
 // StepTrace records one step: the message, and the lock's phase before and after. It is passed by value, so that no message
@@ -83,8 +83,8 @@ type Stats struct {
 type StepTrace struct {
 	Lock          *Lock
 	Event         Event
-	Verb          Verb   // Answered: the command's verb
-	Status        Status // Answered: the outcome
+	Verb          Verb   // Replied: the command's verb
+	Status        Status // Replied: the outcome
 	Before, After Phase
 }
 
@@ -115,7 +115,7 @@ type Effects struct {
 	WantedLocks         int64           // locks that undecided requests ask for
 	ReconfirmSince      time.Duration   // confirmations sent before this time do not count for grants
 	// MasterSince returns when the master of a key became known: what was sent to another master before that does not count
-	// either. nil: Doubted alone counts.
+	// either. nil: ReconfirmSince alone counts.
 	MasterSince func(key string) time.Duration
 	// QuorumWaits reports whether the quorum with that owner number waits for another Lock of the key. nil: no quorum does.
 	QuorumWaits func(key string, owner uint64) bool

@@ -91,7 +91,7 @@ func (e CallerGone) Error() string { return e.Cause.Error() }
 // Unwrap returns why the caller gave up.
 func (e CallerGone) Unwrap() error { return e.Cause }
 
-// withCallerGone returns the cause for a caller that gave up for cause, while trouble was the last error; either may be nil.
+// withCallerGone returns the cause for a caller that gave up for cause, while lastErr is the last error; either may be nil.
 func withCallerGone(lastErr, cause error) error {
 	if lastErr == nil && cause != nil {
 		return CallerGone{cause}

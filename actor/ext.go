@@ -53,8 +53,8 @@ type failureState struct {
 // leaseState is what is known of a tenure's lease. Commands without a reply may still run at any time until the tenure
 // ends.
 type leaseState struct {
-	minUnackedLease time.Duration // minUnackedLease lease among its commands without a reply; 0: none
-	maxSentLease    time.Duration // maxSentLease lease that one of its commands may have set
+	minUnackedLease time.Duration // the shortest lease among its commands without a reply; 0: none
+	maxSentLease    time.Duration // the longest lease that one of its commands may have set
 	confirmedLease  time.Duration // the last confirmed lease
 	inFlightLease   time.Duration // the lease of the renewal in flight
 	lastRenewReply  time.Duration // when the last renewal with a reply was sent, whether or not it set the TTL
@@ -69,7 +69,7 @@ type handoffState struct {
 	notifications     int32         // notifications since yielding began; the first is this engine's own
 	otherListeners    int32         // other subscribers of the channel, or why that is not known
 	listenedLast      bool          // there were other subscribers when this engine last yielded
-	probed            bool          // this engine yielded for longer than spinners sleep, see quiet
+	probed            bool          // this engine yielded for longer than spinners sleep, see yieldFor
 	probeAgain        bool          // it found the lock free then, and has to look a second time: a spinner may be between two holds
 	handoffStart      time.Duration // when the first handoff of the tenure was
 	yieldAfterRelease time.Duration // how long to yield to others after the release; 0: not
@@ -90,7 +90,7 @@ type fairPlace struct {
 // polling is the state of polling by choice (Config.Poll).
 type polling struct {
 	lastSleep  time.Duration // the last sleep
-	takeoverAt time.Duration // when passed was last changed, or the wait began
+	takeoverAt time.Duration // when takeovers was last changed, or the wait began
 	holderHash uint32        // hash of the holder at the last try; 0: not tried yet
 	takeovers  uint8         // how often others were seen to get the lock, at most 7; 0 again when they did not for 4*maxPoll
 }

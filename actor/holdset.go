@@ -22,7 +22,7 @@ type holdSet struct {
 	watched   int       // how many of the live ones are watched
 	limits    deadlines // the limit of each hold
 	leaseEnds deadlines // the negative end of each own lease, so that the last comes first
-	expiring  []*Hold   // holds past their limit, taken from soonest: the next step ends them
+	expiring  []*Hold   // holds past their limit, taken from limits: the next step ends them
 }
 
 func (s *holdSet) add(h *Hold, limit time.Duration) {
@@ -102,7 +102,7 @@ func (s *holdSet) innermost() *Hold {
 	return s.holds[len(s.holds)-1]
 }
 
-// contains, ends and leased report whether an entry is still current: the hold is in the set, and has that limit or lease.
+// contains, isLimit and isLeaseEnd report whether an entry is still current: the hold is in the set, and has that limit or lease.
 func (s *holdSet) contains(h *Hold) bool { return h.set.Load() == s }
 
 func (s *holdSet) isLimit(d deadline) bool {
@@ -131,7 +131,7 @@ func (s *holdSet) expired(now time.Duration) []*Hold {
 	return s.expiring
 }
 
-// latestLeases returns up to n holds with leases of their own, except those in but, starting with the one that ends last.
+// latestLeases returns up to n holds with leases of their own, except those in except, starting with the one that ends last.
 func (s *holdSet) latestLeases(n int, except map[*Hold]*Request) (last []*Hold) {
 	var popped []deadline
 	for len(last) < n {
@@ -235,7 +235,7 @@ func (l *Lock) watchedHolds() int {
 	return 0
 }
 
-// latestFixed returns up to n holds with leases of their own, except those in but, starting with the one that ends
+// latestFixed returns up to n holds with leases of their own, except those in except, starting with the one that ends
 // last.
 func (l *Lock) latestFixed(n int, except map[*Hold]*Request) []*Hold {
 	switch s := l.set(); {

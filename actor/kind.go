@@ -23,7 +23,7 @@ const (
 type protocol struct {
 	name string // for errors; kinds of the same name may be in use together
 
-	// The commands. pass confirms a tenure for its next owner.
+	// The commands. renewForNext confirms a tenure for its next owner.
 	acquire, renew, renewForNext, release, force, state Verb
 
 	perRequest bool // each first grant is a tenure with a per-request Lock: it is never handed off

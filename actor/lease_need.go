@@ -41,7 +41,7 @@ func (l *Lock) totalNeed(now time.Duration, fx *Effects) (all leaseNeed) {
 	return all
 }
 
-// mayExceedNeed reports whether outlives can be true, and is cheap. Nearly always there is one hold, it is watched, and the TTL
+// mayExceedNeed reports whether exceedsNeed can be true, and is cheap. Nearly always there is one hold, it is watched, and the TTL
 // is no longer than that needs.
 func (l *Lock) mayExceedNeed(now time.Duration, fx *Effects) bool {
 	return l.holds != nil && (l.holds.fixedEnd != 0 || l.ttlEnd() > now+fx.watchedValidity)
@@ -57,7 +57,7 @@ func (l *Lock) ttlEnd() time.Duration {
 }
 
 // exceedsNeed reports whether the key has a longer TTL than any hold needs, because the hold or request that needed it is
-// gone. If the process died, other waiters would wait for that TTL in vain. What reaching adds, or a renewal that left
+// gone. If the process died, other waiters would wait for that TTL in vain. What leaseCovering adds, or a renewal that left
 // late, does not count as too long.
 func (l *Lock) exceedsNeed(now time.Duration, fx *Effects) bool {
 	if l.ext != nil && !l.ext.leaseRequests.empty() {

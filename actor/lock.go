@@ -20,7 +20,7 @@ const (
 
 // String returns the phase's name.
 func (p Phase) String() string {
-	return [...]string{free: "free", acquiring: "asking", held: "held", releasing: "ending", forcing: "forcing"}[p]
+	return [...]string{free: "free", acquiring: "acquiring", held: "held", releasing: "releasing", forcing: "forcing"}[p]
 }
 
 // Flags in Lock.flags: what a lock should do as soon as it may, and facts for which there is room beside that.
@@ -52,7 +52,7 @@ type Lock struct {
 	validUntil  time.Duration // the end of the tenure's validity
 	ownedSince  time.Duration // the owner's first grant; 0 until there is one
 
-	holds    *Hold       // the owner's innermost hold; while Ending, the hold that was unlocked last
+	holds    *Hold       // the owner's innermost hold; while releasing, the hold that was unlocked last
 	queue    requestList // requests that wait for the lock
 	releases requestList // requests that wait for the reply to the release
 	ext      *ext
@@ -186,7 +186,7 @@ func (l *Lock) HoldCount(owner uint64, now time.Duration) (count int) {
 }
 
 // Prefetch reads the lock and the first request that its command's reply concerns, so that both are in the CPU cache
-// before StepTrace. The result is meaningless.
+// before Step. The result is meaningless.
 func (l *Lock) Prefetch() (sum int) {
 	r := l.releases.first()
 	if r == nil {
@@ -295,7 +295,7 @@ func (l *Lock) trace(m *Message, before Phase, fx *Effects) {
 	fx.OnStep(s)
 }
 
-// reconcile reconciles what is in flight with what is wanted.
+// reconcile compares what is in flight with what is wanted, and sends what is missing.
 func (l *Lock) reconcile(now time.Duration, fx *Effects) {
 	if l.canRecall() {
 		l.recall(now, fx)

@@ -34,7 +34,7 @@ const (
 	Recheck                            // the lock was changed from outside: reconcile
 )
 
-// Message is one event for a lock, passed by value. Kind determines which fields are set.
+// Message is one event for a lock, valid during a step only. Event says which fields are set.
 type Message struct {
 	Event   Event
 	Request *Request
@@ -131,7 +131,7 @@ type Reply struct {
 	FailedPart      int           // SendMultiAcquire when HeldByOther or Rejected: the index of the lock
 	Token           uint64        // SendFencedAcquire and SendFencedRenew when OK
 	QueueTTL        time.Duration // SendFairAcquire when HeldByOther: time left in the queue; not positive: no place
-	ServerMillis    int64         // SendFairAcquire when HeldByOther or MaxCommandDelay: the server's clock in ms since 1970; 0: not known
+	ServerMillis    int64         // SendFairAcquire when HeldByOther or Late: the server's clock in ms since 1970; 0: not known
 	Err             error         // Rejected and NoReply: the reason; OK: why the number of replicas is not known
 }
 

@@ -10,7 +10,7 @@ import (
 // granted that lock while the request waited. The request holds nothing. Its caller must acquire the locks one by one.
 var ErrReentry = errors.New("lockwheel: one of the locks is held already by the same owner")
 
-// MultiRequest is a request for several plain locks at once, all or none, in one command. A request with a Joint is never
+// MultiRequest is a request for several plain locks at once, all or none, in one command. A request with Multi set is never
 // reused.
 //
 // While the request waits it has nothing in Redis. It waits in the queue of one lock: the one that the last reply found
@@ -25,7 +25,7 @@ type MultiRequest struct {
 	// OvertakenAfter is the minimum wait before ErrOvertaken can be the result; 0: it never is.
 	OvertakenAfter time.Duration
 
-	reserved []*Lock // reserved of the parts while they are reserved; nil otherwise
+	reserved []*Lock // the locks of the parts while they are reserved; nil otherwise
 }
 
 // Part is one lock of several.

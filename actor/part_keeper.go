@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ErrOvertaken is the result of a request for several locks that has waited for its Patience. It means that at the
+// ErrOvertaken is the result of a request for several locks that has waited for its OvertakenAfter. It means that at the
 // request's turn in one queue another of the locks had a holder. The request holds nothing. Its caller should take the
 // locks one after the other.
 var ErrOvertaken = errors.New("lockwheel: another of several locks was taken before")
@@ -51,7 +51,7 @@ func (k *PartKeeper) PartsTime(waited time.Duration, bound bool) time.Duration {
 // SinglePartTime returns how long to keep a lock that was waited for alone, after some were kept in vain.
 func (k *PartKeeper) SinglePartTime() time.Duration { return max(minSinglePartTime, k.lastTime/4) }
 
-// rejectOvertaken gives a request for several locks its result if it has waited for its Patience, and reports whether it did.
+// rejectOvertaken gives a request for several locks its result if it has waited for its OvertakenAfter, and reports whether it did.
 func (r *Request) rejectOvertaken(now time.Duration, fx *Effects) bool {
 	j := r.Multi
 	if r.Completed() || j.OvertakenAfter == 0 || now-r.receivedAt < j.OvertakenAfter {

@@ -29,7 +29,7 @@ func (why *rejectedPart) skips(r *Request) bool {
 	return why.singleOnly && r.Multi != nil || why.bounded && r.receivedAt > why.until
 }
 
-// queuedTries are the requests of a queue that try once and came behind others. refusing is stored here because
+// queuedTries are the requests of a queue that try once and came behind others. rejecting is stored here because
 // few locks ever have it.
 type queuedTries struct {
 	requestSet

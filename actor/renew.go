@@ -23,7 +23,7 @@ func (l *Lock) renewDue(fx *Effects) time.Duration {
 	return due - max(due-fx.renewSlots.slotOf(l.tenure), 0)%fx.Config.RenewSpread
 }
 
-// roundUp rounds due up to a multiple of gather, so that many locks are renewed in one batch.
+// roundUp rounds due up to a multiple of grain, so that many locks are renewed in one batch.
 func roundUp(due, grain time.Duration) time.Duration {
 	return (due + grain - 1) / grain * grain
 }

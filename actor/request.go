@@ -45,7 +45,7 @@ type Request struct {
 	Name   string        // name as the caller gave it, for observers
 	State  *Reply        // result of a state or count request; of a shutdown that was cut short: how many locks are held
 	Ready  chan struct{} // buffered by one, signals the result to the caller; actors do not touch it
-	OnDone func()        // called instead of ReadyMulti, on the loop: must not block
+	OnDone func()        // called instead of a send on Ready, on the loop: must not block
 	Err    error         // result: nil, one of this package's errors, or the server's own
 	Cause  error         // result: the reason, where Err alone does not give it
 	Token  uint64        // result of Acquire: the fencing token, if the kind has one

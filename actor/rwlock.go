@@ -18,7 +18,7 @@ type ReaderArgs struct {
 // then has the writer's number, as one Redisson thread would be both. Otherwise numbers are never reused, because a
 // command without a reply may run later. So after such a command the next reader gets a new number.
 //
-// A writer has a reading only to record in spoiled that its number must not be used again.
+// A writer has a readerState only to record in burned that its number must not be used again.
 type readerState struct {
 	writer          uint64 // the writer's tenure; 0: none
 	mayUseNumber    bool   // the reader may have the writer's number

@@ -19,10 +19,10 @@ func TestTrace_NamesPhasesOfStep(t *testing.T) {
 	}
 	s.play("0s A locks", "+1ms #1 granted", "+1ms A unlocks", "+1ms #1 released", "+1s B forces", "+1ms #2 gone")
 	require.Equal(t, []string{
-		fmt.Sprintf("%d free → asking", actor.Acquire),
-		fmt.Sprintf("%d asking → held", actor.Replied),
-		fmt.Sprintf("%d held → ending", actor.Unlock),
-		fmt.Sprintf("%d ending → free", actor.Replied),
+		fmt.Sprintf("%d free → acquiring", actor.Acquire),
+		fmt.Sprintf("%d acquiring → held", actor.Replied),
+		fmt.Sprintf("%d held → releasing", actor.Unlock),
+		fmt.Sprintf("%d releasing → free", actor.Replied),
 		fmt.Sprintf("%d free → forcing", actor.Force),
 		fmt.Sprintf("%d forcing → free", actor.Replied),
 	}, ways)

@@ -154,7 +154,7 @@ func (x *ext) setNotListening(on bool, fx *Effects) {
 // SubscriptionLost records that notifications do not arrive at present.
 func (l *Lock) SubscriptionLost() { l.ensureExt().subscribed = false }
 
-// updateSubscription keeps the subscription while requests wait for the lock, and for linger after that.
+// updateSubscription keeps the subscription while requests wait for the lock, and for unsubscribeDelay after that.
 func (l *Lock) updateSubscription(now time.Duration, fx *Effects) {
 	x := l.ext
 	if fx.Config.Poll {

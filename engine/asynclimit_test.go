@@ -160,10 +160,13 @@ func TestPostAsync_CanceledTogether_EachCounts(t *testing.T) {
 func TestPostAsync_ClosedEngine_SaysSo(t *testing.T) {
 	e := newHeldLoop()
 	e.flood(t)
+	e.drain()
 	call := NewCallback(nil)
 	call.Op = coordinator.AskClose
 	require.True(t, e.Post(call))
-	e.flood(t)
+	e.turn()
+	require.True(t, e.coordinator.Closed)
+	require.NotZero(t, e.flood(t))
 	rejected := e.async.rejected.Load()
 	go e.run()
 	<-e.Stopped()

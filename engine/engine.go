@@ -10,7 +10,7 @@ import (
 	"github.com/lockwheel/lockwheel/engine/mpsc"
 )
 
-// Hooks are functions that the loop calls. They must not block and must not call back into the engine. Verdict and SlowTurn
+// Hooks are functions that the loop calls. They must not block and must not call back into the engine. Result and SlowTurn
 // may be nil.
 type Hooks struct {
 	Result    func(r *actor.Request, waited time.Duration) // r has its result, but its caller has not been notified
@@ -29,13 +29,13 @@ type Engine struct {
 
 	// Owned by the loop.
 	coordinator *coordinator.Coordinator
-	wallOffset  time.Duration // wallOffset clock minus monotonic clock, at the last turn
+	wallOffset  time.Duration // wall clock minus monotonic clock, at the last turn
 	wallMillis  int64         // wall clock at the last turn, in ms since 1970
 	server      *Server
 	workers     []*nodeWorkers                   // indexed by nodeClient.Number; nil once dismissed
 	refreshes   chan *coordinator.RefreshRequest // nil outside a cluster
 	timer       *time.Timer
-	timerAt     time.Duration // when the alarm fires, on the engine's clock; 0: not set
+	timerAt     time.Duration // when the timer fires, on the engine's clock; 0: not set
 	unreachable bool
 	clockSkewed bool // the clocks of this machine and of the server differ, and that was logged
 
@@ -385,7 +385,7 @@ func (e *Engine) logHealth() {
 	e.log.Warn("lockwheel: redis does not answer; trying again", about...)
 }
 
-// sleep waits for messages, if nothing is due. The alarm is a message, too. An alarm that is set too early stays set.
+// sleep waits for messages, if nothing is due. The timer posts a message, too. A timer that is set too early stays set.
 // Setting a timer can wake a thread, which costs a lone caller more than an empty turn.
 func (e *Engine) sleep(now time.Duration) {
 	if e.coordinator.Closed {

@@ -78,7 +78,7 @@ func breaksConn(b *coordinator.Batch) bool {
 	return b.NoReply || b.Failed != nil && actor.HasPrefixFold(b.Failed.Error(), "READONLY")
 }
 
-// sendViaCluster sends calls by the topology of the cluster's client, as way does. Each call has a connection of its own, because
+// sendViaCluster sends calls by the topology of the cluster's client, as nodeConn.sendViaCluster does. Each call has a connection of its own, because
 // a connection goes to one node.
 func (s *replicaSender) sendViaCluster(first *coordinator.Batch) {
 	for b := first; b != nil; b = b.Next {

@@ -43,11 +43,11 @@ func Probe(ctx context.Context, client rueidis.Client, timeout time.Duration) (*
 
 // ReuseBuffers declares that the program cannot see what the client sends: the text of a call may be overwritten once the
 // call has its reply. A client that the program owns may have hooks that log or trace calls and keep their text.
-// Private must be called before Start.
+// ReuseBuffers must be called before Start.
 func (s *Server) ReuseBuffers() { s.reuseBuffers = true }
 
 // SetRedial sets the function that closes all connections of the client, so that the next call makes others. The loop
-// calls it: it must not block. Redials must be called before Start.
+// calls it: it must not block. SetRedial must be called before Start.
 func (s *Server) SetRedial(end func()) { s.redial = end }
 
 // CanRedial reports whether connections to that address are closed when it leads to a replica. This is not so where the

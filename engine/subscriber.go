@@ -71,7 +71,7 @@ func (s *subscriber) run() {
 // masterPollInterval is how often a subscriber checks which master Sentinel names. Each sender checks as well, after each call.
 const masterPollInterval = 200 * time.Millisecond
 
-// masterTicker returns a ticker for look; behind no Sentinel it never fires.
+// masterTicker returns a ticker for checkMaster; behind no Sentinel it never fires.
 func (s *subscriber) masterTicker() (looks <-chan time.Time, stop func()) {
 	if !s.nodeConn.sentinelMaster {
 		return nil, func() {}
@@ -89,7 +89,7 @@ func (s *subscriber) checkMaster() {
 }
 
 // execute executes an order. Channels are unsubscribed by replacing the connection, so that no message is missed. The
-// old connection is then unsubscribed in slices: see leaver. After an error reply of the server the order counts as
+// old connection is then unsubscribed in slices: see unsubscriber. After an error reply of the server the order counts as
 // failed. After a connection error nothing is subscribed any more.
 func (s *subscriber) execute(o *coordinator.Order) (done coordinator.OrderDone) {
 	done.Node = s.node
@@ -133,7 +133,7 @@ func (s *subscriber) connectionFor(o *coordinator.Order) (*connection, error) {
 	return *at, nil
 }
 
-// SwitchConn replaces the current connection by the next one. Messages published before the next one was subscribed arrive
+// switchConn replaces the current connection by the next one. Messages published before the next one was subscribed arrive
 // before the PING reply on the old connection. Without that reply messages may have been missed, and all listeners must
 // check again.
 func (s *subscriber) switchConn() error {

@@ -38,7 +38,7 @@ func (w *Wheel[T]) Advance(now time.Duration, fire func(*Timer[T])) (fired int) 
 }
 
 // collectDue takes out what is due at the goal and appends it to the due list in the order of ticks. Advance calls it before
-// the first callback, which may then change the slots. gather reports whether that is all: if not, w.behind is set and
+// the first callback, which may then change the slots. The result says whether that is all: if not, w.behind is set and
 // w.tick is earlier than the goal.
 func (w *Wheel[T]) collectDue(left *int) (all bool) {
 	for {
@@ -56,7 +56,7 @@ func (w *Wheel[T]) collectDue(left *int) (all bool) {
 	}
 }
 
-// cascade cascades a slot: it moves its timers to finer slots when the slot's bound is reached. Timers that are due go to the
+// cascade moves its timers to finer slots when the slot's bound is reached. Timers that are due go to the
 // due list, and those beyond the last level to the other slot for that. It moves at most as many as *left allows; the
 // others stay, and the slot keeps its bound.
 func (w *Wheel[T]) cascade(slot int, left *int) {

@@ -39,7 +39,7 @@ type Quorum struct {
 	stragglerWait time.Duration // how long it waits for the other members after it has queued for one
 	attemptEnd    time.Duration // when the attempt ends; 0: members without a reply are waited for
 	readerWait    time.Duration // how long it next waits for readers of the other members; 0: not
-	maxReaderWait time.Duration // upper bound of stand
+	maxReaderWait time.Duration // upper bound of readerWait
 }
 
 // noMember is the index that stands for no member.
@@ -92,7 +92,7 @@ type Action struct {
 	NoReply         bool          // Withdraw: there was no reply from it when the others had replied
 }
 
-// Unheld reports whether an Request is of a quorum that is not held. What such a quorum has is kept from other callers, so
+// Unheld reports whether a Request is of a quorum that is not held. What such a quorum has is kept from other callers, so
 // its requests do not wait for a server that is known not to reply.
 func (o *Action) Unheld() bool { return o.Once || o.Wait > 0 }
 
@@ -159,7 +159,7 @@ func (q *Quorum) Begin(until time.Duration, once, watched bool) {
 
 // SetWriter makes a quorum one of writers; lease is the length of each hold, 0: while the quorum is held. Readers do not
 // all leave at the same time, but none joins at a member where a writer of its engine waits. So a quorum that has
-// waited in vain waits there for twice as long the next time. Write must be called before Begin.
+// waited in vain waits there for twice as long the next time. SetWriter must be called before Begin.
 func (q *Quorum) SetWriter(lease time.Duration) {
 	q.readerWait, q.maxReaderWait = minStragglerWait, readerWaitCap
 	if lease != 0 {

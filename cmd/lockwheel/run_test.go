@@ -331,11 +331,11 @@ func TestRun_Nohup_SignalStaysIgnored(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	p := startWith(t, func(c *exec.Cmd) {
-		c.Path, c.Args = "/bin/sh", []string{"sh", "-c", `trap "" HUP; exec "$0" run a -- sh -c "echo started; cat >/dev/null"`, os.Args[0]}
+		c.Path, c.Args = "/bin/sh", []string{"sh", "-c", `trap "" HUP; exec "$0" run a -- sh -c 'trap "exit 0" USR1; echo started; while :; do sleep 0.02; done'`, os.Args[0]}
 	}, urlOf(s.Addr()))
 	p.prints(t, "started")
 	p.signal(t, syscall.SIGHUP)
-	p.in.Close()
+	p.signal(t, syscall.SIGUSR1) // passed on after the other one
 	assert.Equal(t, exitOK, p.status(t), p.err)
 }
 

@@ -31,8 +31,8 @@ type Batch struct {
 	Msg               LoopMessage
 
 	Node         *Node  // destination
-	Next         *Batch // Next call of a bundle: another slot of the same node
-	bundleNext   *Batch // same list as next; the coordinator may read it while the bundle is in flight
+	Next         *Batch // next call of a bundle: another slot of the same node
+	bundleNext   *Batch // same list as Next; the coordinator may read it while the bundle is in flight
 	Slot         uint16 // cluster: the slot of all its keys
 	Asking       bool   // cluster: send ASKING first, because the slot is migrating to the node
 	RedirectedBy *Node  // with asking: the node that replied ASK

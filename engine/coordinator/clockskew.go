@@ -40,7 +40,7 @@ func (k *serverClock) millisAt(moment, now time.Duration) int64 {
 	return int64((moment + k.leastAt(now)) / time.Millisecond)
 }
 
-// onLateReply handles a reply that says the call arrived after its deadline (Batch.latest) and did nothing. It sends the
+// onLateReply handles a reply that says the call arrived after its deadline (Batch.EffectUntilMillis) and did nothing. It sends the
 // commands that are still wanted again, with a new estimate of the server's clock, and returns true. It returns false
 // for any other reply, and when the same batch is late a second time. A second late reply counts as a transient
 // rejection, so the locks back off.

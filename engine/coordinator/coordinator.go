@@ -40,7 +40,7 @@ type Coordinator struct {
 	shutdownWaiters []*actor.Request    // shutdown requests that wait for the end
 	pendingStats    []*Stats            // requested in this turn; filled at its end, when the resulting commands are in flight
 	Closed          bool
-	inFollowUps     bool // together is running
+	inFollowUps     bool // runFollowUps is running
 	intake          intake
 	reconfirms      reconfirmation
 	DrainRound      round // of a shutdown in progress
@@ -258,7 +258,7 @@ func (c *Coordinator) handleRequest(now time.Duration, r *actor.Request) {
 	}
 }
 
-// rejectIfDown rejects a request with IfUp if its server is known to be down. It lets a request through if the breaker
+// rejectIfDown rejects a request with FailIfDown if its server is known to be down. It lets a request through if the breaker
 // allows a probe, or if its owner re-enters, which needs no reply.
 func (c *Coordinator) rejectIfDown(now time.Duration, r *actor.Request) bool {
 	n := c.nodeForKey(r.Key)

@@ -15,7 +15,7 @@ type demotion struct {
 	until    time.Duration // end of that time
 }
 
-// maxPauseTimeouts bounds the time between two closes of the connections, in multiples of Config.Timeout.
+// maxPauseTimeouts bounds the time between two closes of the connections, in multiples of Config.CallTimeout.
 const maxPauseTimeouts = 8
 
 // onReadOnly notes that the server reported that it is a replica.

@@ -21,7 +21,7 @@ var Priorities = [...][]actor.Verb{
 	{actor.SendState, actor.SendReadState, actor.SendWriteState},
 }
 
-// acquirePriority is the index in urgency of the verbs that acquire.
+// acquirePriority is the index in Priorities of the verbs that acquire.
 const acquirePriority = 3
 
 // maxPassedOver is the maximum number of batches of more urgent lines that leave in a row before one of a line that waits.

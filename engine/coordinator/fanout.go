@@ -67,7 +67,7 @@ func (c *Coordinator) repeatFanout(to recipients) bool {
 	return false
 }
 
-// sameAs reports whether two audiences are equal, apart from undone.
+// sameAs reports whether two sets of recipients are equal, apart from unreplicated.
 func (to recipients) sameAs(other recipients) bool {
 	to.unreplicated, other.unreplicated = nil, nil
 	return to == other

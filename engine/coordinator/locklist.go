@@ -131,7 +131,7 @@ func (k *lockList) first(is func(*actor.Lock) bool) *actor.Lock {
 }
 
 // queueHead returns the oldest lock that waits in the fair queue, or nil. Locks before it are not examined again until
-// placed is called, because very many may leave one after the other.
+// noteQueued is called, because very many may leave one after the other.
 func (k *lockList) queueHead() *actor.Lock {
 	for k.queueHint = max(k.queueHint, k.head); k.queueHint < len(k.list); k.queueHint++ {
 		if l := k.list[k.queueHint]; l != nil && l.IsQueued() {

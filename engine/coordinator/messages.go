@@ -5,11 +5,11 @@ import (
 	"github.com/lockwheel/lockwheel/engine/mpsc"
 )
 
-// LoopMessage is one message to the loop. Its Value is a *actor.Request that is new, a *batch that came back, or one of
+// LoopMessage is one message to the loop. Its Value is a *actor.Request that is new, a *Batch that came back, or one of
 // the following.
 type LoopMessage = mpsc.Node[any]
 
-// The other messages to the loop. In those of a subscriber, Fallback is the subscriber's node, or nil when there is one
+// The other messages to the loop. In those of a subscriber, Node is the subscriber's node, or nil when there is one
 // server. Pub/sub connections of a node are numbered in the order of their creation.
 type (
 	// StatsRequest asks to fill in Stats, and then to complete the request.

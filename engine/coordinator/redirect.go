@@ -52,7 +52,7 @@ func (e *deadRedirect) Error() string { return e.reply.Error() + ", which does n
 
 func (e *deadRedirect) Unwrap() []error { return []error{e.reply, e.cause} }
 
-// followRedirect follows a redirection of the server, up to maxRedirects times, and returns true if it did. foretell has
+// followRedirect follows a redirection of the server, up to maxRedirects times, and returns true if it did. learnOwners has
 // learned the new owner before. If it returns false for a redirection, the call counts as rejected for now, and its
 // locks retry after a pause.
 func (c *Coordinator) followRedirect(now time.Duration, b *Batch) bool {

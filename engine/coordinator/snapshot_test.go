@@ -83,3 +83,15 @@ func TestSnapshot_Closed_Rejected(t *testing.T) {
 	d.turn()
 	require.ErrorIs(t, d.page(&Snapshot{}), actor.ErrClosed)
 }
+
+// A request for the status of the nodes ends as well when the engine is closed.
+func TestStatus_Closed_Rejected(t *testing.T) {
+	d := newHarness(t, 1)
+	d.ask("close", "")
+	d.turn()
+	r := &actor.Request{Ready: make(chan struct{}, 1)}
+	d.queueMessage(&LoopMessage{Value: StatusRequest{Request: r, Nodes: new([]NodeStatus)}})
+	d.turn()
+	require.True(t, r.Completed())
+	require.ErrorIs(t, r.Err, actor.ErrClosed)
+}

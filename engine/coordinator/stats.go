@@ -38,10 +38,10 @@ type Stats struct {
 	BatchSizes     histogram.Sizes     // commands of each call
 }
 
-// maxKeptPending is the largest capacity of snaps that is kept after a turn.
+// maxKeptPending is the largest capacity of pendingStats that is kept after a turn.
 const maxKeptPending = 64
 
-// fillStats fills in the snapshots requested in this turn.
+// fillStats fills in the statistics requested in this turn.
 func (c *Coordinator) fillStats(now time.Duration) {
 	c.Fx.RenewLag.Forget(now)
 	for i, s := range c.pendingStats {

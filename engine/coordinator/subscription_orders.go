@@ -119,7 +119,7 @@ func (e *subscriptions) moveChannel(ch *channel, o *Order) {
 // onOrderDone handles the result of the order that was in flight.
 //   - on is the connection that was used; connections up to gone no longer exist.
 //   - Channels that a failed order did not subscribe are tried again, after a backoff.
-//   - It returns channels that are not subscribed until then, so that their listeners poll. untold returns further ones.
+//   - It returns channels that are not subscribed until then, so that their listeners poll. takeUnreported returns further ones.
 func (e *subscriptions) onOrderDone(now time.Duration, on, gone int, err error) (failedChannels []*channel) {
 	e.Busy = false
 	if err == nil {

@@ -1,4 +1,4 @@
-// Package mpsc is the one lock-free queue of this library: many producers, one consumer.
+// Package mpsc is the lock-free queue of the loop: many producers, one consumer.
 //
 // A [Queue] is a stack that the consumer takes whole and reverses, so that values leave it in the order in which they
 // came. A [Mailbox] is a queue with a consumer that may sleep while there is nothing to take:
@@ -12,7 +12,7 @@
 //		}
 //	}
 //
-// Post and PostChain are safe for concurrent use and never block. All other methods are for the consumer only.
+// Post, PostChain and Empty are safe for concurrent use and never block. All other methods are for the consumer only.
 package mpsc
 
 import "sync/atomic"

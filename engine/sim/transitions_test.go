@@ -49,7 +49,7 @@ func (e *simEngine) stepped(step actor.StepTrace) {
 }
 
 // simHolds reports whether an engine in this phase has a lock, or is about to give it back.
-func simHolds(p actor.Phase) bool { return p.String() == "held" || p.String() == "ending" }
+func simHolds(p actor.Phase) bool { return p.String() == "held" || p.String() == "releasing" }
 
 // checkOnce checks that a request which tries once is not rejected from memory alone. Its engine has the lock, or
 // had it just now, or the server has replied since that another has it. A request for several locks gets replies

@@ -15,7 +15,7 @@ type WorkerPool struct {
 	head       atomic.Pointer[poolTask]
 	workers    atomic.Int32
 	pending    atomic.Int64
-	idle       atomic.Pointer[chan struct{}] // closed when open is 0
+	idle       atomic.Pointer[chan struct{}] // closed when pending is 0
 	Panics     atomic.Uint64
 	dropped    atomic.Uint64
 }
@@ -38,7 +38,7 @@ func (c *WorkerPool) Submit(f func()) {
 	c.startWorker()
 }
 
-// startWorker starts another goroutine unless there are most already.
+// startWorker starts another goroutine unless there are MaxWorkers already.
 func (c *WorkerPool) startWorker() {
 	for n := c.workers.Load(); n < c.MaxWorkers; n = c.workers.Load() {
 		if c.workers.CompareAndSwap(n, n+1) {
@@ -65,7 +65,7 @@ func (c *WorkerPool) work() {
 	}
 	ended = true
 	c.workers.Add(-1)
-	if c.head.Load() != nil { // the function was put in after this goroutine's last check, while call found no room for another
+	if c.head.Load() != nil { // the function was put in after this goroutine's last check, while startWorker found no room for another
 		c.startWorker()
 	}
 }

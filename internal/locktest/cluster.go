@@ -334,7 +334,7 @@ func IndexOf(nodes []*redistest.Server, s *redistest.Server) int {
 	return -1
 }
 
-// ownerFromContext returns the owner of a name's slot, in a cluster in its initial state.
+// OwnerOf returns the owner of a name's slot, in a cluster in its initial state.
 func (r *ClusterEnv) OwnerOf(name string) *redistest.Server {
 	return r.Nodes[r.Slot(r.T, name)*3/16384]
 }

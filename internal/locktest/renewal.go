@@ -31,7 +31,7 @@ func RequireRenewed(t testing.TB, s *Server, holds ...*lockwheel.Hold) {
 	}
 }
 
-// shouldRetry waits until holds were renewed several times.
+// GoesOn waits until holds were renewed several times.
 func GoesOn(t testing.TB, holds ...*lockwheel.Hold) {
 	t.Helper()
 	for range 3 {

@@ -783,14 +783,21 @@ var engineMistakes = []found{
 	}},
 	{"TestSnapshot_Closed_Rejected", Mistake{
 		"a list of a closed engine has no end", "engine/coordinator/coordinator.go",
-		`		c.Fx.Complete(now, what.Request, actor.ErrClosed, nil)
-	}
-}`,
-		`		if !planted() {
+		`	case SnapshotRequest:
+		c.Fx.Complete(now, what.Request, actor.ErrClosed, nil)`,
+		`	case SnapshotRequest:
+		if !planted() {
 			c.Fx.Complete(now, what.Request, actor.ErrClosed, nil)
-		}
-	}
-}`,
+		}`,
+	}},
+	{"TestStatus_Closed_Rejected", Mistake{
+		"a status of a closed engine has no end", "engine/coordinator/coordinator.go",
+		`	case StatusRequest:
+		c.Fx.Complete(now, what.Request, actor.ErrClosed, nil)`,
+		`	case StatusRequest:
+		if !planted() {
+			c.Fx.Complete(now, what.Request, actor.ErrClosed, nil)
+		}`,
 	}},
 	{"TestLocks_Reentered_CountsHolds", Mistake{
 		"re-entries are not counted in a list", "actor/info.go",
