@@ -718,7 +718,7 @@ func TestDocuments_NamedThings_Exist(t *testing.T) {
 		}
 		return err
 	}))
-	for _, document := range append(documents(t), "CONTRIBUTING.md", "CHANGELOG.md", "interop/README.md", "bench/RESULTS.md") {
+	for _, document := range append(documents(t), "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "interop/README.md", "bench/RESULTS.md") {
 		for _, name := range testsNamedIn(locktest.Contents(t, document)) {
 			assert.Contains(t, tests.String(), "\nfunc "+name, "%s names %s, which is not there", document, name)
 		}

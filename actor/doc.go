@@ -37,4 +37,6 @@
 //   - whether each first grant has a Lock of its own (a per-request lock: fair locks and readers),
 //   - whether a tenure waits in a queue on the server while it is asking,
 //   - on which channel notifications arrive.
+//
+// This package is not part of lockwheel's API: any version may change it. See docs/versions.md.
 package actor

@@ -33,4 +33,6 @@
 // The coordinator makes all decisions of a turn. It takes messages and the time, and returns batches, results and the
 // next wake-up. The loop adds the clock, the senders and the channels. Simulation drives the same coordinator with
 // simulated time.
+//
+// This package is not part of lockwheel's API: any version may change it. See docs/versions.md.
 package engine

@@ -6,6 +6,8 @@
 //   - The scripts use redis.pcall only, because an error raised for one key would end the script halfway.
 //   - Constants go to the server as strings. The server formats a Lua number with printf, which made an acquire or a
 //     release 7 to 10 % more expensive.
+//
+// This package is not part of lockwheel's API: any version may change it. See docs/versions.md.
 package scripts
 
 import (

@@ -40,4 +40,6 @@
 //   - For a few timers, use time.AfterFunc, which is simpler and needs no owner.
 //   - Callbacks must be short: they run one after another on the owner's goroutine and delay all timers behind them.
 //   - A wheel is not safe for several goroutines: they send messages to its owner instead.
+//
+// This package is not part of lockwheel's API: any version may change it. See docs/versions.md.
 package wheel

@@ -13,6 +13,8 @@
 //
 // An attempt that does not get enough members releases all of them. Then the quorum queues for one member with another
 // holder, while it holds none, and asks for all again when it has got that one.
+//
+// This package is not part of lockwheel's API: any version may change it. See docs/versions.md.
 package quorum
 
 import "time"

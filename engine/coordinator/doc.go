@@ -29,4 +29,6 @@
 // emits and packs them into batches of one verb (renew_pacing.go, breaker.go, bundle.go), and again dispatch.go hands each
 // reply to its lock. cluster.go, redirect.go, failover.go and migration.go follow the slots of a cluster;
 // subscriptions.go keeps the channels that waiters need.
+//
+// This package is not part of lockwheel's API: any version may change it. See docs/versions.md.
 package coordinator

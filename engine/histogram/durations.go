@@ -5,6 +5,8 @@
 // The bounds are exponential: powers of the square root of 2, in seconds, for [Durations], and powers of 2 for [Sizes].
 // These are the bounds of Prometheus's native histograms with the schemas 1 and 0. So both types become native or
 // classic histograms without loss.
+//
+// This package is not part of lockwheel's API: any version may change it. See docs/versions.md.
 package histogram
 
 import (

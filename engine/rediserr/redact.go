@@ -1,5 +1,7 @@
 // Package rediserr has the errors of the client in a form that an engine can use: without any part of a password, without
 // the end of a context that is not the caller's, and saying whether there was a connection at all.
+//
+// This package is not part of lockwheel's API: any version may change it. See docs/versions.md.
 package rediserr
 
 import (

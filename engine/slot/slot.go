@@ -1,4 +1,6 @@
 // Package slot computes the hash slot of a key as Redis Cluster does.
+//
+// This package is not part of lockwheel's API: any version may change it. See docs/versions.md.
 package slot
 
 import (
