@@ -1,5 +1,6 @@
 // Compare compares the working copy of the library with an earlier revision: pairs per second of many goroutines with a
-// name each, in turn, on one server that it starts.
+// name each, and the CPU of the client for a pair, in turn, on one server that it starts. CPU says more than pairs where
+// other work runs on the machine.
 //
 //	go run ./compare -before REVISION
 package main
@@ -15,7 +16,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/lockwheel/lockwheel/bench"
 )
@@ -50,22 +50,27 @@ func compare(before string, rounds, goroutines int) error {
 		return err
 	}
 	defer server.Close()
-	var pairs [2][]float64
-	for range rounds {
-		for i, program := range programs {
-			out, err := run(".", program, "-redis", server.Addr, "-goroutines", strconv.Itoa(goroutines))
+	var pairs, cpu [2][]float64
+	for round := range rounds {
+		for turn := range programs {
+			i := (turn + round) % 2 // neither is always first
+			out, err := run(".", programs[i], "-redis", server.Addr, "-goroutines", strconv.Itoa(goroutines))
 			if err != nil {
 				return err
 			}
-			figure, err := strconv.ParseFloat(strings.TrimSpace(out), 64)
-			if err != nil {
-				return err
+			var each, used float64
+			if _, err := fmt.Sscan(out, &each, &used); err != nil {
+				return fmt.Errorf("the program printed %q: %w", out, err)
 			}
-			pairs[i] = append(pairs[i], figure)
+			pairs[i], cpu[i] = append(pairs[i], each), append(cpu[i], used)
 		}
 	}
-	then, now := median(pairs[0]), median(pairs[1])
-	fmt.Printf("pairs/s of %d goroutines, medians of %d: %s %.0f, here %.0f: %.3f times\n", goroutines, rounds, before, then, now, now/then)
+	fmt.Printf("%d goroutines, medians of %d; the ratio is that of a round:\n", goroutines, rounds)
+	show := func(what string, figures [2][]float64) {
+		fmt.Printf("%-17s %s %.4g, here %.4g: %.3f times\n", what, before, median(figures[0]), median(figures[1]), ratio(figures))
+	}
+	show("pairs/s", pairs)
+	show("CPU of a pair, µs", cpu)
 	return nil
 }
 
@@ -108,7 +113,16 @@ func run(folder, name string, args ...string) (string, error) {
 	return string(out), nil
 }
 
+// ratio returns the median of the ratios of the rounds: what slows a whole round down does not count.
+func ratio(figures [2][]float64) float64 {
+	ratios := make([]float64, len(figures[0]))
+	for i := range ratios {
+		ratios[i] = figures[1][i] / figures[0][i]
+	}
+	return median(ratios)
+}
+
 func median(figures []float64) float64 {
-	slices.Sort(figures)
+	figures = slices.Sorted(slices.Values(figures))
 	return figures[len(figures)/2]
 }

@@ -1,4 +1,5 @@
-// Pairs prints how many times per second this many goroutines lock and unlock a name each. It uses only the API that every
+// Pairs prints how many times per second this many goroutines lock and unlock a name each, and how many microseconds of
+// this process's CPU a pair takes. It uses only the API that every
 // revision of the library has, because compare builds it with two of them.
 package main
 
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+	"golang.org/x/sys/unix"
 
 	"github.com/lockwheel/lockwheel"
 )
@@ -56,10 +58,19 @@ func main() {
 		return sum
 	}
 	time.Sleep(*span / 3)
-	before, began := sum(), time.Now()
+	before, began, idle := sum(), time.Now(), cpu()
 	time.Sleep(*span)
-	done, took := sum()-before, time.Since(began)
+	done, took, used := float64(sum()-before), time.Since(began), cpu()-idle
 	stop.Store(true)
 	all.Wait()
-	fmt.Printf("%.0f\n", float64(done)/took.Seconds())
+	fmt.Printf("%.0f %.3f\n", done/took.Seconds(), float64(used)/1e3/done)
+}
+
+// cpu returns the CPU time that this process has used.
+func cpu() time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		log.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
