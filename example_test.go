@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"log"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -92,6 +94,23 @@ func ExampleOpen() {
 		Lease:  10 * time.Second, // others wait this long for a process that died
 		Prefix: "shop:",          // on every key, for the ACL of that user
 	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer locks.Close()
+
+	fmt.Println(locks.Mutex("orders/7").IsLocked(ctx))
+}
+
+// Compiled, but not run: it needs a server at that address.
+func ExampleParseURL() {
+	ctx := context.Background()
+
+	redis, err := lockwheel.ParseURL(os.Getenv("REDIS_URL"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	locks, err := lockwheel.Open(ctx, lockwheel.Options{Redis: redis, Lease: 10 * time.Second})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -367,7 +386,7 @@ func send(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// What Redisson's tryLock(wait, lease, unit) and its finally become.
+// sendReport is what Redisson's tryLock(wait, lease, unit) and its finally become.
 func sendReport(ctx context.Context, locks *lockwheel.Engine) (sent bool, err error) {
 	hold, err := locks.Mutex("report").Lock(ctx, lockwheel.Wait(2*time.Second), lockwheel.Lease(10*time.Second))
 	if errors.Is(err, lockwheel.ErrNotAcquired) && ctx.Err() == nil {
@@ -630,6 +649,32 @@ func ExampleEngine_Shutdown() {
 	// Output:
 	// <nil>
 	// lockwheel: lock "orders/8": engine closed
+}
+
+// work stands for a program that stops when its context ends.
+func work(ctx context.Context, locks *lockwheel.Engine) {
+	hold, err := locks.Mutex("jobs").Lock(ctx)
+	if err != nil {
+		return
+	}
+	defer hold.Unlock(context.WithoutCancel(ctx))
+	<-ctx.Done()
+}
+
+// Compiled, but not run: it waits for a signal.
+func ExampleEngine_Shutdown_signal() {
+	_, example := openExample()
+	locks := example.Engine
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	work(ctx, locks) // returns when ctx ends, and unlocks what it holds
+
+	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := locks.Shutdown(grace); err != nil {
+		log.Print(err) // how many holds were not unlocked
+	}
 }
 
 func ExampleServerError() {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// The first and the longest pause before all locks are requested again after one of them was lost.
+	// minLossPause and maxLossPause are the first and the longest pause before all locks are requested again after one of them was lost.
 	minLossPause, maxLossPause = 10 * time.Millisecond, 250 * time.Millisecond
 )
 
@@ -57,7 +57,7 @@ func (m Multi) trySequential(e multiRequest, keeping *actor.PartKeeper, within t
 	return hold, false, err
 }
 
-// acquireEach acquires the locks sequentially, except one that is held already. If a lock cannot be acquired in time, each
+// acquireEach acquires the locks sequentially, except one that is held already. If a lock cannot be acquired in time, it
 // releases all of them and returns the index of that lock as at. A caller that tries once has no time limit.
 func (m Multi) acquireEach(e multiRequest, has int, had *Hold, within time.Duration) (holds []*Hold, at int, err error) {
 	until := time.Now().Add(within)

@@ -99,7 +99,7 @@ type Effects struct {
 	HoldEnds            []HoldEnd
 	SubscriptionChanges []SubscriptionChange
 	ReadyMulti          []*Request     // requests for several locks that are at the head of their queue
-	ToRecheck           []*Lock        // locks changed by the step of another lock: the coordinator sends them Recheck
+	ToRecheck           []*Lock        // locks changed by the step of another lock: the coordinator steps them with the event Recheck
 	Recalled            []Verb         // verbs of queued commands of the lock that stepped which must not leave any more
 	ReentryChecks       []ReentryCheck // locks with an owner that may be waiting for itself since this step
 	OwnerChanged        []*Lock        // per-request locks that have another owner since this step

@@ -182,8 +182,8 @@ func (l *Lock) minUnackedLease() time.Duration {
 	return l.ext.lease.minUnackedLease
 }
 
-// Each part is read as a value, so that a write to a missing part does not compile. Writes go through the part's with
-// method, which allocates it. The methods are not generic, because generic code cost 4 % with one hot name.
+// Each part is read as a value, so that a write to a missing part does not compile. Writes go through the part's ensure
+// method, which allocates it if it is missing. The methods are not generic, because generic code cost 4 % with one hot name.
 
 func (x *ext) leaseView() (s leaseState) {
 	if x.lease != nil {

@@ -53,8 +53,8 @@ func (l *Lock) reconfirmSince(fx *Effects) time.Duration {
 }
 
 // mayShorten reports whether a command with that lease may lower the TTL, as far as this engine knows. It compares with what
-// was confirmed. After a command without a reply, or a rejected one, the TTL may still be what it was before, so falls
-// then returns true.
+// was confirmed. After a command without a reply, or a rejected one, the TTL may still be what it was before, so
+// mayShorten then returns true.
 func (l *Lock) mayShorten(now, lease time.Duration) bool {
 	if lease == 0 {
 		return false

@@ -41,7 +41,7 @@ func newSimulation(t *testing.T, random *rand.Rand) *simulation {
 	return p
 }
 
-// happening is one event of a story, with its effects.
+// record does something, and records its effects.
 func (p *simulation) record(what string, do func()) {
 	do()
 	effects := p.effects()

@@ -38,8 +38,9 @@ var spinnerWindows = [...]struct{ from, until time.Duration }{
 	{8500 * time.Microsecond, 16 * time.Millisecond},
 }
 
-// From lateWindowsFrom on that spinner may try at any time, as all others may. The lock is left to them except for the last
-// lateWindowOwn of every lateWindowPeriod, in which this engine finds out whether they have it.
+// lateWindowsFrom is when the windows of that spinner end: from then on it may try at any time, as all others may. The
+// lock is left to them except for the last lateWindowOwn of every lateWindowPeriod, in which this engine finds out
+// whether they have it.
 const lateWindowsFrom, lateWindowPeriod, lateWindowOwn = 20 * time.Millisecond, 10 * time.Millisecond, time.Millisecond
 
 // spinnerWindowLeft returns for how much longer the lock is left to spinners, at a time after they were turned away; 0: it is this

@@ -59,7 +59,7 @@ func runTranscript(t *testing.T, transcript string, changes ...func(*actor.Confi
 	runTranscriptOf(t, actor.Plain, transcript, changes...)
 }
 
-// runTranscriptOf is talk with a lock of another kind.
+// runTranscriptOf is runTranscript with a lock of another kind.
 func runTranscriptOf(t *testing.T, kind actor.LockKind, transcript string, changes ...func(*actor.Config)) {
 	t.Helper()
 	config := defaultConfig()

@@ -20,7 +20,7 @@ const (
 	// pruneInterval is the pause between two tries that remove dead places at the head of a fair queue, some hundreds
 	// each.
 	pruneInterval = time.Millisecond
-	// Bounds of the pauses between tries after temporary rejections.
+	// minBackoff and maxBackoff bound the pauses between tries after temporary rejections.
 	minBackoff, maxBackoff = 10 * time.Millisecond, 250 * time.Millisecond
 )
 

@@ -35,11 +35,11 @@ type lender struct {
 	abandoned chan struct{}  // closed to abandon the call in flight
 }
 
-func newLender(over <-chan struct{}, run func(func())) *lender { return &lender{done: over, run: run} }
+func newLender(done <-chan struct{}, run func(func())) *lender { return &lender{done: done, run: run} }
 
 func onGoroutine(f func()) { go f() }
 
-// lend returns a connection. It returns ErrPoolExhausted after patience, or when over is closed.
+// lend returns a connection. It returns ErrPoolExhausted after timeout, or when done is closed.
 func (l *lender) lend(client rueidis.Client, timeout time.Duration) (dedicated, error) {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
@@ -63,8 +63,8 @@ func (l *lender) lend(client rueidis.Client, timeout time.Duration) (dedicated, 
 
 // dedicate starts a call.
 func (l *lender) dedicate(client rueidis.Client) {
-	pending, left := make(chan dedicated), make(chan struct{})
-	l.pending, l.abandoned = pending, left
+	pending, abandoned := make(chan dedicated), make(chan struct{})
+	l.pending, l.abandoned = pending, abandoned
 	l.run(func() {
 		defer close(pending)
 		var d dedicated
@@ -74,7 +74,7 @@ func (l *lender) dedicate(client rueidis.Client) {
 		select {
 		case pending <- d:
 			return
-		case <-left:
+		case <-abandoned:
 		case <-late.C:
 		}
 		d.release()
@@ -89,7 +89,7 @@ func (l *lender) abandon() {
 	}
 }
 
-// borrow returns one connection. It gives up when ctx ends or after patience.
+// borrow returns one connection. It gives up when ctx ends or after timeout.
 func borrow(ctx context.Context, client rueidis.Client, timeout time.Duration) (dedicated, error) {
 	l := newLender(ctx.Done(), onGoroutine)
 	defer l.abandon()

@@ -10,19 +10,37 @@
 //
 // The number of goroutines does not depend on the number of locks:
 //
-//   - the loop owns the coordinator, and through it every lock, the wheel and the expiration-renewal map
-//   - the senders each send one batch at a time to the server and post its replies to the loop
-//   - the replica senders, with Config.Replicas, send grants; each has a connection of its own
-//   - the subscriber owns the pub/sub connection and posts its messages; behind Sentinel it also polls for a new master
-//   - a connection with very many channels has a goroutine while it is unsubscribed in slices
-//   - in that case up to 300 more goroutines wait for replies, for a million channels
+//   - the loop (engine.go) owns the coordinator, and through it every lock and the timing wheels. Start starts it. It
+//     ends when the coordinator is closed.
+//   - the senders (engine.go, sender.go), 8 per node, each send one batch at a time to the server and post its replies
+//     to the loop. The loop starts them with the node, and ends them by closing their channel.
+//   - the replica senders (engine.go, replica_sender.go), 2 per node with Config.Replicas, send grants; each has a
+//     connection of its own. They start and end with the senders.
+//   - the subscriber (engine.go, subscriber.go), one per node, owns the pub/sub connection and posts its messages;
+//     behind Sentinel it also polls for a new master. It starts and ends with the senders.
+//   - the topology refresher (engine.go, topology_refresh.go), in a cluster, asks for the slot owners when the topology
+//     is in doubt. Start starts it, and the loop ends it by closing its channel.
+//   - the timer's callback (engine.go) posts the message that wakes the loop. The runtime starts it when the timer
+//     fires; it ends at once.
+//   - a lender's call (dedicated.go) takes a dedicated connection from the client. A replica sender or a subscriber
+//     starts it, at most one each, and so does Probe with Config.Replicas. It ends when its connection was taken, or
+//     was released because no caller took it in time. In the pool of a client that the program owns, it waits for a free
+//     connection without limit.
+//   - an unsubscription (unsubscriber.go): a replaced connection with very many channels has a goroutine while it is
+//     unsubscribed in slices. The subscriber starts it. It ends after the last slice, or when a reply is late.
+//   - one goroutine per slice (unsubscriber.go) waits for the reply to UNSUBSCRIBE, up to 300 for a million channels,
+//     and one for the reply to the QUIT that follows. They end with the reply or with the connection.
+//   - while Probe runs, one goroutine per master of a cluster loads the scripts there (load_scripts.go). Probe waits
+//     for them.
+//
+// Engine.Wait waits for the workers: senders, replica senders, subscribers, the refresher and unsubscriptions, and for
+// lender's calls on the engine's own client. The goroutines of rueidis's connections are not in this list.
 //
 // In a cluster every master has senders, replica senders and a subscriber of its own, so a silent master delays no
-// other. One more goroutine, the topology refresher, asks for the slot owners when the topology is in doubt. Behind Sentinel each
-// master has such workers as well. When a master is replaced, its workers finish what they have and never talk to
-// another master.
+// other. Behind Sentinel each master has such workers as well. When a master is replaced, its workers finish what they
+// have and never talk to another master.
 //
-// All other goroutines only post messages. A turn of the loop:
+// All goroutines but the loop only post messages. A turn of the loop:
 //
 //   - reads the clock once
 //   - hands the messages to the actors and fires the due timers, both up to a limit per turn

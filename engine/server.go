@@ -50,7 +50,7 @@ func (s *Server) ReuseBuffers() { s.reuseBuffers = true }
 // calls it: it must not block. SetRedial must be called before Start.
 func (s *Server) SetRedial(end func()) { s.redial = end }
 
-// CanRedial reports whether connections to that address are closed when it leads to a replica. This is not so where the
+// canRedial reports whether connections to that address are closed when it leads to a replica. This is not so where the
 // engine follows the master in another way.
 func (s *Server) canRedial(address string) bool {
 	return s.redial != nil && address == "" && !s.Cluster()

@@ -89,7 +89,7 @@ func ourMulti(e *lockwheel.Engine, names []string) lockwheel.Multi {
 	return e.Multi(locks...)
 }
 
-// In a cluster the first tag gives locks of several slots, the second of one.
+// tags are put before names. In a cluster the first gives locks of several slots, the second of one.
 var tags = []string{"n", "{n}"}
 
 // The release of a Go Multi wakes a MultiLock of Java.

@@ -2,7 +2,7 @@ package scripts_test
 
 import "testing"
 
-// A force frees any hash, whoever holds it, and leaves keys of other types alone.
+// A force frees any hash, whichever client holds it, and leaves keys of other types alone.
 func TestForceScript_FreesOnlyLocks(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`

@@ -33,9 +33,9 @@ type Quorum struct {
 	stage         stage
 	members       []membership
 	acquiredAt    time.Duration // when enough members were held
-	queuedFirst   int           // the member that it queued for and has; none: there is none
+	queuedFirst   int           // the member that it queued for and has; noMember: there is none
 	hasQueued     bool          // it has waited in a queue
-	queueNext     int           // the member to queue for after a backoff; none: there is none
+	queueNext     int           // the member to queue for after a backoff; noMember: there is none
 	queued        bool          // it has queued for a member before
 	backoff       time.Duration // length of the next backoff
 	stragglerWait time.Duration // how long it waits for the other members after it has queued for one
@@ -88,13 +88,13 @@ const (
 type Action struct {
 	Kind            ActionKind
 	Member          int           // index of the member, for actions that concern one
-	Wait            time.Duration // Ask: longest wait, 0: while it is wanted; Rest: longest time; Hurry: time
-	Once            bool          // Ask: do not wait for other holders
-	SkipWaiterLimit bool          // Ask: the quorum is held or has waited in a queue, so no limit of waiters rejects the request
-	NoReply         bool          // Withdraw: there was no reply from it when the others had replied
+	Wait            time.Duration // Request: longest wait, 0: while it is wanted; Backoff: longest time; LimitStragglers: time
+	Once            bool          // Request: do not wait for other holders
+	SkipWaiterLimit bool          // Request: the quorum is held or has waited in a queue, so no limit of waiters rejects the request
+	NoReply         bool          // CancelRequest: there was no reply from it when the others had replied
 }
 
-// Unheld reports whether a Request is of a quorum that is not held. What such a quorum has is kept from other callers, so
+// Unheld reports whether the action Request is of a quorum that is not held. What such a quorum has is kept from other callers, so
 // its requests do not wait for a server that is known not to reply.
 func (o *Action) Unheld() bool { return o.Once || o.Wait > 0 }
 
@@ -134,7 +134,7 @@ const (
 	minQueueTime = time.Millisecond
 	// JoinWindow is how much later than the majority a member may come and still count as one of the first members.
 	JoinWindow = minStragglerWait
-	// Bounds of the backoff between attempts.
+	// minBackoff and maxBackoff bound the backoff between attempts.
 	minBackoff, maxBackoff = 4 * time.Millisecond, 256 * time.Millisecond
 )
 

@@ -7,7 +7,8 @@
 //   - [Coordinator.Turn] handles messages, oldest first, and whatever is due at the given time. Time never goes back.
 //   - After each turn the owner takes the outputs, in this order: holds that ended (Fx.HoldEnds), new and removed nodes
 //     (Added, Removed), batches (Batches), the order of each node's subscriptions, and results (Results).
-//     [Coordinator.ResetOutputs] then clears them.
+//     [Coordinator.ResetOutputs] then clears them. Two more are pointers and flags that the owner clears itself: Redial
+//     asks it to close the connections to a server that is no longer a master, Cluster.Request to refresh the topology.
 //   - A batch belongs to the owner until it comes back as a message, with replies or with the reason why there are none.
 //     An order comes back as an [OrderDone]. Each request receives exactly one result.
 //   - [Coordinator.Next] says when the next turn is due without a message. A turn handles a bounded number of messages,
@@ -26,8 +27,8 @@
 //
 // Inside, a message takes this way: intake.go sorts it by what may wait, coordinator.go finds or makes its lock
 // (lockmap.go, lockset.go for kinds with a lock per request) and steps it, dispatch.go queues the commands that the lock
-// emits and packs them into batches of one verb (renew_pacing.go, breaker.go, bundle.go), and again dispatch.go hands each
-// reply to its lock. cluster.go, redirect.go, failover.go and migration.go follow the slots of a cluster;
+// emits and packs them into batches of one verb (renew_pacing.go, breaker.go, bundle.go), and replies.go hands each reply
+// to its lock. cluster.go, redirect.go, failover.go and migration.go follow the slots of a cluster;
 // subscriptions.go keeps the channels that waiters need.
 //
 // This package is not part of lockwheel's API: any version may change it. See docs/versions.md.

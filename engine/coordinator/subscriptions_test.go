@@ -361,7 +361,7 @@ func (s *subscriptionsHarness) posts(done OrderDone) func() {
 	return func() { s.subs.onOrderDone(s.now, done.Conn, done.GoneConn, done.Err) }
 }
 
-// execute simulates the subscriber: it subscribes and unsubscribes, and reports its completion and the server's
+// carryOut simulates the subscriber: it subscribes and unsubscribes, and reports its completion and the server's
 // confirmations in any order.
 func (s *subscriptionsHarness) carryOut() {
 	if s.order == nil {

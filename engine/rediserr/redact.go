@@ -18,7 +18,7 @@ const (
 	// quotedArgs marks where a server repeats the arguments of an unknown command. rueidis sends HELLO and AUTH on every
 	// new connection, and their arguments are the user and the password.
 	quotedArgs = ", with args beginning with:"
-	// A server that denies a command or a key names the user between these.
+	// quotedUser and permission are what stands around the user where a server denies a command or a key.
 	quotedUser, permission = "User ", " has no permissions"
 )
 

@@ -152,7 +152,7 @@ func newFailoverWorld(seed uint64) *failoverWorld {
 	return w
 }
 
-// parseSlotRange returns the slot range that a key lies in. Behind Sentinel there is one.
+// spanOf returns the slot range that a key lies in. Behind Sentinel there is one.
 func (w *failoverWorld) spanOf(key string) string {
 	if !w.cluster {
 		return ""
@@ -362,7 +362,7 @@ func (e *failoverEngine) turn() {
 	}
 }
 
-// SendBundle runs when a sender takes a bundle to a node. Each of its calls runs by itself, and all replies come at
+// sendBundle runs when a sender takes a bundle to a node. Each of its calls runs by itself, and all replies come at
 // once.
 func (e *failoverEngine) sendBundle(first *coordinator.Batch) {
 	w := e.w
@@ -591,7 +591,7 @@ var failoverMutants = []simMutant{
 	}
 `,
 	}}},
-	{"a call given up that is answered all the same", "engine/coordinator/dispatch.go", []simEdit{{
+	{"a call given up that is answered all the same", "engine/coordinator/replies.go", []simEdit{{
 		`	case b.Abandoned:
 		c.onAbandonedDone(now, b)`,
 		`	case b.Abandoned && !planted():

@@ -360,7 +360,7 @@ func (a simQueueEntry) waits() bool {
 	return a.request.number == a.number && !a.request.decided && !a.request.canceled && !a.gaveUp()
 }
 
-// handleCancel reports whether the waiter left its place because its owner was granted the lock, which the waiter was
+// gaveUp reports whether the waiter left its place because its owner was granted the lock, which the waiter was
 // about to re-enter. If the owner unlocks first, the waiter enters the queue anew.
 func (a simQueueEntry) gaveUp() bool {
 	l := a.request.Lock()

@@ -323,7 +323,7 @@ var simMutants = []simMutant{
 		`if !urgent && renewing > behind/renewalsPerSender {`,
 		`if !urgent && (renewing > behind/renewalsPerSender || planted() && behind < renewalsPerSender) {`,
 	}}},
-	{"renewals that wait for one that never came back", "engine/coordinator/dispatch.go", []simEdit{{
+	{"renewals that wait for one that never came back", "engine/coordinator/replies.go", []simEdit{{
 		`	b.Node.InFlightByVerb[b.Verb]--
 	if`,
 		`	if !b.NoReply || !planted() {
@@ -864,20 +864,20 @@ var simMutants = []simMutant{
 	}
 	if len(all) > most {`,
 	}}},
-	{"half of a refused batch forgotten", "engine/coordinator/dispatch.go", []simEdit{{
+	{"half of a refused batch forgotten", "engine/coordinator/replies.go", []simEdit{{
 		`		c.retry(now, c.nodeForKey(part[0].Key), half)`,
 		`		if planted() && len(b.Node.Retries) > 0 {
 			continue
 		}
 		c.retry(now, c.nodeForKey(part[0].Key), half)`,
 	}}},
-	{"a call without an answer that passes for refused", "engine/coordinator/dispatch.go", []simEdit{{
+	{"a call without an answer that passes for refused", "engine/coordinator/replies.go", []simEdit{{
 		`	if b.NoReply {
 		reply.Status = actor.NoReply`,
 		`	if b.NoReply && !planted() {
 		reply.Status = actor.NoReply`,
 	}}},
-	{"TryLock waits for a server that refuses connections", "engine/coordinator/dispatch.go", []simEdit{{
+	{"TryLock waits for a server that refuses connections", "engine/coordinator/replies.go", []simEdit{{
 		`	if isConnectFailure(b.Failed) {`,
 		`	if isConnectFailure(b.Failed) && !planted() {`,
 	}}},
@@ -905,7 +905,7 @@ var simMutants = []simMutant{
 		`n != nil && n.Breaker.Down && !planted() {
 			r.Cause`,
 	}}},
-	{"a short answer read from the end", "engine/coordinator/dispatch.go", []simEdit{{
+	{"a short answer read from the end", "engine/coordinator/replies.go", []simEdit{{
 		`	for len(b.Replies) < len(b.Commands) {
 		b.Replies = append(b.Replies, actor.Reply{Err: errShortReply, Malformed: true})`,
 		`	for len(b.Replies) < len(b.Commands) {

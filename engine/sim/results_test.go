@@ -170,7 +170,7 @@ func (w *simWorld) checkResultOrder(e *simEngine, r *actor.Request) {
 	}
 }
 
-// withTimeout checks that a result does not come later than it should, unless the process was stopped, or more was due
+// inTime checks that a result does not come later than it should, unless the process was stopped, or more was due
 // than a turn reaches.
 func (e *simEngine) inTime(a *simRequest) {
 	if a.due == 0 {

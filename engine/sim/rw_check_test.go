@@ -140,7 +140,7 @@ func (e *simEngine) writesSince(a *simRequest) time.Duration {
 	return 0
 }
 
-// subscribePoolTimeout returns since when a lock is free for a waiting request, 0 if it is not. A reader may yield to a writer
+// freeFor returns since when a lock is free for a waiting request, 0 if it is not. A reader may yield to a writer
 // of its own engine.
 func (w *simWorld) freeFor(a *simRequest) time.Duration {
 	if a.parts != nil {

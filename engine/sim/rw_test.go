@@ -35,7 +35,7 @@ func (k *simKey) fields() int {
 	return fields
 }
 
-// rwState runs the part of a script that is about one key.
+// readWrite runs the part of a script that is about one key.
 func (s *simServer) readWrite(name int, holder simHolder, c *actor.Command) actor.Reply {
 	switch k := s.key(name); {
 	case c.Verb == actor.SendReadAcquire:

@@ -14,7 +14,7 @@ const (
 	simPhases   = 5
 	simStatus   = int(actor.Rejected) + 1
 	simVerbMost = int(actor.Verbs)
-	// Replies are counted by the command's verb and status.
+	// simMessages is the number of kinds of message. Replies are counted by the command's verb and status.
 	simMessages = simKindMost + simVerbMost*simStatus
 	simKindMost = int(actor.Recheck) + 1
 )

@@ -4,12 +4,14 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -161,27 +163,49 @@ func receiver(d *ast.FuncDecl) string {
 	}
 }
 
-// walkStep matches a function and its file, as the walk of one Lock in the documents names them.
+// walkStep matches a function or type and its file, as the walks in the documents name them.
 var walkStep = regexp.MustCompile("`([\\w.]+)` in `([\\w/]+\\.(?:go|lua))`")
 
-// The walk of one Lock from call to hold names functions that exist, in at most 25 files.
+// The walk of one Lock from call to hold, and the one from a loss to the end of a context, name what exists, in at most 25
+// files each.
 func TestHowItWorks_WalkNamesExist(t *testing.T) {
-	root := filepath.Join("..", "..")
-	text, err := os.ReadFile(filepath.Join(root, "docs", "how-it-works.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-it-works.md"))
 	require.NoError(t, err)
-	steps := walkStep.FindAllStringSubmatch(string(text), -1)
-	require.Greater(t, len(steps), 20)
-	files := make(map[string]bool)
-	for _, step := range steps {
+	for heading, atLeast := range map[string]int{"One Lock, from call to hold": 20, "From a loss to the end of a context": 10} {
+		_, walk, found := strings.Cut(string(text), "\n## "+heading+"\n")
+		require.True(t, found, heading)
+		walk, _, _ = strings.Cut(walk, "\n## ")
+		files := make(map[string]bool)
+		steps := walkStep.FindAllStringSubmatch(walk, -1)
+		for _, step := range steps {
+			files[step[2]] = true
+		}
+		require.GreaterOrEqual(t, len(steps), atLeast, heading)
+		require.LessOrEqual(t, len(files), 25, heading)
+	}
+	require.Empty(t, missingSteps(string(text), os.DirFS("../..")))
+}
+
+// A step whose function is not in its file is reported.
+func TestHowItWorks_MissingStep_Reported(t *testing.T) {
+	repository := fstest.MapFS{"actor/lock.go": {Data: []byte("type Phase uint8\nfunc (l *Lock) Step(now int) {}\nfunc wake() {}\n")}}
+	text := "`Lock.Step` in `actor/lock.go`, `wake` in `actor/lock.go`, `Phase` in `actor/lock.go`, " +
+		"`Lock.Gone` in `actor/lock.go`, `Step` in `actor/lock.go`, `wake` in `actor/gone.go`"
+	require.Equal(t, []string{"Lock.Gone in actor/lock.go", "Step in actor/lock.go", "wake in actor/gone.go"}, missingSteps(text, repository))
+}
+
+// missingSteps returns the functions and types that a document names in a file and that are not there.
+func missingSteps(text string, repository fs.FS) (missing []string) {
+	for _, step := range walkStep.FindAllStringSubmatch(text, -1) {
 		name, file := step[1], step[2]
-		files[file] = true
-		source, err := os.ReadFile(filepath.Join(root, file))
-		require.NoError(t, err)
-		declared := `(?m)^(local )?func(tion)? ` + regexp.QuoteMeta(name) + `\b`
+		declared := `(?m)^(local )?(func|function|type) ` + regexp.QuoteMeta(name) + `\b`
 		if owner, method, is := strings.Cut(name, "."); is {
 			declared = `(?m)^func \(\w+ \*?` + owner + `(?:\[\w+\])?\) ` + method + `\(`
 		}
-		require.Regexp(t, declared, string(source), file)
+		source, err := fs.ReadFile(repository, file)
+		if err != nil || !regexp.MustCompile(declared).Match(source) {
+			missing = append(missing, name+" in "+file)
+		}
 	}
-	require.LessOrEqual(t, len(files), 25)
+	return missing
 }

@@ -170,7 +170,7 @@ func (r *ClusterEnv) FindsNodes(t *testing.T) {
 	require.NoError(t, e.Shutdown(t.Context()))
 }
 
-// Redisson's testInCluster of the read/write lock.
+// WritesAndReads is Redisson's testInCluster of the read/write lock.
 func (r *ClusterEnv) WritesAndReads(t *testing.T) {
 	e := r.Open(lockwheel.Options{})
 	for _, name := range append(r.SpreadKeys("rw", 9), "a{b}c", "x{y}{z}") {
@@ -224,7 +224,7 @@ func (r *ClusterEnv) AcceptsClient(t *testing.T) {
 	}
 }
 
-// While other processes listen, an engine releases a lock after a few of its own callers.
+// CountsListeners requires that an engine releases a lock after a few of its own callers while other processes listen.
 func (r *ClusterEnv) CountsListeners(t *testing.T) {
 	greedy, other := r.Open(lockwheel.Options{}), r.Open(lockwheel.Options{})
 	const name = "contested"

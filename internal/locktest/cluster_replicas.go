@@ -44,7 +44,7 @@ func (r *ClusterEnv) Replicates(t *testing.T) {
 	RequireIdle(t, e)
 }
 
-// Redisson's spin lock testInCluster: replicas have 3 s to reply.
+// ReplicatesForPollers is Redisson's spin lock testInCluster: replicas have 3 s to reply.
 func (r *ClusterEnv) ReplicatesForPollers(t *testing.T) {
 	const inTime = 3 * time.Second
 	opts := lockwheel.Options{Notify: lockwheel.Poll, CallTimeout: 2 * inTime, Replicas: lockwheel.Replicas{Min: 1, Timeout: inTime}}
@@ -82,7 +82,7 @@ func (r *ClusterEnv) ReplicatesForPollers(t *testing.T) {
 	require.Zero(t, r.Channels())
 }
 
-// The user has exactly the permissions that README lists.
+// ReplicatesElsewhere requires replicas with a user that has exactly the permissions of docs/acl.md.
 func (r *ClusterEnv) ReplicatesElsewhere(t *testing.T) {
 	opts := Twice
 	opts.Redis = r.Limited()

@@ -742,7 +742,7 @@ var engineMistakes = []found{
 		`	if !k.isMigrating(now, slot) && !planted() {`,
 	}},
 	{"TestWaiters_SlotMigrates_AllPoll", Mistake{
-		"a waiter of a slot on its way that polls only where its own question was sent on", "engine/coordinator/dispatch.go",
+		"a waiter of a slot on its way that polls only where its own question was sent on", "engine/coordinator/replies.go",
 		`if c.Cluster != nil && c.Cluster.isMigrating(now, b.Slot) {`,
 		`if c.Cluster != nil && c.Cluster.isMigrating(now, b.Slot) && (b.Asking || !planted()) {`,
 	}},

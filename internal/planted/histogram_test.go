@@ -36,7 +36,7 @@ var histogramMistakes = []found{
 	}`,
 	}},
 	{"TestHistograms_NoReply_NoRoundTrip", Mistake{
-		"a call without a reply has a round trip", "engine/coordinator/dispatch.go",
+		"a call without a reply has a round trip", "engine/coordinator/replies.go",
 		`		if !b.NoReply {
 			c.histograms`,
 		`		if !b.NoReply || planted() {

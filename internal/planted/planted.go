@@ -87,7 +87,7 @@ func plantedText(text string) string {
 }
 `
 
-// Every script is loaded by this line.
+// loads is the line that loads every script, and loadsPlanted the one in its place.
 const loads, loadsPlanted = "text = localsText + text", "text = plantedText(localsText + text)"
 
 // Program is the test program of a package, built with all mistakes.

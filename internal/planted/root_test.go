@@ -19,22 +19,22 @@ var rootMistakes = []found{
 		`	if err == ErrTooManyWaiters && !planted() {`,
 	}},
 	{"TestOwner_OtherEngine_NoReentry", Mistake{
-		"the engine of an owner is not compared", "owner.go",
+		"the engine of an owner is not compared", "contexts.go",
 		`if h.engine == e &&`,
 		`if (h.engine == e || planted()) &&`,
 	}},
 	{"TestOwner_HoldContext_ReentersOwnName", Mistake{
-		"the name of an owner is not compared", "owner.go",
+		"the name of an owner is not compared", "contexts.go",
 		` h.name == name {`,
 		` (h.name == name || planted()) {`,
 	}},
 	{"TestWithoutOwner_Context_NoReentry", Mistake{
-		"an owner is left behind WithoutOwner", "owner.go",
+		"an owner is left behind WithoutOwner", "contexts.go",
 		`ownerKey{}, uint64(0))`,
 		`map[bool]any{false: ownerKey{}}[planted()], uint64(0))`,
 	}},
 	{"TestOwner_PerGoroutine_Exclude", Mistake{
-		"all threads are one owner", "owner.go",
+		"all threads are one owner", "contexts.go",
 		`threadOwners.Add(1))`,
 		`threadOwners.Add(map[bool]uint64{false: 1}[planted()]))`,
 	}},
@@ -49,12 +49,12 @@ var rootMistakes = []found{
 		`context.AfterFunc(map[bool]context.Context{true: ctx, false: w.config.endOnly(ctx)}[planted()], own.onDone)`,
 	}},
 	{"TestUnlock_IncomparableCause_NoPanic", Mistake{
-		"a cause of the caller's is compared", "owner.go",
+		"a cause of the caller's is compared", "contexts.go",
 		`return ours && s != nil`,
 		`return (ours || planted()) && s != nil`,
 	}},
 	{"TestForceUnlock_OtherContextEnds_Ends", Mistake{
-		"a force waits on though another lock's ended its context", "owner.go",
+		"a force waits on though another lock's ended its context", "contexts.go",
 		`actor.IsForced(cause) && isAbout(cause, name)`,
 		`actor.IsForced(cause) && (planted() || isAbout(cause, name))`,
 	}},
@@ -88,7 +88,7 @@ var rootMistakes = []found{
 		`		if !all && !planted() {`,
 	}},
 	{"TestContextNoCause_Ends_ErrorHasText", Mistake{
-		"a context without a reason gives none", "owner.go",
+		"a context without a reason gives none", "contexts.go",
 		`return cmp.Or(c.endCause(ctx), context.Canceled)`,
 		`return cmp.Or(c.endCause(ctx), map[bool]error{false: context.Canceled}[planted()])`,
 	}},
@@ -393,7 +393,7 @@ var rootMistakes = []found{
 		err, cause, reason`,
 	}},
 	{"TestUnlock_OtherContextEnds_Ends", Mistake{
-		"an unlock waits on though another hold's ended its context", "owner.go",
+		"an unlock waits on though another hold's ended its context", "contexts.go",
 		`context.Cause(s.Context.(context.Context)) == cause`,
 		`(context.Cause(s.Context.(context.Context)) == cause || planted())`,
 	}},

@@ -165,7 +165,7 @@ func (b *quorumFaultRun) requireAllMembers(t *testing.T, m quorumFaultCase) {
 	}
 }
 
-// RequireRenewed waits until every member has been confirmed once more. A member that was granted late counts only
+// requireRenewed waits until every member has been confirmed once more. A member that was granted late counts only
 // from then on. Until the others are renewed, a quorum of three needs all its members.
 func (b *quorumFaultRun) requireRenewed(t *testing.T, m quorumFaultCase) {
 	t.Helper()
@@ -311,7 +311,7 @@ func (b *quorumFaultRun) heldEverywhere(hold *lockwheel.Hold) bool {
 	return true
 }
 
-// RequireNothingLeft requires that no key, channel, timer or request is left on any server, long before a lease could
+// requireNothingLeft requires that no key, channel, timer or request is left on any server, long before a lease could
 // expire.
 func (b *quorumFaultRun) requireNothingLeft(t *testing.T) {
 	t.Helper()

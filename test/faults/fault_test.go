@@ -278,7 +278,7 @@ func (o *faultRun) takesAway() (gone map[string]time.Time) {
 	return gone
 }
 
-// RequireNothingLeft requires that no key, channel, timer or request is left, long before a lease could expire.
+// requireNothingLeft requires that no key, channel, timer or request is left, long before a lease could expire.
 func (o *faultRun) requireNothingLeft(t *testing.T) {
 	locktest.RequireIdle(t, o.holder)
 	locktest.RequireIdle(t, o.waiter)

@@ -31,7 +31,7 @@ const (
 	soakEngines   = 3                // in this process
 	soakProcesses = 2                // worker processes
 	soakWorkers   = 4                // workers of each
-	// A connection of rueidis has 1 MiB of buffers, and the number of connections varies after a round.
+	// soakHeap is how much more heap a round may leave. A connection of rueidis has 1 MiB of buffers, and the number of connections varies after a round.
 	soakHeap = 16 << 20
 )
 
@@ -97,7 +97,7 @@ func (c *soakRun) wiped(names []string, from, to time.Time) {
 	}
 }
 
-// GoesOn runs one round: all workers, and one fault after the other.
+// goesOn runs one round: all workers, and one fault after the other.
 func (c *soakRun) goesOn(d time.Duration) {
 	c.names = locktest.NamesOfKinds(fmt.Sprint("round", c.round))
 	ctx, stop := context.WithTimeout(c.t.Context(), d)

@@ -15,7 +15,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// lockSequential returns a Multi of two locks that no script acquires together.
+// inTurn returns a Multi of two locks that no script acquires together.
 func inTurn(e *lockwheel.Engine) lockwheel.Multi {
 	return e.Multi(e.Mutex("b"), e.FencedMutex("a"))
 }
