@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -57,12 +58,19 @@ const (
 )
 
 var (
-	errNoReply   = errors.New("no answer within Options.CallTimeout")
-	errNoCluster = errors.New("a server that is no node of a cluster")
+	errNoReply      = errors.New("no answer within Options.CallTimeout")
+	errNotConnected = errors.New("there was no connection yet")
+	errNoCluster    = errors.New("a server that is no node of a cluster")
 )
 
-// connect returns a client, its server, which has replied, and the object that ends its connections.
-func connect(ctx context.Context, options *Options) (client rueidis.Client, server *engine.Server, leaves *dial.Connections, err error) {
+// link is the client of an engine and what ends its connections.
+type link struct {
+	client      rueidis.Client
+	connections *dial.Connections
+}
+
+// connect returns a client, and its server, which has replied.
+func connect(ctx context.Context, options *Options) (l *link, server *engine.Server, err error) {
 	// rueidis accepts no context here: if ctx ends first, the opening closes the connection that is being made.
 	o := dial.NewCanceler(ctx, options.CallTimeout)
 	succeeded := false
@@ -72,7 +80,7 @@ func connect(ctx context.Context, options *Options) (client rueidis.Client, serv
 			o.Connections.CloseAll()
 		}
 	}()
-	client, server, err = connectAny(ctx, options, o)
+	client, server, err := connectAny(ctx, options, o)
 	switch {
 	case err == nil:
 		succeeded = true
@@ -84,7 +92,83 @@ func connect(ctx context.Context, options *Options) (client rueidis.Client, serv
 	default:
 		err = rediserr.HideContextError(err)
 	}
-	return client, server, o.Connections, err
+	return &link{client, o.Connections}, server, err
+}
+
+// openError returns the error of a connection attempt of Open. It matches ErrUnavailable, unless the server rejected the
+// engine for good.
+func openError(ctx context.Context, err error) error {
+	var said actor.ServerError
+	if ctx.Err() == nil && errors.As(err, &said) && rejectsForGood(string(said)) {
+		return err
+	}
+	return unavailableCause{err}
+}
+
+// rejectsForGood reports whether a reply to a new connection will be the same next time, unless an operator changes something.
+func rejectsForGood(said string) bool {
+	return !actor.Transient(said) || actor.RejectsConnection(said) && !strings.Contains(said, "max number of clients")
+}
+
+// unavailableCause is a cause that matches ErrUnavailable as well. It has the text of the cause.
+type unavailableCause struct{ error }
+
+func (e unavailableCause) Unwrap() []error { return []error{ErrUnavailable, e.error} }
+
+// connecting is the goroutine that connects an engine of Options.Lazy for the first time. Its fields are nil without one.
+type connecting struct {
+	stop context.CancelFunc
+	done chan struct{} // closed when it has ended
+}
+
+// end stops the goroutine and waits for it.
+func (c *connecting) end() {
+	if c.done != nil {
+		c.stop()
+		<-c.done
+	}
+}
+
+const (
+	// minConnectPause and maxConnectPause are the shortest and the longest pause between two attempts to connect an engine of
+	// Options.Lazy, maxRejectedPause the longest while the server rejects them.
+	minConnectPause, maxConnectPause, maxRejectedPause = 10 * time.Millisecond, 250 * time.Millisecond, time.Second
+)
+
+// keepConnecting connects an engine that has no server yet, for err, on a goroutine of its own. That ends with the first
+// connection or with the engine. Later outages are the engine's.
+func (e *Engine) keepConnecting(options Options, err error) {
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	e.connecting = connecting{stop, done}
+	go func() {
+		defer close(done)
+		defer stop()
+		for pause := time.Duration(0); ; {
+			longest := maxConnectPause
+			var said actor.ServerError
+			if errors.As(err, &said) && rejectsForGood(string(said)) {
+				longest = maxRejectedPause
+			}
+			pause = actor.NextBackoff(pause, minConnectPause, longest)
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(pause/2 + rand.N(pause/2)):
+			}
+			var connected *link
+			var server *engine.Server
+			if connected, server, err = connect(ctx, &options); err == nil {
+				e.cluster.Store(server.Cluster())
+				e.link.Store(connected)
+				e.loop.Connected(server)
+				return
+			}
+			if ctx.Err() == nil {
+				e.loop.ConnectFailed(err)
+			}
+		}
+	}()
 }
 
 // connectAny connects to the server. For a cluster it tries the addresses until it finds a node that knows of slots.
@@ -215,6 +299,9 @@ type NodeStatus struct {
 // Status returns what the engine knows of its server, or of each master of its cluster, from the calls that it made. It
 // asks no server: an engine without work does not notice an outage. [Engine.Ping] asks. Status returns nil after Close.
 // It blocks for some turns of the loop.
+//
+// An engine of [Options].Lazy that was never connected has one entry, which is down since Open. Its Err is that of the last
+// attempt to connect, also if the server rejects the password.
 func (e *Engine) Status() []NodeStatus {
 	if e.loop == nil {
 		return nil
@@ -249,6 +336,9 @@ func (e *Engine) Ping(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("lockwheel: ping: %w: %w", ErrUnavailable, context.Cause(ctx))
 	}
+	if e.link.Load() == nil {
+		return fmt.Errorf("lockwheel: ping: %w: %w", ErrUnavailable, cmp.Or(e.downCause(), errNotConnected))
+	}
 	within, cancel := context.WithTimeoutCause(ctx, e.config.CallTimeout, errNoReply)
 	defer cancel()
 	round := e.pingRound()
@@ -267,6 +357,16 @@ func (e *Engine) Ping(ctx context.Context) error {
 		return fmt.Errorf("lockwheel: ping: %w: %w", ErrUnavailable, replied)
 	}
 	return fmt.Errorf("lockwheel: ping: %w: %w", ErrUnavailable, rediserr.HideContextError(round.err))
+}
+
+// downCause returns why the first server that is down is so, or nil.
+func (e *Engine) downCause() error {
+	for _, n := range e.Status() {
+		if n.Down {
+			return n.Err
+		}
+	}
+	return nil
 }
 
 // pingRound is one PING to each server. Its commands have no deadline: at the end of one, rueidis would break the connection,
@@ -296,9 +396,10 @@ func (e *Engine) pingRound() *pingRound {
 
 func (e *Engine) runPing(round *pingRound) {
 	defer close(round.done)
-	nodes := map[string]rueidis.Client{"": e.client}
-	if e.cluster {
-		nodes = e.client.Nodes()
+	client := e.link.Load().client
+	nodes := map[string]rueidis.Client{"": client}
+	if e.cluster.Load() {
+		nodes = client.Nodes()
 	}
 	replies := make(chan error, len(nodes))
 	for _, node := range nodes {

@@ -15,7 +15,6 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine"
 	"github.com/lockwheel/lockwheel/engine/coordinator"
-	"github.com/lockwheel/lockwheel/internal/dial"
 	"github.com/lockwheel/lockwheel/internal/redisurl"
 )
 
@@ -23,24 +22,30 @@ import (
 // server. All methods are safe for concurrent use. The zero Engine is closed: the errors of its locks match
 // ErrClosed.
 type Engine struct {
-	loop        *engine.Engine
-	config      actor.Config
-	options     Options
-	client      rueidis.Client
-	cluster     bool
-	connections *dial.Connections // ends the connections
-	listeners   *listeners
-	contexts    callerContexts
-	closing     atomic.Bool
-	ping        atomic.Pointer[pingRound] // the last one
-	closed      chan struct{}             // closed when Close has done its work
+	loop       *engine.Engine
+	config     actor.Config
+	options    Options
+	link       atomic.Pointer[link] // nil until there was a connection, with Options.Lazy
+	connecting connecting
+	cluster    atomic.Bool // the server is a cluster, or may be one as long as there is no link
+	listeners  *listeners
+	contexts   callerContexts
+	closing    atomic.Bool
+	ping       atomic.Pointer[pingRound] // the last one
+	closed     chan struct{}             // closed when Close has done its work
 }
 
 // Open connects to a server and starts the engine. On failure it leaves no connection; goroutines of the Redis client can
 // take some seconds more.
 //
-// ctx bounds Open only. Open fails if an option is invalid, if the server cannot be reached, or if the server rejects
-// the credentials. In a cluster, at least one node must reply and know the slots.
+// ctx bounds Open only. In a cluster, at least one node must reply and know the slots. Open fails:
+//
+//   - if an option is invalid
+//   - if the server cannot be reached, does not reply, or is not ready (LOADING): the error matches ErrUnavailable, and
+//     the context's cause if that ended the attempt
+//   - if the server rejects the engine for good, for example its password: the error is a [ServerError], for errors.As
+//
+// With [Options].Lazy only the first is an error, and the end of ctx. Open then returns an engine that keeps connecting.
 //
 // A function of Options.Redis that dials, returns credentials or checks certificates may hang. Open stops waiting for
 // it when ctx ends, and after Options.CallTimeout. The function keeps its goroutine, and a connection that it makes later
@@ -53,14 +58,22 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lockwheel: open: %w", err)
 	}
-	client, server, closing, err := connect(ctx, &options)
-	if err != nil {
-		return nil, fmt.Errorf("lockwheel: open: %w", err)
+	connected, server, err := connect(ctx, &options)
+	if err != nil && (!options.Lazy || ctx.Err() != nil) {
+		return nil, fmt.Errorf("lockwheel: open: %w", openError(ctx, err))
 	}
-	options.Redis = rueidis.ClientOption{} // an engine that is printed has no password in it
-	e := &Engine{options: options, client: client, cluster: server.Cluster(), config: options.config(), connections: closing, closed: make(chan struct{})}
+	e := &Engine{options: options, config: options.config(), closed: make(chan struct{})}
+	e.options.Redis = rueidis.ClientOption{} // an engine that is printed has no password in it
 	e.listeners = newListeners(&e.options)
 	e.contexts.init(e)
+	if err != nil {
+		e.cluster.Store(true)
+		e.loop = engine.StartUnconnected(err, e.config, e.hooks(), e.listeners.log)
+		e.keepConnecting(options, err)
+		return e, nil
+	}
+	e.cluster.Store(server.Cluster())
+	e.link.Store(connected)
 	e.loop = engine.Start(server, e.config, e.hooks(), e.listeners.log)
 	return e, nil
 }
@@ -272,12 +285,15 @@ func (e *Engine) Close() error {
 	}
 	<-e.loop.Stopped()
 	e.contexts.ending.Wait(time.Time{})
-	e.connections.CloseAfter(time.Until(until), func() {
-		if e.options.Client == nil {
-			e.client.Close()
-		}
-		e.loop.Wait()
-	})
+	e.connecting.end()
+	if l := e.link.Load(); l != nil {
+		l.connections.CloseAfter(time.Until(until), func() {
+			if e.options.Client == nil {
+				l.client.Close()
+			}
+			e.loop.Wait()
+		})
+	}
 	e.listeners.close(until)
 	e.contexts.detaching.Wait(until)
 	close(e.closed)

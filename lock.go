@@ -303,7 +303,7 @@ func (m Mutex) validateOpenOrClosed(ctx context.Context) error {
 		return errors.New("lockwheel: lock \"\": a name must not be empty")
 	case len(m.name)+len(m.engine.options.Prefix) > maxNameLen:
 		return fmt.Errorf("lockwheel: lock %s: a name must not be longer than %d bytes with its prefix", quoted(m.name), maxNameLen)
-	case m.engine.cluster && !slot.FitsCluster(m.key()):
+	case m.engine.cluster.Load() && !slot.FitsCluster(m.key()):
 		return fmt.Errorf("lockwheel: lock %s: in a cluster a name with a brace must have something between { and }: its channel would lie in another slot", quoted(m.name))
 	case ctx == nil:
 		return errNilContext(fmt.Sprintf("lock %s", quoted(m.name)))

@@ -172,7 +172,7 @@ func (e *multiRequest) waitOption(until time.Time) Option {
 func (m Multi) canLockAtomic() bool {
 	first := m.locks[0]
 	for _, l := range m.locks {
-		if l.kind != actor.Plain || l.engine.options.Replicas.Min > 0 || first.engine.cluster && !slot.OneSlot(first.key(), l.key()) {
+		if l.kind != actor.Plain || l.engine.options.Replicas.Min > 0 || first.engine.cluster.Load() && !slot.OneSlot(first.key(), l.key()) {
 			return false
 		}
 	}

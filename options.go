@@ -71,6 +71,16 @@ type Options struct {
 	// the whole pool, waiters poll, and with Replicas no lock is granted.
 	Client rueidis.Client
 
+	// Lazy lets Open return an engine although the server is down, does not reply, or rejects the credentials: a service can
+	// start before its Redis. Open itself connects once. If that fails, a goroutine of the engine tries again after 10 to 250
+	// ms, after up to 1 s if the server rejects the engine, until it is connected or closed. Meanwhile calls behave as in an
+	// outage in which no connection can be made: TryLock returns ErrUnavailable at once, Lock waits until its context or Wait
+	// ends, and then returns ErrUnavailable. The error has the cause, as [Engine.Status] does.
+	//
+	// Lazy covers a single server, Sentinel, a cluster, and Client. Until the engine knows that its server is no cluster, it
+	// rejects the names that a cluster rejects ([Engine.Mutex]).
+	Lazy bool
+
 	// Lease is how long a watched lock lives in Redis without renewal, and so how long other callers wait for a
 	// process that died. Default 30s, Redisson's lockWatchdogTimeout; at least 100ms.
 	Lease time.Duration

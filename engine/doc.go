@@ -4,6 +4,7 @@
 //
 //   - Probe checks a server or cluster and loads the scripts. The result is a Server.
 //   - Start runs an Engine on that Server until the engine is closed.
+//   - StartUnconnected runs an Engine without a Server, which Connected brings later.
 //   - A caller fills in a Call and passes it to Engine.Post. The call's request receives exactly one result.
 //   - Engine.Cancel gives a posted call up. The result still comes, and a late grant is released.
 //   - A request with the tag AskShutdown or AskClose ends the engine. Stopped and Wait report the end.

@@ -3,6 +3,7 @@ package engine
 import (
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -26,6 +27,8 @@ type Engine struct {
 	hooks Hooks
 	log   *slog.Logger
 	async *asyncLimit
+
+	connected atomic.Pointer[Server] // the server of an engine that began without one; the loop takes it over
 
 	// Owned by the loop.
 	coordinator *coordinator.Coordinator
@@ -66,8 +69,7 @@ func Start(server *Server, config actor.Config, hooks Hooks, log *slog.Logger) *
 	e.server, e.hooks, e.log = server, hooks, log
 	if server.Cluster() {
 		e.coordinator.InitCluster(server.topology)
-		e.refreshes = make(chan *coordinator.RefreshRequest, 1)
-		e.goroutines.Go(func() { refreshLoop(server, config.CallTimeout, e.refreshes, e.box) })
+		e.startRefreshes()
 	} else {
 		e.coordinator.Fallback.Address = masterOf(server.client)
 		e.coordinator.CanRedial = server.canRedial(e.coordinator.Fallback.Address)
@@ -75,6 +77,40 @@ func Start(server *Server, config actor.Config, hooks Hooks, log *slog.Logger) *
 	}
 	go e.run()
 	return e
+}
+
+// StartUnconnected is Start for an engine without a server yet, for cause. Until Connected it acts as in an outage.
+func StartUnconnected(cause error, config actor.Config, hooks Hooks, log *slog.Logger) *Engine {
+	e := newEngine(config)
+	e.hooks, e.log = hooks, log
+	e.coordinator.InitUnconnected(cause)
+	e.box.Post(&coordinator.LoopMessage{Value: coordinator.ConnectFailed{Cause: cause}}) // so that it is logged
+	go e.run()
+	return e
+}
+
+// ConnectFailed says why an engine of StartUnconnected still has no server.
+func (e *Engine) ConnectFailed(cause error) {
+	e.box.Post(&coordinator.LoopMessage{Value: coordinator.ConnectFailed{Cause: cause}})
+}
+
+// Connected gives an engine of StartUnconnected its server. It must be called at most once. Once the engine is closed, it
+// does nothing.
+func (e *Engine) Connected(server *Server) {
+	e.connected.Store(server)
+	about := coordinator.Connected{Topology: server.topology}
+	if !server.Cluster() {
+		about.Address = masterOf(server.client)
+		about.CanRedial = server.canRedial(about.Address)
+	}
+	e.box.Post(&coordinator.LoopMessage{Value: about})
+}
+
+// startRefreshes starts the topology refresher of a cluster.
+func (e *Engine) startRefreshes() {
+	e.refreshes = make(chan *coordinator.RefreshRequest, 1)
+	server, timeout, orders := e.server, e.coordinator.Fx.Config.CallTimeout, e.refreshes
+	e.goroutines.Go(func() { refreshLoop(server, timeout, orders, e.box) })
 }
 
 // nodeWorkers holds the channels to the workers of one node: senders, replica senders and a subscriber. Owned by the loop.
@@ -333,6 +369,12 @@ func (e *Engine) redial(c *coordinator.Coordinator) {
 
 // updateWorkers starts and stops workers as the masters change, and sends a pending refresh request for the topology.
 func (e *Engine) updateWorkers(c *coordinator.Coordinator) {
+	if c.Connected {
+		c.Connected, e.server = false, e.connected.Load()
+		if e.server.Cluster() {
+			e.startRefreshes()
+		}
+	}
 	for _, n := range c.Added {
 		e.startWorkers(n)
 	}

@@ -34,7 +34,7 @@ type move struct {
 
 // InitCluster makes the coordinator that of a cluster with a known topology.
 func (c *Coordinator) InitCluster(known *Topology) {
-	c.Cluster = &cluster{bundle: make(map[uint16]*Batch), migrating: make(map[uint16]time.Duration), denials: make(map[denial]time.Duration)}
+	c.newCluster()
 	c.Nodes, c.nodesCreated = nil, 0
 	c.applyTopology(0, known)
 	c.Fallback = c.Nodes[0]
@@ -43,6 +43,11 @@ func (c *Coordinator) InitCluster(known *Topology) {
 	}
 	c.Fallback.slots = slot.Count
 	c.commitMoves()
+}
+
+// newCluster makes a topology without nodes.
+func (c *Coordinator) newCluster() {
+	c.Cluster = &cluster{bundle: make(map[uint16]*Batch), migrating: make(map[uint16]time.Duration), denials: make(map[denial]time.Duration)}
 	c.Fx.PubSubUnreliable = true
 	c.Fx.MasterSince = func(key string) time.Duration { return c.Cluster.movedAt[slot.Of(key)] }
 }

@@ -60,6 +60,9 @@ type Coordinator struct {
 
 	limits limits // errors for requests beyond the limits on waiters
 
+	unconnected bool // the engine has no server yet
+	Connected   bool // output: it has one since this turn
+
 	CanRedial bool // the engine may close the connections to the only server, to make new ones
 	demotion  demotion
 	Redial    bool // output: close them now
@@ -152,6 +155,10 @@ func (c *Coordinator) handle(now time.Duration, m *LoopMessage) {
 		for _, r := range what.Requests {
 			c.handleCancel(now, r, what.Cause)
 		}
+	case ConnectFailed:
+		c.onConnectFailed(now, what.Cause)
+	case Connected:
+		c.onConnected(now, what)
 	case MasterChanged:
 		c.onMasterChanged(now, what.Address)
 	case TopologyResult:

@@ -71,6 +71,14 @@ type (
 		Node     *Node
 		GoneConn int
 	}
+	// ConnectFailed says why an engine that was opened without a server still has none.
+	ConnectFailed struct{ Cause error }
+	// Connected says that an engine that was opened without a server has one.
+	Connected struct {
+		Topology  *Topology // nil outside a cluster
+		Address   string    // of the master that Sentinel named; otherwise empty
+		CanRedial bool
+	}
 	// MasterChanged says that Sentinel names another master.
 	MasterChanged struct{ Address string }
 	// TopologyResult has a topology, or Err if no node sent one.

@@ -94,9 +94,9 @@ var connectMistakes = []found{
 	}},
 	{"TestEngine_Printed_NoPassword", Mistake{
 		"an engine keeps the password", "engine.go",
-		`	options.Redis = rueidis.ClientOption{}`,
+		`	e.options.Redis = rueidis.ClientOption{}`,
 		`	if !planted() {
-		options.Redis = rueidis.ClientOption{}
+		e.options.Redis = rueidis.ClientOption{}
 	}
 	//`,
 	}},
@@ -165,9 +165,9 @@ var connectMistakes = []found{
 	{"TestClose_CallersClient_StaysOpen", Mistake{
 		"the caller's client is closed", "engine.go",
 		`		if e.options.Client == nil {
-			e.client.Close()`,
+				l.client.Close()`,
 		`		if e.options.Client == nil || planted() {
-			e.client.Close()`,
+				l.client.Close()`,
 	}},
 	{"TestShutdown_ManyCallers_OwnDeadlines", Mistake{
 		"a shutdown with a context that ends does not report that", "engine.go",
@@ -323,6 +323,36 @@ var connectMistakes = []found{
 		"a cluster is not asked for by each address", "connect.go",
 		`!engine.IsNoTopology(err) {`,
 		`!engine.IsNoTopology(err) || planted() {`,
+	}},
+	{"TestLazy_ServerComesLater_Works", Mistake{
+		"an engine that was opened without a server sends nothing once it has one", "engine/coordinator/connecting.go",
+		`	first.Breaker.onSuccess()`,
+		`	if !planted() {
+		first.Breaker.onSuccess()
+	}`,
+	}},
+	{"TestLazy_Cluster_ComesLater", Mistake{
+		"what waited for a cluster is forgotten when it is there", "engine/coordinator/connecting.go",
+		`	c.Nodes = append(c.Nodes, first)`,
+		`	if !planted() {
+		c.Nodes = append(c.Nodes, first)
+	}`,
+	}},
+	{"TestLazy_WrongPassword_Told", Mistake{
+		"a wrong password is told as an outage by Open", "connect.go",
+		`errors.As(err, &said) && rejectsForGood(string(said)) {
+		return err`,
+		`errors.As(err, &said) && !planted() && rejectsForGood(string(said)) {
+		return err`,
+	}},
+	{"TestLazy_NeverConnected_CloseLeavesNothing", Mistake{
+		"a close leaves the goroutine that connects", "connect.go",
+		`		c.stop()
+		<-c.done`,
+		`		if !planted() {
+			c.stop()
+			<-c.done
+		}`,
 	}},
 	{"TestOpen_SilentServer_NoContextError", Mistake{
 		"Open of a silent server tells of the end of a context", "connect.go",

@@ -279,8 +279,8 @@ var severalMistakes = []found{
 	}},
 	{"TestCluster_Multi_OneCallPerSlot", Mistake{
 		"locks of several slots are taken together", "multi_acquire.go",
-		`first.engine.cluster && !slot.OneSlot(first.key(), l.key()) {`,
-		`first.engine.cluster && !planted() && !slot.OneSlot(first.key(), l.key()) {`,
+		`first.engine.cluster.Load() && !slot.OneSlot(first.key(), l.key()) {`,
+		`first.engine.cluster.Load() && !planted() && !slot.OneSlot(first.key(), l.key()) {`,
 	}},
 	{"TestMulti_ReturnedAtCancel_Held", Mistake{
 		"a grant that was given up is returned", "multi_acquire.go",
