@@ -1,23 +1,27 @@
 // Package bench compares lockwheel with other ways to lock, on one server and in one run. Contestants take turns,
 // A B C A B C …; figures are medians of the rounds, and ratios are of medians, so they hold on a machine with a speed that
-// drifts. Only the long measurements, Hold and the steady load of Latency, run once per contestant. Compare the ratios:
-// absolute figures are those of this machine.
+// drifts. Hold and the steady load have no rounds, but whole runs. Compare the ratios: absolute figures are those of this machine.
 //
 //	go run ./report -set full                             # everything: figures/, RESULTS.md, charts/, README's part
 //	go run ./report -set full -only flood                 # ten minutes, on an otherwise idle machine: floods of up to a million waiters
 //	go run ./report -only hold,ceiling                    # two sections; the others stay as they were
-//	go test -run '^$' -bench . -benchtime 1x .            # the same figures as benchmarks; a set: -set full
+//	go run ./report -link 250us                           # over a link with a delay, into links/250µs/
+//	go test -run '^$' -bench . .                          # the same figures as benchmarks; a set: -set full
 //	go test -run '^$' -bench Hot -redis 127.0.0.1:6379 .  # on a server of your own
+//	go test -run '^$' -bench Pair -count 6 . >new.txt && benchstat -col /client new.txt
 //
-// A benchmark measures its rounds whatever -benchtime is, and then prints a line per contestant. The environment variable
-// LOCKWHEEL_BENCH_REDIS is the same as -redis. A contestant that fails or hangs has no line; -v prints the reason.
+// A benchmark measures its rounds whatever -benchtime is, and then prints a line per contestant: of the medians, or with -count n of
+// each of n rounds. A pattern for -bench names parts in the order of the names that are printed, and the client first. The
+// environment variable LOCKWHEEL_BENCH_REDIS is the same as -redis. A contestant that fails or hangs, or lets two hold a lock at once,
+// has no line; -v prints the reason.
 //
 //	Pair     lock and unlock by 1 to 16384 goroutines, each with a name of its own
 //	Ceiling  the limit of the server: raw pipelined calls, compared with Pair
 //	Kinds    the kinds of lock of lockwheel, and ten names locked atomically
 //	Hot      all goroutines lock one name, from one client or from two
 //	Wake     from a release to the grant for a waiter in another client
-//	Latency  one caller alone; and a steady load while many locks are held
+//	Latency  one caller alone
+//	Steady   a steady load while many locks are held; in the report a part of Latency
 //	Flood    an unrelated lock during a flood of waiters, from their arrival to their end; "before" is without them
 //	Hold     many watched locks held for three leases: how late renewals are, and the throughput meanwhile
 //

@@ -39,7 +39,7 @@ func (e Estimate) OneCaller() time.Duration {
 
 // Steady returns the estimate for three contestants, each with no locks held and with many.
 func (e Estimate) Steady() time.Duration {
-	return 6*(e.OpenLoop+estimatedStart) + 3*2*time.Duration(e.WithHeld.Locks)*estimatedPerLock
+	return time.Duration(e.runs()) * (6*(e.OpenLoop+estimatedStart) + 3*2*time.Duration(e.WithHeld.Locks)*estimatedPerLock)
 }
 
 // Hold returns the estimate for each number of locks.
@@ -49,7 +49,7 @@ func (e Estimate) Hold(k HoldPlan) time.Duration {
 	if k.Peers {
 		all += 2 * once
 	}
-	return all
+	return time.Duration(e.runs()) * all
 }
 
 // Flood returns the estimate for each crowd. A phase that is cut off takes longer.

@@ -16,6 +16,7 @@ import (
 type HandoverLatency struct {
 	Name    string
 	Took    measure.Histogram
+	Turns   []measure.Quantiles // of each turn, of which there are the plan's Rounds
 	Failure string
 }
 
@@ -34,8 +35,8 @@ func Wake(s *Server, p Plan) ([]*HandoverLatency, error) {
 	defer client.Close()
 	ping := &HandoverLatency{Name: PingRueidis}
 	latencies := []*HandoverLatency{{Name: peers.Lockwheel.Name}, {Name: peers.Rueidislock.Name}, {Name: peers.Redsync.Name}}
-	for left := p.Handovers; left > 0; left -= sequentialCalls {
-		times := min(left, sequentialCalls)
+	for range p.Rounds {
+		times := (p.Handovers + p.Rounds - 1) / p.Rounds
 		for i, kind := range []peers.ContestantSpec{peers.Lockwheel, peers.Rueidislock, peers.Redsync} {
 			if err := latencies[i].runRound(s, times, kind); err != nil {
 				return nil, err
@@ -60,15 +61,22 @@ func (w *HandoverLatency) runRound(s *Server, times int, kind peers.ContestantSp
 }
 
 func (w *HandoverLatency) pings(times int, client rueidis.Client) error {
+	var turn measure.Histogram
 	for range times {
 		pause()
 		began := time.Now()
 		if err := pingWith(context.Background(), client); err != nil {
 			return err
 		}
-		w.Took.Record(time.Since(began))
+		turn.Record(time.Since(began))
 	}
+	w.add(&turn)
 	return nil
+}
+
+func (w *HandoverLatency) add(turn *measure.Histogram) {
+	w.Took.Add(turn)
+	w.Turns = append(w.Turns, turn.Quantiles())
 }
 
 func (w *HandoverLatency) measure(s *Server, times int, kind peers.ContestantSpec) error {
@@ -87,15 +95,17 @@ func (w *HandoverLatency) measure(s *Server, times int, kind peers.ContestantSpe
 		return err
 	}
 	const warmUp = 5
+	var turn measure.Histogram
 	for i := range times + warmUp {
 		took, err := handover(ctx, sides[i%2], sides[(i+1)%2])
 		if err != nil {
 			return err
 		}
 		if i >= warmUp {
-			w.Took.Record(took)
+			turn.Record(took)
 		}
 	}
+	w.add(&turn)
 	return sides[(times+warmUp)%2].Unlock()
 }
 

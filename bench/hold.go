@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"strconv"
@@ -32,6 +33,10 @@ type HoldResult struct {
 	// Pairs per second of the plan's ThroughputWorkers with none held, before and after, and with all; 0: not measured.
 	Before, During, After float64
 	Stuck                 string // why During or After was not measured though it should have been; empty: it was
+
+	// Runs are the runs of which the figures above are the medians, except Latest, which is the longest, and Looked and Lost, which
+	// are sums. Empty: there was one run.
+	Runs []HoldResult `json:",omitempty"`
 }
 
 // Baseline returns the throughput with none held: the mean of before and after, which cancels the drift of the machine.
@@ -55,18 +60,70 @@ func Hold(s *Server, p Plan, holdPlan HoldPlan) ([]HoldResult, error) {
 	if holdPlan.Peers {
 		holders = append(holders, holder{peers.Rueidislock.Name, holdRueidislock}, holder{peers.Redisson.Name, holdRedisson})
 	}
-	var results []HoldResult
-	for _, h := range holders {
-		k := HoldResult{Name: h.name, Keep: holdPlan, Latest: -1, Late: -1}
-		if err := h.hold(&k, s, p); err != nil {
-			k.Failure = err.Error()
-		}
-		results = append(results, k)
-		if err := s.Clear(); err != nil {
-			return results, err
+	runs := make([][]HoldResult, len(holders))
+	for range p.runs() {
+		for i, h := range holders {
+			if n := len(runs[i]); n > 0 && runs[i][n-1].Failure != "" {
+				continue
+			}
+			k := HoldResult{Name: h.name, Keep: holdPlan, Latest: -1, Late: -1}
+			if err := h.hold(&k, s, p); err != nil {
+				k.Failure = err.Error()
+			}
+			runs[i] = append(runs[i], k)
+			if err := s.Clear(); err != nil {
+				return nil, err
+			}
 		}
 	}
+	var results []HoldResult
+	for _, r := range runs {
+		results = append(results, combine(r))
+	}
 	return results, nil
+}
+
+// combine returns the result of several runs: of a run that failed, its failure alone.
+func combine(runs []HoldResult) HoldResult {
+	last := runs[len(runs)-1]
+	if len(runs) == 1 || last.Failure != "" {
+		return last
+	}
+	all := HoldResult{Name: last.Name, Keep: last.Keep, Latest: -1, Runs: runs}
+	for i := range runs {
+		run := &runs[i]
+		all.Latest = max(all.Latest, run.Latest)
+		all.Looked += run.Looked
+		all.Lost += run.Lost
+		all.Stuck = cmp.Or(all.Stuck, run.Stuck)
+	}
+	for _, f := range []func(*HoldResult) *float64{
+		func(k *HoldResult) *float64 { return &k.Heap },
+		func(k *HoldResult) *float64 { return &k.HeapNoise },
+		func(k *HoldResult) *float64 { return &k.Goroutines },
+		func(k *HoldResult) *float64 { return &k.Client },
+		func(k *HoldResult) *float64 { return &k.Server },
+		func(k *HoldResult) *float64 { return &k.Renewals },
+		func(k *HoldResult) *float64 { return &k.Before },
+		func(k *HoldResult) *float64 { return &k.During },
+		func(k *HoldResult) *float64 { return &k.After },
+	} {
+		*f(&all) = medianOf(runs, f)
+	}
+	all.Taken = medianOf(runs, func(k *HoldResult) *time.Duration { return &k.Taken })
+	all.Late = medianOf(runs, func(k *HoldResult) *time.Duration { return &k.Late })
+	if all.Lost > 0 {
+		all.During = 0 // as in the run that lost some
+	}
+	return all
+}
+
+func medianOf[T cmp.Ordered](runs []HoldResult, figure func(*HoldResult) *T) T {
+	var all []T
+	for i := range runs {
+		all = append(all, *figure(&runs[i]))
+	}
+	return measure.Median(all)
 }
 
 type holder struct {

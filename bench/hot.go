@@ -13,12 +13,13 @@ import (
 // of the rounds, except LongestWait, Overlaps and Stalled.
 type ContendedResult struct {
 	Result
-	Fewest, Most  int           // grants of a goroutine in a round
-	Shares        [2]float64    // of the pairs, per client; one client has all
-	MedianLongest time.Duration // the longest wait of a round
-	LongestWait   time.Duration // of all rounds, including waits that the end of a round cut off
-	Overlaps      int           // how often two workers held the lock at once
-	Stalled       int           // rounds without a grant during their last half
+	Fewest, Most  int             // grants of a goroutine in a round
+	Shares        [2]float64      // of the pairs, per client; one client has all
+	MedianLongest time.Duration   // the longest wait of a round
+	LongestWait   time.Duration   // of all rounds, including waits that the end of a round cut off
+	Overlaps      int             // how often two workers held the lock at once
+	Stalled       int             // rounds without a grant during their last half
+	Longest       []time.Duration // the longest wait of each round
 }
 
 // Hot lets this many goroutines of each client lock one name, with one client or two.
@@ -130,7 +131,7 @@ func (a *contentionRun) result(s Result) ContendedResult {
 	f.Fewest, f.Most = measure.Median(fewest), measure.Median(most)
 	f.Shares[0] = measure.Median(shares)
 	f.Shares[1] = 1 - f.Shares[0]
-	f.MedianLongest = measure.Median(longest)
+	f.MedianLongest, f.Longest = measure.Median(longest), longest
 	return f
 }
 

@@ -27,6 +27,8 @@ const (
 type SingleCaller struct {
 	Name         string
 	Lock, Unlock measure.Histogram
+	Locks        []measure.Quantiles // of a lock, in each round
+	Unlocks      []measure.Quantiles
 	Failure      string
 }
 
@@ -89,6 +91,11 @@ func OneCaller(s *Server, p Plan) ([]*SingleCaller, error) {
 				c.runRound(min(left, sequentialCalls), round > 0)
 			}
 		}
+		for _, c := range callers {
+			if round > 0 && c.Failure == "" {
+				c.endRound()
+			}
+		}
 	}
 	return alone, nil
 }
@@ -115,6 +122,8 @@ func pingWith(ctx context.Context, client rueidis.Client) error {
 type caller struct {
 	*SingleCaller
 	lock, unlock func() error
+
+	locks, unlocks measure.Histogram // of the round
 }
 
 func pingCaller(name string, ping func() error) *caller {
@@ -135,9 +144,17 @@ func (c *caller) call(times int, counts bool) error {
 			return err
 		}
 		if counts {
-			c.Lock.Record(locked.Sub(began))
-			c.Unlock.Record(unlocked.Sub(locked))
+			c.locks.Record(locked.Sub(began))
+			c.unlocks.Record(unlocked.Sub(locked))
 		}
 	}
 	return nil
+}
+
+// endRound adds a round to the result.
+func (c *caller) endRound() {
+	c.Lock.Add(&c.locks)
+	c.Unlock.Add(&c.unlocks)
+	c.Locks, c.Unlocks = append(c.Locks, c.locks.Quantiles()), append(c.Unlocks, c.unlocks.Quantiles())
+	c.locks, c.unlocks = measure.Histogram{}, measure.Histogram{}
 }

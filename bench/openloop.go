@@ -22,19 +22,36 @@ type Load struct {
 	Held    int               // locks held meanwhile
 	FromDue measure.Histogram // from when the pair was due: includes the delay of the process
 	Called  measure.Histogram // from the call itself
+	Runs    []LoadRun
 	Failure string
+}
+
+// LoadRun has the quantiles of one run.
+type LoadRun struct{ FromDue, Called measure.Quantiles }
+
+func (l *Load) add(run *Load) {
+	l.FromDue.Add(&run.FromDue)
+	l.Called.Add(&run.Called)
+	l.Runs = append(l.Runs, LoadRun{run.FromDue.Quantiles(), run.Called.Quantiles()})
 }
 
 // Steady measures 1 000 lock+unlock a second, each of a name of its own, with no lock held and with many.
 func Steady(s *Server, p Plan) ([]*Load, error) {
 	var loads []*Load
-	for _, kind := range []peers.ContestantSpec{peers.Lockwheel, peers.Direct, peers.Rueidislock} {
-		for _, held := range []int{0, p.WithHeld.Locks} {
-			load := &Load{Name: kind.Name, Held: held}
-			if err := load.measure(s, p, kind); err != nil {
+	kinds := []peers.ContestantSpec{peers.Lockwheel, peers.Direct, peers.Rueidislock}
+	for _, kind := range kinds {
+		loads = append(loads, &Load{Name: kind.Name}, &Load{Name: kind.Name, Held: p.WithHeld.Locks})
+	}
+	for range p.runs() {
+		for i, load := range loads {
+			if load.Failure != "" {
+				continue
+			}
+			run := &Load{Name: load.Name, Held: load.Held}
+			if err := run.measure(s, p, kinds[i/2]); err != nil {
 				load.Failure = err.Error()
 			}
-			loads = append(loads, load)
+			load.add(run)
 			if err := s.Clear(); err != nil {
 				return nil, err
 			}

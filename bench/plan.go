@@ -10,6 +10,7 @@ import (
 // Plan says how much is measured, and so how long it takes.
 type Plan struct {
 	Rounds         int           // of every contestant of a comparison
+	Runs           int           // of each contestant in Hold and under a steady load, which have no rounds; 0 is 1
 	Round          time.Duration // of one contestant, on names of its own
 	ContendedRound time.Duration // of one contestant, on one name
 	WarmUp         time.Duration // of the Java process, once
@@ -34,6 +35,15 @@ type Plan struct {
 	// Log receives the progress of a long comparison, a line at a time; nil: no progress is reported.
 	Log func(line string)
 }
+
+// Repeat returns the plan with this many rounds, and runs of what has no rounds.
+func (p Plan) Repeat(times int) Plan {
+	p.Rounds, p.Runs = times, times
+	return p
+}
+
+// runs returns how often to run what has no rounds.
+func (p Plan) runs() int { return max(1, p.Runs) }
 
 func (p Plan) logf(format string, args ...any) {
 	if p.Log != nil {
@@ -67,7 +77,7 @@ func (k HoldPlan) contestantName() string {
 
 // Full is for published figures: most of its time is spent on leases of their real length.
 var Full = Plan{
-	Rounds: 5, Round: time.Second, ContendedRound: 500 * time.Millisecond, WarmUp: 20 * time.Second,
+	Rounds: 5, Runs: 5, Round: time.Second, ContendedRound: 500 * time.Millisecond, WarmUp: 20 * time.Second,
 	Goroutines: []int{1, 16, 256, 2048, 16384},
 	Contenders: []int{8, 64},
 	Holds: []HoldPlan{

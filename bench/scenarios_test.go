@@ -18,6 +18,7 @@ import (
 // tiny is a plan that takes almost no time; its figures mean nothing.
 var tiny = Plan{
 	Rounds: 1, Round: 20 * time.Millisecond, ContendedRound: 30 * time.Millisecond, WarmUp: 300 * time.Millisecond,
+	Goroutines: []int{1, 2}, Contenders: []int{2}, Holds: []HoldPlan{{Locks: 10, Lease: time.Second}},
 	ThroughputWorkers: 8,
 	Calls:             20, OpenLoop: 100 * time.Millisecond, WithHeld: HoldPlan{Locks: 100, Lease: 3 * time.Second},
 	Handovers: 4,

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockwheel/lockwheel/bench/link"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
@@ -15,6 +16,7 @@ import (
 type Server struct {
 	Addr     string
 	launched *redistest.Server // nil for one that was running before
+	link     *link.Link        // nil: the contestants connect to the server itself
 	probe    *redistest.Conn
 }
 
@@ -38,8 +40,23 @@ func OpenServer(ctx context.Context, addr string) (*Server, error) {
 	return s, nil
 }
 
-// Close ends the connection, and the server if it was started here.
+// Delay has contestants that connect from now on reach the server over a link that adds a delay in each direction. It is called
+// once at most, and 0 does nothing. The connection that inspects the server stays without a delay.
+func (s *Server) Delay(each time.Duration) (err error) {
+	if each == 0 {
+		return nil
+	}
+	if s.link, err = link.Start(s.Addr, each); err == nil {
+		s.Addr = s.link.Addr()
+	}
+	return err
+}
+
+// Close ends the connection, the link, and the server if it was started here.
 func (s *Server) Close() error {
+	if s.link != nil {
+		s.link.Close()
+	}
 	if s.probe != nil {
 		s.probe.Close()
 	}

@@ -19,6 +19,9 @@ type Series struct{ Samples []Sample }
 // Add appends a sample.
 func (s *Series) Add(sample Sample) { s.Samples = append(s.Samples, sample) }
 
+// Only returns the series of one of the samples.
+func (s *Series) Only(i int) Series { return Series{s.Samples[i : i+1]} }
+
 // PairsPerSecond returns the throughput.
 func (s *Series) PairsPerSecond() float64 {
 	return s.median(func(x Sample) float64 { return float64(x.Pairs) / x.Took.Seconds() })

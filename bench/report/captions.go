@@ -4,6 +4,8 @@ package main
 const (
 	goalsText = "The goals were set before the measurement; the outcome is computed from the figures before they are rounded. Only the full set " +
 		"holds a million locks. A bare round trip is a PING by rueidis, of one caller with a context that can end, like that of the lock."
+	linkText = "Over a link that adds %v in each direction, to each round trip twice. A forwarder in a process of its own does so; it " +
+		"competes for the processors, and its time counts as that of neither side. `go run ./report -link %v` writes this page.\n"
 	kindsText = "The kinds of lock of lockwheel, on one engine, in turn: names of their own, 2 048 goroutines. A Mutex is not re-entered without an owner " +
 		"in the context, so it is Redisson's non-reentrant lock, too. Below, one caller locks ten names and unlocks them, which counts as one pair."
 	pairText = "Every goroutine locks and unlocks a name of its own. CPU, bytes and allocations are per pair. The last " +
@@ -35,8 +37,8 @@ const (
 // peerIssuesText describes failures of peers that readers can reproduce.
 const peerIssuesText = `
 rueidislock v1.0.79 can lose a wake-up when 64 goroutines lock one name with NoLoopTracking. The rounds are bounded, and Hot counts a
-stalled one. This shows it (try a few times): ` + "`go test -run '^$' -bench 'Hot/clients=./goroutines=64' -benchtime 1x -rounds 20 .`\n" + `
+stalled one. This shows it (try a few times): ` + "`go test -run '^$' -bench 'Hot/./clients=./goroutines=64' -rounds 20 .`\n" + `
 Redisson 4.7.0 can renew 1 000 locks that it acquired at once without a pause: 200 000 times a second and more, where 100 are due with a lease
 of 30 s, and 1 000 with the 3 s of the quick set. Other runs renew as often as they should. Meanwhile it can find none of its 64 connections
 free: the row of such a run under Hold is the error Unable to acquire connection. This shows the renewals and, with -set full, in one run of
-two, the error: ` + "`go test -run '^$' -bench 'Hold/locks=1000$' -benchtime 1x -v .`\n"
+two, the error: ` + "`go test -run '^$' -bench 'Hold/./locks=1000$' -v .`\n"

@@ -7,6 +7,8 @@
 //	go run ./report -only hot -print         # writes no file and prints the section
 //	go run ./report -render                  # measures nothing and writes all other files again from figures/
 //	go run ./report -redis 127.0.0.1:6379    # on the server at this address
+//	go run ./report -runs 10                 # rounds, and runs of what has no rounds
+//	go run ./report -link 250us              # over a link that adds a delay in each direction; writes to links/250µs/
 //
 // Sections may come from different runs: each says when, at which version and with which set it was measured.
 package main
@@ -25,6 +27,7 @@ import (
 	"time"
 
 	"github.com/lockwheel/lockwheel/bench"
+	"github.com/lockwheel/lockwheel/bench/link"
 )
 
 // options has the flags of the command.
@@ -35,8 +38,9 @@ type options struct {
 	only   []string // sections; none: all
 	print  bool
 	render bool
-	out    string // directory
-	readme string // file; empty: none
+	link   time.Duration // the delay in each direction; 0: no link
+	out    string        // directory
+	readme string        // file; empty: none
 	log    io.Writer
 }
 
@@ -47,16 +51,26 @@ func main() {
 	only := flag.String("only", "", "measure only these `sections`, such as hold,ceiling")
 	flag.BoolVar(&o.print, "print", false, "print what was measured, and write nothing")
 	flag.BoolVar(&o.render, "render", false, "measure nothing, and write anew what was measured before")
-	flag.StringVar(&o.out, "out", ".", "the `directory` for RESULTS.md, charts/ and figures/")
-	flag.StringVar(&o.readme, "readme", "../README.md", "the `file` in which the measured part is written, too; empty: none")
+	flag.DurationVar(&o.link, "link", 0, "measure over a link that adds this `delay` in each direction; only Pair, Kinds, Hot, Wake and Latency of one caller")
+	runs := flag.Int("runs", 0, "`rounds` of each comparison, and runs of what has no rounds, if not the set's")
+	flag.StringVar(&o.out, "out", "", "the `directory` for RESULTS.md, charts/ and figures/ (default: this one, or links/ and the delay)")
+	flag.StringVar(&o.readme, "readme", "../README.md", "the `file` in which the measured part is written, too; empty: none; with -link none")
+	link.RunIfAsked()
 	flag.Parse()
 	o.only = strings.FieldsFunc(*only, func(r rune) bool { return r == ',' || r == ' ' })
 	plan, known := map[string]bench.Plan{"quick": bench.Quick, "full": bench.Full}[o.set]
-	if !known || flag.NArg() > 0 || o.print && o.render {
+	if !known || flag.NArg() > 0 || o.print && o.render || o.link < 0 || *runs < 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	o.plan = plan
+	if o.plan = plan; *runs > 0 {
+		o.plan = plan.Repeat(*runs)
+	}
+	if o.link > 0 {
+		o.readme = ""
+		o.out = cmp.Or(o.out, filepath.Join("links", o.link.String()))
+	}
+	o.out = cmp.Or(o.out, ".")
 	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
@@ -66,6 +80,9 @@ func main() {
 // run measures and writes. A section that fails keeps its earlier figures; the sections before it are stored.
 func (o *options) run() error {
 	r := newResults()
+	if o.link > 0 {
+		r.latency.steps = oneCallerSteps
+	}
 	wanted, err := o.wantedSections(r)
 	if err != nil {
 		return err
@@ -95,6 +112,9 @@ func (o *options) figures() string { return filepath.Join(o.out, "figures") }
 // wantedSections returns the sections to be measured.
 func (o *options) wantedSections(r *results) (wanted []section, err error) {
 	all := r.sections()
+	if o.link > 0 {
+		all = r.overLink()
+	}
 	if len(o.only) == 0 {
 		return all, nil
 	}
@@ -118,6 +138,9 @@ func (o *options) measure(sections []section) error {
 		return err
 	}
 	defer server.Close()
+	if err := server.Delay(o.link); err != nil {
+		return err
+	}
 	here, err := describeMachine(server)
 	if err != nil {
 		return err
@@ -135,7 +158,7 @@ func (o *options) measure(sections []section) error {
 		if err := t.run(s.title(), steps[i]); err != nil {
 			return o.reload(sections[i:], err)
 		}
-		s.end(measurement{Began: began, Took: time.Since(began), Set: o.set, Load: load, Machine: here})
+		s.end(measurement{Began: began, Took: time.Since(began), Set: o.set, Rounds: o.plan.Rounds, Link: o.link, Load: load, Machine: here})
 		if o.print {
 			continue
 		}

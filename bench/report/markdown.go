@@ -19,7 +19,11 @@ func (r *results) markdown() string {
 		b.WriteString("Nothing has been measured.\n")
 		return b.String()
 	}
-	fmt.Fprintf(&b, "## Goals\n\n%s %s", goalsText, r.goalsTable())
+	if last.Link > 0 {
+		fmt.Fprintf(&b, linkText, last.Link, last.Link)
+	} else {
+		fmt.Fprintf(&b, "## Goals\n\n%s %s", goalsText, r.goalsTable())
+	}
 	b.WriteString(r.settingChapter(last))
 	drawings := r.drawings()
 	for _, chapter := range r.chapters() {
@@ -53,7 +57,7 @@ func (r *results) chapters() []chapter {
 // write writes a chapter, unless its section was not measured.
 func (c chapter) write(b *strings.Builder, report *measurement, drawings map[string]*barChart) {
 	w := c.section.circumstances()
-	if w == nil {
+	if w == nil || c.body == "" {
 		return
 	}
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n%s\n\n", c.title, w.line(c.section.title(), report), c.text)
@@ -69,6 +73,9 @@ func (c chapter) write(b *strings.Builder, report *measurement, drawings map[str
 func (w *measurement) line(section string, report *measurement) string {
 	text := fmt.Sprintf("Measured %s in %v, lockwheel %s, by `go run ./report -set %s -only %s`", w.Began.UTC().Format("2006-01-02 15:04 MST"),
 		w.Took.Round(time.Second), w.Machine.Versions[peers.Lockwheel.Module], w.Set, strings.ToLower(section))
+	if w.Link > 0 {
+		text = strings.TrimSuffix(text, "`") + fmt.Sprintf(" -link %v`", w.Link)
+	}
 	if w.Load != "" {
 		text += ", beside a load average of " + w.Load
 	}
@@ -88,8 +95,9 @@ func (r *results) settingChapter(last *measurement) string {
 	for _, kind := range append(peers.All(), peers.Redisson) {
 		settings.row(kind.Name, last.Machine.Versions[kind.Module], kind.Settings)
 	}
-	return "\n## Setting\n\n" + t.String() + "\nContestants take turns, A B C A B C …; figures are medians of the rounds, and ratios are of medians. Quantiles of one caller and of " +
-		"Wake are of all turns together; a steady load and Hold run once per contestant, one after the other. A lease is " +
+	return "\n## Setting\n\n" + t.String() + "\nContestants take turns, A B C A B C …; figures are medians of the rounds, and ratios are of medians. Quantiles of one caller, of " +
+		"Wake and of a steady load are of all rounds together; Hold and a steady load have whole runs in place of rounds, and Flood runs once. " +
+		"min..max is the smallest and the largest figure of the rounds or runs, and a dash if there was one. A lease is " +
 		"30 s unless stated otherwise. Sections can be of different runs: each says when, at which version, and with which set it was measured.\n\n" + settings.String() + peerIssuesText
 }
 
@@ -109,14 +117,14 @@ func goroutines(n int) string {
 }
 
 func resultsTable(entries []bench.Result) string {
-	t := newTable("", "pairs/s", "ns/pair", "client CPU µs", "server CPU µs", "B", "allocs", "ours is")
+	t := newTable("", "pairs/s", minMax(roundsOf(entries)), "ns/pair", "client CPU µs", "server CPU µs", "B", "allocs", "ours is")
 	for i := range entries {
 		s := &entries[i]
 		if s.Failure != "" {
 			t.failed(s.Name, s.Failure)
 			continue
 		}
-		t.row(s.Name, count(s.PairsPerSecond()), count(s.NsPerPair()), micros(s.ClientCPU()), micros(s.ServerCPU()),
+		t.row(s.Name, count(s.PairsPerSecond()), rangeOf(&s.Series), count(s.NsPerPair()), micros(s.ClientCPU()), micros(s.ServerCPU()),
 			count(s.BytesPerPair()), allocs(&s.Series), ratio(entries[0].PairsPerSecond(), s.PairsPerSecond()))
 	}
 	return t.String()
@@ -153,7 +161,7 @@ func (r *results) hotTables() string {
 }
 
 func hotTable(h hotRun) string {
-	t := newTable("", "pairs/s", "client CPU µs", "server CPU µs", "B", "allocs", "fewest", "most", "shares", "longest wait ms", "stalled", "overlaps", "ours is")
+	t := newTable("", "pairs/s", minMax(contendedRounds(h)), "client CPU µs", "server CPU µs", "B", "allocs", "fewest", "most", "shares", "longest wait ms", "stalled", "overlaps", "ours is")
 	for i := range h.Fights {
 		f := &h.Fights[i]
 		if f.Failure != "" {
@@ -164,7 +172,7 @@ func hotTable(h hotRun) string {
 		if h.Clients == 2 {
 			shares = fmt.Sprintf("%.0f : %.0f", 100*f.Shares[0], 100*f.Shares[1])
 		}
-		t.row(f.Name, count(f.PairsPerSecond()), micros(f.ClientCPU()), micros(f.ServerCPU()), count(f.BytesPerPair()), allocs(&f.Series),
+		t.row(f.Name, count(f.PairsPerSecond()), rangeOf(&f.Series), micros(f.ClientCPU()), micros(f.ServerCPU()), count(f.BytesPerPair()), allocs(&f.Series),
 			fmt.Sprint(f.Fewest), fmt.Sprint(f.Most), shares, millis(f.MedianLongest)+", "+millis(f.LongestWait),
 			fmt.Sprintf("%d of %d", f.Stalled, len(f.Samples)), fmt.Sprint(f.Overlaps),
 			ratio(h.Fights[0].PairsPerSecond(), f.PairsPerSecond()))
@@ -174,7 +182,11 @@ func hotTable(h hotRun) string {
 
 func (r *results) wakeTable() string {
 	ping := handoverOf(r.wake.Figures, bench.PingRueidis)
-	t := newTable("", "p50 µs", "p99 µs", "p50 in round trips")
+	turns := 0
+	for _, w := range r.wake.Figures {
+		turns = max(turns, len(w.Turns))
+	}
+	t := newTable("", "p50 µs", minMax(turns), "p99 µs", "min..max", "p50 in round trips")
 	for _, w := range r.wake.Figures {
 		if w.Failure != "" {
 			t.failed(w.Name, w.Failure)
@@ -184,7 +196,7 @@ func (r *results) wakeTable() string {
 		if ping != nil {
 			trips = times(&w.Took, &ping.Took, 0.5)
 		}
-		t.row(w.Name, micros(w.Took.Quantile(0.5)), micros(w.Took.Quantile(0.99)), trips)
+		t.row(w.Name, micros(w.Took.Quantile(0.5)), quantileRange(w.Turns, medianOf), micros(w.Took.Quantile(0.99)), quantileRange(w.Turns, p99Of), trips)
 	}
 	return t.String()
 }
@@ -195,7 +207,11 @@ func times(a, b *measure.Histogram, q float64) string {
 }
 
 func (r *results) aloneTable() string {
-	t := newTable("", "lock p50 µs", "p99", "p99.9", "unlock p50 µs", "p99", "p99.9", "p50 to a script call", "p99", "p50 to a PING", "p99")
+	turns := 0
+	for _, a := range r.latency.Figures.Alone {
+		turns = max(turns, len(a.Locks))
+	}
+	t := newTable("", "lock p50 µs", minMax(turns), "p99", "min..max", "p99.9", "unlock p50 µs", "p99", "p99.9", "p50 to a script call", "p99", "p50 to a PING", "p99")
 	call, ping := r.singleCallerOf(bench.DirectEnding), r.singleCallerOf(bench.PingEnding)
 	for _, a := range r.latency.Figures.Alone {
 		if a.Failure != "" {
@@ -209,14 +225,21 @@ func (r *results) aloneTable() string {
 		if ping != nil {
 			trips, p99Trips = times(&a.Lock, &ping.Lock, 0.5), times(&a.Lock, &ping.Lock, 0.99)
 		}
-		t.row(a.Name, micros(a.Lock.Quantile(0.5)), micros(a.Lock.Quantile(0.99)), micros(a.Lock.Quantile(0.999)),
+		t.row(a.Name, micros(a.Lock.Quantile(0.5)), quantileRange(a.Locks, medianOf), micros(a.Lock.Quantile(0.99)), quantileRange(a.Locks, p99Of), micros(a.Lock.Quantile(0.999)),
 			micros(a.Unlock.Quantile(0.5)), micros(a.Unlock.Quantile(0.99)), micros(a.Unlock.Quantile(0.999)), p50, p99, trips, p99Trips)
 	}
 	return t.String()
 }
 
 func (r *results) steadyTable() string {
-	t := newTable("", "held", "called p50 µs", "p99", "p99.9", "from due p50 µs", "p99", "p99.9", "called p99 to none held")
+	if len(r.latency.Figures.Loads) == 0 {
+		return ""
+	}
+	turns := 0
+	for _, l := range r.latency.Figures.Loads {
+		turns = max(turns, len(l.Runs))
+	}
+	t := newTable("", "held", "called p50 µs", minMax(turns), "p99", "min..max", "p99.9", "from due p50 µs", "p99", "p99.9", "called p99 to none held")
 	for _, l := range r.latency.Figures.Loads {
 		if l.Failure != "" {
 			t.failed(l.Name, l.Failure)
@@ -226,7 +249,11 @@ func (r *results) steadyTable() string {
 		if none := r.loadOf(l.Name, 0); none != nil && l.Held > 0 {
 			beside = times(&l.Called, &none.Called, 0.99)
 		}
-		t.row(l.Name, count(float64(l.Held)), micros(l.Called.Quantile(0.5)), micros(l.Called.Quantile(0.99)), micros(l.Called.Quantile(0.999)),
+		var called []measure.Quantiles
+		for _, run := range l.Runs {
+			called = append(called, run.Called)
+		}
+		t.row(l.Name, count(float64(l.Held)), micros(l.Called.Quantile(0.5)), quantileRange(called, medianOf), micros(l.Called.Quantile(0.99)), quantileRange(called, p99Of), micros(l.Called.Quantile(0.999)),
 			micros(l.FromDue.Quantile(0.5)), micros(l.FromDue.Quantile(0.99)), micros(l.FromDue.Quantile(0.999)), beside)
 	}
 	return t.String()
@@ -242,13 +269,19 @@ func (r *results) holdTables() string {
 			t.failed(fmt.Sprintf("%s, %s locks", k.Name, count(float64(k.Keep.Locks))), k.Failure)
 			continue
 		}
-		t.row(k.Name, count(float64(k.Keep.Locks)), k.Keep.Lease.String(), heapCell(k), decimals(k.Goroutines), decimals(k.Client), decimals(k.Server),
-			count(k.Renewals), lateCell(k.Late), lateCell(k.Latest), count(float64(k.Lost)), decimals(k.Taken.Seconds()))
+		in := func(figure func(*bench.HoldResult) float64, write func(float64) string) string {
+			return holdRange(k, figure, write)
+		}
+		t.row(k.Name, count(float64(k.Keep.Locks)), k.Keep.Lease.String(), heapCell(k)+in(func(k *bench.HoldResult) float64 { return k.Heap }, count),
+			decimals(k.Goroutines), decimals(k.Client)+in(func(k *bench.HoldResult) float64 { return k.Client }, decimals),
+			decimals(k.Server)+in(func(k *bench.HoldResult) float64 { return k.Server }, decimals), count(k.Renewals),
+			lateCell(k.Late)+in(func(k *bench.HoldResult) float64 { return float64(k.Late) }, func(x float64) string { return lateCell(time.Duration(x)) }), lateCell(k.Latest), count(float64(k.Lost)), decimals(k.Taken.Seconds()))
 		switch {
 		case k.Stuck != "":
 			growth.failed(fmt.Sprintf("%s, %s locks", k.Name, count(float64(k.Keep.Locks))), k.Stuck)
 		case k.During > 0:
-			growth.row(k.Name, count(float64(k.Keep.Locks)), count(k.During), count(k.Baseline()), ratio(k.During, k.Baseline()))
+			growth.row(k.Name, count(float64(k.Keep.Locks)), count(k.During)+in(func(k *bench.HoldResult) float64 { return k.During }, count),
+				count(k.Baseline())+in((*bench.HoldResult).Baseline, count), ratio(k.During, k.Baseline()))
 		}
 	}
 	return t.String() + "\n" + growthText + "\n\n" + growth.String()
@@ -280,7 +313,7 @@ func (r *results) kindsTables() string {
 }
 
 func kindsTable(entries []bench.Result, base, ratioTo string) string {
-	t := newTable("", "pairs/s", "µs/pair", "client CPU µs", "server CPU µs", "B", "allocs", ratioTo)
+	t := newTable("", "pairs/s", minMax(roundsOf(entries)), "µs/pair", "client CPU µs", "server CPU µs", "B", "allocs", ratioTo)
 	for i := range entries {
 		s := &entries[i]
 		if s.Failure != "" {
@@ -291,7 +324,7 @@ func kindsTable(entries []bench.Result, base, ratioTo string) string {
 		if b := successOf(entries, base); b != nil {
 			to = ratio(s.PairsPerSecond(), b.PairsPerSecond())
 		}
-		t.row(s.Name, count(s.PairsPerSecond()), decimals(s.NsPerPair()/1000), micros(s.ClientCPU()), micros(s.ServerCPU()), count(s.BytesPerPair()), allocs(&s.Series), to)
+		t.row(s.Name, count(s.PairsPerSecond()), rangeOf(&s.Series), decimals(s.NsPerPair()/1000), micros(s.ClientCPU()), micros(s.ServerCPU()), count(s.BytesPerPair()), allocs(&s.Series), to)
 	}
 	return t.String()
 }

@@ -55,20 +55,29 @@ func (r *results) measuredPart() string {
 }
 
 func (r *results) pairLines(t *table) {
-	ours := successOf(r.pairsOf(2048), peers.Lockwheel.Name)
+	for _, goroutines := range []int{1, 16, 256, 2048} {
+		what := "the same, " + count(float64(goroutines)) + " goroutines"
+		if goroutines == 1 {
+			what = "lock+unlock pairs a second, a name each, 1 goroutine"
+		}
+		t.contestants(what, r.pairsOf(goroutines), func(s *bench.Result) string { return count(s.PairsPerSecond()) })
+	}
+	t.contestants("client CPU of a pair in µs, 2 048 goroutines", r.pairsOf(2048), func(s *bench.Result) string { return micros(s.ClientCPU()) })
+}
+
+// contestants adds a row with a figure of each contestant, unless lockwheel has none.
+func (t *table) contestants(what string, entries []bench.Result, figure func(*bench.Result) string) {
+	ours := successOf(entries, peers.Lockwheel.Name)
 	if ours == nil {
 		return
 	}
-	speed, cpu := count(ours.PairsPerSecond()), micros(ours.ClientCPU())+" µs"
-	for _, s := range r.pairsOf(2048) {
-		if s.Name == peers.Lockwheel.Name || s.Failure != "" {
-			continue
+	text := figure(ours)
+	for i := range entries {
+		if s := &entries[i]; s.Name != peers.Lockwheel.Name && s.Failure == "" {
+			text += fmt.Sprintf("; %s %s", s.Name, figure(s))
 		}
-		speed += fmt.Sprintf("; %s %s", s.Name, count(s.PairsPerSecond()))
-		cpu += fmt.Sprintf("; %s %s", s.Name, micros(s.ClientCPU()))
 	}
-	t.section("lock+unlock pairs a second, 2 048 goroutines, a name each", speed, "Pair")
-	t.section("client CPU of a pair, the same", cpu, "Pair")
+	t.section(what, text, "Pair")
 }
 
 func (r *results) kindsLine(t *table) {
@@ -116,9 +125,8 @@ func (r *results) holdLines(t *table) {
 		return
 	}
 	held := fmt.Sprintf("%s watched locks held, lease %v: ", count(float64(k.Keep.Locks)), k.Keep.Lease)
-	t.section(held+"heap of one, lost", fmt.Sprintf("%s B, %s", heapCell(k), count(float64(k.Lost))), "Hold")
-	t.section(held+"cores of the client, of the server", decimals(k.Client)+", "+decimals(k.Server), "Hold")
-	t.section(held+"p99 of how late renewals are", lateCell(k.Late)+" ms", "Hold")
+	t.section(held+"heap of one; cores of the client, of the server; p99 of how late renewals are; lost",
+		fmt.Sprintf("%s B; %s, %s; %s ms; %s", heapCell(k), decimals(k.Client), decimals(k.Server), lateCell(k.Late), count(float64(k.Lost))), "Hold")
 	if k.During > 0 && k.Stuck == "" {
 		t.section(held+"pairs a second beside them, to none held", count(k.During)+", "+ratio(k.During, k.Baseline()), "Hold")
 	}

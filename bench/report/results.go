@@ -45,7 +45,9 @@ type measurement struct {
 	Began   time.Time
 	Took    time.Duration
 	Set     string
-	Load    string `json:",omitempty"` // of the machine when it began: the load average of a minute
+	Rounds  int           `json:",omitempty"`
+	Link    time.Duration `json:",omitempty"` // the delay in each direction; 0: no link
+	Load    string        `json:",omitempty"` // of the machine when it began: the load average of a minute
 	Machine machine
 }
 
@@ -119,6 +121,11 @@ func (p *sectionData[T]) store(dir string) error {
 // sections returns all sections, in the order in which they are measured and shown.
 func (r *results) sections() []section {
 	return []section{&r.pair, &r.ceiling, &r.kinds, &r.hot, &r.wake, &r.latency, &r.hold, &r.flood}
+}
+
+// overLink returns the sections that can be measured over a link.
+func (r *results) overLink() []section {
+	return []section{&r.pair, &r.kinds, &r.hot, &r.wake, &r.latency}
 }
 
 func (r *results) load(dir string) error {

@@ -65,12 +65,17 @@ func wakeSteps(into *[]*bench.HandoverLatency, s *bench.Server, p bench.Plan) []
 	}}}
 }
 
+// oneCallerSteps has no steady load: it is not measured over a link.
+func oneCallerSteps(into *latency, s *bench.Server, p bench.Plan) []step {
+	return []step{{"one caller", bench.Estimate{Plan: p}.OneCaller(), func() (err error) {
+		into.Alone, err = bench.OneCaller(s, p)
+		return err
+	}}}
+}
+
 func latencySteps(into *latency, s *bench.Server, p bench.Plan) []step {
 	return []step{
-		{"one caller", bench.Estimate{Plan: p}.OneCaller(), func() (err error) {
-			into.Alone, err = bench.OneCaller(s, p)
-			return err
-		}},
+		oneCallerSteps(into, s, p)[0],
 		{fmt.Sprintf("1 000 pairs a second, beside none and %d held", p.WithHeld.Locks), bench.Estimate{Plan: p}.Steady(), func() (err error) {
 			into.Loads, err = bench.Steady(s, p)
 			return err

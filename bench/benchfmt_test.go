@@ -1,0 +1,77 @@
+package bench
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/lockwheel/lockwheel/internal/long"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// What the benchmarks print is what benchstat reads and can pivot: each line has a client, -count lines of each name are of different
+// rounds, and each figure has a direction and is positive, since 0 has no ratio.
+func TestBenchmarks_Output_BenchstatReads(t *testing.T) {
+	if _, err := redistest.Find(); errors.Is(err, exec.ErrNotFound) && os.Getenv(redistest.EnvRequire) != "1" {
+		t.Skipf("needs a real server: %v", err)
+	}
+	const times = 2
+	overLink, others := []string{"-test.bench", "Pair|Hot|Latency|Wake|Kinds", "-link", "100us"}, []string{"-test.bench", "Hold/./locks=10$|Steady|Ceiling"}
+	for _, more := range long.Pick([][]string{overLink}, [][]string{overLink, others}) {
+		program := exec.Command(os.Args[0], append(more, "-test.run", "^$", "-set", "tiny", "-test.count", "2")...)
+		program.WaitDelay = time.Second
+		out, err := program.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		lines := make(map[string][]string)
+		directions := make(map[string]bool)
+		units := make(map[string]bool)
+		r := benchfmt.NewReader(bytes.NewReader(out), "output")
+		for r.Scan() {
+			switch record := r.Result().(type) {
+			case *benchfmt.SyntaxError:
+				require.NoError(t, record)
+			case *benchfmt.UnitMetadata:
+				if record.Key == "better" {
+					directions[record.OrigUnit] = true
+				}
+			case *benchfmt.Result:
+				section, name := record.GetConfig("section"), record.Name.String()
+				require.NotEmpty(t, section, name)
+				require.Contains(t, name, "/client=")
+				require.NotContains(t, name, "#", "the testing package made it unlike another")
+				for _, v := range record.Values {
+					require.Positive(t, v.Value, "%s %s", name, v.Unit)
+					units[cmp.Or(v.OrigUnit, v.Unit)] = true
+				}
+				lines[section+" "+name] = append(lines[section+" "+name], fmt.Sprint(record.Values))
+			}
+		}
+		require.NoError(t, r.Err())
+		require.GreaterOrEqual(t, len(lines), 10, "%s", out)
+		for name, values := range lines {
+			require.Len(t, values, times, name)
+			if strings.Contains(values[0], "pairs/s") { // others are upper ends of buckets, which can be equal
+				require.NotEqual(t, values[0], values[1], "%s: the same round twice", name)
+			}
+		}
+		for unit := range units {
+			require.True(t, directions[unit], "%s has no direction", unit)
+		}
+	}
+}
+
+// The pattern of -bench also decides what is measured, so it is split as the testing package splits it.
+func TestSplitPattern_Brackets_Kept(t *testing.T) {
+	require.Equal(t, []string{"Pair/./goroutines=(1|16)$", "Hot"}, splitPattern("Pair/./goroutines=(1|16)$|Hot", '|'))
+	require.Equal(t, []string{"Pair", ".", "goroutines=[/]"}, splitPattern("Pair/./goroutines=[/]", '/'))
+	require.Equal(t, []string{""}, splitPattern("", '|'))
+}
