@@ -94,6 +94,31 @@ func TestHold_AllContestants_NothingLost(t *testing.T) {
 	require.Negative(t, results[1].Late, "not known")
 }
 
+// Runs of Hold are combined to their medians, their longest lateness and the sum of what was lost; a failure is the result alone.
+func TestHold_Runs_Combined(t *testing.T) {
+	runs := []HoldResult{{Heap: 3, Late: 5, Latest: 9, Lost: 1, During: 7}, {Heap: 1, Late: 4, Latest: 8, During: 5}, {Heap: 2, Late: 6, Latest: 7, During: 6}}
+	all := combine(runs)
+	require.Equal(t, HoldResult{Heap: 2, Late: 5, Latest: 9, Lost: 1, Runs: runs}, all)
+	runs[0].Lost = 0
+	require.Equal(t, 6.0, combine(runs).During)
+	require.Equal(t, runs[0], combine(runs[:1]))
+	runs[2].Failure = "hangs"
+	require.Equal(t, runs[2], combine(runs))
+}
+
+// What has no rounds runs as often as the plan says, and each run has its quantiles.
+func TestSteady_Runs_EachHasQuantiles(t *testing.T) {
+	p := tiny
+	p.Runs = 2
+	loads, err := Steady(openServer(t, ""), p)
+	require.NoError(t, err)
+	for _, l := range loads {
+		require.Empty(t, l.Failure, l.Name)
+		require.Len(t, l.Runs, 2)
+		require.EqualValues(t, 200, l.Called.Count())
+	}
+}
+
 // fakeHold is a hold with a deadline that the test sets.
 type fakeHold struct {
 	peers.Held

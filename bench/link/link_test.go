@@ -102,22 +102,24 @@ func TestLink_ManyWrites_OrderKept(t *testing.T) {
 }
 
 // A link with a delay of 20 ms carries far more in a second than fits into 50 round trips: what is in flight does not hold up
-// what follows. So also for bytes that arrive one by one, as pipelined commands do.
+// what follows, neither many bytes that arrive one by one, as pipelined commands do, nor very many at once.
 func TestLink_Pipelined_NotLimited(t *testing.T) {
-	const delay, writes = 20 * time.Millisecond, 2000
-	_, c := dial(t, echo(t), delay)
-	roundTrips(t, c, 1)
-	go func() {
-		for range writes {
-			if _, err := c.Write([]byte{1}); err != nil {
-				return
+	const delay = 20 * time.Millisecond
+	for _, c := range []struct{ writes, each int }{{2000, 1}, {512, maxChunk}} {
+		_, conn := dial(t, echo(t), delay)
+		roundTrips(t, conn, 1)
+		go func() {
+			for range c.writes {
+				if _, err := conn.Write(make([]byte, c.each)); err != nil {
+					return
+				}
 			}
-		}
-	}()
-	began := time.Now()
-	_, err := io.ReadFull(c, make([]byte, writes))
-	require.NoError(t, err)
-	require.Less(t, time.Since(began), writes*delay/10, "one after the other they take %v", 2*writes*delay)
+		}()
+		began := time.Now()
+		_, err := io.ReadFull(conn, make([]byte, c.writes*c.each))
+		require.NoError(t, err)
+		require.Less(t, time.Since(began), time.Duration(c.writes)*delay/8, "%d of %d bytes; one after the other they take eight times that", c.writes, c.each)
+	}
 }
 
 // The connections of a link do not delay each other: one that nothing is read from stands still alone.

@@ -50,7 +50,7 @@ func (r *results) measuredPart() string {
 	for _, line := range []func(*table){r.pairLines, r.kindsLine, r.hotLine, r.latencyLine, r.holdLines, r.floodLine} {
 		line(t)
 	}
-	return fmt.Sprintf("%s; %s; %s. Figures are this machine's, so compare those of one row. %s\n\n%s", last.Machine.CPU, last.Machine.System,
+	return fmt.Sprintf("%s; %s; %s. Figures are this machine's, so compare those of one row.\n%s\n\n%s", last.Machine.CPU, last.Machine.System,
 		last.Machine.Server, goalsSummary(r.goals()), t.String())
 }
 

@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/bench"
+	"github.com/lockwheel/lockwheel/bench/link"
+	"github.com/lockwheel/lockwheel/bench/measure"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
@@ -24,6 +26,11 @@ var tiny = bench.Plan{
 	Calls:             10, OpenLoop: 20 * time.Millisecond, WithHeld: bench.HoldPlan{Locks: 10, Lease: time.Second}, Handovers: 2,
 	Floods: []bench.FloodPlan{{Async: []int{100}, Blocked: []int{20}}, {Own: true, Async: []int{100}, Peers: []int{10}}}, FloodFor: 20 * time.Millisecond,
 	FloodPhaseTimeout: 10 * time.Second, FloodLeaveTimeout: time.Second,
+}
+
+func TestMain(m *testing.M) {
+	link.RunIfAsked()
+	os.Exit(m.Run())
 }
 
 func needsServer(t *testing.T) {
@@ -115,6 +122,53 @@ func TestReport_SectionFails_Kept(t *testing.T) {
 	require.EqualError(t, o.measure([]section{&r.wake}), "Wake: no chance: broken")
 	require.NotNil(t, r.wake.When)
 	require.Equal(t, "lockwheel", r.wake.Figures[0].Name)
+}
+
+// A report over a link has the sections that can be measured over one, says so, and leaves out the goals, which are set without one.
+func TestReport_Link_SectionsAndDelay(t *testing.T) {
+	needsServer(t)
+	o := options{plan: tiny, set: "tiny", link: 300 * time.Microsecond, out: t.TempDir(), log: io.Discard}
+	require.NoError(t, o.run())
+	text := read(t, o.out, "RESULTS.md")
+	for _, part := range []string{"Pair", "Kinds", "Hot", "Wake", "Latency"} {
+		require.Contains(t, text, "\n## "+part+"\n")
+	}
+	for _, part := range []string{"Goals", "Ceiling", "Hold", "Flood", "Latency under a steady load"} {
+		require.NotContains(t, text, "\n## "+part+"\n")
+	}
+	require.Contains(t, text, "-set tiny -only wake -link 300µs`")
+	r := newResults()
+	require.NoError(t, r.load(o.figures()))
+	for _, a := range r.latency.Figures.Alone {
+		require.Empty(t, a.Failure, a.Name)
+		require.Greater(t, a.Lock.Quantile(0), 600*time.Microsecond, "%s: the link was not in between", a.Name)
+	}
+	o.only = []string{"hold"}
+	require.EqualError(t, o.run(), "-only hold: the sections are Pair, Kinds, Hot, Wake, Latency")
+}
+
+// The spread of a figure is that of its rounds or runs, and a dash if there was only one.
+func TestReport_Spread_SmallestToLargest(t *testing.T) {
+	r := fixture()
+	one := r.markdown()
+	require.Contains(t, one, "| lockwheel | 200 000 | – |")
+	require.Contains(t, one, "| pairs/s | min..max |")
+	ours := &r.pair.Figures[1].Standings[0]
+	for _, speed := range []int{150_000, 210_000} {
+		again := fixtureResult("lockwheel", speed)
+		ours.Add(again.Samples[0])
+	}
+	w := r.wake.Figures[0]
+	w.Turns = []measure.Quantiles{{P50: 390 * time.Microsecond, P99: 2 * time.Millisecond}, {P50: 310 * time.Microsecond, P99: time.Millisecond}}
+	k := &r.hold.Figures[3]
+	k.Runs = []bench.HoldResult{fixtureHold("lockwheel", 1_000_000, 279), fixtureHold("lockwheel", 1_000_000, 291)}
+	text := r.markdown()
+	require.Contains(t, text, "| pairs/s | min..max of 3 |")
+	require.Contains(t, text, "| lockwheel | 200 000 | 150 000..210 000 |")
+	require.Contains(t, text, "| p50 µs | min..max of 2 |")
+	require.Contains(t, text, "| 310..390 |")
+	require.Contains(t, text, "| 1 000..2 000 |")
+	require.Contains(t, text, "| 280 (279..291) |")
 }
 
 // A report without figures is an error and writes no file.
