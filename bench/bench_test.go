@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The units, and in which direction they are better. Each is of a figure with a mean that means something: how often a lock was lost
+// unitLines has the units, and in which direction they are better. Each is of a figure with a mean that means something: how often a lock was lost
 // or had two holders is an error and not a figure.
 const unitLines = `Unit pairs/s better=higher
 Unit ns/op better=lower
