@@ -156,6 +156,10 @@ type LockInfo struct {
 	Deadline time.Time // as [Hold.Deadline]
 	Watched  bool      // the engine renews the lock; otherwise all holds have leases of their own
 
+	// Label is that of the owner's first hold ([WithLabel]), or if callers only wait that of the first of them. Empty
+	// without a label.
+	Label string
+
 	// Of the callers of this engine that wait for the lock.
 	Waiting      int
 	WaitingSince time.Time // when the first of them came; zero if none waits
@@ -206,7 +210,7 @@ func (e *Engine) Locks(ctx context.Context) iter.Seq2[LockInfo, error] {
 var kindNames = [...]string{actor.Plain: "plain", actor.Fenced: "fenced", actor.Fair: "fair", actor.Read: "reader", actor.Write: "writer"}
 
 func (e *Engine) lockInfo(l *actor.Info) LockInfo {
-	info := LockInfo{Name: l.Key[len(e.options.Prefix):], Kind: kindNames[l.Kind], Holds: l.Holds, Waiting: l.Waiting}
+	info := LockInfo{Name: l.Key[len(e.options.Prefix):], Kind: kindNames[l.Kind], Holds: l.Holds, Waiting: l.Waiting, Label: l.Label}
 	if l.Holds > 0 {
 		info.HolderID = e.config.ID + ":" + strconv.FormatUint(l.Tenure, 10)
 		info.Since, info.Deadline, info.Watched = e.loop.Time(l.Since), e.loop.Time(l.Until), l.Watched

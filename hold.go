@@ -112,10 +112,10 @@ func (h *Hold) Done() <-chan struct{} {
 	}
 	for {
 		seen := h.grant.Signal()
-		if seen != nil {
+		if seen != nil && seen.Done != nil {
 			return seen.Done
 		}
-		h.grant.Install(nil, &actor.HoldSignal{Done: make(chan struct{})})
+		h.grant.Install(seen, &actor.HoldSignal{Done: make(chan struct{})})
 	}
 }
 
@@ -141,11 +141,11 @@ func (h *Hold) Context() context.Context {
 		ctx := newHoldContext(h)
 		wanted := &actor.HoldSignal{Context: ctx}
 		switch {
-		case seen == nil:
-			wanted.Done = make(chan struct{})
-		case seen.Err != nil:
+		case seen != nil && seen.Err != nil:
 			ctx.discard(h.fail(seen.Err, seen.Cause))
 			return ctx
+		case seen == nil || seen.Done == nil:
+			wanted.Done = make(chan struct{})
 		default:
 			wanted.Done = seen.Done
 		}

@@ -218,8 +218,10 @@ func (m Multi) acquireAtomic(e multiRequest, patience time.Duration) (holds []*H
 	joint := &actor.MultiRequest{Parts: make([]actor.Part, len(m.locks)), OvertakenAfter: patience}
 	parts := make([]Hold, len(m.locks))
 	holds = make([]*Hold, len(m.locks))
+	note := noteOf(e.ctx)
 	for i, l := range m.locks {
 		parts[i] = Hold{engine: on, name: l.name, parent: e.ctx}
+		parts[i].setNote(note)
 		holds[i] = &parts[i]
 		joint.Parts[i] = actor.Part{Name: l.name, Key: l.key(), Owner: ownerFromContext(e.ctx, on, l.name), Hold: &parts[i].grant}
 	}

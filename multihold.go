@@ -67,6 +67,7 @@ type member struct {
 func newMultiHold(ctx context.Context, m Multi, need int) *multiHold {
 	g := &multiHold{Context: ctx, required: need, perEngine: m.quorum, members: make([]member, len(m.locks)), actor: quorum.New(len(m.locks), need)}
 	g.hold.name, g.hold.parent = m.name, g
+	g.hold.setNote(noteOf(ctx))
 	for i, l := range m.locks {
 		g.members[i].parent, g.members[i].index, g.members[i].lock = g, i, l
 	}
@@ -182,7 +183,8 @@ func (e *partError) Unwrap() error { return e.cause }
 func (m *member) attach(h *Hold, ends *actor.HoldSignal) {
 	m.hold.Store(h)
 	ends.Watcher = m
-	if !h.grant.Install(nil, ends) {
+	seen := h.grant.Signal()
+	if seen != nil && seen.Err != nil || !h.grant.Install(seen, ends) {
 		m.HoldEnded(&h.grant) // it ended before the signal was installed
 	} else if m.parent.ended.Load() != nil {
 		h.releaseAsync() // the end of the group may have missed this member

@@ -241,6 +241,7 @@ var errNoReplySoon = errors.New("no answer soon after the others")
 func (m *member) request(o quorum.Action) {
 	g, on := m.parent, m.lock.engine
 	m.pendingHold = &Hold{engine: on, name: m.lock.name, parent: g.Context}
+	m.pendingHold.setNote(g.hold.grant.Note())
 	call := engine.NewCallback(nil)
 	call.OnDone = func() { g.apply(func() { m.onResult(call) }) }
 	call.Op = actor.Acquire

@@ -33,6 +33,29 @@ type HoldSignal struct {
 	Err       error         // nil until the end, then ErrLost, ErrNotHeld or ErrClosed
 	Cause     error         // the reason, where Err alone does not give it
 	HeldUntil time.Duration // of a loss: until when the lock is known to have been held
+	Note      *Note         // what the hold is for; kept by Install and by the end; nil: not told
+}
+
+// Note says what a hold is for. It is immutable, and may be shared by several holds. It is part of the signal because most
+// holds have none.
+type Note struct {
+	Label string
+}
+
+// Note returns what the hold is for, or nil. Safe for concurrent use.
+func (h *Hold) Note() *Note {
+	if s := h.signal.Load(); s != nil {
+		return s.Note
+	}
+	return nil
+}
+
+// Label returns the hold's label; empty if it has none. Safe for concurrent use.
+func (h *Hold) Label() string {
+	if n := h.Note(); n != nil {
+		return n.Label
+	}
+	return ""
 }
 
 // Watcher is notified of the end of a hold, on the goroutine that ends it: it must not block. It is an interface
@@ -66,9 +89,14 @@ func (h *Hold) Lock() *Lock { return h.lock }
 // use.
 func (h *Hold) Signal() *HoldSignal { return h.signal.Load() }
 
-// Install replaces the signal seen by wanted, and reports whether it did: not if another one was installed meanwhile. Safe
-// for concurrent use.
-func (h *Hold) Install(seen, wanted *HoldSignal) bool { return h.signal.CompareAndSwap(seen, wanted) }
+// Install replaces the signal seen by wanted, with the same Note, and reports whether it did: not if another one was
+// installed meanwhile. Safe for concurrent use.
+func (h *Hold) Install(seen, wanted *HoldSignal) bool {
+	if seen != nil {
+		wanted.Note = seen.Note
+	}
+	return h.signal.CompareAndSwap(seen, wanted)
+}
 
 // End publishes the end of a hold with its error, its cause and until when it is known to have been held; it notifies
 // users that asked. Only the first call has an effect. End runs no code of the hold's users. If they have a context, it
@@ -105,10 +133,14 @@ func (h *Hold) End(err, cause error, known time.Duration) (remaining *HoldSignal
 
 // endedWith returns the HoldSignal that replaces s at the end.
 func (s *HoldSignal) endedWith(end *HoldSignal) *HoldSignal {
-	if s.Done == nil && s.Context == nil {
+	if s.Done == nil && s.Context == nil && s.Note == nil {
 		return end
 	}
-	return &HoldSignal{Done: s.Done, Context: s.Context, Err: end.Err, Cause: end.Cause, HeldUntil: end.HeldUntil}
+	ended := &HoldSignal{Done: s.Done, Context: s.Context, Err: end.Err, Cause: end.Cause, HeldUntil: end.HeldUntil, Note: s.Note}
+	if s.Done == nil {
+		ended.Done = closedChan
+	}
+	return ended
 }
 
 // HasContext reports whether a context was made for the hold, so that its end needs a reason.

@@ -14,6 +14,9 @@ type Info struct {
 	Until   time.Duration // the end of the validity
 	Watched bool          // the engine renews the lock
 
+	// Label is that of the owner's first hold, or if it has none that of the first request that waits.
+	Label string
+
 	// Of the requests in this engine that wait for the lock.
 	Waiting      int
 	WaitingSince time.Duration // when the first of them came; 0 if none waits
@@ -26,11 +29,31 @@ func (l *Lock) Info(now time.Duration) Info {
 		info.WaitingSince = first.receivedAt
 	}
 	if !l.HeldAt(now) {
+		if first := l.queue.head(); first != nil {
+			info.Label = first.hold().Label()
+		}
 		return info
 	}
 	info.Holds, info.Tenure, info.Since, info.Until, info.Watched = 1, l.tenure, l.ownedSince, l.validUntil, l.watched()
 	if s := l.set(); s != nil {
 		info.Holds = s.live
 	}
+	info.Label = l.firstHold().Label()
 	return info
+}
+
+// firstHold returns the owner's oldest hold, or nil.
+func (l *Lock) firstHold() *Hold {
+	if s := l.set(); s != nil {
+		return s.holds[0]
+	}
+	return l.holds
+}
+
+// hold returns the hold that a request would acquire. If it is for several locks, it returns that of one of them.
+func (r *Request) hold() *Hold {
+	if r.Multi != nil {
+		return r.Multi.Parts[0].Hold
+	}
+	return r.Hold
 }

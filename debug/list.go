@@ -254,6 +254,15 @@ type lockJSON struct {
 	Watched      bool      `json:"watched"`
 	Waiting      int       `json:"waiting"`
 	WaitingSince time.Time `json:"waitingSince,omitzero"`
+	Label        string    `json:"label,omitempty"` // of lockwheel.WithLabel, as the page shows it
+}
+
+// labelShown returns a label as the page shows it; empty for none.
+func labelShown(label string) string {
+	if label == "" {
+		return ""
+	}
+	return shown(label)
 }
 
 type listJSON struct {
@@ -279,7 +288,7 @@ func (h *handler) locksJSON(r *http.Request) *response {
 	for i, row := range l.rows {
 		out.Locks[i] = lockJSON{
 			h.engines[row.engine].ID(), shown(row.Name), encoded(row.Name), row.Kind, row.Holds, row.HolderID,
-			row.Since, row.Deadline, row.Watched, row.Waiting, row.WaitingSince,
+			row.Since, row.Deadline, row.Watched, row.Waiting, row.WaitingSince, labelShown(row.Label),
 		}
 	}
 	return asJSON(out)

@@ -51,6 +51,7 @@ type engineView struct {
 }
 
 type rowView struct {
+	Label                      string // of lockwheel.WithLabel
 	Name, Kind, Engine, Holder string
 	Holds, Waiting             int
 	Held, Deadline, Wait       string
@@ -116,7 +117,7 @@ func choices(values []string, selected string) []choice {
 
 func (h *handler) rowView(r *row, now time.Time) rowView {
 	engine := h.engines[r.engine].ID()
-	v := rowView{Name: shown(r.Name), Kind: r.Kind, Engine: engine, Holder: r.HolderID, Holds: r.Holds, Waiting: r.Waiting}
+	v := rowView{Name: shown(r.Name), Kind: r.Kind, Engine: engine, Holder: r.HolderID, Holds: r.Holds, Waiting: r.Waiting, Label: labelShown(r.Label)}
 	if r.Holds > 0 {
 		v.Held, v.Renewal = duration(now.Sub(r.Since)), "own lease"
 		if r.Watched {

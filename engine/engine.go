@@ -402,7 +402,11 @@ func (e *Engine) logLost(ended []actor.HoldEnd) {
 		}
 	}
 	if count > 0 {
-		e.log.Warn("lockwheel: locks lost", "count", count, "last", ended[last].Key, "cause", ended[last].Cause)
+		about := []any{"count", count, "last", ended[last].Key, "cause", ended[last].Cause}
+		if label := ended[last].Hold.Label(); label != "" {
+			about = append(about, "label", label)
+		}
+		e.log.Warn("lockwheel: locks lost", about...)
 	}
 }
 

@@ -2,6 +2,25 @@ package planted
 
 // rootMistakes are mistakes with one lock, as its callers see them.
 var rootMistakes = []found{
+	{"TestLabel_EachKind_Told", Mistake{
+		"the locks of a quorum have no label", "quorum.go",
+		`	m.pendingHold.setNote(g.hold.grant.Note())`,
+		`	if !planted() {
+		m.pendingHold.setNote(g.hold.grant.Note())
+	}`,
+	}},
+	{"TestLabel_EachKind_Told", Mistake{
+		"a label goes when a hold is watched for its end", "actor/hold.go",
+		`	if seen != nil {
+		wanted.Note = seen.Note`,
+		`	if seen != nil && !planted() {
+		wanted.Note = seen.Note`,
+	}},
+	{"TestLabel_LockLost_Logged", Mistake{
+		"a label goes with its hold", "actor/hold.go",
+		`HeldUntil: end.HeldUntil, Note: s.Note}`,
+		`HeldUntil: end.HeldUntil, Note: map[bool]*Note{false: s.Note}[planted()]}`,
+	}},
 	{"TestLockAsync_BusyLoop_IsBounded", Mistake{
 		"LockAsync posts whatever has no result yet", "pending.go",
 		`	if err, why := m.engine.loop.PostAsync(call); err != nil {`,
