@@ -258,14 +258,17 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("lockwheel: shutdown: %s: %w", what, cause), e.Close())
 }
 
-// Close ends every hold immediately with ErrClosed, ends all waiting calls with ErrClosed, and stops the engine. It
-// always returns nil. A second call waits for the first.
+// Close ends all waiting calls and all holds with ErrClosed, without waiting for the holds, and stops the engine. It always
+// returns nil. A second call waits for the first.
 //
 // [Observer] and Logger receive these events before Close returns, unless that takes longer than Options.CallTimeout.
 // Events beyond the 8192 that may wait for an Observer are dropped, and Stats.Untold counts them.
 //
-// Close first waits for releases that were requested before it, by Unlock, [Hold.UnlockAsync] or the end of a wait, while
-// the server replies: an unlocked lock does not stay because its engine is closed. New lock requests are rejected then.
+// Close first ends all waiting calls, and then waits, for at most Options.CallTimeout, for what was sent before it: for
+// releases that were requested by Unlock, [Hold.UnlockAsync] or the end of a wait, and for locks that may be granted after
+// their callers gave up, to release them. So an unlocked lock does not stay because its engine is closed. Very many
+// releases, or a slow server, can take longer; [Engine.Shutdown] waits as long as its context. New lock requests are
+// rejected meanwhile, and holds are still valid. Close does not wait for a server that is known to be down.
 //
 // The keys of held locks stay until their leases expire, so that no other caller acquires them while the work under
 // them is still stopping. Places in the queues of fair locks stay until their FairWaitTimeout expires.

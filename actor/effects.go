@@ -112,6 +112,7 @@ type Effects struct {
 	HeldLocks           int             // locks in Redis for this engine, as far as is known
 	NotListening        int             // locks with waiters and without a subscription
 	AcquiringLocks      int             // locks being acquired, without a final reply yet
+	ReleasingLocks      int             // locks being released, without a final reply yet; HeldLocks has them, too
 	WantedLocks         int64           // locks that undecided requests ask for
 	ReconfirmSince      time.Duration   // confirmations sent before this time do not count for grants
 	// MasterSince returns when the master of a key became known: what was sent to another master before that does not count

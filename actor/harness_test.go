@@ -269,6 +269,7 @@ func (s *harness) check() {
 	s.lock.Clear(s.fx)
 	require.Zero(s.t, s.wheel.Len(), "timers of an idle lock")
 	require.Zero(s.t, s.fx.HeldLocks, "tenures of an idle lock")
+	require.Zero(s.t, s.fx.ReleasingLocks, "releases of an idle lock")
 }
 
 // causeText formats a cause.

@@ -18,6 +18,12 @@ func (l *Lock) rearm(now time.Duration, fx *Effects) {
 
 // setPhase changes the phase. The timer is always on the wheel of the phase.
 func (l *Lock) setPhase(phase Phase, fx *Effects) {
+	if l.phase == releasing {
+		fx.ReleasingLocks--
+	}
+	if phase == releasing {
+		fx.ReleasingLocks++
+	}
 	if !l.timer.Scheduled() {
 		l.phase = phase
 		return

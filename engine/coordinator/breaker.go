@@ -74,6 +74,12 @@ func (k *breaker) onSuccess() {
 	k.Down, k.backoff, k.failures, k.Cause, k.noConnection = false, 0, 0, nil, false
 }
 
+// mayRecover reports whether a connection was closed and no probe has failed since. The server may well be there.
+func (k *breaker) mayRecover() bool {
+	e, ok := k.Cause.(*rediserr.ClientError)
+	return k.Down && k.failures == 1 && ok && e.Broken && !k.noConnection
+}
+
 // rotate maps a place in the order of priority to the class of commands that gets it. While the breaker is down, all
 // classes but renewals rotate. Otherwise a command that breaks the connection could be the only one that is ever tried.
 func (k *breaker) rotate(place, kinds int) int {

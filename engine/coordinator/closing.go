@@ -10,15 +10,16 @@ import (
 
 // closing ends all holds and requests, a bounded number of locks per turn. Owned by the coordinator.
 //
-// A lock that was unlocked is not to stay in the server for a lease because its engine is closed at once. So a close first
-// waits for releases that were requested before it, for at most Config.CallTimeout.
+// A lock that was unlocked is not to stay in the server for a lease because its engine is closed at once; nor is a lock
+// that is granted after its caller gave up. So a close first rejects all waiters, and waits for what is being released or
+// acquired, for at most Config.CallTimeout.
 type closing struct {
 	round                          // locks that are still to be ended
 	closeRequests []*actor.Request // the close requests; they get their results at the end
-	by            time.Duration    // when the close begins at the latest, while it waits for releases; otherwise 0
+	by            time.Duration    // when the close begins at the latest, while it waits for replies; otherwise 0
 }
 
-// requestClose begins the close, or waits for releases first. From then on no lock request is accepted.
+// requestClose begins the close, or waits for replies first. From then on no lock request is accepted.
 func (c *Coordinator) requestClose(now time.Duration, r *actor.Request) {
 	switch {
 	case c.closing.by != 0:
@@ -27,27 +28,31 @@ func (c *Coordinator) requestClose(now time.Duration, r *actor.Request) {
 		c.close(now, r)
 	default:
 		c.closing.closeRequests, c.closing.by = []*actor.Request{r}, now+c.Fx.Config.CallTimeout
+		c.startDraining(now)
 	}
 }
 
-// closeIfSettled begins a close that has waited for releases.
+// closeIfSettled begins a close that has waited for replies.
 func (c *Coordinator) closeIfSettled(now time.Duration) {
 	if c.closing.by != 0 && (c.settled() || now >= c.closing.by) {
 		c.close(now, c.closing.closeRequests...)
 	}
 }
 
-// settled reports whether no release is left that a server can reply to: none is queued or in flight, and there is no
-// message that could cause one.
+// settled reports whether a close leaves nothing behind that a server would still let go. These must all be true:
+//   - no message is left that could cause a release
+//   - no lock is being released or acquired, or no reply is expected
 func (c *Coordinator) settled() bool {
 	if !c.intake.lanes[aboutHolds].empty() || !c.intake.lanes[cancellations].empty() {
 		return false
 	}
-	return !slices.ContainsFunc(c.Nodes, func(n *Node) bool {
-		return !n.Breaker.Down && slices.ContainsFunc(Priorities[1], func(verb actor.Verb) bool {
-			return n.Queues[verb].Len() > 0 || n.InFlightByVerb[verb] > 0
-		})
-	})
+	return c.Fx.ReleasingLocks == 0 && c.Fx.AcquiringLocks == 0 || c.isSilent()
+}
+
+// isSilent reports whether no reply is expected from any server. Unlike [Coordinator.unreachable] it waits for the first
+// probe of a server that closed a connection: often a new one can be made at once.
+func (c *Coordinator) isSilent() bool {
+	return c.unreachable() && !slices.ContainsFunc(c.Nodes, func(n *Node) bool { return n.slots > 0 && n.Breaker.mayRecover() })
 }
 
 // close starts to end every hold and every request. No command is sent and no lock is granted from then on.

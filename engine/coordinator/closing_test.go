@@ -111,3 +111,47 @@ func TestClose_ServerSilent_WaitIsBounded(t *testing.T) {
 		5ms close x                → a engine x closed
 	`)
 }
+
+// A lock that is granted after its caller gave up is released before the engine closes; so is one that its waiter is
+// granted after the close was requested.
+func TestClose_AcquireInFlight_Released(t *testing.T) {
+	runConversation(t, 8, `
+		1ms lock a                 → 1: acquire a
+		2ms cancel a               → a redis unavailable: cancelled
+		3ms close x                → nothing
+		4ms 1 done                 → 2: release a
+		5ms 2 done                 → nothing
+		5ms timer                  → x closed
+	`)
+	runConversation(t, 8, `
+		1ms lock a                 → 1: acquire a
+		2ms close x                → a engine closed
+		3ms 1 done                 → 2: release a
+		4ms 2 done                 → nothing
+		4ms timer                  → x closed
+	`)
+}
+
+// A connection that was closed is no reason to give up what was unlocked: one probe is waited for.
+func TestClose_ConnectionBroken_ReleasedAgain(t *testing.T) {
+	runConversation(t, 8, `
+		1ms lock a                 → 1: acquire a
+		2ms 1 done                 → a granted
+		3ms unlock a               → a not held; 2: release a
+		4ms 2 cut                  → nothing
+		5ms close x                → nothing
+		15ms timer                 → 3: release a
+		16ms 3 done                → a unlocked
+		16ms timer                 → x closed
+	`)
+	runConversation(t, 8, `
+		1ms lock a                 → 1: acquire a
+		2ms 1 done                 → a granted
+		3ms unlock a               → a not held; 2: release a
+		4ms 2 cut                  → nothing
+		5ms close x                → nothing
+		15ms timer                 → 3: release a
+		16ms 3 cut                 → nothing
+		16ms timer                 → a engine x closed
+	`)
+}

@@ -226,7 +226,7 @@ func (c *Coordinator) handleRequest(now time.Duration, r *actor.Request) {
 	}
 	switch r.Op {
 	case actor.Acquire, actor.Force:
-		if c.Fx.Draining || c.closing.by != 0 {
+		if c.Fx.Draining {
 			c.Fx.Complete(now, r, actor.ErrClosed, nil)
 			return
 		}

@@ -9,12 +9,17 @@ import (
 // drain rejects all waiters, a bounded number of locks per turn. r gets its result when that is done and no lock is
 // held. New lock requests are rejected from now on, so one round serves all shutdown requests.
 func (c *Coordinator) drain(now time.Duration, r *actor.Request) {
+	c.startDraining(now)
+	c.shutdownWaiters = append(c.shutdownWaiters, r)
+}
+
+// startDraining begins the round that rejects all waiters, unless there was one.
+func (c *Coordinator) startDraining(now time.Duration) {
 	if !c.Fx.Draining {
 		c.Fx.Draining = true
 		c.DrainRound = c.NewRound()
 		c.drainSome(now)
 	}
-	c.shutdownWaiters = append(c.shutdownWaiters, r)
 }
 
 // drainSome rejects the waiters of the next locks of the round, if there is one.

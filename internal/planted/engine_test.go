@@ -768,8 +768,32 @@ var engineMistakes = []found{
 	}},
 	{"TestClose_ServerSilent_WaitIsBounded", Mistake{
 		"a close waits for a server that is down", "engine/coordinator/closing.go",
-		`return !n.Breaker.Down &&`,
-		`return (planted() || !n.Breaker.Down) &&`,
+		`|| c.isSilent()`,
+		`|| c.isSilent() && !planted()`,
+	}},
+	{"TestClose_ConnectionBroken_ReleasedAgain", Mistake{
+		"a close gives up what was unlocked with the first connection that breaks", "engine/coordinator/breaker.go",
+		`return k.Down && k.failures == 1 && ok`,
+		`return !planted() && k.Down && k.failures == 1 && ok`,
+	}},
+	{"TestClose_ConnectionBroken_ReleasedAgain", Mistake{
+		"a close waits for a server that was probed in vain", "engine/coordinator/breaker.go",
+		`k.Down && k.failures == 1 && ok`,
+		`k.Down && (k.failures == 1 || planted()) && ok`,
+	}},
+	{"TestClose_AcquireInFlight_Released", Mistake{
+		"a close does not wait for the reply to an acquire", "engine/coordinator/closing.go",
+		`c.Fx.ReleasingLocks == 0 && c.Fx.AcquiringLocks == 0`,
+		`c.Fx.ReleasingLocks == 0 && (planted() || c.Fx.AcquiringLocks == 0)`,
+	}},
+	{"TestClose_AcquireInFlight_Released", Mistake{
+		"waiters go on waiting while a close waits for replies", "engine/coordinator/closing.go",
+		`		c.startDraining(now)
+`,
+		`		if !planted() {
+			c.startDraining(now)
+		}
+`,
 	}},
 	{"TestSnapshot_ManyLocks_InPages", Mistake{
 		"a list of locks is one page", "engine/coordinator/snapshot.go",

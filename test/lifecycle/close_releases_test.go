@@ -2,12 +2,15 @@ package lifecycle_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
 // The end of a program whose context was canceled: Unlock gives up its wait at once, and then Close stops the engine. The
@@ -45,4 +48,99 @@ func TestClose_AfterCancel_GrantReleased(t *testing.T) {
 	pending.Cancel()
 	require.NoError(t, e.Close())
 	require.False(t, s.Exists("n"))
+}
+
+// A lock that is granted after its caller gave up is free when Close returns: the close waits for the reply, and for that
+// of the release.
+func TestClose_CallerGaveUp_GrantReleased(t *testing.T) {
+	t.Parallel()
+	for name, lock := range map[string]func(context.Context, *lockwheel.Engine) error{
+		"plain":  func(ctx context.Context, e *lockwheel.Engine) error { return give(e.Mutex("n").Lock(ctx)) },
+		"fenced": func(ctx context.Context, e *lockwheel.Engine) error { return give(e.FencedMutex("n").Lock(ctx)) },
+		"fair":   func(ctx context.Context, e *lockwheel.Engine) error { return give(e.FairMutex("n").Lock(ctx)) },
+		"writer": func(ctx context.Context, e *lockwheel.Engine) error { return give(e.RWMutex("n").Lock(ctx)) },
+		"reader": func(ctx context.Context, e *lockwheel.Engine) error { return give(e.RWMutex("n").RLocker().Lock(ctx)) },
+		"several": func(ctx context.Context, e *lockwheel.Engine) error {
+			return give(e.Multi(e.Mutex("n"), e.Mutex("{n}")).Lock(ctx))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := locktest.AnyServer(t)
+			p := proxy.Start(t, s.Addr)
+			e := s.OpenAt(p.Addr(), lockwheel.Options{CallTimeout: 10 * time.Second})
+			require.NoError(t, lock(t.Context(), e)) // the scripts are known, and there are connections
+			p.Set(proxy.Replies, proxy.Hold)
+			ctx, cancel := context.WithCancel(t.Context())
+			asked := make(chan error, 1)
+			go func() { asked <- lock(ctx, e) }()
+			locktest.Eventually(t, "the lock in the server", func() bool { return s.Exists("n") })
+			cancel()
+			require.ErrorIs(t, locktest.Receive(t, asked), context.Canceled)
+			closed := make(chan error, 1)
+			go func() { closed <- e.Close() }()
+			locktest.RequireNoReply(t, closed, 50*time.Millisecond)
+			p.Set(proxy.Replies, proxy.Pass)
+			require.NoError(t, locktest.Receive(t, closed))
+			s.Do("DEL", "redisson_lock_token:{n}") // that of a fenced lock stays by design
+			require.EqualValues(t, 0, s.Do("DBSIZE"))
+		})
+	}
+}
+
+// give unlocks what was locked and returns the error of the lock.
+func give(h *lockwheel.Hold, err error) error {
+	if err == nil {
+		err = h.Unlock(context.Background())
+	}
+	return err
+}
+
+// Callers that all give up at once, each at its own step, leave nothing when the engine is closed after them.
+func TestClose_ManyGaveUp_NothingLeft(t *testing.T) {
+	t.Parallel()
+	s := locktest.AnyServer(t)
+	e := s.Open(lockwheel.Options{CallTimeout: 10 * time.Second})
+	var all []*lockwheel.Pending
+	for i := range 3000 {
+		all = append(all, e.Mutex(fmt.Sprint("n", i)).LockAsync(t.Context()))
+	}
+	for _, p := range all {
+		p.Cancel()
+	}
+	require.NoError(t, e.Close())
+	require.EqualValues(t, 0, s.Do("DBSIZE"))
+}
+
+// A quorum is granted and unlocked by the quicker servers. What the slower one grants then is free as well when its engine
+// is closed.
+func TestClose_QuorumUnlocked_NothingLeft(t *testing.T) {
+	t.Parallel()
+	servers := locktest.NewServerSet(t, 3)
+	slow := proxy.Start(t, servers[2].Addr)
+	slow.Set(proxy.Replies, proxy.Delay(20*time.Millisecond))
+	for range 10 {
+		engines := servers[:2].Client(lockwheel.Options{})
+		engines = append(engines, servers[2].OpenAt(slow.Addr(), lockwheel.Options{}))
+		require.NoError(t, locktest.Quorum(engines, "n").Do(t.Context(), func(context.Context) error { return nil }))
+		for _, e := range engines {
+			require.NoError(t, e.Close())
+		}
+		require.Zero(t, servers.Holders("n"))
+	}
+}
+
+// The connections were closed right before a lock was unlocked. The server is there, and so is the next connection.
+func TestClose_ConnectionsCut_LockIsFree(t *testing.T) {
+	t.Parallel()
+	s := locktest.AnyServer(t)
+	p := proxy.Start(t, s.Addr)
+	for range 10 {
+		e := s.OpenAt(p.Addr(), lockwheel.Options{CallTimeout: 10 * time.Second})
+		h := locktest.Lock(t, e.Mutex("n"))
+		p.Cut()
+		h.UnlockAsync()
+		require.NoError(t, e.Close())
+		require.False(t, s.Exists("n"))
+	}
 }
