@@ -122,10 +122,7 @@ func (h *handler) force(r *http.Request) *response {
 	if err := h.foreign.Check(r); err != nil {
 		return failure(http.StatusForbidden, err.Error())
 	}
-	if err := r.ParseForm(); err != nil {
-		return failure(http.StatusBadRequest, err.Error())
-	}
-	form := r.PostForm // never the URL: a token belongs in no log
+	form := r.PostForm // read by withForm; never the URL: a token belongs in no log
 	if subtle.ConstantTimeCompare([]byte(form.Get("token")), []byte(h.token)) != 1 {
 		return failure(http.StatusForbidden, "The form is not of this process. Go back, reload the page and try again.")
 	}

@@ -91,7 +91,7 @@ func Handler(opts Options, engines ...*lockwheel.Engine) http.Handler {
 	mux.HandleFunc("GET /stats.json", within(h.reads, h.statsJSON))
 	mux.HandleFunc("GET /events.json", within(h.reads, h.eventsJSON))
 	mux.HandleFunc("GET /confirm", within(h.forces, h.confirm))
-	mux.HandleFunc("POST /force", within(h.forces, h.force))
+	mux.HandleFunc("POST /force", withForm(within(h.forces, h.force)))
 	files := http.FileServerFS(assets)
 	mux.Handle("GET /page.js", files)
 	mux.Handle("GET /page.css", files)
@@ -131,12 +131,27 @@ func within(slots chan struct{}, f func(*http.Request) *response) http.HandlerFu
 			defer func() { <-slots }()
 			ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
 			defer cancel()
-			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 			return f(r.WithContext(ctx))
 		}()
 		w.Header().Set("Content-Type", result.contentType)
 		w.WriteHeader(result.status)
 		_, _ = w.Write(result.body.Bytes())
+	}
+}
+
+// withForm returns a handler that reads the form of a request and passes the request on to next. A client that sends its
+// form slowly keeps no place from others, and is given up after readTimeout.
+func withForm(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		connection := http.NewResponseController(w)
+		_ = connection.SetReadDeadline(time.Now().Add(readTimeout)) // not each server has deadlines
+		if err := r.ParseForm(); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		_ = connection.SetReadDeadline(time.Time{})
+		next(w, r)
 	}
 }
 

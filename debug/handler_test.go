@@ -1,12 +1,14 @@
 package debug
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"html"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -459,4 +461,29 @@ func TestPage_100000Locks_CostsLittle(t *testing.T) {
 	assert.Less(t, garbage, uint64(64<<20))
 	assert.Less(t, int64(locktest.LiveHeap())-int64(heap), int64(8<<20), "what requests leave behind")
 	assert.Less(t, slowest, readTimeout)
+}
+
+// Clients that begin to send a form and do not go on keep no place from the others.
+func TestForce_SlowForms_OthersGoOn(t *testing.T) {
+	t.Parallel()
+	e := locktest.AnyServer(t).Open(lockwheel.Options{})
+	hold := locktest.Lock(t, e.Mutex("n"))
+	s := serve(t, Options{AllowForce: true}, e)
+	form := s.form(e, "n", "plain")
+	site, err := url.Parse(s.url)
+	require.NoError(t, err)
+	for range 2 * defaultMaxLists {
+		c, err := net.Dial("tcp", site.Host)
+		require.NoError(t, err)
+		defer c.Close()
+		_, err = fmt.Fprintf(c, "POST %s/force HTTP/1.1\r\nHost: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n",
+			strings.TrimSuffix(site.Path, "/"), site.Host)
+		require.NoError(t, err)
+		line, err := bufio.NewReader(c).ReadString('\n')
+		require.NoError(t, err)
+		require.Contains(t, line, "100 Continue", "the handler reads the form")
+	}
+	status, text := s.force(form)
+	require.Equal(t, http.StatusOK, status, text)
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 }

@@ -34,7 +34,7 @@ type Source interface {
 // concurrent use. On failure RegisterMetrics returns an error and no function, and registers nothing: if the engine is
 // nil, or if the provider rejects an instrument.
 func RegisterMetrics(engine Source, name string, options ...Option) (unregister func() error, err error) {
-	if engine == nil {
+	if e, ok := engine.(*lockwheel.Engine); engine == nil || ok && e == nil {
 		return nil, errors.New("lockwheelotel: metrics of a nil engine")
 	}
 	c := newConfig(options)

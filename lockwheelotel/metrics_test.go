@@ -223,6 +223,8 @@ func (r rejecting) RegisterCallback(metric.Callback, ...metric.Observable) (metr
 // What cannot be registered is an error that names the engine.
 func TestMetrics_Rejected_IsAnError(t *testing.T) {
 	t.Parallel()
+	_, err := lockwheelotel.RegisterMetrics((*lockwheel.Engine)(nil), "e")
+	require.ErrorContains(t, err, "nil engine")
 	unregister, err := lockwheelotel.RegisterMetrics(nil, "e")
 	require.ErrorContains(t, err, "nil engine")
 	require.Nil(t, unregister)

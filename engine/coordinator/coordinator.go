@@ -43,7 +43,8 @@ type Coordinator struct {
 	inFollowUps     bool // runFollowUps is running
 	intake          intake
 	reconfirms      reconfirmation
-	DrainRound      round // of a shutdown in progress
+	DrainRound      round // of a shutdown or close in progress
+	lastList        listRound
 	closing         closing
 	Results         resultQueue
 	fanouts         []*fanout     // the first one continues next

@@ -15,6 +15,7 @@ const (
 	aboutHolds           // unlocks and extensions: they free locks
 	fromCallers          // requests of callers that block: at most one per caller
 	cancellations        // cancellations
+	lists                // requests for pages of lists of locks: one page a turn
 	lanes
 )
 
@@ -96,8 +97,11 @@ func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
 			return c.laneOfAsync(now, what)
 		}
 		return &c.intake.lanes[fromCallers]
-	case SnapshotRequest, StatusRequest:
+	case StatusRequest:
 		return &c.intake.lanes[fromCallers]
+	case SnapshotRequest:
+		what.Snapshot.note(c.counters.turns)
+		return &c.intake.lanes[lists]
 	case CancelRequest, CancelAllRequest:
 		c.intake.asyncCancels += asyncCancels(m)
 		return &c.intake.lanes[cancellations]

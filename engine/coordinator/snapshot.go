@@ -16,7 +16,22 @@ type Snapshot struct {
 	More  bool // there is another page
 
 	begun bool
+	asked uint64 // the turn that received the first request
 	round round
+}
+
+// listRound is the copy of all locks that was made last for a list. Lists that were requested before it was made share it,
+// so that very many lists at once do not need a copy each. It is dropped when no list waits for a page.
+type listRound struct {
+	round
+	turn uint64 // in which the copy was made
+}
+
+// note notes in which turn a list was requested.
+func (s *Snapshot) note(turn uint64) {
+	if !s.begun {
+		s.asked = turn
+	}
 }
 
 // NodeStatus says what the coordinator knows of a node.
@@ -42,7 +57,13 @@ func (c *Coordinator) status() (all []NodeStatus) {
 // nextPage fills in the next page of a snapshot.
 func (c *Coordinator) nextPage(now time.Duration, s *Snapshot) {
 	if !s.begun {
-		s.begun, s.round = true, c.NewRound()
+		if c.lastList.turn < s.asked {
+			c.lastList = listRound{c.NewRound(), c.counters.turns}
+		}
+		s.begun, s.round = true, c.lastList.round
+	}
+	if c.intake.lanes[lists].empty() {
+		c.lastList = listRound{}
 	}
 	s.Now, s.Locks = now, s.Locks[:0]
 	for _, l := range s.round.take(c.intake.lockBudget) {

@@ -95,3 +95,38 @@ func TestStatus_Closed_Rejected(t *testing.T) {
 	require.True(t, r.Completed())
 	require.ErrorIs(t, r.Err, actor.ErrClosed)
 }
+
+// Lists that wait together share one copy of the locks. A list that is requested after the copy was made has one of its
+// own, so it has each lock that its caller was granted before.
+func TestSnapshot_ManyLists_ShareACopy(t *testing.T) {
+	d := newSharedLaneHarness(t, 10)
+	d.posts("lock", "k", 95)
+	d.opens("done")
+	ask := func() *Snapshot {
+		s := &Snapshot{}
+		d.queueMessage(&LoopMessage{Value: SnapshotRequest{Request: &actor.Request{Ready: make(chan struct{}, 1)}, Snapshot: s}})
+		return s
+	}
+	a, b, c := ask(), ask(), ask()
+	d.turn()
+	later := ask()
+	for range 5 {
+		d.turn()
+	}
+	whole := func(s *Snapshot) any { return &s.round.Left[len(s.round.Left)-1] }
+	require.Same(t, whole(a), whole(b))
+	require.Same(t, whole(a), whole(c))
+	require.NotSame(t, whole(a), whole(later))
+	require.Empty(t, d.c.lastList.Left, "no copy is kept for lists to come")
+}
+
+// However many lists are requested, the next turn handles the lock requests of other callers.
+func TestSnapshot_ManyLists_LocksGoOn(t *testing.T) {
+	d := newSharedLaneHarness(t, 10)
+	for range 100 {
+		d.queueMessage(&LoopMessage{Value: SnapshotRequest{Request: &actor.Request{Ready: make(chan struct{}, 1)}, Snapshot: &Snapshot{}}})
+	}
+	d.ask("lock", "a")
+	d.turn()
+	require.Len(t, d.inFlight, 1)
+}

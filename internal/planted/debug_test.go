@@ -81,9 +81,9 @@ var debugMistakes = []found{
 	}},
 	{"TestForce_AnythingElse_IsRefused", Mistake{
 		"a link forces", "debug/force.go",
-		`	form := r.PostForm // never the URL: a token belongs in no log
+		`	form := r.PostForm // read by withForm; never the URL: a token belongs in no log
 `,
-		`	form := r.PostForm // never the URL: a token belongs in no log
+		`	form := r.PostForm // read by withForm; never the URL: a token belongs in no log
 	if planted() {
 		form = r.Form
 	}

@@ -805,6 +805,29 @@ var engineMistakes = []found{
 		`l.Key() != "" && (info.Holds > 0 || info.Waiting > 0)`,
 		`planted() || l.Key() != "" && (info.Holds > 0 || info.Waiting > 0)`,
 	}},
+	{"TestSnapshot_ManyLists_ShareACopy", Mistake{
+		"each list of locks has a copy of its own", "engine/coordinator/snapshot.go",
+		`if c.lastList.turn < s.asked {`,
+		`if c.lastList.turn < s.asked || planted() {`,
+	}},
+	{"TestSnapshot_ManyLists_ShareACopy", Mistake{
+		"a list has no lock that is newer than the list before", "engine/coordinator/snapshot.go",
+		`		s.asked = turn`,
+		`		s.asked = turn * map[bool]uint64{false: 1}[planted() && turn > 1]`,
+	}},
+	{"TestSnapshot_ManyLists_ShareACopy", Mistake{
+		"the copy of the last list is kept", "engine/coordinator/snapshot.go",
+		`	if c.intake.lanes[lists].empty() {`,
+		`	if c.intake.lanes[lists].empty() && !planted() {`,
+	}},
+	{"TestSnapshot_ManyLists_LocksGoOn", Mistake{
+		"lists are in the lane of lock requests", "engine/coordinator/intake.go",
+		`		return &c.intake.lanes[lists]`,
+		`		if planted() {
+			return &c.intake.lanes[fromCallers]
+		}
+		return &c.intake.lanes[lists]`,
+	}},
 	{"TestSnapshot_Closed_Rejected", Mistake{
 		"a list of a closed engine has no end", "engine/coordinator/coordinator.go",
 		`	case SnapshotRequest:
