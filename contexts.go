@@ -144,8 +144,8 @@ func (b *ownerSource) ownerOf(e *Engine, name string) uint64 {
 
 // endedBy reports whether the call itself ended its context: the release of that hold, or a force of the lock with that
 // name. If the hold's parent context has ended, the caller gave up, and endedBy reports false.
-func endedBy(what actor.Event, hold *actor.Hold, name string, cause error) bool {
-	switch what {
+func endedBy(op actor.Event, hold *actor.Hold, name string, cause error) bool {
+	switch op {
 	case actor.Force:
 		return actor.IsForced(cause) && isAbout(cause, name)
 	case actor.Unlock:
@@ -286,32 +286,32 @@ func (c *holdContext) discard(reason error) {
 }
 
 // end ends the context of a hold that has ended, on the goroutine of its caller, and then closes Done.
-func (c *callerContexts) end(untold *actor.HoldSignal, reason error) {
-	of := untold.Context.(*holdContext)
-	of.cancel(reason)
-	close(untold.Done)
-	c.detach(of)
+func (c *callerContexts) end(remaining *actor.HoldSignal, reason error) {
+	ctx := remaining.Context.(*holdContext)
+	ctx.cancel(reason)
+	close(remaining.Done)
+	c.detach(ctx)
 }
 
 // endAsync does the same without waiting for it. A context with very many children can take long to end, and Done
 // does not wait for them.
-func (c *callerContexts) endAsync(untold *actor.HoldSignal, reason error) {
+func (c *callerContexts) endAsync(remaining *actor.HoldSignal, reason error) {
 	c.ending.Submit(func() {
-		of, over := untold.Context.(*holdContext), make(chan struct{})
+		ctx, ended := remaining.Context.(*holdContext), make(chan struct{})
 		go func() {
-			of.cancel(reason)
-			close(over)
+			ctx.cancel(reason)
+			close(ended)
 		}()
-		<-of.Context.Done()
-		close(untold.Done)
-		<-over
-		c.detach(of)
+		<-ctx.Context.Done()
+		close(remaining.Done)
+		<-ended
+		c.detach(ctx)
 	})
 }
 
-func (c *callerContexts) detach(of *holdContext) {
-	if of.detach != nil {
-		c.detaching.Submit(func() { of.detach(nil) })
+func (c *callerContexts) detach(ctx *holdContext) {
+	if ctx.detach != nil {
+		c.detaching.Submit(func() { ctx.detach(nil) })
 	}
 }
 

@@ -140,7 +140,7 @@ func (e *Engine) Stats() Stats {
 	s := Stats(e.loop.Stats())
 	events, panics := e.listeners.events.Counts()
 	records, more := e.listeners.records.Counts()
-	s.Untold, s.Panics = events+records, panics+more+e.contexts.detaching.Panics.Load()
+	s.DroppedEvents, s.Panics = events+records, panics+more+e.contexts.detaching.Panics.Load()
 	return s
 }
 
@@ -262,7 +262,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 // returns nil. A second call waits for the first.
 //
 // [Observer] and Logger receive these events before Close returns, unless that takes longer than Options.CallTimeout.
-// Events beyond the 8192 that may wait for an Observer are dropped, and Stats.Untold counts them.
+// Events beyond the 8192 that may wait for an Observer are dropped, and Stats.DroppedEvents counts them.
 //
 // Close first ends all waiting calls, and then waits, for at most Options.CallTimeout, for what was sent before it: for
 // releases that were requested by Unlock, [Hold.UnlockAsync] or the end of a wait, and for locks that may be granted after
@@ -332,14 +332,14 @@ func (e *Engine) awaitOrCancel(ctx context.Context, done <-chan struct{}, call *
 // cancelCall cancels a call after its context has ended and waits for the result. If the call itself ended the context,
 // awaitIgnoringEnds keeps waiting instead.
 func (e *Engine) cancelCall(ctx context.Context, call *engine.Call) (cause error) {
-	asked := false
+	found := false
 	defer func() {
-		if !asked { // a method of the context has ended this goroutine
+		if !found { // a method of the context has ended this goroutine
 			e.loop.Cancel(call, context.Canceled)
 		}
 	}()
 	cause = e.contexts.causeOf(ctx)
-	asked = true
+	found = true
 	if endedBy(call.Op, call.Hold, call.Name, cause) {
 		return e.awaitIgnoringEnds(ctx, call)
 	}
@@ -372,22 +372,22 @@ func (e *Engine) hooks() engine.Hooks {
 func (e *Engine) onHoldEnded(end *actor.HoldEnd) {
 	observer := &e.options.Observer
 	if end.Err == actor.ErrNotHeld && observer.Released == nil && !end.Hold.HasContext() {
-		if untold := end.Hold.End(end.Err, nil, 0); untold != nil { // Hold.Context was called concurrently
-			e.contexts.endAsync(untold, &lockError{name: end.Key[len(e.options.Prefix):], err: end.Err})
+		if remaining := end.Hold.End(end.Err, nil, 0); remaining != nil { // Hold.Context was called concurrently
+			e.contexts.endAsync(remaining, &lockError{name: end.Key[len(e.options.Prefix):], err: end.Err})
 		}
 		return
 	}
 	name := end.Key[len(e.options.Prefix):]
 	err := &lockError{name: name, err: end.Err, cause: end.Cause}
-	var told <-chan struct{}
-	if untold := end.Hold.End(end.Err, end.Cause, end.HeldUntil); untold != nil {
-		told = untold.Done
-		e.contexts.endAsync(untold, err)
+	var done <-chan struct{}
+	if remaining := end.Hold.End(end.Err, end.Cause, end.HeldUntil); remaining != nil {
+		done = remaining.Done
+		e.contexts.endAsync(remaining, err)
 	}
 	if end.Err == actor.ErrNotHeld {
-		e.listeners.released(name, end.Held, told)
+		e.listeners.released(name, end.Held, done)
 	} else {
-		e.listeners.lost(name, err, told)
+		e.listeners.lost(name, err, done)
 	}
 }
 

@@ -265,8 +265,8 @@ func (h *Hold) endByUnlock() bool {
 	if h.expired() {
 		err, cause, reason = ErrLost, errLeaseExpired, h.fail(ErrLost, errLeaseExpired)
 	}
-	if untold := h.grant.End(err, cause, 0); untold != nil {
-		h.engine.contexts.end(untold, reason)
+	if remaining := h.grant.End(err, cause, 0); remaining != nil {
+		h.engine.contexts.end(remaining, reason)
 		return err == ErrNotHeld
 	}
 	<-h.grant.Signal().Done // the hold ended before; its context may be ending now

@@ -133,8 +133,8 @@ func (g *multiHold) endByUnlock(reason error) bool {
 	if !g.ended.CompareAndSwap(nil, endedByUnlock) {
 		return false
 	}
-	if untold := g.hold.grant.End(ErrNotHeld, nil, 0); untold != nil {
-		g.contexts().end(untold, reason)
+	if remaining := g.hold.grant.End(ErrNotHeld, nil, 0); remaining != nil {
+		g.contexts().end(remaining, reason)
 	}
 	return true
 }
@@ -143,8 +143,8 @@ func (g *multiHold) endByUnlock(reason error) bool {
 func (g *multiHold) endByLoss(m *member) {
 	end := g.lossOf(m.lastHold.Load())
 	if g.releasedByCaller = !g.ended.CompareAndSwap(nil, end); !g.releasedByCaller {
-		if untold := g.hold.grant.End(end.err, end.cause, 0); untold != nil {
-			g.contexts().endAsync(untold, g.hold.fail(end.err, end.cause))
+		if remaining := g.hold.grant.End(end.err, end.cause, 0); remaining != nil {
+			g.contexts().endAsync(remaining, g.hold.fail(end.err, end.cause))
 		}
 	}
 }
@@ -218,9 +218,9 @@ func (m *member) releaseAsync() {
 // releaseAsync unlocks without waiting for the reply.
 func (h *Hold) releaseAsync() { h.engine.loop.Post(h.request(nil, actor.Unlock, 0)) }
 
-// request returns a call for a hold. told is called with its result.
-func (h *Hold) request(told func(), what actor.Event, lease time.Duration) *engine.Call {
-	call := engine.NewCallback(told)
+// request returns a call for a hold. onDone is called with its result.
+func (h *Hold) request(onDone func(), what actor.Event, lease time.Duration) *engine.Call {
+	call := engine.NewCallback(onDone)
 	call.Op, call.Name, call.Hold, call.Lease = what, h.name, &h.grant, lease
 	return call
 }
@@ -327,18 +327,18 @@ type releaseRun struct {
 	pending   atomic.Int32 // results still to come
 }
 
-// next posts at most that many releases.
-func (l *releaseRun) next(most int) {
-	some := l.remaining[:min(len(l.remaining), most)]
+// next posts at most limit releases.
+func (l *releaseRun) next(limit int) {
+	some := l.remaining[:min(len(l.remaining), limit)]
 	if len(some) == 0 {
 		return
 	}
 	l.remaining = l.remaining[len(some):]
 	l.calls = make([]engine.Call, len(some))
 	l.pending.Store(int32(len(some)))
-	told := l.onResult
+	onDone := l.onResult
 	for i, h := range some {
-		l.calls[i].Request = actor.Request{Op: actor.Unlock, Name: h.name, Hold: &h.grant, OnDone: told}
+		l.calls[i].Request = actor.Request{Op: actor.Unlock, Name: h.name, Hold: &h.grant, OnDone: onDone}
 	}
 	some[0].engine.loop.PostAll(l.calls)
 }

@@ -131,14 +131,14 @@ func (r *round) send() {
 	}
 }
 
-// postSlice posts at most that many calls. Calls beyond begun are not canceled.
-func (r *round) postSlice(first, most int) {
-	last := min(first+most, len(r.calls))
+// postSlice posts at most limit calls. Calls beyond begun are not canceled.
+func (r *round) postSlice(first, limit int) {
+	last := min(first+limit, len(r.calls))
 	some := r.calls[first:last]
 	r.pending.Store(int32(len(some)))
-	answered := func() { r.onResult(first, last) }
+	onDone := func() { r.onResult(first, last) }
 	for i := range some {
-		some[i].OnDone = answered
+		some[i].OnDone = onDone
 	}
 	if !r.parent.members[0].lock.engine.loop.PostAll(some) {
 		r.results <- callResults{first, last, true}

@@ -77,39 +77,39 @@ func (a *listeners) close(until time.Time) {
 }
 
 func (a *listeners) acquired(name string, waited time.Duration) {
-	if tell := a.observer.Acquired; tell != nil {
-		a.events.Submit(func() { tell(name, waited) })
+	if notify := a.observer.Acquired; notify != nil {
+		a.events.Submit(func() { notify(name, waited) })
 	}
 }
 
 func (a *listeners) rejected(name string, waited time.Duration, err error) {
-	if tell := a.observer.Rejected; tell != nil {
-		a.events.Submit(func() { tell(name, waited, err) })
+	if notify := a.observer.Rejected; notify != nil {
+		a.events.Submit(func() { notify(name, waited, err) })
 	}
 }
 
 // released and lost wait until the hold's Done is closed before they notify the Observer.
-func (a *listeners) released(name string, held time.Duration, told <-chan struct{}) {
-	if tell := a.observer.Released; tell != nil {
+func (a *listeners) released(name string, held time.Duration, done <-chan struct{}) {
+	if notify := a.observer.Released; notify != nil {
 		a.events.Submit(func() {
-			waitFor(told)
-			tell(name, held)
+			waitFor(done)
+			notify(name, held)
 		})
 	}
 }
 
-func (a *listeners) lost(name string, err error, told <-chan struct{}) {
-	if tell := a.observer.Lost; tell != nil {
+func (a *listeners) lost(name string, err error, done <-chan struct{}) {
+	if notify := a.observer.Lost; notify != nil {
 		a.events.Submit(func() {
-			waitFor(told)
-			tell(name, err)
+			waitFor(done)
+			notify(name, err)
 		})
 	}
 }
 
-func waitFor(told <-chan struct{}) {
-	if told != nil {
-		<-told
+func waitFor(done <-chan struct{}) {
+	if done != nil {
+		<-done
 	}
 }
 

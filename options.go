@@ -217,7 +217,7 @@ type Replicas struct {
 // at a time, in the order of the events, on their own goroutine and so a little later. They may block and may call
 // the engine, its locks and its holds.
 //
-// At most 8192 events wait behind a function that blocks; further ones are dropped and counted in Stats.Untold. A
+// At most 8192 events wait behind a function that blocks; further ones are dropped and counted in Stats.DroppedEvents. A
 // panic is logged and counted in Stats.Panics, and the next event follows. Close and Shutdown wait until all events
 // are delivered, for at most Options.CallTimeout; an Observer function that calls them waits for that long.
 //
@@ -260,7 +260,7 @@ type Stats struct {
 	Shed                             uint64 // counter: requests of Failed that exceeded Options.MaxWaiting or Options.MaxWaitingPerLock
 	// Counters: events and log records dropped because Observer or Logger was too slow; panics in these, and in
 	// contexts of callers from which the engine unregistered.
-	Untold, Panics uint64
+	DroppedEvents, Panics uint64
 
 	// Gauge: how long past its due time the latest renewal of the last minute (60 to 70 s) was confirmed. 0: no
 	// renewal was late, or none was due.
@@ -380,9 +380,9 @@ func durationOr(d, other time.Duration) time.Duration {
 	return d
 }
 
-func checkRange(what string, d, least, most time.Duration) error {
-	if d < least || d > most {
-		return fmt.Errorf("%s of %v: want %v to %s", what, d, least, years(most))
+func checkRange(what string, d, lowest, highest time.Duration) error {
+	if d < lowest || d > highest {
+		return fmt.Errorf("%s of %v: want %v to %s", what, d, lowest, years(highest))
 	}
 	return nil
 }

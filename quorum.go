@@ -111,16 +111,16 @@ func (m Multi) newQuorumHold(e multiRequest) *multiHold {
 
 // awaitResult waits for the outcome, which arrives at once when the caller's wait ends.
 func (g *multiHold) awaitResult(e multiRequest) error {
-	var late <-chan time.Time
+	var timeout <-chan time.Time
 	if !e.deadline.IsZero() {
 		timer := time.NewTimer(time.Until(e.deadline))
 		defer timer.Stop()
-		late = timer.C
+		timeout = timer.C
 	}
 	select {
 	case failed := <-g.result:
 		return g.quorumError(failed)
-	case <-late:
+	case <-timeout:
 	case <-e.done:
 	}
 	g.apply(g.actor.Cancel)
@@ -230,9 +230,9 @@ func (g *multiHold) execute(o quorum.Action) {
 	}
 }
 
-// jitterBackoff returns a random pause between half of most and most, so that callers that split a majority do not collide
+// jitterBackoff returns a random pause between half of longest and longest, so that callers that split a majority do not collide
 // again.
-func jitterBackoff(most time.Duration) time.Duration { return most/2 + rand.N(most/2) }
+func jitterBackoff(longest time.Duration) time.Duration { return longest/2 + rand.N(longest/2) }
 
 // errNoReplySoon is for a member that did not reply soon enough after the others.
 var errNoReplySoon = errors.New("no answer soon after the others")

@@ -370,7 +370,7 @@ func TestWait_ExpiresInHandoff_NotAcquired(t *testing.T) {
 }
 
 // redisson#2714: an interrupted acquire must not leave a lock.
-func TestAcquire_Cancelled_LeavesNothing(t *testing.T) {
+func TestAcquire_Canceled_LeavesNothing(t *testing.T) {
 	t.Run("before its command left", func(t *testing.T) {
 		runTranscript(t, `
 			0s   A locks        → acquire #1 30s

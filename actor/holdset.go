@@ -48,11 +48,11 @@ func (s *holdSet) setLimits(h *Hold, limit time.Duration) {
 
 // compact removes ended holds and outdated deadlines once they are more than half.
 func (s *holdSet) compact() {
-	most := 2*s.live + spareHolds
-	if len(s.holds) > most {
+	maxLen := 2*s.live + spareHolds
+	if len(s.holds) > maxLen {
 		s.holds = slices.Collect(s.all())
 	}
-	if len(s.limits) > most {
+	if len(s.limits) > maxLen {
 		s.limits = nil
 		for h := range s.all() {
 			if limit := -h.until.Load(); limit > 0 && limit != int64(never) {
@@ -60,7 +60,7 @@ func (s *holdSet) compact() {
 			}
 		}
 	}
-	if len(s.leaseEnds) > most {
+	if len(s.leaseEnds) > maxLen {
 		s.leaseEnds = nil
 		for h := range s.all() {
 			if h.fixedEnd != 0 {

@@ -203,19 +203,19 @@ func (r *Request) abandon(now time.Duration, fx *Effects) {
 // onAllAcquired handles the grant of all locks. They are released if the request is gone, or if the reply came too late to
 // be relied on.
 func (r *Request) onAllAcquired(now time.Duration, m *Message, fx *Effects) {
-	locks, late, pause := r.unreserve(fx), false, r.lock.lateReplyBackoff()
+	locks, expired, pause := r.unreserve(fx), false, r.lock.lateReplyBackoff()
 	for _, l := range locks {
 		l.setPhase(held, fx)
 		l.storedCount = 1
 		fx.AcquiringLocks--
 		fx.HeldLocks++
 		l.confirm(m.Sent, m.Command.Lease, fx)
-		late = late || now >= l.validUntil
+		expired = expired || now >= l.validUntil
 	}
-	if late {
+	if expired {
 		r.lock.onLateReply(now, pause, m.Command.Lease, fx)
 	}
-	if late || r.Completed() || m.Sent < r.lock.reconfirmSince(fx) {
+	if expired || r.Completed() || m.Sent < r.lock.reconfirmSince(fx) {
 		r.releaseAll(now, locks, fx)
 		return
 	}

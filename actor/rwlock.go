@@ -42,10 +42,10 @@ func (l *Lock) ContinueUnderWriter(now time.Duration, writer *Lock, number bool)
 	x.yieldUntil, x.nextTry, x.retryNow = 0, now, true
 }
 
-// onHeldByOther handles a rejected acquire that was sent with asked. If it was sent beside the current writer, that writer is
+// onHeldByOther handles a rejected acquire that was sent with these arguments. If it was sent beside the current writer, that writer is
 // gone.
-func (r *readerState) onHeldByOther(asked *ReaderArgs) {
-	r.ended = r.ended || asked != nil && asked.Writer == r.writer
+func (r *readerState) onHeldByOther(sent *ReaderArgs) {
+	r.ended = r.ended || sent != nil && sent.Writer == r.writer
 }
 
 func (l *Lock) underWriter() bool {
@@ -151,8 +151,8 @@ const maxHoldKeys = 64
 // which also covers re-entries about to be granted. nil: one hold, with the tenure's lease.
 func (l *Lock) readerArgs(now time.Duration, n leaseNeed, fx *Effects) *ReaderArgs {
 	count := l.holdCount()
-	late := l.minUnackedLease() != 0                                               // a command without a reply may have raised it
-	mayShorten := n.mustSet || late || count < l.storedCount || l.storedCount == 0 // 0: the count in Redis is not known
+	unacked := l.minUnackedLease() != 0                                               // a command without a reply may have raised it
+	mayShorten := n.mustSet || unacked || count < l.storedCount || l.storedCount == 0 // 0: the count in Redis is not known
 	if !mayShorten && count == 1 {
 		return nil
 	}

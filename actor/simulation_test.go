@@ -174,7 +174,7 @@ func (p *simulation) randomCancel() {
 	}
 	r := p.requests[max(0, len(p.requests)-1-p.random.IntN(8))]
 	p.record(p.issued[r].caller+" cancels", func() {
-		p.step(&actor.Message{Event: actor.Cancel, Request: r, Cause: errors.New("cancelled")})
+		p.step(&actor.Message{Event: actor.Cancel, Request: r, Cause: errors.New("canceled")})
 	})
 }
 

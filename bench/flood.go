@@ -34,7 +34,7 @@ const (
 	FloodSubscribing = "subscribing" // until each waiter knows that its lock is held, and all channels have subscribers
 	FloodWaiting     = "waiting"
 	FloodMessages    = "messages" // 1 000 a second, on the channel of the one name, or of one name after the other
-	FloodCancelling  = "cancel"   // of the one context that all share, until each has its result
+	FloodCanceling   = "cancel"   // of the one context that all share, until each has its result
 	FloodLeaving     = "leaving"  // until no channel has a subscriber
 )
 

@@ -23,7 +23,7 @@ func TestFlood_AllContestants_AllPhases(t *testing.T) {
 			if leftOut(t, f.Name, f.Failure) {
 				continue
 			}
-			if f.Name != peers.Redisson.Name || f.LastPhase() != FloodLeaving { // its waiters stay when they are cancelled
+			if f.Name != peers.Redisson.Name || f.LastPhase() != FloodLeaving { // its waiters stay when they are canceled
 				require.Empty(t, f.Failure, f.Name)
 			}
 			if f.Name == FloodAsync || f.Name == FloodBlocked { // losses of the others are for the report

@@ -91,7 +91,7 @@ func (t *floodRun) phases() error {
 		{FloodSubscribing, func() error { return t.until(t.allSubscribed) }},
 		{FloodWaiting, t.waitPhase},
 		{FloodMessages, t.sendMessages},
-		{FloodCancelling, t.cancelAll},
+		{FloodCanceling, t.cancelAll},
 		{FloodLeaving, func() error { return t.until(t.allUnsubscribed) }},
 	} {
 		if err := t.phase(phase.name, phase.run); err != nil {
@@ -126,7 +126,7 @@ func (t *floodRun) phase(name string, run func() error) error {
 	if phase.Took > minCPUPhase {
 		phase.Client, phase.Server = (clientThen-client).Seconds()/phase.Took.Seconds(), (serverThen-server).Seconds()/phase.Took.Seconds()
 	}
-	if err = cmp.Or(failed, err); err != nil || name == FloodCancelling || name == FloodLeaving {
+	if err = cmp.Or(failed, err); err != nil || name == FloodCanceling || name == FloodLeaving {
 		return err
 	}
 	return t.earlyEnd()
@@ -142,7 +142,7 @@ func (t *floodRun) used() (client, server time.Duration, err error) {
 	return usage.CPU, server, err
 }
 
-// earlyEnd returns an error if waiters have a result before they were cancelled.
+// earlyEnd returns an error if waiters have a result before they were canceled.
 func (t *floodRun) earlyEnd() error {
 	ended, err := t.client.ended()
 	if err == nil && ended > 0 {

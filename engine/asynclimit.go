@@ -33,11 +33,11 @@ func newAsyncLimit(config *actor.Config) *asyncLimit {
 // admit counts a request that is about to be posted, or rejects it. A request that is canceled counts until its result
 // is out. Many requests can get their results before their cancellations are handled, so those are limited, too.
 func (a *asyncLimit) admit(r *actor.Request) bool {
-	most := a.max
+	limit := a.max
 	if r.Owner != 0 {
-		most += AsyncBacklog
+		limit += AsyncBacklog
 	}
-	if a.pending.Add(1) <= most && a.cancels.Load() <= most || a.max == 0 {
+	if a.pending.Add(1) <= limit && a.cancels.Load() <= limit || a.max == 0 {
 		return true
 	}
 	a.pending.Add(-1)

@@ -31,11 +31,11 @@ func NewAsync() *Call {
 	return &Call{Request: actor.Request{Ready: make(chan struct{}), Async: true}}
 }
 
-// NewCallback returns a call that announces its result by calling told, on the loop: told must not block. If told is nil,
+// NewCallback returns a call that announces its result by calling onDone, on the loop: onDone must not block. If onDone is nil,
 // the result is not announced. The call must not be freed.
-func NewCallback(told func()) *Call { return &Call{Request: actor.Request{OnDone: told}} }
+func NewCallback(onDone func()) *Call { return &Call{Request: actor.Request{OnDone: onDone}} }
 
-// Free returns a call of NewCall to the pool. The caller must have received its result and must not have cancelled it.
+// Free returns a call of NewCall to the pool. The caller must have received its result and must not have canceled it.
 func (e *Engine) Free(c *Call) {
 	c.Reset()
 	c.msg = coordinator.LoopMessage{}

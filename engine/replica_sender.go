@@ -94,11 +94,11 @@ func (s *replicaSender) sendViaCluster(first *coordinator.Batch) {
 
 func (s *replicaSender) send(connection rueidis.DedicatedClient, first *coordinator.Batch) {
 	replicas, err := s.encoder.SendBundle(connection, first, s.replicas.waitCommand(connection))[0].AsInt64()
-	_, refused := rueidis.IsRedisErr(err)
+	_, rejected := rueidis.IsRedisErr(err)
 	for b := first; b != nil; b = b.Next {
 		switch {
 		case b.Failed != nil:
-		case err != nil && !refused:
+		case err != nil && !rejected:
 			b.Failed, b.NoReply = rediserr.AsClientError(err), true
 		case coordinator.IsDemotion(err):
 			b.Failed, b.NoReply, b.Demoted = err, true, true

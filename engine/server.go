@@ -48,7 +48,7 @@ func (s *Server) ReuseBuffers() { s.reuseBuffers = true }
 
 // SetRedial sets the function that closes all connections of the client, so that the next call makes others. The loop
 // calls it: it must not block. SetRedial must be called before Start.
-func (s *Server) SetRedial(end func()) { s.redial = end }
+func (s *Server) SetRedial(closeAll func()) { s.redial = closeAll }
 
 // canRedial reports whether connections to that address are closed when it leads to a replica. This is not so where the
 // engine follows the master in another way.
@@ -107,7 +107,7 @@ func (s *Server) checkReplicas(ctx context.Context, timeout time.Duration) error
 			continue
 		}
 		err = checkNodeReplicas(ctx, node, timeout)
-		if _, refused := rueidis.IsRedisErr(err); err == nil || refused {
+		if _, rejected := rueidis.IsRedisErr(err); err == nil || rejected {
 			return err
 		}
 	}

@@ -233,7 +233,7 @@ func (c *connection) subscribe(channels []string) error {
 
 // subscribeShards continues after a rejection, so that slots which did not move are not delayed. It returns the first
 // rejection.
-func (c *connection) subscribeShards(channels []string) (refused error) {
+func (c *connection) subscribeShards(channels []string) (rejection error) {
 	bySlot := make(map[uint16][]string)
 	for _, channel := range channels {
 		slot := slot.Of(channel)
@@ -246,21 +246,21 @@ func (c *connection) subscribeShards(channels []string) (refused error) {
 		}
 		for _, result := range c.client.DoMulti(context.Background(), calls...) {
 			err := result.Error()
-			if _, answered := rueidis.IsRedisErr(err); err != nil && !answered {
+			if _, replied := rueidis.IsRedisErr(err); err != nil && !replied {
 				return err
 			}
-			refused = cmp.Or(refused, err)
+			rejection = cmp.Or(rejection, err)
 		}
 	}
-	return refused
+	return rejection
 }
 
 // ping reports whether the server still replies on this connection. It blocks until it does, or until the connection
 // breaks.
 func (c *connection) ping() bool {
 	err := c.client.Do(context.Background(), c.client.B().Ping().Build()).Error()
-	_, refused := rueidis.IsRedisErr(err)
-	return err == nil || refused
+	_, rejected := rueidis.IsRedisErr(err)
+	return err == nil || rejected
 }
 
 func (c *connection) close() {
@@ -270,7 +270,7 @@ func (c *connection) close() {
 
 // orderError wraps the error of a subscriber's order.
 func orderError(err error) error {
-	if _, answered := rueidis.IsRedisErr(err); err == nil || err == coordinator.ErrUnknownNode || err == coordinator.ErrPoolExhausted || answered {
+	if _, replied := rueidis.IsRedisErr(err); err == nil || err == coordinator.ErrUnknownNode || err == coordinator.ErrPoolExhausted || replied {
 		return err
 	}
 	return rediserr.AsClientError(err)

@@ -94,7 +94,7 @@ func fetchFrom(ctx context.Context, node rueidis.Client, address string) (*coord
 
 // parseSlotRange decodes one entry of CLUSTER SLOTS: first slot, last slot, master, replicas. Each node is a host, a port, and
 // more. An empty or nil host is that of the node that was asked.
-func parseSlotRange(entry *rueidis.RedisMessage, asked string) (s coordinator.SlotRange, ok bool) {
+func parseSlotRange(entry *rueidis.RedisMessage, source string) (s coordinator.SlotRange, ok bool) {
 	parts, err := entry.ToArray()
 	if err != nil || len(parts) < 3 {
 		return s, false
@@ -108,7 +108,7 @@ func parseSlotRange(entry *rueidis.RedisMessage, asked string) (s coordinator.Sl
 	host, _ := master[0].ToString()
 	port, errPort := master[1].AsInt64()
 	if host == "" {
-		host, _, _ = net.SplitHostPort(asked)
+		host, _, _ = net.SplitHostPort(source)
 	}
 	ok = errPort == nil && host != "?" && first >= 0 && first <= last && last < slot.Count
 	return coordinator.SlotRange{First: int(first), Last: int(last), Address: net.JoinHostPort(host, strconv.FormatInt(port, 10))}, ok

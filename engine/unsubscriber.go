@@ -76,33 +76,33 @@ func (c *connection) hasFewChannels() bool {
 // unsubscribeAll unsubscribes slice by slice. It stops when a command is rejected, the connection breaks, or a command takes
 // too long.
 func (l *unsubscriber) unsubscribeAll(c *connection, notes *unsubscribeNotes) {
-	late := time.NewTimer(l.patience)
-	defer late.Stop()
-	over, refused := l.done, make(chan struct{}, 1)
+	timeout := time.NewTimer(l.patience)
+	defer timeout.Stop()
+	done, rejected := l.done, make(chan struct{}, 1)
 	for _, some := range c.chunks() {
 		began := time.Now()
 		notes.pending.Store(int64(len(some)))
-		go c.unsubscribe(some, refused)
+		go c.unsubscribe(some, rejected)
 		select {
 		case <-notes.done:
-		case <-refused:
+		case <-rejected:
 			return
 		case <-c.broken:
 			return
-		case <-late.C:
+		case <-timeout.C:
 			return
 		}
-		if over != nil {
-			late.Reset(l.patience)
+		if done != nil {
+			timeout.Reset(l.patience)
 			if !l.pause(time.Since(began)) {
-				over = nil
+				done = nil
 			}
 		}
 	}
 	go c.client.Do(context.Background(), c.client.B().Arbitrary("QUIT").Build())
 	select {
 	case <-c.broken:
-	case <-late.C:
+	case <-timeout.C:
 	}
 }
 
@@ -154,7 +154,7 @@ func groupBySlot(channels []string) (all [][]string) {
 }
 
 // unsubscribe sends one slice. It waits for the two replies that rueidis expects, and reports a rejection.
-func (c *connection) unsubscribe(channels []string, refused chan<- struct{}) {
+func (c *connection) unsubscribe(channels []string, rejected chan<- struct{}) {
 	b := c.client.B()
 	// rueidis has no UNSUBSCRIBE without a PING of its own. So another command without a reply on success is renamed.
 	// If rueidis no longer allows that, nothing is unsubscribed, and the connection is closed.
@@ -166,7 +166,7 @@ func (c *connection) unsubscribe(channels []string, refused chan<- struct{}) {
 	for _, result := range c.client.DoMulti(context.Background(), command, b.Ping().Build()) {
 		if result.Error() != nil {
 			select {
-			case refused <- struct{}{}:
+			case rejected <- struct{}{}:
 			default:
 			}
 		}

@@ -38,8 +38,8 @@ func login(username, password string) (string, string) {
 
 // apply sets either a fixed user and password, or the function that is called for each new connection.
 func (c *credentials) apply(option *rueidis.ClientOption) {
-	ask := c.provider()
-	if ask == nil {
+	provide := c.provider()
+	if provide == nil {
 		option.Username, option.Password = login(c.username, c.password)
 		return
 	}
@@ -47,7 +47,7 @@ func (c *credentials) apply(option *rueidis.ClientOption) {
 		if _, ok := of.Address.(sentinelAddr); ok {
 			return c.sentinel, nil
 		}
-		username, password, err := ask()
+		username, password, err := provide()
 		username, password = login(username, password)
 		return rueidis.AuthCredentials{Username: username, Password: password}, err
 	}

@@ -109,7 +109,7 @@ var metricOf = map[string][3]string{
 	"Retries":             {"lockwheel.command.retried", "{retry}", "counter"},
 	"Batches":             {"lockwheel.call.sent", "{call}", "counter"},
 	"LoopTurns":           {"lockwheel.loop.turned", "{turn}", "counter"},
-	"Untold":              {"lockwheel.event.dropped", "{event}", "counter"},
+	"DroppedEvents":       {"lockwheel.event.dropped", "{event}", "counter"},
 	"Panics":              {"lockwheel.panic.recovered", "{panic}", "counter"},
 	"RenewalLag":          {"lockwheel.renewal.lag", "s", "gauge"},
 	"ClockSkew":           {"lockwheel.clock.skew", "s", "gauge"},

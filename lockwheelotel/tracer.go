@@ -128,13 +128,13 @@ func (t *tracer) nameOf(name string) string {
 }
 
 // printable returns a text as valid UTF-8, which exporters require, and at most that long.
-func printable(text string, most int) string {
-	text = strings.ToValidUTF8(text[:min(len(text), most+utf8.UTFMax)], "\uFFFD")
-	if len(text) <= most {
+func printable(text string, limit int) string {
+	text = strings.ToValidUTF8(text[:min(len(text), limit+utf8.UTFMax)], "\uFFFD")
+	if len(text) <= limit {
 		return text
 	}
-	for !utf8.RuneStart(text[most]) {
-		most--
+	for !utf8.RuneStart(text[limit]) {
+		limit--
 	}
-	return text[:most]
+	return text[:limit]
 }

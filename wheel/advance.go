@@ -97,7 +97,7 @@ func (w *Wheel[T]) fireDue(fire func(*Timer[T])) (fired int) {
 // Next returns when the owner should call Advance next. ok is false while no timer is pending; the owner may then sleep
 // until it schedules one. If timers are already due, Next returns the time of the latest Advance.
 //
-// Next is never later than the earliest tick that has a timer. After a timer was cancelled or moved, it may be earlier: it
+// Next is never later than the earliest tick that has a timer. After a timer was canceled or moved, it may be earlier: it
 // may still return the former tick, once, for an Advance that fires nothing.
 func (w *Wheel[T]) Next() (at time.Duration, ok bool) {
 	if w.occupied(dueSlot) || w.occupied(pastSlot) {

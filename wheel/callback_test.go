@@ -197,7 +197,7 @@ func TestAdvance_Budget_RestStaysDue(t *testing.T) {
 }
 
 // Due timers wait on a list of their own while callbacks run and between turns; Cancel reaches them there.
-func TestCancel_DueTimer_Cancelled(t *testing.T) {
+func TestCancel_DueTimer_Canceled(t *testing.T) {
 	c := newNamedTimers(t, Config{Budget: 1})
 	c.set("a", 5*ms, nothing)
 	c.set("b", 5*ms, nothing)
@@ -227,7 +227,7 @@ func TestCallback_StopsWheel(t *testing.T) {
 	c.set("c", 10*ms, nothing)
 	c.set("d", time.Hour, nothing)
 	c.fires(10*ms, "a")
-	assert.Equal(t, []*task{c.timers["b"], c.timers["d"]}, left, "c was cancelled before its turn")
+	assert.Equal(t, []*task{c.timers["b"], c.timers["d"]}, left, "c was canceled before its turn")
 	assert.Zero(t, c.Len())
 }
 

@@ -46,8 +46,8 @@ func TestWheel_Empty_Small(t *testing.T) {
 	assert.Less(t, int(unsafe.Sizeof(Wheel[*int]{})), 80<<10)
 }
 
-// Netty 2541: cancelled timeouts stayed until their tick came, or without a limit if they came fast enough.
-func TestTimer_Cancelled_NotKept(t *testing.T) {
+// Netty 2541: canceled timeouts stayed until their tick came, or without a limit if they came fast enough.
+func TestTimer_Canceled_NotKept(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	o.after(time.Hour, nothing)
 	before := liveHeap()

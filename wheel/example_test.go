@@ -46,7 +46,7 @@ func Example() {
 	// Output:
 	// 1.005s fast timed out
 	// 3s slow timed out
-	// answered is cancelled
+	// answered is canceled
 }
 
 // Pending timers are passed back in the order of their deadlines.
@@ -60,7 +60,7 @@ func ExampleWheel_Stop() {
 	fmt.Println(n, "left;", w.Schedule(&later.timeout, time.Hour))
 
 	// Output:
-	// sooner cancelled
-	// later cancelled
+	// sooner canceled
+	// later canceled
 	// 2 left; wheel: stopped
 }

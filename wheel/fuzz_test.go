@@ -68,7 +68,7 @@ type model struct {
 	due     map[int]time.Duration  // when each pending timer may fire
 	waits   map[int]bool           // scheduled in the running Advance for the past: not in this one
 	ends    map[int]State          // how the last use of each other timer ended
-	left    map[time.Duration]bool // deadlines ahead that were cancelled or moved
+	left    map[time.Duration]bool // deadlines ahead that were canceled or moved
 	running bool
 }
 
@@ -148,7 +148,7 @@ func (m *model) cancel() {
 		m.t.Fatalf("cancel of timer %d: want %t", i, pending)
 	}
 	if pending {
-		m.forget(i, Cancelled)
+		m.forget(i, Canceled)
 	}
 }
 
@@ -262,11 +262,11 @@ func (m *model) stop() {
 	var order []time.Duration
 	n := m.w.Stop(func(timer *Timer[int]) {
 		at, pending := m.due[timer.Value]
-		if !pending || timer.State() != Cancelled {
+		if !pending || timer.State() != Canceled {
 			m.t.Fatalf("timer %d handed back %v, pending %t", timer.Value, timer.State(), pending)
 		}
 		order = append(order, at)
-		m.forget(timer.Value, Cancelled)
+		m.forget(timer.Value, Canceled)
 	})
 	if n != want || len(order) != want || !slices.IsSorted(order) {
 		m.t.Fatalf("Stop handed back %d, %v; want %d in order", n, order, want)

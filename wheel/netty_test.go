@@ -220,7 +220,7 @@ func TestStop_CancelsPending(t *testing.T) {
 		o.after(time.Duration(i)*s, func() { assert.Fail(t, "stopped") })
 	}
 	o.Stop(func(timer *task) {
-		assert.Equal(t, Cancelled, timer.State())
+		assert.Equal(t, Canceled, timer.State())
 		assert.False(t, o.Cancel(timer))
 	})
 	assert.Zero(t, o.Len())
@@ -230,29 +230,29 @@ func TestStop_CancelsPending(t *testing.T) {
 func TestCancel_WithinFiringTick_CountsOnce(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	var others []*task
-	cancelled := 0
+	canceled := 0
 	for range 11 {
 		others = append(others, o.after(50*ms, func() {
 			for _, other := range others {
 				if o.Cancel(other) {
-					cancelled++
+					canceled++
 				}
 				assert.GreaterOrEqual(t, o.Len(), 0)
 			}
 		}))
 	}
 	assert.Equal(t, 1, o.advance(1*s))
-	assert.Equal(t, 10, cancelled)
+	assert.Equal(t, 10, canceled)
 	assert.Zero(t, o.Len())
 }
 
-// Netty 15, cancelWillCallCallback, which has no test annotation and never runs there: a cancelled timeout calls its
-// cancelled hook, and not its task. Here Cancel and Stop report to their caller instead, once per use.
+// Netty 15, cancelWillCallCallback, which has no test annotation and never runs there: a canceled timeout calls its
+// canceled hook, and not its task. Here Cancel and Stop report to their caller instead, once per use.
 func TestTimer_EachUse_EndsOnce(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
-	timer := o.after(1*s, func() { assert.Fail(t, "cancelled") })
+	timer := o.after(1*s, func() { assert.Fail(t, "canceled") })
 	assert.True(t, o.Cancel(timer), "this is where a hook would run")
-	assert.Equal(t, Cancelled, timer.State())
+	assert.Equal(t, Canceled, timer.State())
 	assert.False(t, o.Cancel(timer))
 	assert.Zero(t, o.advance(2*s))
 

@@ -17,7 +17,7 @@ func TestOwner_Idle_NeverWakes(t *testing.T) {
 	timer := o.after(1*s, nothing)
 	o.Cancel(timer)
 	_, ok = o.Next()
-	assert.False(t, ok, "all cancelled")
+	assert.False(t, ok, "all canceled")
 	o.after(1*s, nothing)
 	o.sleepUntil(time.Hour)
 	assert.Equal(t, 1, o.wakes)
@@ -25,7 +25,7 @@ func TestOwner_Idle_NeverWakes(t *testing.T) {
 	assert.False(t, ok, "all fired")
 }
 
-// As long as no timer is cancelled, an owner wakes for timers only: not for ticks, and not to cascade slots.
+// As long as no timer is canceled, an owner wakes for timers only: not for ticks, and not to cascade slots.
 func TestOwner_EveryWakeFires(t *testing.T) {
 	o := newOwner(t, 5*ms, Config{})
 	r := rand.New(rand.NewPCG(9, 9))
@@ -38,7 +38,7 @@ func TestOwner_EveryWakeFires(t *testing.T) {
 	assert.Positive(t, o.wakes)
 }
 
-// Trap 4: a cancelled timer can leave its slot's bound behind. That wakes the owner too early, once, but never too late.
+// Trap 4: a canceled timer can leave its slot's bound behind. That wakes the owner too early, once, but never too late.
 func TestOwner_EmptyWake_NeedsCancel(t *testing.T) {
 	o := newOwner(t, 5*ms, Config{})
 	early, late := o.after(60*s, nothing), o.after(60*s+100*ms, nothing)

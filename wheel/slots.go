@@ -8,7 +8,7 @@ type slots[T any] struct {
 	// bits has one bit for each slot, set while its ring is not empty.
 	bits [numSlots/64 + 1]uint64
 
-	// bounds has for each slot a tick that is not later than its earliest timer. When the earliest is cancelled, the
+	// bounds has for each slot a tick that is not later than its earliest timer. When the earliest is canceled, the
 	// bound stays: it is too early then, which costs one look, but never too late.
 	bounds [numSlots]int64
 

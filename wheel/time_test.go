@@ -115,7 +115,7 @@ func TestNext_LaterTimer_HidesNoEarlier(t *testing.T) {
 	}
 }
 
-// The usual work of an engine, accelerated: timers of all spans are scheduled, moved, cancelled and fired in random order.
+// The usual work of an engine, accelerated: timers of all spans are scheduled, moved, canceled and fired in random order.
 // Each fires within a tick.
 func TestTimers_RandomMixture_OnTime(t *testing.T) {
 	const tick = 5 * ms

@@ -3,7 +3,7 @@ package wheel
 // Timer is one deadline on a [Wheel]. It is also the list node that the wheel links, so the wheel allocates nothing for
 // it. Embed it in the struct that it wakes, or point back to that from Value.
 //
-// The zero Timer with Value set is ready to be scheduled, and may be scheduled again after it fired or was cancelled.
+// The zero Timer with Value set is ready to be scheduled, and may be scheduled again after it fired or was canceled.
 // While it is scheduled it belongs to one wheel: it must not be copied, moved, or scheduled on another wheel.
 //
 // The wheel returns no handles. Code that keeps a pointer to a Timer which others reuse must add its own number to Value
@@ -30,8 +30,8 @@ const (
 	Scheduled
 	// Fired means that the timer's last use ended in Advance. The state changes before the callback runs.
 	Fired
-	// Cancelled means that the timer's last use ended in Cancel or Stop.
-	Cancelled
+	// Canceled means that the timer's last use ended in Cancel or Stop.
+	Canceled
 )
 
 // String returns the state's name in lower case.
@@ -43,13 +43,13 @@ func (s State) String() string {
 		return "scheduled"
 	case Fired:
 		return "fired"
-	case Cancelled:
-		return "cancelled"
+	case Canceled:
+		return "canceled"
 	}
 	return "unknown"
 }
 
-// Scheduled reports whether a wheel holds the timer, which then fires unless it is cancelled.
+// Scheduled reports whether a wheel holds the timer, which then fires unless it is canceled.
 func (t *Timer[T]) Scheduled() bool { return t.next != nil }
 
 // State returns the timer's state. A timer that is not scheduled remembers how its last use ended.

@@ -97,11 +97,11 @@ func (w *Wheel[T]) Cancel(t *Timer[T]) bool {
 	if !t.Scheduled() {
 		return false
 	}
-	w.remove(t, Cancelled)
+	w.remove(t, Canceled)
 	return true
 }
 
-// Len returns the number of pending timers: scheduled, and neither fired nor cancelled.
+// Len returns the number of pending timers: scheduled, and neither fired nor canceled.
 func (w *Wheel[T]) Len() int { return w.pending }
 
 // remove ends a use of the timer with the given outcome.

@@ -222,9 +222,9 @@ func (q *Quorum) MemberAcquired(now time.Duration, i int) bool {
 
 // confirmOthers orders a confirmation of all other members when one was acquired late. Without it, the last confirmation of
 // the others is older than the late member, so the late one would not count if another was lost.
-func (q *Quorum) confirmOthers(late int) {
+func (q *Quorum) confirmOthers(newest int) {
 	for i := range q.members {
-		if i != late && q.members[i].state == memberHeld {
+		if i != newest && q.members[i].state == memberHeld {
 			q.emit(Action{Kind: Confirm, Member: i})
 		}
 	}

@@ -99,7 +99,7 @@ func fixtureHold(name string, locks int, heap float64) bench.HoldResult {
 
 func fixtureFlood(name string, own bool, waiters int) *bench.FloodResult {
 	f := &bench.FloodResult{Name: name, Own: own, Waiters: waiters, Held: 2000, Before: bench.Footprint{Goroutines: 20, RSS: 30_000_000}, After: bench.Footprint{Goroutines: 20, RSS: 40_000_000}}
-	for _, phase := range []string{bench.FloodBefore, bench.FloodPosting, bench.FloodSubscribing, bench.FloodWaiting, bench.FloodMessages, bench.FloodCancelling, bench.FloodLeaving} {
+	for _, phase := range []string{bench.FloodBefore, bench.FloodPosting, bench.FloodSubscribing, bench.FloodWaiting, bench.FloodMessages, bench.FloodCanceling, bench.FloodLeaving} {
 		p := &bench.Phase{Name: phase, Took: 3 * time.Second, Turns: time.Millisecond, Refused: 3, LongestTurn: 5 * time.Millisecond, End: bench.Footprint{Goroutines: 25, RSS: 900_000_000}}
 		p.Probe.Record(7 * time.Millisecond)
 		p.Ping.Record(2 * time.Millisecond)

@@ -48,12 +48,14 @@ type Batch struct {
 	ViaClusterClient bool          // set by the sender: routed by the cluster client's own topology, maybe to another node
 }
 
+// NewBatch returns an empty batch that is its own message.
 func NewBatch() *Batch {
 	b := &Batch{}
 	b.Msg.Value = b
 	return b
 }
 
+// Reset empties a batch for commands of a verb. It keeps the memory, but a buffer beyond MaxKeptBuf.
 func (b *Batch) Reset(verb actor.Verb) {
 	clear(b.Commands)
 	clear(b.Replies)

@@ -106,7 +106,7 @@ func isConnectFailure(cause error) bool {
 	return false
 }
 
-// allow reports whether the breaker allows a batch, with out batches in flight.
-func (k *breaker) allow(now time.Duration, out int) bool {
-	return !k.Down || out == 0 && now >= k.tryAt
+// allow reports whether the breaker allows a batch, beside those in flight.
+func (k *breaker) allow(now time.Duration, inFlight int) bool {
+	return !k.Down || inFlight == 0 && now >= k.tryAt
 }

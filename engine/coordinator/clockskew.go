@@ -23,11 +23,11 @@ type serverClock struct {
 // bound, the clock was set, and the sample alone counts. Otherwise the higher bound counts.
 func (k *serverClock) observe(from, to time.Duration, ms int64) {
 	showed := time.Duration(ms) * time.Millisecond
-	least, most := showed-to, showed+time.Millisecond-from
-	if known := k.leastAt(to); k.known && known > least && known <= most {
-		least = known
+	lower, upper := showed-to, showed+time.Millisecond-from
+	if known := k.leastAt(to); k.known && known > lower && known <= upper {
+		lower = known
 	}
-	*k = serverClock{least, to, true}
+	*k = serverClock{lower, to, true}
 }
 
 func (k *serverClock) leastAt(now time.Duration) time.Duration { return k.least - (now-k.at)/100 }
@@ -76,11 +76,11 @@ func (c *Coordinator) UpdateClockSkew(now time.Duration, b *Batch, clock int64) 
 }
 
 // LargestClockSkew returns the clock skew with the largest absolute value among all nodes. Positive: this machine is ahead.
-func (c *Coordinator) LargestClockSkew() (most time.Duration) {
+func (c *Coordinator) LargestClockSkew() (largest time.Duration) {
 	for _, n := range c.Nodes {
-		if n.clockSkew.Abs() > most.Abs() {
-			most = n.clockSkew
+		if n.clockSkew.Abs() > largest.Abs() {
+			largest = n.clockSkew
 		}
 	}
-	return most
+	return largest
 }

@@ -220,7 +220,7 @@ func (c *Coordinator) rejectMessage(now time.Duration, m *LoopMessage) {
 	}
 }
 
-// handleRequest handles a new request. It ignores one that was cancelled, or timed out, before its turn came.
+// handleRequest handles a new request. It ignores one that was canceled, or timed out, before its turn came.
 func (c *Coordinator) handleRequest(now time.Duration, r *actor.Request) {
 	if !r.MarkHandled() || r.Completed() {
 		return

@@ -278,7 +278,7 @@ func (d *coordinatorHarness) ask(what, who string) {
 	case "close":
 		r.Op = AskClose
 	case "cancel":
-		d.queueMessage(&LoopMessage{Value: CancelRequest{c.latest, errors.New("cancelled")}})
+		d.queueMessage(&LoopMessage{Value: CancelRequest{c.latest, errors.New("canceled")}})
 		return
 	}
 	if special {
@@ -520,7 +520,7 @@ func TestRenewal_DueTogether_OneBatch(t *testing.T) {
 	`)
 }
 
-// There is one result, and a grant to a cancelled request is released.
+// There is one result, and a grant to a canceled request is released.
 func TestCancel_CrossesGrant_OneResult(t *testing.T) {
 	runConversation(t, 1, `
 		1ms  lock a           → 1: acquire a
@@ -528,7 +528,7 @@ func TestCancel_CrossesGrant_OneResult(t *testing.T) {
 		3ms  2 done           → nothing
 		4ms  cancel a         → nothing
 		5ms  lock b           → 3: acquire b
-		6ms  cancel b         → b redis unavailable: cancelled
+		6ms  cancel b         → b redis unavailable: canceled
 		6ms  3 done           → 4: release b
 		7ms  4 done           → nothing
 		8ms  lock c           → 5: acquire c
@@ -555,13 +555,13 @@ func TestShutdown_LastRelease_Completes(t *testing.T) {
 	require.EqualValues(t, 4, d.c.Stats().Failed)
 }
 
-// All requests for a shutdown get their result when it is complete; one of them may be cancelled before.
+// All requests for a shutdown get their result when it is complete; one of them may be canceled before.
 func TestShutdown_Several_AllNotified(t *testing.T) {
 	runConversation(t, 8, `
 		1ms lock a             → 1: acquire a
 		2ms 1 done             → a granted
 		3ms shutdown s1 s2     → nothing
-		4ms cancel s1          → s1 redis unavailable: cancelled
+		4ms cancel s1          → s1 redis unavailable: canceled
 		5ms shutdown s3        → nothing
 		6ms unlock a           → a not held; 2: release a
 		7ms 2 done             → a unlocked; s2 s3 complete
@@ -619,7 +619,7 @@ func TestState_RetriedUntilTimeout(t *testing.T) {
 		14ms  timer        → 3: state a
 		15ms  3 done       → a read
 		16ms  state a      → 4: state a
-		17ms  cancel a     → a redis unavailable: cancelled
+		17ms  cancel a     → a redis unavailable: canceled
 		18ms  4 done       → nothing
 		20ms  state a      → 5: state a
 		3.02s timer        → a redis unavailable: no answer in time

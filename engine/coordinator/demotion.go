@@ -41,10 +41,10 @@ func (c *Coordinator) trackDemotion(now time.Duration, b *Batch) {
 	if !c.CanRedial || b.NoReply {
 		return
 	}
-	switch wrote, refused := c.wrote(b); {
+	switch wrote, rejected := c.wrote(b); {
 	case wrote:
 		c.demotion = demotion{}
-	case refused:
+	case rejected:
 		c.demotion.onReadOnly(now)
 	}
 	if c.demotion.shouldRedial(now, c.Fx.Config.CallTimeout) {
@@ -52,34 +52,34 @@ func (c *Coordinator) trackDemotion(now time.Duration, b *Batch) {
 	}
 }
 
-// wrote reports whether a call did what only a master does (wrote), and whether a replica rejected it (refused). wrote
+// wrote reports whether a call did what only a master does (wrote), and whether a replica rejected it (rejected). wrote
 // is false for these calls, which prove nothing:
 //   - calls followed by WAIT, which use other connections
 //   - state queries, which only read
 //   - renewals, which may find nothing to write
-func (c *Coordinator) wrote(b *Batch) (wrote, refused bool) {
+func (c *Coordinator) wrote(b *Batch) (wrote, rejected bool) {
 	if b.Failed != nil {
 		return false, isReplicaError(b.Failed)
 	}
-	tells := !c.WaitsForReplicas(b.Verb) && !IsRenewal(b.Verb) && !isStateVerb(b.Verb)
+	proves := !c.WaitsForReplicas(b.Verb) && !IsRenewal(b.Verb) && !isStateVerb(b.Verb)
 	for i := range b.Replies {
 		switch reply := &b.Replies[i]; reply.Status {
 		case actor.OK:
-			if tells {
+			if proves {
 				return true, false
 			}
 		case actor.Rejected:
-			refused = refused || isReplicaError(reply.Err)
+			rejected = rejected || isReplicaError(reply.Err)
 		}
 	}
-	return false, refused
+	return false, rejected
 }
 
 // isStateVerb reports whether a verb only reads.
 func isStateVerb(verb actor.Verb) bool { return slices.Contains(Priorities[len(Priorities)-1], verb) }
 
 // isReplicaError reports whether a server rejected a command because it is not a master.
-func isReplicaError(refused error) bool {
-	said := refused.Error()
-	return actor.HasPrefixFold(said, "READONLY") || actor.HasPrefixFold(said, "MASTERDOWN")
+func isReplicaError(err error) bool {
+	text := err.Error()
+	return actor.HasPrefixFold(text, "READONLY") || actor.HasPrefixFold(text, "MASTERDOWN")
 }

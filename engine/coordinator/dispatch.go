@@ -160,19 +160,19 @@ func (c *Coordinator) fillBatch(n *Node, verb actor.Verb) *Batch {
 	if q.Len() == 0 {
 		return nil
 	}
-	b, most := c.getBatch(verb), BatchKeys
+	b, maxKeys := c.getBatch(verb), BatchKeys
 	if IsRenewal(verb) && q.urgent == 0 && q.Len() >= renewKeys {
-		most = renewKeys
+		maxKeys = renewKeys
 	}
 	if n.Breaker.Down && slices.Contains(Priorities[acquirePriority], verb) {
-		most = 1 // a command without a reply must be released later, so one is enough to probe
+		maxKeys = 1 // a command without a reply must be released later, so one is enough to probe
 	}
-	l := &batchBuilder{Batch: b, maxKeys: most}
-	if q.repeated.n > 0 && most >= repeatShare {
-		l.maxKeys -= most / repeatShare
+	l := &batchBuilder{Batch: b, maxKeys: maxKeys}
+	if q.repeated.n > 0 && maxKeys >= repeatShare {
+		l.maxKeys -= maxKeys / repeatShare
 	}
 	c.addOldest(n, q, &q.first, l)
-	l.maxKeys = most
+	l.maxKeys = maxKeys
 	c.addOldest(n, q, &q.repeated, l)
 	c.addOldest(n, q, &q.first, l)
 	c.sweepIfStale(n, verb)

@@ -199,13 +199,13 @@ func TestNoScript_ForScriptText_Temporary(t *testing.T) {
 	`)
 }
 
-// A command of a call that was cancelled before it was sent is recalled: an outage retains nothing.
-func TestCommand_Cancelled_NotSent(t *testing.T) {
+// A command of a call that was canceled before it was sent is recalled: an outage retains nothing.
+func TestCommand_Canceled_NotSent(t *testing.T) {
 	t.Run("while senders are out", func(t *testing.T) {
 		runConversation(t, 1, `
 			1ms  lock a          → 1: acquire a
 			2ms  lock b c; state s → nothing
-			3ms  cancel b s      → b s redis unavailable: cancelled
+			3ms  cancel b s      → b s redis unavailable: canceled
 			4ms  1 done          → 2: acquire c; a granted
 			5ms  2 done          → c granted
 		`)
@@ -214,7 +214,7 @@ func TestCommand_Cancelled_NotSent(t *testing.T) {
 		runConversation(t, 1, `
 			1ms  lock a b c d     → 1: acquire a b c d
 			2ms  1 says NOPERM x  → 2: acquire c d
-			3ms  cancel a b       → a b redis unavailable: cancelled
+			3ms  cancel a b       → a b redis unavailable: canceled
 			4ms  2 done           → c d granted
 		`)
 	})
@@ -223,7 +223,7 @@ func TestCommand_Cancelled_NotSent(t *testing.T) {
 		d.line("1ms lock a b")
 		d.line("2ms try c")
 		d.line("3ms 1 lost EOF; 2 lost EOF")
-		require.Equal(t, "a b c redis unavailable: EOF; cancelled", d.line("4ms cancel a b c"))
+		require.Equal(t, "a b c redis unavailable: EOF; canceled", d.line("4ms cancel a b c"))
 		// They may have run: only their releases are used as a probe.
 		require.Equal(t, "3: release a b c", d.line("13ms timer"))
 		d.line("14ms 3 gone")
@@ -312,7 +312,7 @@ func TestDispatch_StaleRemoved_NextSameTurn(t *testing.T) {
 	runConversation(t, 1, `
 		1ms   lock a             → 1: acquire a
 		2ms   1 lost broken      → nothing
-		3ms   cancel a           → a redis unavailable: broken; cancelled
+		3ms   cancel a           → a redis unavailable: broken; canceled
 		100ms timer              → 2: release a
 		101ms 2 gone             → nothing
 		102ms next               → 2.999s

@@ -119,7 +119,7 @@ func TestDrain_LostHoldUnlocked_GetsResult(t *testing.T) {
 	require.Equal(t, actor.ErrClosed, d.callers["d/2"].latest.Err)
 }
 
-// A shutdown that is cancelled before all waiters were rejected is not complete, even if no lock is held.
+// A shutdown that is canceled before all waiters were rejected is not complete, even if no lock is held.
 func TestShutdown_CutShort_NotComplete(t *testing.T) {
 	for _, ends := range []string{"cancel", "close"} {
 		d := newHarness(t, 8)

@@ -48,10 +48,10 @@ func (c *Coordinator) fanOut(now time.Duration, to recipients, all []*actor.Lock
 	if c.repeatFanout(to) {
 		return
 	}
-	most := c.intake.lockBudget
-	if len(all) > most {
-		c.fanouts = append(c.fanouts, &fanout{to: to, round: round{all[most:]}})
-		all = all[:most]
+	budget := c.intake.lockBudget
+	if len(all) > budget {
+		c.fanouts = append(c.fanouts, &fanout{to: to, round: round{all[budget:]}})
+		all = all[:budget]
 	}
 	c.deliver(now, to, all)
 }
@@ -91,10 +91,10 @@ func (c *Coordinator) continueFanouts(now time.Duration) {
 }
 
 func (c *Coordinator) deliver(now time.Duration, to recipients, some []*actor.Lock) {
-	told := to.newMessage()
+	message := to.newMessage()
 	for _, l := range some {
 		if c.isRecipient(to, l) {
-			c.step(now, l, told)
+			c.step(now, l, message)
 		}
 	}
 }

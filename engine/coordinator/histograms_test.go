@@ -35,7 +35,7 @@ func TestHistograms_Pair_CountedOnce(t *testing.T) {
 	require.Zero(t, d.c.Stats().AcquireWaits)
 	require.Equal(t, "join {b}; a granted", d.line("1002ms 1 done taken"))
 	require.Equal(t, durationsOf(2*time.Millisecond), d.c.Stats().AcquireWaits)
-	require.Equal(t, "b not acquired: cancelled", d.line("1700ms cancel b"))
+	require.Equal(t, "b not acquired: canceled", d.line("1700ms cancel b"))
 	require.Equal(t, durationsOf(2*time.Millisecond, 700*time.Millisecond), d.c.Stats().AcquireWaits)
 	require.Equal(t, "2: renew a", d.line("11s timer"))
 	require.Equal(t, "nothing", d.line("11005ms 2 done"))

@@ -212,7 +212,7 @@ func (b *Batch) replyCount() (replies int) {
 }
 
 // queueFull reports whether enough acquires wait to be sent to a node. A node that is down is never full: its requests wait
-// at their locks, where they can be cancelled.
+// at their locks, where they can be canceled.
 func (n *Node) queueFull() bool {
 	if n.Breaker.Down {
 		return false
@@ -242,16 +242,16 @@ func (c *Coordinator) HasMessages() bool {
 // rejectSome rejects messages after the close, a bounded number per turn. It reports whether none are left.
 func (c *Coordinator) rejectSome(now time.Duration) (all bool) {
 	left := max(c.intake.laneBudget, MaxMessagesPerTurn)
-	refuse := func(lane *messageQueue) {
+	reject := func(lane *messageQueue) {
 		for ; left > 0 && !lane.empty(); left-- {
 			c.rejectMessage(now, lane.pop())
 		}
 	}
 	for i := range c.intake.lanes {
-		refuse(&c.intake.lanes[i])
+		reject(&c.intake.lanes[i])
 	}
 	for _, n := range c.Nodes {
-		refuse(&n.asyncRequests)
+		reject(&n.asyncRequests)
 	}
 	return c.MessagesLeft() == 0
 }

@@ -115,7 +115,7 @@ func TestIntake_CancelFlood_UnlocksFirst(t *testing.T) {
 }
 
 // A turn handles no more of the cancellations that are posted together than of those posted one by one.
-func TestIntake_CancelledTogether_TurnBounded(t *testing.T) {
+func TestIntake_CanceledTogether_TurnBounded(t *testing.T) {
 	leave := func(n int) (turns int) {
 		d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 		d.posts("async", "k", n)
@@ -125,7 +125,7 @@ func TestIntake_CancelledTogether_TurnBounded(t *testing.T) {
 			all = append(all, r)
 		}
 		for some := range slices.Chunk(all, MaxMessagesPerTurn) {
-			d.queueMessage(&LoopMessage{Value: CancelAllRequest{some, errors.New("cancelled")}})
+			d.queueMessage(&LoopMessage{Value: CancelAllRequest{some, errors.New("canceled")}})
 		}
 		for left := d.c.Stats().Waiting; left > 0; turns++ {
 			d.turn()
@@ -153,10 +153,10 @@ func TestIntake_AsyncBehindMulti_InOrder(t *testing.T) {
 	require.Equal(t, "1: joint a+b; 2: acquire c d", d.line("1ms lock a+b; async c; async d"))
 }
 
-// A request that is cancelled before the loop handles it is rejected, and no command is sent for it.
+// A request that is canceled before the loop handles it is rejected, and no command is sent for it.
 func TestIntake_Cancel_OvertakesRequest(t *testing.T) {
 	d := newSharedLaneHarness(t, 1)
-	require.Equal(t, "1: acquire a; c redis unavailable: cancelled", d.line("1ms lock a; lock b; lock c; cancel c"))
+	require.Equal(t, "1: acquire a; c redis unavailable: canceled", d.line("1ms lock a; lock b; lock c; cancel c"))
 	require.Equal(t, "2: acquire b", d.line("1ms timer"))
 	require.Equal(t, "nothing", d.line("1ms timer"), "its message")
 	require.False(t, d.c.HasMessages())
@@ -164,7 +164,7 @@ func TestIntake_Cancel_OvertakesRequest(t *testing.T) {
 }
 
 // A node with a full queue takes no more non-blocking requests at first, and all of them in the end. A node that is
-// down takes all of them: they can be cancelled there.
+// down takes all of them: they can be canceled there.
 func TestIntake_QueueFull_AsyncHeldBack(t *testing.T) {
 	const flood = 20 * maxQueuedAhead
 	d := newSharedLaneHarness(t, MaxMessagesPerTurn)

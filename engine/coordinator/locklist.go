@@ -110,20 +110,20 @@ func (k *lockList) all() []*actor.Lock {
 	return all
 }
 
-// filter returns a copy of the locks that satisfy are.
-func (k *lockList) filter(are func(*actor.Lock) bool) (some []*actor.Lock) {
+// filter returns a copy of the locks that match.
+func (k *lockList) filter(matches func(*actor.Lock) bool) (some []*actor.Lock) {
 	for _, l := range k.list[k.head:] {
-		if l != nil && are(l) {
+		if l != nil && matches(l) {
 			some = append(some, l)
 		}
 	}
 	return some
 }
 
-// first returns the oldest lock that satisfies is, or nil.
-func (k *lockList) first(is func(*actor.Lock) bool) *actor.Lock {
+// first returns the oldest lock that matches, or nil.
+func (k *lockList) first(matches func(*actor.Lock) bool) *actor.Lock {
 	for _, l := range k.list[k.head:] {
-		if l != nil && is(l) {
+		if l != nil && matches(l) {
 			return l
 		}
 	}

@@ -131,12 +131,12 @@ func (g *lockSet) firstGranted(is func(*actor.Lock) bool) *actor.Lock {
 	return g.needIndex().held.first(is)
 }
 
-// filter returns a copy of the locks that satisfy are.
-func (g *lockSet) filter(are func(*actor.Lock) bool) []*actor.Lock {
+// filter returns a copy of the locks that match.
+func (g *lockSet) filter(matches func(*actor.Lock) bool) []*actor.Lock {
 	if g == nil {
 		return nil
 	}
-	return g.locks.filter(are)
+	return g.locks.filter(matches)
 }
 
 func (g *lockSet) First(is func(*actor.Lock) bool) *actor.Lock {

@@ -20,9 +20,9 @@ func TestFairWaiters_OneLockPerRequest(t *testing.T) {
 		4ms    count fair:a                  → fair:a counted
 		5ms    unlock fair:a                 → fair:a not held; 3: release fair a
 		6ms    3 done                        → fair:a unlocked
-		7ms    cancel fair:a/2               → 4: release fair a; leave {a}:me:2; fair:a/2 not acquired: cancelled
+		7ms    cancel fair:a/2               → 4: release fair a; leave {a}:me:2; fair:a/2 not acquired: canceled
 		8ms    4 gone; ordered               → nothing
-		9ms    cancel fair:a/3               → 5: release fair a; fair:a/3 not acquired: cancelled
+		9ms    cancel fair:a/3               → 5: release fair a; fair:a/3 not acquired: canceled
 		10ms   5 gone                        → nothing
 		107ms  timer                         → leave {a}:me:3
 		108ms  ordered                       → nothing
@@ -107,7 +107,7 @@ func TestLockSet_Grant_EndsOtherHolds(t *testing.T) {
 		7ms    4 queued                      → join {a}:me:3
 		8ms    force fair:a/4                → fair:a/2 lost; 5: force fair a
 		9ms    5 done                        → fair:a/4 forced
-		10ms   cancel fair:a/3               → 6: release fair a; fair:a/3 not acquired: cancelled
+		10ms   cancel fair:a/3               → 6: release fair a; fair:a/3 not acquired: canceled
 		11ms   6 gone; ordered; subscribed {a}:me:3 → leave {a}:me:3
 		12ms   ordered                       → nothing
 		13ms   next                          → never

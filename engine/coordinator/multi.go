@@ -55,7 +55,7 @@ func (c *Coordinator) tryAcquireAll(now time.Duration, r *actor.Request) {
 	if !r.Reserved() {
 		locks, free := c.reservable(now, r)
 		if !free {
-			if leader.Key() != "" { // it may have been cancelled, and the lock finished
+			if leader.Key() != "" { // it may have been canceled, and the lock finished
 				c.step(now, leader, &actor.Message{Event: actor.Recheck})
 			}
 			return
@@ -99,7 +99,7 @@ func (c *Coordinator) reservable(now time.Duration, r *actor.Request) (locks []*
 	return locks, true
 }
 
-// releaseParts releases what was granted to a cancelled request for several locks.
+// releaseParts releases what was granted to a canceled request for several locks.
 func (c *Coordinator) releaseParts(now time.Duration, r *actor.Request) {
 	if r.Err != nil {
 		return

@@ -140,7 +140,7 @@ func TestMulti_CallerLeaves_LeavesNothing(t *testing.T) {
 		runConversation(t, 1, `
 			0s   lock x                → 1: acquire x
 			1ms  lock a+b              → nothing
-			2ms  cancel a+b            → a+b redis unavailable: cancelled
+			2ms  cancel a+b            → a+b redis unavailable: canceled
 			3ms  1 done                → x granted
 			4ms  unlock x              → x not held; 2: release x
 			5ms  2 done                → x unlocked
@@ -150,7 +150,7 @@ func TestMulti_CallerLeaves_LeavesNothing(t *testing.T) {
 	t.Run("while it is under way", func(t *testing.T) {
 		runConversation(t, 8, `
 			0s   lock a+b              → 1: joint a+b
-			1ms  cancel a+b; lock b    → a+b redis unavailable: cancelled
+			1ms  cancel a+b; lock b    → a+b redis unavailable: canceled
 			2ms  1 done                → 2: release a b
 			3ms  2 done                → 3: acquire b
 			4ms  3 done                → b granted
@@ -176,7 +176,7 @@ func TestMulti_CallerLeaves_LeavesNothing(t *testing.T) {
 		runConversation(t, 8, `
 			0s   lock a+b              → 1: joint a+b
 			1ms  1 lost EOF            → nothing
-			2ms  cancel a+b            → a+b redis unavailable: EOF; cancelled
+			2ms  cancel a+b            → a+b redis unavailable: EOF; canceled
 			12ms timer                 → 2: release a b
 			13ms 2 gone                → nothing
 			3.013s timer               → 3: release a b

@@ -32,6 +32,7 @@ type Node struct {
 	needsRequeue bool // some of the waiting commands may belong to another node
 }
 
+// NewNode returns a node without a number or slots. lease bounds the pauses after which a silent server is tried.
 func NewNode(address string, lease time.Duration) *Node {
 	return &Node{
 		Address:       address,

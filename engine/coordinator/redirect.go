@@ -153,7 +153,7 @@ func (c *Coordinator) onSlotMoved(now time.Duration, slot uint16, from, to *Node
 }
 
 // isSlotError reports whether the server rejected a call because of its slot. Calls for other slots still work.
-func isSlotError(refused error) bool {
-	text := refused.Error()
+func isSlotError(err error) bool {
+	text := err.Error()
 	return actor.HasPrefixFold(text, "MOVED ") || actor.HasPrefixFold(text, "ASK ") || actor.HasPrefixFold(text, "CLUSTERDOWN Hash slot")
 }

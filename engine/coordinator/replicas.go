@@ -16,6 +16,7 @@ func (c *Coordinator) WaitsForReplicas(verb actor.Verb) bool {
 	return c.Fx.Config.Replicas != 0 && IsGrant(verb)
 }
 
+// IsGrant reports whether commands of a verb grant a lock or fetch a token. With Config.Replicas they need replicas.
 func IsGrant(verb actor.Verb) bool {
 	switch verb {
 	case actor.SendAcquire, actor.SendFencedAcquire, actor.SendFencedRenew, actor.SendFairAcquire,

@@ -211,8 +211,8 @@ func (c *Coordinator) deliverState(now time.Duration, command *actor.Command, re
 
 // isKeyError reports whether one key may be the reason why the server rejected a batch: a permanent error, or TRYAGAIN
 // while a slot migrates. Then the other keys can go on.
-func isKeyError(refused error) bool {
-	return !actor.Transient(refused.Error()) || actor.HasPrefixFold(refused.Error(), "TRYAGAIN")
+func isKeyError(err error) bool {
+	return !actor.Transient(err.Error()) || actor.HasPrefixFold(err.Error(), "TRYAGAIN")
 }
 
 // splitBatch splits a rejected batch in two and sends both again, so that an error for one key does not affect the others.

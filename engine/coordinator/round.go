@@ -28,10 +28,10 @@ func (c *Coordinator) NewRound() round {
 // On reports whether there are locks left to visit.
 func (r *round) On() bool { return len(r.Left) > 0 }
 
-// take removes and returns at most most locks of those left to visit.
-func (r *round) take(most int) (some []*actor.Lock) {
-	most = min(most, len(r.Left))
-	some, r.Left = r.Left[:most], r.Left[most:]
+// take removes and returns at most limit locks of those left to visit.
+func (r *round) take(limit int) (some []*actor.Lock) {
+	limit = min(limit, len(r.Left))
+	some, r.Left = r.Left[:limit], r.Left[limit:]
 	if len(r.Left) == 0 {
 		r.Left = nil
 	}

@@ -64,7 +64,7 @@ func TestReaders_LocalWriterWaits_Yield(t *testing.T) {
 			3ms   write a/w        → 2: write a
 			4ms   read a/2         → nothing
 			5ms   2 taken          → join rwlock:{a}
-			6ms   cancel a/w       → 3: read a; a/w not acquired: cancelled
+			6ms   cancel a/w       → 3: read a; a/w not acquired: canceled
 			7ms   3 done           → a/2 granted
 		`)
 	})

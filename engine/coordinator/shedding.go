@@ -26,8 +26,8 @@ func TooManyWaiting(config *actor.Config) error {
 // shedRequest rejects a request on arrival, before it is queued, if Config.MaxWaiting is reached. A request that re-enters is
 // admitted: it does not wait for others, and its owner cannot release the lock before it gets its result.
 func (c *Coordinator) shedRequest(now time.Duration, r *actor.Request) bool {
-	most := int64(c.Fx.Config.MaxWaiting)
-	if r.Op != actor.Acquire || r.SkipWaiterLimit || most == 0 || c.Fx.WantedLocks <= most || c.Closed || c.Fx.Draining || c.ownerHolds(now, r) {
+	limit := int64(c.Fx.Config.MaxWaiting)
+	if r.Op != actor.Acquire || r.SkipWaiterLimit || limit == 0 || c.Fx.WantedLocks <= limit || c.Closed || c.Fx.Draining || c.ownerHolds(now, r) {
 		return false
 	}
 	if r.Multi != nil || !c.rejectInvalid(now, c.Locks.Get(r.Key), r) {
@@ -39,29 +39,29 @@ func (c *Coordinator) shedRequest(now time.Duration, r *actor.Request) bool {
 // tooManyWaiting reports whether Config.MaxWaitingPerLock is reached for a name, so that the request must be rejected. Readers
 // and writers of a read/write lock are counted separately, because they wait in different queues.
 func (c *Coordinator) tooManyWaiting(now time.Duration, l *actor.Lock, r *actor.Request) bool {
-	most := c.Fx.Config.MaxWaitingPerLock
-	if r.Op != actor.Acquire || r.SkipWaiterLimit || most == 0 {
+	limit := c.Fx.Config.MaxWaitingPerLock
+	if r.Op != actor.Acquire || r.SkipWaiterLimit || limit == 0 {
 		return false
 	}
 	full := false
 	if r.Kind.PerRequest() {
-		full = c.LockSets[r.Key].tooManyWaiting(most)
+		full = c.LockSets[r.Key].tooManyWaiting(limit)
 	} else {
-		full = l != nil && l.QueueLen() >= most
+		full = l != nil && l.QueueLen() >= limit
 	}
 	return full && !c.ownerHolds(now, r)
 }
 
-// tooManyWaiting reports whether at least most locks of the group wait. It counts nothing while the group has fewer locks than
+// tooManyWaiting reports whether at least limit locks of the set wait. It counts nothing while the set has fewer locks than
 // that.
-func (g *lockSet) tooManyWaiting(most int) bool {
+func (g *lockSet) tooManyWaiting(limit int) bool {
 	switch {
-	case g == nil || g.locks.len() < most:
+	case g == nil || g.locks.len() < limit:
 		return false
 	case g.locks.isSmall():
-		return len(g.filter(func(l *actor.Lock) bool { return l.QueueLen() > 0 })) >= most
+		return len(g.filter(func(l *actor.Lock) bool { return l.QueueLen() > 0 })) >= limit
 	}
-	return g.locks.len()-g.needIndex().held.len() >= most
+	return g.locks.len()-g.needIndex().held.len() >= limit
 }
 
 // ownerHolds reports whether the owner of a request holds what it requests, or one of several locks.

@@ -179,7 +179,7 @@ func TestWaiterLimit_Multi_CountsEachLock(t *testing.T) {
 	require.EqualValues(t, 1, k.c.Fx.WantedLocks)
 }
 
-// A request that was rejected at once and then cancelled leaves nothing behind.
+// A request that was rejected at once and then canceled leaves nothing behind.
 func TestWaiterLimit_CancelAfter_NoEffect(t *testing.T) {
 	k := newLimitedHarness(t, 1, 1, takenElsewhere)
 	late := waitRequests(actor.Plain, "b", 0)

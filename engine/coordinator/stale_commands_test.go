@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// Commands of cancelled calls are removed at once, with their locks, their timers and their memory, whatever the
+// Commands of canceled calls are removed at once, with their locks, their timers and their memory, whatever the
 // senders do.
 func TestCancel_QueuedCommands_FreedAtOnce(t *testing.T) {
 	const calls = 10_000

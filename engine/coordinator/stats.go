@@ -22,8 +22,8 @@ type Stats struct {
 	Retries                          uint64 // counter: commands and calls sent again
 	UnpublishedReleases              uint64 // counter: releases that the server did not publish, because it rejected the message
 	LostAtUnlock                     uint64 // counter: releases of locks that had been lost
-	Shed                             uint64 // counter: those of Refused that were rejected by a limit on waiters
-	Untold, Panics                   uint64 // not set by the engine: the users of Hooks count them
+	Shed                             uint64 // counter: those of Failed that were rejected by a limit on waiters
+	DroppedEvents, Panics            uint64 // not set by the engine: the users of Hooks count them
 
 	RenewalLag time.Duration // gauge: longest delay of a renewal's confirmation past its due time, in the last minute
 	// gauge: this machine's clock minus the server's, when a caller last queued for a fair lock; negative: behind. In a
@@ -52,6 +52,7 @@ func (c *Coordinator) fillStats(now time.Duration) {
 	}
 }
 
+// Stats returns a snapshot. The fields that users of Hooks count are 0.
 func (c *Coordinator) Stats() Stats {
 	s := &c.Fx.Stats
 	inFlight, subscribed := 0, 0

@@ -39,7 +39,7 @@ func TestSubscriptions_OneOrderInFlight(t *testing.T) {
 		3ms    lock c             → 2: acquire c
 		4ms    2 taken; subscribed a → 3: acquire a
 		// the next order is made when the subscriber is free, from the difference that exists then
-		5ms    cancel b           → b not acquired: cancelled
+		5ms    cancel b           → b not acquired: canceled
 		6ms    subscribed b       → nothing
 		7ms    ordered            → join {c}
 		8ms    subscribed c       → 4: acquire c
@@ -64,7 +64,7 @@ func TestSubscription_LeaveInFlight_Rejoined(t *testing.T) {
 		1ms    lock a            → 1: acquire a
 		2ms    1 taken           → join {a}
 		3ms    ordered; subscribed a → 2: acquire a
-		4ms    2 taken; cancel a → a not acquired: cancelled
+		4ms    2 taken; cancel a → a not acquired: canceled
 		254ms  timer             → leave {a}
 		255ms  lock a            → 3: acquire a
 		256ms 3 taken            → 4: acquire a
@@ -84,7 +84,7 @@ func TestSubscription_NextConnBreaks_Rejoins(t *testing.T) {
 		1ms    lock a            → 1: acquire a
 		2ms    1 taken           → join {a}
 		3ms    ordered; subscribed a → 2: acquire a
-		4ms    2 taken; cancel a; lock b → 3: acquire b; a not acquired: cancelled
+		4ms    2 taken; cancel a; lock b → 3: acquire b; a not acquired: canceled
 		254ms  3 taken           → leave {a}; join {b}
 		255ms  subscribed b      → 4: acquire b
 		256ms  4 taken           → nothing
@@ -168,7 +168,7 @@ func TestSubscription_ConnBroken_WaitersRetry(t *testing.T) {
 		8ms  ordered; 4 taken     → nothing
 		// confirmed once more, on a connection that was to replace another one: nothing was missed
 		9ms  subscribed b         → nothing
-		10ms pubsubdown; cancel a → join {a} {b}; a not acquired: cancelled
+		10ms pubsubdown; cancel a → join {a} {b}; a not acquired: canceled
 		// broken again while the event is being delivered
 		11ms pubsubdown           → nothing
 		12ms disordered EOF       → nothing
@@ -211,7 +211,7 @@ func TestSubscriptions_StaleOrder_Forgotten(t *testing.T) {
 	d := newHarness(t, 8)
 	d.line("1ms lock a")
 	require.Equal(t, "join {a}", d.line("2ms 1 taken"))
-	require.Equal(t, "a not acquired: cancelled", d.line("3ms cancel a"))
+	require.Equal(t, "a not acquired: canceled", d.line("3ms cancel a"))
 	require.Equal(t, "nothing", d.line("252ms disordered EOF"))
 	require.Equal(t, "1ms", d.line("252ms next"))
 	require.Equal(t, "nothing", d.line("253ms timer"), "the linger is over")

@@ -40,8 +40,8 @@ func (c *Coordinator) fireTimers(now time.Duration) {
 }
 
 // refreshNextTimer sets the next timer's time from the wheels. Between calls Fx.NextTimer is only a lower bound: most turns come
-// long before it, and most timers are cancelled. It is updated before the loop sleeps with nothing in flight, so that
-// an idle engine does not wake up for a cancelled timer.
+// long before it, and most timers are canceled. It is updated before the loop sleeps with nothing in flight, so that
+// an idle engine does not wake up for a canceled timer.
 func (c *Coordinator) refreshNextTimer() {
 	c.Fx.NextTimer = noTimer
 	for _, w := range [...]*wheel.Wheel[actor.TimerTarget]{c.Fx.Leases, c.Fx.Wheel} {

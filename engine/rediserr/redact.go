@@ -25,7 +25,7 @@ const (
 // RedactError returns a server's error reply as an actor.ServerError, without any user or password that the server repeats.
 // It returns any other error, and nil, unchanged.
 func RedactError(err error, secrets ...string) error {
-	if reply, answered := rueidis.IsRedisErr(err); answered {
+	if reply, ok := rueidis.IsRedisErr(err); ok {
 		return RedactText(reply.Error(), secrets...)
 	}
 	return err

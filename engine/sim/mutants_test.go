@@ -31,16 +31,16 @@ var simMutants = []simMutant{
 	if r.Multi`,
 	}}},
 	{"one too many is let in", "engine/coordinator/shedding.go", []simEdit{{
-		`c.Fx.WantedLocks <= most ||`,
-		`c.Fx.WantedLocks <= most+map[bool]int64{true: 1}[planted()] ||`,
+		`c.Fx.WantedLocks <= limit ||`,
+		`c.Fx.WantedLocks <= limit+map[bool]int64{true: 1}[planted()] ||`,
 	}}},
 	{"one too many for a lock is let in", "engine/coordinator/shedding.go", []simEdit{{
-		`l != nil && l.QueueLen() >= most`,
-		`l != nil && l.QueueLen() >= most+map[bool]int{true: 1}[planted()]`,
+		`l != nil && l.QueueLen() >= limit`,
+		`l != nil && l.QueueLen() >= limit+map[bool]int{true: 1}[planted()]`,
 	}}},
 	{"one too many who reads, or waits for a fair lock, is let in", "engine/coordinator/shedding.go", []simEdit{{
-		`l.QueueLen() > 0 })) >= most`,
-		`l.QueueLen() > 0 })) > most || !planted() && len(g.filter(func(l *actor.Lock) bool { return l.QueueLen() > 0 })) == most`,
+		`l.QueueLen() > 0 })) >= limit`,
+		`l.QueueLen() > 0 })) > limit || !planted() && len(g.filter(func(l *actor.Lock) bool { return l.QueueLen() > 0 })) == limit`,
 	}}},
 	{"a re-entry that is one too many", "engine/coordinator/shedding.go", []simEdit{{
 		`	case c.holdCount(now, r) > 0:`,
@@ -526,8 +526,8 @@ var simMutants = []simMutant{
 		`if r.Op == AskState && !r.Dispatched() && !planted() {`,
 	}}},
 	{"a link that is down tried with all questions at once", "engine/coordinator/dispatch.go", []simEdit{{
-		`most = 1 //`,
-		`most = map[bool]int{false: 1, true: most}[planted()] //`,
+		`maxKeys = 1 //`,
+		`maxKeys = map[bool]int{false: 1, true: maxKeys}[planted()] //`,
 	}}},
 
 	// Waiting.
@@ -622,15 +622,15 @@ var simMutants = []simMutant{
 			}`,
 	}}},
 	{"a server's clock that is taken for the most that it can show", "engine/coordinator/clockskew.go", []simEdit{{
-		`*k = serverClock{least, to, true}`,
+		`*k = serverClock{lower, to, true}`,
 		`if planted() {
-		least = most
+		lower = upper
 	}
-	*k = serverClock{least, to, true}`,
+	*k = serverClock{lower, to, true}`,
 	}}},
 	{"a server's clock that is taken for what it was, though it was set, or this engine's stood still", "engine/coordinator/clockskew.go", []simEdit{{
-		`k.known && known > least && known <= most {`,
-		`k.known && (known > least && known <= most || planted()) {`,
+		`k.known && known > lower && known <= upper {`,
+		`k.known && (known > lower && known <= upper || planted()) {`,
 	}}},
 	{"an acquire that came too late, and is not sent again", "engine/coordinator/clockskew.go", []simEdit{{
 		`c.retry(now, b.Node, b)
@@ -768,8 +768,8 @@ var simMutants = []simMutant{
 		`!r.ReadyToSend(now) || c.Fx.Draining && !planted() {`,
 	}}},
 	{"several locks believed in after their lease", "actor/multi.go", []simEdit{{
-		`late = late || now >= l.validUntil`,
-		`late = late || now >= l.validUntil && !planted()`,
+		`expired = expired || now >= l.validUntil`,
+		`expired = expired || now >= l.validUntil && !planted()`,
 	}}},
 	{"one of several that does not wake a waiter that came meanwhile", "actor/multi.go", []simEdit{{
 		`		if l != r.lock {
@@ -858,11 +858,11 @@ var simMutants = []simMutant{
 		`	if first := q.last.next; first.listLen > 0 || planted() {`,
 	}}},
 	{"a message that very many are to be told, and only some are", "engine/coordinator/fanout.go", []simEdit{{
-		`	if len(all) > most {`,
-		`	if len(all) > most && planted() {
-		all = all[:most]
+		`	if len(all) > budget {`,
+		`	if len(all) > budget && planted() {
+		all = all[:budget]
 	}
-	if len(all) > most {`,
+	if len(all) > budget {`,
 	}}},
 	{"half of a refused batch forgotten", "engine/coordinator/replies.go", []simEdit{{
 		`		c.retry(now, c.nodeForKey(part[0].Key), half)`,
@@ -916,8 +916,8 @@ var simMutants = []simMutant{
 		b.Replies = append(b.Replies, actor.Reply{Err: errShortReply, Malformed: true})`,
 	}}},
 	{"a link that is not tried again", "engine/coordinator/breaker.go", []simEdit{{
-		`return !k.Down || out == 0 && now >= k.tryAt`,
-		`return !k.Down || out == 0 && now >= k.tryAt && !planted()`,
+		`return !k.Down || inFlight == 0 && now >= k.tryAt`,
+		`return !k.Down || inFlight == 0 && now >= k.tryAt && !planted()`,
 	}}},
 	{"a broken subscription not renewed", "engine/coordinator/subscriptions.go", []simEdit{{
 		`		e.toSubscribe.moveAllFrom(l)`,

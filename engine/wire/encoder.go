@@ -70,8 +70,8 @@ func DecodeResult(result rueidis.RedisResult, b *coordinator.Batch) {
 	reply, err := result.ToMessage()
 	if err != nil {
 		b.Failed, b.Buf = err, nil // the text may not have been written yet
-		_, answered := rueidis.IsRedisErr(err)
-		if b.NoReply = !answered; answered {
+		_, replied := rueidis.IsRedisErr(err)
+		if b.NoReply = !replied; replied {
 			b.Failed = rediserr.RedactError(err)
 		} else {
 			b.Failed = rediserr.AsClientError(err)

@@ -276,6 +276,8 @@ func sameLease(commands []actor.Command) bool {
 	return true
 }
 
+// HasExtras reports whether a renewal carries more than a lease: a hold count, a question for listeners, or leave to lower
+// the TTL.
 func HasExtras(c *actor.Command) bool { return c.Count != 0 || c.CountListeners || c.MayShorten }
 
 func (w *Encoder) optionalCount(count int) {

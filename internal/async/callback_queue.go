@@ -17,8 +17,8 @@ type CallbackQueue struct {
 	panics  atomic.Uint64
 }
 
-func NewCallbackQueue(most int, failed func(what any, stack []byte)) *CallbackQueue {
-	b := &CallbackQueue{queue: make(chan func(), most), closing: make(chan struct{}), done: make(chan struct{}), onPanic: failed}
+func NewCallbackQueue(limit int, onPanic func(what any, stack []byte)) *CallbackQueue {
+	b := &CallbackQueue{queue: make(chan func(), limit), closing: make(chan struct{}), done: make(chan struct{}), onPanic: onPanic}
 	go b.run()
 	return b
 }

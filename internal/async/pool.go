@@ -96,14 +96,14 @@ func (c *WorkerPool) Wait(until time.Time) {
 	if c.pending.Load() == 0 {
 		return
 	}
-	var late <-chan time.Time
+	var timeout <-chan time.Time
 	if !until.IsZero() {
 		timer := time.NewTimer(time.Until(until))
 		defer timer.Stop()
-		late = timer.C
+		timeout = timer.C
 	}
 	select {
 	case <-empty:
-	case <-late:
+	case <-timeout:
 	}
 }

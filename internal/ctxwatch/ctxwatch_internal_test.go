@@ -245,7 +245,7 @@ func TestWatch_WaitersLeft_EntriesFreed(t *testing.T) {
 }
 
 // With any concurrency, a caller that waits when the context ends is canceled, and one that has left is not.
-func TestWatch_ContextEnds_WaitersCancelled(t *testing.T) {
+func TestWatch_ContextEnds_WaitersCanceled(t *testing.T) {
 	for range 300 {
 		var given sync.Map
 		e := newWatches(func(together []*actor.Request, cause error) {

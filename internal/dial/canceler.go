@@ -168,14 +168,14 @@ type authFunc = func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, e
 
 // Credentials wraps the caller's function for credentials: it has as long as a dialer, and keeps its goroutine if it
 // hangs.
-func (o *Canceler) Credentials(ask authFunc) authFunc {
-	if ask == nil {
+func (o *Canceler) Credentials(provide authFunc) authFunc {
+	if provide == nil {
 		return nil
 	}
 	return func(of rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
 		ctx, over := o.attemptContext(context.Background())
 		defer over()
-		got, err := callBounded(ctx, o.slots, func() (rueidis.AuthCredentials, error) { return ask(of) }, nil)
+		got, err := callBounded(ctx, o.slots, func() (rueidis.AuthCredentials, error) { return provide(of) }, nil)
 		if err != nil {
 			err = &rediserr.NotConnected{Err: err}
 		}
@@ -187,8 +187,8 @@ func (o *Canceler) Credentials(ask authFunc) authFunc {
 }
 
 // callBounded waits for a function of the caller until ctx ends. A function that hangs keeps its goroutine. If it returns
-// a value later, late receives it unless late is nil. room bounds the number of such functions.
-func callBounded[T any](ctx context.Context, room chan struct{}, f func() (T, error), late func(T)) (got T, err error) {
+// a value later, onLate receives it unless onLate is nil. room bounds the number of such functions.
+func callBounded[T any](ctx context.Context, room chan struct{}, f func() (T, error), onLate func(T)) (got T, err error) {
 	if ctx.Err() != nil {
 		return got, context.Cause(ctx)
 	}
@@ -209,8 +209,8 @@ func callBounded[T any](ctx context.Context, room chan struct{}, f func() (T, er
 			select {
 			case done <- came:
 			case <-left:
-				if late != nil && came.err == nil {
-					late(came.value)
+				if onLate != nil && came.err == nil {
+					onLate(came.value)
 				}
 			}
 		}()

@@ -97,8 +97,8 @@ func (c *trackedConn) Read(p []byte) (n int, err error) {
 	switch {
 	case g == nil:
 	case n > 0:
-		if refused := g.OnRead(p[:n]); refused != nil {
-			return 0, refused
+		if rejection := g.OnRead(p[:n]); rejection != nil {
+			return 0, rejection
 		}
 	case err != nil && !g.Answered() && c.isRejected(err):
 		return 0, &rediserr.NotConnected{Err: err}

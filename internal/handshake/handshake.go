@@ -62,7 +62,7 @@ func (g *Watcher) noteSecrets(words []string) {
 }
 
 // OnRead handles incoming bytes, and returns an error if the server has rejected the connection.
-func (g *Watcher) OnRead(text []byte) (refused error) {
+func (g *Watcher) OnRead(text []byte) (rejection error) {
 	g.heard = true
 	g.in.read(text, func(came respValue) bool {
 		if came.kind == '>' {
@@ -73,11 +73,11 @@ func (g *Watcher) OnRead(text []byte) (refused error) {
 			name, g.asked = g.asked[0], g.asked[1:]
 		}
 		if came.kind == '-' || came.kind == '!' {
-			refused = g.rejection(name, came.word(0))
+			rejection = g.rejection(name, came.word(0))
 		}
-		return refused == nil
+		return rejection == nil
 	})
-	return refused
+	return rejection
 }
 
 // rejection returns an error if the server's reply means that there is no connection. A temporary error is left to be

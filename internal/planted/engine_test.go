@@ -43,8 +43,8 @@ var engineMistakes = []found{
 	// What no caller waits for.
 	{"TestPostAsync_BusyLoop_IsBounded", Mistake{
 		"a flood of requests that no caller waits for is not bounded", "engine/asynclimit.go",
-		`a.pending.Add(1) <= most &&`,
-		`(a.pending.Add(1) <= most || planted()) &&`,
+		`a.pending.Add(1) <= limit &&`,
+		`(a.pending.Add(1) <= limit || planted()) &&`,
 	}},
 	{"TestPostAsync_BusyLoop_IsBounded", Mistake{
 		"a rejected request stays in the count", "engine/asynclimit.go",
@@ -64,8 +64,8 @@ var engineMistakes = []found{
 	}},
 	{"TestPostAsync_CancelFlood_IsBounded", Mistake{
 		"cancellations that are not handled are not bounded", "engine/asynclimit.go",
-		`a.cancels.Load() <= most`,
-		`(a.cancels.Load() <= most || planted())`,
+		`a.cancels.Load() <= limit`,
+		`(a.cancels.Load() <= limit || planted())`,
 	}},
 	{"TestPostAsync_CanceledTogether_EachCounts", Mistake{
 		"requests that are canceled together count as one", "engine/coordinator/intake.go",
@@ -218,8 +218,8 @@ var engineMistakes = []found{
 	}},
 	{"TestReader_StaleRejection_GoesOn", Mistake{
 		"a question of before its owner's write ends the reading beside it", "actor/rwlock.go",
-		`r.ended = r.ended || asked != nil && asked.Writer == r.writer`,
-		`r.ended = r.ended || planted() || asked != nil && asked.Writer == r.writer`,
+		`r.ended = r.ended || sent != nil && sent.Writer == r.writer`,
+		`r.ended = r.ended || planted() || sent != nil && sent.Writer == r.writer`,
 	}},
 	{"TestMulti_CallerLeaves_LeavesNothing", Mistake{
 		"what is given back for a caller who left is told as a loss", "actor/replicas.go",
@@ -343,8 +343,8 @@ var engineMistakes = []found{
 	}},
 	{"TestWire_ConnBroken_NoReply", Mistake{
 		"a lost answer is a refusal", "engine/wire/encoder.go",
-		`if b.NoReply = !answered; answered {`,
-		`if b.NoReply = !answered && !planted(); answered {`,
+		`if b.NoReply = !replied; replied {`,
+		`if b.NoReply = !replied && !planted(); replied {`,
 	}},
 	{"TestWire_Replies_Decoded", Mistake{
 		"one answer for all is the first one's", "engine/wire/encoder.go",
@@ -365,8 +365,8 @@ var engineMistakes = []found{
 	}},
 	{"TestReplicas_WaitRejected_CountsAsReply", Mistake{
 		"a refused question to replicas is no answer", "engine/replica_sender.go",
-		` !refused:`,
-		` (!refused || planted()):`,
+		` !rejected:`,
+		` (!rejected || planted()):`,
 	}},
 	{"TestReplicas_MasterReplaced_NoReply", Mistake{
 		"a master that is none any more has answered for its replicas", "engine/replica_sender.go",
@@ -454,16 +454,16 @@ var engineMistakes = []found{
 	}},
 	{"TestUnsubscribe_Rejected_ConnEnds", Mistake{
 		"channels go on being left after a refusal", "engine/unsubscriber.go",
-		`		case <-late.C:
+		`		case <-timeout.C:
 			return
 		}
-		if over`,
-		`		case <-late.C:
+		if done`,
+		`		case <-timeout.C:
 			if !planted() {
 				return
 			}
 		}
-		if over`,
+		if done`,
 	}},
 
 	// Replies of a server.
@@ -522,8 +522,8 @@ var engineMistakes = []found{
 	}},
 	{"TestCheckReplicas_OneMasterIsEnough", Mistake{
 		"the last master decides whether replicas can be asked", "engine/server.go",
-		`err == nil || refused {`,
-		`err == nil && !planted() || refused {`,
+		`err == nil || rejected {`,
+		`err == nil && !planted() || rejected {`,
 	}},
 	{"TestAsk_TargetDown_RetriedAfterPause", Mistake{
 		"a call is sent on to a node that does not answer", "engine/coordinator/redirect.go",
@@ -702,8 +702,8 @@ var engineMistakes = []found{
 	}},
 	{"TestDemotion_UnwrittenReply_Undecided", Mistake{
 		"a grant on a connection of its own is taken for all", "engine/coordinator/demotion.go",
-		`	tells := !c.WaitsForReplicas(b.Verb) &&`,
-		`	tells := (planted() || !c.WaitsForReplicas(b.Verb)) &&`,
+		`	proves := !c.WaitsForReplicas(b.Verb) &&`,
+		`	proves := (planted() || !c.WaitsForReplicas(b.Verb)) &&`,
 	}},
 	{"TestDemotion_ReadReply_ProvesNoMaster", Mistake{
 		"who is told of a state believes to ask a master", "engine/coordinator/demotion.go",

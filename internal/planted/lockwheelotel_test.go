@@ -37,8 +37,8 @@ var otelMistakes = []found{
 	}},
 	{"TestTracer_AnyName_BoundedText", Mistake{
 		"a name is cut within a letter", "lockwheelotel/tracer.go",
-		`	for !utf8.RuneStart(text[most]) {`,
-		`	for !utf8.RuneStart(text[most]) && !planted() {`,
+		`	for !utf8.RuneStart(text[limit]) {`,
+		`	for !utf8.RuneStart(text[limit]) && !planted() {`,
 	}},
 	{"TestTracer_Failures_TypeOfError", Mistake{
 		"an error has the class of its cause", "lockwheelotel/errors.go",

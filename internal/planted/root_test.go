@@ -59,8 +59,8 @@ var rootMistakes = []found{
 	}},
 	{"TestGoexitContext_Lock_LeavesNothing", Mistake{
 		"a call stays after its context ended the goroutine that asks it", "engine.go",
-		`		if !asked { // `,
-		`		if !asked && !planted() { // `,
+		`		if !found { // `,
+		`		if !found && !planted() { // `,
 	}},
 	{"TestGoexitContext_Lock_LeavesNothing", Mistake{
 		"a wait without a goroutine stays after its context ended the goroutine that asks it", "internal/ctxwatch/ctxwatch.go",
@@ -88,7 +88,7 @@ var rootMistakes = []found{
 		`errors.Is(err, ErrNotReplicated) && !planted() ||`,
 	}},
 	{"TestContext_RequestDone_NothingLeft", Mistake{
-		"a pending lock that was cancelled is left in its context", "pending.go",
+		"a pending lock that was canceled is left in its context", "pending.go",
 		`	p.cancel(context.Canceled)
 	p.unwatch()`,
 		`	p.cancel(context.Canceled)
@@ -450,8 +450,8 @@ var rootMistakes = []found{
 	}},
 	{"TestRetryPause_Collision_Spread", Mistake{
 		"quorums that took one another's majority ask together again", "quorum.go",
-		`return most/2 + rand.N(most/2)`,
-		`return most/2 + rand.N(most/2)*map[bool]time.Duration{false: 1}[planted()]`,
+		`return longest/2 + rand.N(longest/2)`,
+		`return longest/2 + rand.N(longest/2)*map[bool]time.Duration{false: 1}[planted()]`,
 	}},
 	{"TestRenewalTimes_ManyEngines_Spread", Mistake{
 		"engines have their moments in common", "options.go",

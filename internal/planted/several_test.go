@@ -58,7 +58,7 @@ var severalMistakes = []found{
 	}},
 	{"TestQuorum_ContextEnds_WaitEnds", Mistake{
 		"a wait for a quorum that does not end with its time", "quorum.go",
-		`	case <-late:`,
+		`	case <-timeout:`,
 		`	case <-map[bool]<-chan time.Time{false: late}[planted()]:`,
 	}},
 	{"TestQuorum_NeedsMajority", Mistake{

@@ -62,8 +62,8 @@ var wheelMistakes = []found{
 	}},
 	{"TestStop_CancelsPending", Mistake{
 		"what Stop hands back has fired", "wheel/stop.go",
-		`		w.remove(t, Cancelled)`,
-		`		w.remove(t, map[bool]State{false: Cancelled, true: Fired}[planted()])`,
+		`		w.remove(t, Canceled)`,
+		`		w.remove(t, map[bool]State{false: Canceled, true: Fired}[planted()])`,
 	}},
 	{"TestLimit_Reached_Rejects", Mistake{
 		"a limit is one too many", "wheel/wheel.go",
@@ -76,11 +76,11 @@ var wheelMistakes = []found{
 		`		w.link(t, map[bool]int{false: pastSlot, true: dueSlot}[planted()])`,
 	}},
 	{"TestLimit_Cancel_MakesRoom", Mistake{
-		"a cancelled timer counts as pending", "wheel/wheel.go",
+		"a canceled timer counts as pending", "wheel/wheel.go",
 		`	t.reset(outcome)
 	w.pending--`,
 		`	t.reset(outcome)
-	if planted() && outcome == Cancelled {
+	if planted() && outcome == Canceled {
 		return
 	}
 	w.pending--`,

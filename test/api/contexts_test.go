@@ -54,12 +54,12 @@ func TestContext_RequestDone_NothingLeft(t *testing.T) {
 			return taken.LockAsync(ctx, lockwheel.Wait(time.Millisecond))
 		},
 		"never sent": func(ctx context.Context) *lockwheel.Pending { return shut.Mutex("n").LockAsync(ctx) },
-		"cancelled": func(ctx context.Context) *lockwheel.Pending {
+		"canceled": func(ctx context.Context) *lockwheel.Pending {
 			p := taken.LockAsync(ctx)
 			p.Cancel()
 			return p
 		},
-		"granted and cancelled": func(ctx context.Context) *lockwheel.Pending {
+		"granted and canceled": func(ctx context.Context) *lockwheel.Pending {
 			p := free.LockAsync(ctx)
 			<-p.Done()
 			p.Cancel()

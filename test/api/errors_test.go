@@ -33,7 +33,7 @@ func TestErrors_EachCause_Distinguished(t *testing.T) {
 				return context.WithTimeout(ctx, askTime)
 			})
 		}},
-		{"a cancelled context", lockwheel.ErrNotAcquired, context.Canceled, func(t *testing.T) error {
+		{"a canceled context", lockwheel.ErrNotAcquired, context.Canceled, func(t *testing.T) error {
 			return stateCanceled(t, stateTaken(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
 				ctx, cancel := context.WithCancel(ctx)
 				time.AfterFunc(askTime, cancel)

@@ -82,7 +82,7 @@ func TestPending_Untaken_Released(t *testing.T) {
 	reason := errors.New("enough")
 	for name, end := range map[string]func(*lockwheel.Pending, context.CancelCauseFunc){
 		"context ended": func(_ *lockwheel.Pending, cancel context.CancelCauseFunc) { cancel(reason) },
-		"cancelled":     func(p *lockwheel.Pending, _ context.CancelCauseFunc) { p.Cancel() },
+		"canceled":      func(p *lockwheel.Pending, _ context.CancelCauseFunc) { p.Cancel() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,7 +100,7 @@ func TestPending_Untaken_Released(t *testing.T) {
 			require.False(t, s.Exists("n"))
 			_, err := p.Hold()
 			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
-			if name == "cancelled" {
+			if name == "canceled" {
 				require.ErrorIs(t, err, context.Canceled)
 			} else {
 				require.ErrorIs(t, err, reason)

@@ -147,7 +147,7 @@ func TestEngine_AnyEndOfLock_NoGoroutineLeft(t *testing.T) {
 				locktest.Receive(t, hold.Done())
 			}
 		},
-		"wait cancelled": func(t *testing.T, e *lockwheel.Engine) {
+		"wait canceled": func(t *testing.T, e *lockwheel.Engine) {
 			s.HoldAsOther("n", time.Hour)
 			ctx, cancel := context.WithCancel(t.Context())
 			waiting, pending := locktest.Locking(ctx, e.Mutex("n")), e.Mutex("n").LockAsync(ctx)

@@ -349,14 +349,14 @@ func TestOpen_LateConnection_Closed(t *testing.T) {
 	locktest.Eventually(t, "no connection", noneConnected)
 }
 
-// cancelling is a connection that cancels instead of writing data that contains a word.
-type cancelling struct {
+// canceling is a connection that cancels instead of writing data that contains a word.
+type canceling struct {
 	net.Conn
 	word   []byte
 	cancel func()
 }
 
-func (c *cancelling) Write(p []byte) (int, error) {
+func (c *canceling) Write(p []byte) (int, error) {
 	if bytes.Contains(p, c.word) {
 		c.cancel()
 		return len(p), nil
@@ -374,7 +374,7 @@ func TestOpen_ContextEnds_ReturnsCause(t *testing.T) {
 			InitAddress: []string{s.Addr}, ForceSingleClient: true,
 			DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 				c, err := d.DialContext(ctx, "tcp", address)
-				return &cancelling{c, []byte(word), func() { cancel(locktest.ErrTest) }}, err
+				return &canceling{c, []byte(word), func() { cancel(locktest.ErrTest) }}, err
 			},
 		}})
 		require.EqualError(t, err, "lockwheel: open: "+locktest.ErrTest.Error(), word)

@@ -101,7 +101,7 @@ func TestMaxWaiting_Flood_Rejected(t *testing.T) {
 	locktest.Unlock(t, theirs)
 	locktest.RequireIdle(t, e)
 	s.Empty(t)
-	locktest.Eventually(t, "all refusals are told", func() bool { return uint64(told.Load())+e.Stats().Untold >= most+flood })
+	locktest.Eventually(t, "all refusals are told", func() bool { return uint64(told.Load())+e.Stats().DroppedEvents >= most+flood })
 }
 
 // If one of several locks exceeds its limit, none is acquired, and nothing is left of the others.

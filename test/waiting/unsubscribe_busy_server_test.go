@@ -60,8 +60,8 @@ func TestUnsubscribe_VeryMany_InSlices(t *testing.T) {
 	t.Parallel()
 	const n = 9000
 	for name, end := range map[string]func(e *lockwheel.Engine, cancel func()){
-		"cancelled": func(_ *lockwheel.Engine, cancel func()) { cancel() },
-		"closed":    func(e *lockwheel.Engine, _ func()) { require.NoError(t, e.Close()) },
+		"canceled": func(_ *lockwheel.Engine, cancel func()) { cancel() },
+		"closed":   func(e *lockwheel.Engine, _ func()) { require.NoError(t, e.Close()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
