@@ -18,7 +18,9 @@ const (
 )
 
 const (
-	Tick       = time.Millisecond
+	// Tick is the tick of the coordinator's wheels: timers fire at most that much late, beside the length of a turn.
+	Tick = time.Millisecond
+	// spareLocks is the maximum number of finished locks that are kept to be used again.
 	spareLocks = 1024
 )
 
@@ -71,6 +73,7 @@ type Coordinator struct {
 
 type counters struct{ commands, batches, turns, retries uint64 }
 
+// New returns a Coordinator for one server, with that many senders per node. For a cluster call InitCluster next.
 func New(config actor.Config, senders int) *Coordinator {
 	c := &Coordinator{
 		Fx:       actor.NewEffects(config, newWheel(maxTimersPerTurn)),

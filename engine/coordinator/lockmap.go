@@ -78,6 +78,7 @@ func (r *lockMap) remove(l *actor.Lock) {
 	delete(r.collisions, l.Key())
 }
 
+// Len returns the number of locks.
 func (r *lockMap) Len() int { return len(r.byHash) + len(r.collisions) }
 
 // appendTo appends all locks, in no order.

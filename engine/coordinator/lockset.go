@@ -139,6 +139,7 @@ func (g *lockSet) filter(matches func(*actor.Lock) bool) []*actor.Lock {
 	return g.locks.filter(matches)
 }
 
+// First returns the oldest lock that matches, or nil.
 func (g *lockSet) First(is func(*actor.Lock) bool) *actor.Lock {
 	if g == nil {
 		return nil

@@ -44,6 +44,7 @@ type chain struct {
 	n          int
 }
 
+// Len returns the number of commands.
 func (q *queue) Len() int { return q.first.n + q.repeated.n }
 
 // listFor returns the list that a command belongs to.

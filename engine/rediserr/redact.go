@@ -74,6 +74,7 @@ func containsSecret(text, secret string) bool {
 	return false
 }
 
+// RedactQuoted returns the text of a server's error reply without what it quotes: arguments, and a user that it names.
 func RedactQuoted(text string) actor.ServerError {
 	said, _, _ := strings.Cut(text, quotedArgs)
 	before, after, named := strings.Cut(said, quotedUser)

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -25,6 +26,32 @@ func TestExportedNames_Documented(t *testing.T) {
 		require.Empty(t, r.undocumented, folder)
 		require.NotZero(t, r.names, folder)
 	}
+}
+
+// In the packages behind them each exported type, function, constant and variable has documentation, too. Fields and methods
+// that only satisfy an interface may go without.
+func TestInternalNames_Documented(t *testing.T) {
+	for _, folder := range []string{
+		"actor", "actor/quorum", "engine", "engine/coordinator", "engine/histogram", "engine/mpsc", "engine/rediserr", "engine/slot",
+		"engine/wire", "internal/async", "internal/ctxwatch", "internal/dial", "internal/handshake", "internal/redisurl", "scripts",
+	} {
+		r := newReader(t, filepath.Join("..", "..", folder))
+		r.read()
+		require.NotZero(t, r.names, folder)
+		require.Empty(t, slices.DeleteFunc(r.undocumented, func(name string) bool {
+			return strings.Contains(name, ".") || slices.Contains([]string{"Error", "Unwrap", "Is", "As", "Timeout"}, name)
+		}), folder)
+	}
+}
+
+// A name without documentation is found.
+func TestExportedNames_Undocumented_Found(t *testing.T) {
+	source := "package a\n// A is.\nfunc A() {}\nfunc B() {}\n// T is.\ntype T struct {\n\tX int\n}\nfunc (T) M() {}\nconst C = 1\nfunc d() {}\n"
+	file, err := parser.ParseFile(token.NewFileSet(), "a.go", source, parser.ParseComments)
+	require.NoError(t, err)
+	r := &reader{t: t, files: []*ast.File{file}}
+	r.read()
+	require.Equal(t, []string{"B", "T.X", "M", "C"}, r.undocumented)
 }
 
 // reader collects the exported names of a package.

@@ -17,6 +17,7 @@ type CallbackQueue struct {
 	panics  atomic.Uint64
 }
 
+// NewCallbackQueue starts the goroutine of a queue for at most limit functions. onPanic may be nil.
 func NewCallbackQueue(limit int, onPanic func(what any, stack []byte)) *CallbackQueue {
 	b := &CallbackQueue{queue: make(chan func(), limit), closing: make(chan struct{}), done: make(chan struct{}), onPanic: onPanic}
 	go b.run()
@@ -93,6 +94,7 @@ func (b *CallbackQueue) Wait(until time.Time) {
 	}
 }
 
+// Counts returns how many functions were dropped, and how many panicked or ended the goroutine.
 func (b *CallbackQueue) Counts() (dropped, panics uint64) {
 	if b == nil {
 		return 0, 0

@@ -49,6 +49,8 @@ type Canceler struct {
 	slots       chan struct{} // semaphore: one element for each attempt in flight
 }
 
+// NewCanceler returns a Canceler for the connections of one engine. ctx is that of Open, and limit the time of each
+// connection attempt.
 func NewCanceler(ctx context.Context, limit time.Duration) *Canceler {
 	o := &Canceler{Connections: newConnections(), timeout: limit, slots: make(chan struct{}, maxAttempts)}
 	o.ctx, o.stop = context.WithCancel(ctx)

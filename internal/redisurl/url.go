@@ -41,6 +41,7 @@ var urlRefusals = map[string]error{
 	"redis: invalid skip verify":     errors.New("its skip_verify is neither true nor false"),
 }
 
+// Parse parses the URL of a server, as lockwheel.ParseURL describes. Its errors contain no part of a user or password.
 func Parse(text string) (option rueidis.ClientOption, err error) {
 	parsed, err := url.Parse(text)
 	switch {
