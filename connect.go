@@ -95,8 +95,8 @@ func connect(ctx context.Context, options *Options) (l *link, server *engine.Ser
 	return &link{client, o.Connections}, server, err
 }
 
-// openError returns the error of a connection attempt of Open. It matches ErrUnavailable, unless the server rejected the
-// engine for good.
+// openError returns the error of a connection attempt of Open. It matches ErrUnavailable, unless the server rejected
+// the engine for good.
 func openError(ctx context.Context, err error) error {
 	var said actor.ServerError
 	if ctx.Err() == nil && errors.As(err, &said) && rejectsForGood(string(said)) {
@@ -105,7 +105,8 @@ func openError(ctx context.Context, err error) error {
 	return unavailableCause{err}
 }
 
-// rejectsForGood reports whether a reply to a new connection will be the same next time, unless an operator changes something.
+// rejectsForGood reports whether a reply to a new connection will be the same next time, unless an operator changes
+// something.
 func rejectsForGood(said string) bool {
 	return !actor.Transient(said) || actor.RejectsConnection(said) && !strings.Contains(said, "max number of clients")
 }
@@ -115,7 +116,8 @@ type unavailableCause struct{ error }
 
 func (e unavailableCause) Unwrap() []error { return []error{ErrUnavailable, e.error} }
 
-// connecting is the goroutine that connects an engine of Options.Lazy for the first time. Its fields are nil without one.
+// connecting is the goroutine that connects an engine of Options.Lazy for the first time. Its fields are nil without
+// one.
 type connecting struct {
 	stop context.CancelFunc
 	done chan struct{} // closed when it has ended
@@ -130,13 +132,13 @@ func (c *connecting) end() {
 }
 
 const (
-	// minConnectPause and maxConnectPause are the shortest and the longest pause between two attempts to connect an engine of
-	// Options.Lazy, maxRejectedPause the longest while the server rejects them.
+	// minConnectPause and maxConnectPause are the shortest and the longest pause between two attempts to connect an engine
+	// of Options.Lazy, maxRejectedPause the longest while the server rejects them.
 	minConnectPause, maxConnectPause, maxRejectedPause = 10 * time.Millisecond, 250 * time.Millisecond, time.Second
 )
 
-// keepConnecting connects an engine that has no server yet, for err, on a goroutine of its own. That ends with the first
-// connection or with the engine. Later outages are the engine's.
+// keepConnecting connects an engine that has no server yet, for err, on a goroutine of its own. That ends with the
+// first connection or with the engine. Later outages are the engine's.
 func (e *Engine) keepConnecting(options Options, err error) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -256,8 +258,8 @@ func openClient(options *Options, o *dial.Canceler) (rueidis.Client, error) {
 	return client, nil
 }
 
-// withoutAdvice returns the server's rejection of a CLIENT command without the advice of rueidis about DisableCache, which
-// the engine has set.
+// withoutAdvice returns the server's rejection of a CLIENT command without the advice of rueidis about DisableCache,
+// which the engine has set.
 func withoutAdvice(err error) error {
 	if !errors.Is(err, rueidis.ErrNoCache) {
 		return err
@@ -300,8 +302,8 @@ type NodeStatus struct {
 // asks no server: an engine without work does not notice an outage. [Engine.Ping] asks. Status returns nil after Close.
 // It blocks for some turns of the loop.
 //
-// An engine of [Options].Lazy that was never connected has one entry, which is down since Open. Its Err is that of the last
-// attempt to connect, also if the server rejects the password.
+// An engine of [Options].Lazy that was never connected has one entry, which is down since Open. Its Err is that of the
+// last attempt to connect, also if the server rejects the password.
 func (e *Engine) Status() []NodeStatus {
 	if e.loop == nil {
 		return nil
@@ -325,8 +327,8 @@ func (e *Engine) Status() []NodeStatus {
 // ended the wait.
 //
 // Ping blocks until the replies, the end of ctx or Options.CallTimeout, whichever is first. It uses the engine's
-// connections, so it also waits for the calls before it. A call joins the PING of another call that has no reply yet, so
-// any number of calls costs one PING at a time. The server must allow PING.
+// connections, so it also waits for the calls before it. A call joins the PING of another call that has no reply yet,
+// so any number of calls costs one PING at a time. The server must allow PING.
 func (e *Engine) Ping(ctx context.Context) error {
 	switch {
 	case ctx == nil:
@@ -369,8 +371,8 @@ func (e *Engine) downCause() error {
 	return nil
 }
 
-// pingRound is one PING to each server. Its commands have no deadline: at the end of one, rueidis would break the connection,
-// with all that waits for replies on it. So callers share the round that is in flight, and only one is.
+// pingRound is one PING to each server. Its commands have no deadline: at the end of one, rueidis would break the
+// connection, with all that waits for replies on it. So callers share the round that is in flight, and only one is.
 type pingRound struct {
 	done chan struct{} // closed when each server has replied or failed
 	err  error         // set before done is closed

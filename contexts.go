@@ -53,13 +53,13 @@ func WithoutOwner(ctx context.Context) context.Context {
 // maxLabelLen is the maximum length of a label in bytes.
 const maxLabelLen = 128
 
-// WithLabel returns a context with a label that says what holds are for: that of a job, a request, a user. The label is in
-// [LockInfo], on the page of package debug, and in what [Options].Logger receives of holds. It counts for each lock that is
-// requested with the context, or with one made from it, as that of a hold is; an inner WithLabel replaces it. It is not sent
-// to the server.
+// WithLabel returns a context with a label that says what holds are for: that of a job, a request, a user. The label is
+// in [LockInfo], on the page of package debug, and in what [Options].Logger receives of holds. It counts for each lock
+// that is requested with the context, or with one made from it, as that of a hold is; an inner WithLabel replaces it.
+// It is not sent to the server.
 //
-// A label longer than 128 bytes is cut there, at a character. An empty one removes the label. The holds of one context share
-// their label in memory, and each takes about 100 bytes more than a hold without.
+// A label longer than 128 bytes is cut there, at a character. An empty one removes the label. The holds of one context
+// share their label in memory, and each takes about 100 bytes more than a hold without.
 func WithLabel(ctx context.Context, label string) context.Context {
 	if len(label) > maxLabelLen {
 		cut := maxLabelLen
@@ -175,8 +175,8 @@ func isAbout(err error, name string) bool {
 	return false
 }
 
-// ignoringEnds returns the context with which the holds in ctx were locked, skipping those that ended with such a cause. It
-// keeps the deadline of ctx. If ctx no longer carries such a hold, the result is based on context.Background.
+// ignoringEnds returns the context with which the holds in ctx were locked, skipping those that ended with such a
+// cause. It keeps the deadline of ctx. If ctx no longer carries such a hold, the result is based on context.Background.
 func ignoringEnds(ctx context.Context, so func(cause error) bool) (context.Context, context.CancelFunc) {
 	outer := ctx
 	for so(context.Cause(outer)) {
@@ -337,8 +337,8 @@ const (
 	// maxEndingWorkers is the maximum number of an engine's goroutines that end contexts of holds. They never block, but
 	// very many children take long.
 	maxEndingWorkers = 4
-	// maxDetachingWorkers is the maximum number of goroutines that unregister from callers' contexts, where each may hang in
-	// code of the caller. maxDetaching is the maximum number of contexts that wait while all of these hang. Further ones
-	// stay registered until they end themselves.
+	// maxDetachingWorkers is the maximum number of goroutines that unregister from callers' contexts, where each may hang
+	// in code of the caller. maxDetaching is the maximum number of contexts that wait while all of these hang. Further
+	// ones stay registered until they end themselves.
 	maxDetachingWorkers, maxDetaching = 64, 1 << 20
 )

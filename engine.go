@@ -35,8 +35,8 @@ type Engine struct {
 	closed     chan struct{}             // closed when Close has done its work
 }
 
-// Open connects to a server and starts the engine. On failure it leaves no connection; goroutines of the Redis client can
-// take some seconds more.
+// Open connects to a server and starts the engine. On failure it leaves no connection; goroutines of the Redis client
+// can take some seconds more.
 //
 // ctx bounds Open only. In a cluster, at least one node must reply and know the slots. Open fails:
 //
@@ -45,11 +45,12 @@ type Engine struct {
 //     the context's cause if that ended the attempt
 //   - if the server rejects the engine for good, for example its password: the error is a [ServerError], for errors.As
 //
-// With [Options].Lazy only the first is an error, and the end of ctx. Open then returns an engine that keeps connecting.
+// With [Options].Lazy only the first is an error, and the end of ctx. Open then returns an engine that keeps
+// connecting.
 //
 // A function of Options.Redis that dials, returns credentials or checks certificates may hang. Open stops waiting for
-// it when ctx ends, and after Options.CallTimeout. The function keeps its goroutine, and a connection that it makes later
-// is closed.
+// it when ctx ends, and after Options.CallTimeout. The function keeps its goroutine, and a connection that it makes
+// later is closed.
 func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if ctx == nil {
 		return nil, errNilContext("open")
@@ -121,10 +122,10 @@ func (e *Engine) FencedMutex(name string) Mutex {
 // on the server, so the engine never hands the lock off locally. A call that ends without the lock gives up its
 // place. TryLock without a [Wait] acquires the lock only if the queue is empty.
 //
-// The engine keeps the places of its callers alive. The places of a process that died block all callers behind them
-// for at most [Options.FairWaitTimeout], by default one lease, by the server's clock. A place of a Redisson client lasts
-// five minutes, and its dead waiters expire one at a time, by the wall clocks of the callers. These clocks should
-// then agree. An acquire that reaches the server more than two [Options.CallTimeout] after it was sent does nothing.
+// The engine keeps the places of its callers alive. The places of a process that died block all callers behind them for
+// at most [Options.FairWaitTimeout], by default one lease, by the server's clock. A place of a Redisson client lasts
+// five minutes, and its dead waiters expire one at a time, by the wall clocks of the callers. These clocks should then
+// agree. An acquire that reaches the server more than two [Options.CallTimeout] after it was sent does nothing.
 //
 // A name and the same name in braces, such as "a" and "{a}", share one queue, because Redisson gives both queues the
 // same key. While callers wait for one of the two locks, the other may be unavailable although it is free. Callers of
@@ -169,8 +170,8 @@ type LockInfo struct {
 // reader of an [RWMutex] and each caller of a [Engine.FairMutex] may be a lock of its own, so a name can occur several
 // times.
 //
-// Locks reads the list in pages of at most 1024 locks, one turn of the loop for each, so that a million locks do not stop
-// the engine. Only the first page of very many locks costs more: about 15 ms for a million. The list is not of one
+// Locks reads the list in pages of at most 1024 locks, one turn of the loop for each, so that a million locks do not
+// stop the engine. Only the first page of very many locks costs more: about 15 ms for a million. The list is not of one
 // instant: it lacks locks that were acquired after its first page, and those that ended before their page.
 //
 // If the list cannot be read to its end, its last pair has the reason: ErrClosed, or the cause of ctx. ctx bounds the
@@ -221,8 +222,8 @@ func (e *Engine) lockInfo(l *actor.Info) LockInfo {
 	return info
 }
 
-// Shutdown closes the engine in an orderly way. It rejects new locks, ends all waiting calls with ErrClosed, and
-// waits until every hold is unlocked and the server has confirmed its release, or the lease has ended. Then it closes the
+// Shutdown closes the engine in an orderly way. It rejects new locks, ends all waiting calls with ErrClosed, and waits
+// until every hold is unlocked and the server has confirmed its release, or the lease has ended. Then it closes the
 // engine. A grant of LockAsync that its caller has not taken counts as a hold.
 //
 // If ctx ends first, Shutdown closes the engine immediately, as Close does, and returns an error that matches the
@@ -258,17 +259,17 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("lockwheel: shutdown: %s: %w", what, cause), e.Close())
 }
 
-// Close ends all waiting calls and all holds with ErrClosed, without waiting for the holds, and stops the engine. It always
-// returns nil. A second call waits for the first.
+// Close ends all waiting calls and all holds with ErrClosed, without waiting for the holds, and stops the engine. It
+// always returns nil. A second call waits for the first.
 //
 // [Observer] and Logger receive these events before Close returns, unless that takes longer than Options.CallTimeout.
 // Events beyond the 8192 that may wait for an Observer are dropped, and Stats.DroppedEvents counts them.
 //
 // Close first ends all waiting calls, and then waits, for at most Options.CallTimeout, for what was sent before it: for
-// releases that were requested by Unlock, [Hold.UnlockAsync] or the end of a wait, and for locks that may be granted after
-// their callers gave up, to release them. So an unlocked lock does not stay because its engine is closed. Very many
-// releases, or a slow server, can take longer; [Engine.Shutdown] waits as long as its context. New lock requests are
-// rejected meanwhile, and holds are still valid. Close does not wait for a server that is known to be down.
+// releases that were requested by Unlock, [Hold.UnlockAsync] or the end of a wait, and for locks that may be granted
+// after their callers gave up, to release them. So an unlocked lock does not stay because its engine is closed. Very
+// many releases, or a slow server, can take longer; [Engine.Shutdown] waits as long as its context. New lock requests
+// are rejected meanwhile, and holds are still valid. Close does not wait for a server that is known to be down.
 //
 // The keys of held locks stay until their leases expire, so that no other caller acquires them while the work under
 // them is still stopping. Places in the queues of fair locks stay until their FairWaitTimeout expires.

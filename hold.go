@@ -159,9 +159,9 @@ func (h *Hold) Context() context.Context {
 // Unlock ends the hold. The hold ends immediately for all callers in this process. When the last hold of the owner
 // ends, the engine releases the lock in Redis or hands it off to the next local caller.
 //
-// The engine sends the release whatever the state of ctx, and resends it until the server replies or the lease
-// expires. ctx and Options.CallTimeout bound only the wait for the reply. The end of the hold's own context does not end
-// this wait.
+// The engine sends the release whatever the state of ctx, and resends it until the server replies or the lease expires.
+// ctx and Options.CallTimeout bound only the wait for the reply. The end of the hold's own context does not end this
+// wait.
 //
 // Unlock returns:
 //
@@ -187,12 +187,13 @@ func (h *Hold) unlock(ctx context.Context) error {
 	return h.send(ctx, actor.Unlock, 0, left)
 }
 
-// UnlockAsync ends the hold as Unlock does, and returns without waiting for the server: a caller that is done with the lock
-// need not wait a round trip for the reply. The hold and its context have ended when UnlockAsync returns. The returned
-// value has the result that Unlock would have returned, within Options.CallTimeout; it may be ignored.
+// UnlockAsync ends the hold as Unlock does, and returns without waiting for the server: a caller that is done with the
+// lock need not wait a round trip for the reply. The hold and its context have ended when UnlockAsync returns. The
+// returned value has the result that Unlock would have returned, within Options.CallTimeout; it may be ignored.
 //
-// For several locks, UnlockAsync starts a goroutine that ends with the result. A [Tracer] does not follow UnlockAsync. Of
-// several calls the first has the result of the release; the others say at once how the hold ended, mostly ErrNotHeld.
+// For several locks, UnlockAsync starts a goroutine that ends with the result. A [Tracer] does not follow UnlockAsync.
+// Of several calls the first has the result of the release; the others say at once how the hold ended, mostly
+// ErrNotHeld.
 func (h *Hold) UnlockAsync() *Unlocking {
 	if h.zero() {
 		return &Unlocking{done: closedChan, err: errZeroHold}

@@ -54,8 +54,8 @@ func (m Mutex) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
 // TryLock acquires the lock if it is free. It waits for other holders only if it is given a [Wait]. It neither queues
 // nor overtakes waiting callers, except calls of LockAsync that the engine has not processed yet.
 //
-// It blocks for one round trip. If the server does not reply, it returns ErrUnavailable after Options.CallTimeout; if no
-// connection can be made, it returns at once. Otherwise it behaves like Lock.
+// It blocks for one round trip. If the server does not reply, it returns ErrUnavailable after Options.CallTimeout; if
+// no connection can be made, it returns at once. Otherwise it behaves like Lock.
 func (m Mutex) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 	if tracer := m.tracer(ctx); tracer != nil {
 		return m.lockTraced(ctx, tracer, "try lock", opts, acquireMode{once: true})
@@ -364,8 +364,8 @@ func (l *locker) Lock() {
 	l.keep(hold)
 }
 
-// isTransient reports whether a failed Lock may soon succeed and left nothing behind: too many callers wait, replicas were
-// briefly away, or the process was paused for longer than the lease just granted.
+// isTransient reports whether a failed Lock may soon succeed and left nothing behind: too many callers wait, replicas
+// were briefly away, or the process was paused for longer than the lease just granted.
 func isTransient(err error) bool {
 	return errors.Is(err, ErrTooManyWaiters) || errors.Is(err, ErrNotReplicated) || errors.Is(err, ErrLost)
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/lockwheel/lockwheel/engine/wire"
 )
 
-// maxMultiLocks is the maximum number of locks of a Multi. A caller that needs more should use one lock for all of them.
+// maxMultiLocks is the maximum number of locks of a Multi. A caller that needs more should use one lock for all of
+// them.
 const maxMultiLocks = 100_000
 
 // Multi is several locks that are acquired and released as one: all of them ([Engine.Multi]), or a majority
@@ -85,8 +86,8 @@ func (e *Engine) Multi(locks ...Mutex) Multi {
 	return m
 }
 
-// checkFairQueues returns an error for two fair locks that share a queue. Each caller that waits for one of them would be
-// queued before those that want the other, so two of them would deadlock.
+// checkFairQueues returns an error for two fair locks that share a queue. Each caller that waits for one of them would
+// be queued before those that want the other, so two of them would deadlock.
 func checkFairQueues(locks []Mutex) error {
 	var names map[string]string
 	for _, l := range locks {
@@ -226,8 +227,8 @@ const (
 // needsSlices reports whether there are too many locks for one command.
 func (m Multi) needsSlices() bool { return len(m.locks) > maxAtomic }
 
-// sliceEnd returns the end of the locks that are acquired together with the first: with one command, if that is possible
-// and there are more than one command acquires. A lock that is held already is its own slice.
+// sliceEnd returns the end of the locks that are acquired together with the first: with one command, if that is
+// possible and there are more than one command acquires. A lock that is held already is its own slice.
 func (m Multi) sliceEnd(first, has int) (last int) {
 	if first == has || !m.needsSlices() || !m.canLockAtomic() {
 		return first + 1

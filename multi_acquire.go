@@ -11,16 +11,17 @@ import (
 )
 
 const (
-	// minLossPause and maxLossPause are the first and the longest pause before all locks are requested again after one of them was lost.
+	// minLossPause and maxLossPause are the first and the longest pause before all locks are requested again after one of
+	// them was lost.
 	minLossPause, maxLossPause = 10 * time.Millisecond, 250 * time.Millisecond
 )
 
-// lockSequential acquires the locks sequentially, in the order of their names, so that callers of overlapping Multis do not
-// deadlock.
+// lockSequential acquires the locks sequentially, in the order of their names, so that callers of overlapping Multis do
+// not deadlock.
 //
-// The owner of one of the locks may wait for another that lockSequential holds. So lockSequential holds locks only for a bounded
-// time. Then it releases them and waits for the missing one alone. The caller's own lease begins when all locks are
-// held.
+// The owner of one of the locks may wait for another that lockSequential holds. So lockSequential holds locks only for
+// a bounded time. Then it releases them and waits for the missing one alone. The caller's own lease begins when all
+// locks are held.
 func (m Multi) lockSequential(e multiRequest) (*Hold, error) {
 	var keeping actor.PartKeeper
 	for begun := time.Now(); ; {
@@ -37,8 +38,9 @@ func (m Multi) lockSequential(e multiRequest) (*Hold, error) {
 	}
 }
 
-// trySequential acquires the locks sequentially within the given time. If that fails, it waits for the missing lock alone,
-// holding none, and then acquires the others within a short time. again reports that it failed and is to be repeated.
+// trySequential acquires the locks sequentially within the given time. If that fails, it waits for the missing lock
+// alone, holding none, and then acquires the others within a short time. again reports that it failed and is to be
+// repeated.
 func (m Multi) trySequential(e multiRequest, keeping *actor.PartKeeper, within time.Duration) (hold *Hold, again bool, err error) {
 	holds, at, err := m.acquireEach(e, -1, nil, within)
 	if m.shouldRetry(e, err) {
@@ -57,8 +59,8 @@ func (m Multi) trySequential(e multiRequest, keeping *actor.PartKeeper, within t
 	return hold, false, err
 }
 
-// acquireEach acquires the locks sequentially, except one that is held already. If a lock cannot be acquired in time, it
-// releases all of them and returns the index of that lock as at. A caller that tries once has no time limit.
+// acquireEach acquires the locks sequentially, except one that is held already. If a lock cannot be acquired in time,
+// it releases all of them and returns the index of that lock as at. A caller that tries once has no time limit.
 func (m Multi) acquireEach(e multiRequest, has int, had *Hold, within time.Duration) (holds []*Hold, at int, err error) {
 	until := time.Now().Add(within)
 	holds = make([]*Hold, len(m.locks))
@@ -103,8 +105,8 @@ func (m Multi) holdOf(e multiRequest, holds []*Hold) (*Hold, error) {
 	return all.checked()
 }
 
-// shouldRetry reports whether the caller keeps waiting after that error: the time limit of one try has ended, but not the
-// caller's wait.
+// shouldRetry reports whether the caller keeps waiting after that error: the time limit of one try has ended, but not
+// the caller's wait.
 func (m Multi) shouldRetry(e multiRequest, err error) bool {
 	tried := errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNotReplicated)
 	return tried && !e.expired()
@@ -129,8 +131,8 @@ type lostPartError string
 
 func (e lostPartError) Error() string { return "a part was lost before all were had: " + string(e) }
 
-// pauseAfterLoss pauses after a lock was lost before all were acquired, longer each time. It returns an error if the wait
-// has ended.
+// pauseAfterLoss pauses after a lock was lost before all were acquired, longer each time. It returns an error if the
+// wait has ended.
 func (m Multi) pauseAfterLoss(e *multiRequest, lost error) error {
 	e.backoff = actor.NextBackoff(e.backoff, minLossPause, maxLossPause)
 	if !e.once && (e.deadline.IsZero() || time.Until(e.deadline) > e.backoff) {

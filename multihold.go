@@ -13,8 +13,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/async"
 )
 
-// multiHold implements a hold of several locks. It is the parent of that hold, which has no engine. The hold lasts while
-// at least need of the members are held.
+// multiHold implements a hold of several locks. It is the parent of that hold, which has no engine. The hold lasts
+// while at least need of the members are held.
 //
 // Its actor makes the decisions. Events of the members happen on the loops of their engines, and executor runs them one
 // at a time. The goroutine that sets ended ends the group.
@@ -127,8 +127,8 @@ func (g *multiHold) holds() []*Hold {
 	return holds
 }
 
-// endByUnlock ends the group on behalf of its caller, and reports whether this call ended it. The caller of endByUnlock then
-// releases the members and notifies the actor.
+// endByUnlock ends the group on behalf of its caller, and reports whether this call ended it. The caller of endByUnlock
+// then releases the members and notifies the actor.
 func (g *multiHold) endByUnlock(reason error) bool {
 	if !g.ended.CompareAndSwap(nil, endedByUnlock) {
 		return false
@@ -299,8 +299,8 @@ func (g *multiHold) member(e *Engine, name string) *member {
 	return &g.members[i]
 }
 
-// requestOwner returns the owner of the group's request for a member; 0 if the group is no quorum and its context carries no
-// owner.
+// requestOwner returns the owner of the group's request for a member; 0 if the group is no quorum and its context
+// carries no owner.
 func (g *multiHold) requestOwner(e *Engine, name string) uint64 {
 	if owner := g.ownerSource.ownerOf(e, name); owner != 0 {
 		return owner

@@ -31,8 +31,8 @@ func (g *multiHold) extend(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// resumeWatch makes all members watched as before, after an extension without a majority. Some may have the new lease by
-// now.
+// resumeWatch makes all members watched as before, after an extension without a majority. Some may have the new lease
+// by now.
 func (g *multiHold) resumeWatch() {
 	for i := range g.members {
 		if h := g.members[i].hold.Load(); h != nil && g.actor.Watched() {
@@ -41,8 +41,8 @@ func (g *multiHold) resumeWatch() {
 	}
 }
 
-// broadcast sends a request to all members. It waits until enough of them have succeeded or all have a result. If ctx ends
-// first, it does not wait for the others.
+// broadcast sends a request to all members. It waits until enough of them have succeeded or all have a result. If ctx
+// ends first, it does not wait for the others.
 func (g *multiHold) broadcast(ctx context.Context, what actor.Event, lease time.Duration) error {
 	r := newRound(g)
 	for i := range g.members {
@@ -303,9 +303,9 @@ func (g *multiHold) awaitUnlock(ctx context.Context, r *round, enough int) error
 	return nil
 }
 
-// newReleaseRound returns a round that releases all members, and the number of releases that are required. A missing member
-// needs no release if it is known that no request has acquired it or can. If a request is in flight, the round waits
-// for its result.
+// newReleaseRound returns a round that releases all members, and the number of releases that are required. A missing
+// member needs no release if it is known that no request has acquired it or can. If a request is in flight, the round
+// waits for its result.
 func (g *multiHold) newReleaseRound() (r *round, enough int) {
 	r, enough = newRound(g), g.required
 	made := make(chan struct{})
@@ -380,8 +380,8 @@ func (m *member) finishRelease(call *engine.Call, h *Hold) {
 // errMaybeHeld is for a member that may or may not be held.
 var errMaybeHeld = errors.New("it is not known whether it was granted")
 
-// withdrawIfUnused cancels a request when no Unlock waits for it any more. Otherwise requests would accumulate at a server
-// that does not reply.
+// withdrawIfUnused cancels a request when no Unlock waits for it any more. Otherwise requests would accumulate at a
+// server that does not reply.
 func (m *member) withdrawIfUnused() {
 	if p := m.release; m.pendingCall != nil && len(p.waiting) == 0 && !p.canceled {
 		p.canceled = true

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxQueuedEvents is the maximum number of events that wait for an Observer, maxQueuedRecords that of records that wait for
-	// a log handler.
+	// maxQueuedEvents is the maximum number of events that wait for an Observer, maxQueuedRecords that of records that
+	// wait for a log handler.
 	maxQueuedEvents, maxQueuedRecords = 8192, 256
 )
 

@@ -25,11 +25,11 @@ type Options struct {
 	// asks the new master, immediately or at the next renewal. Until then another caller may acquire the lock.
 	//
 	// The engine sets these fields: PipelineMultiplex, DisableAutoPipelining, BlockingPipeline, DisableCache,
-	// DisableRetry, ConnLifetime, ConnWriteTimeout, and Timeout and KeepAlive of Dialer and of Sentinel.Dialer. It
-	// sets ClusterOption.ShardsRefreshInterval and ClusterOption.MaxMovedRedirections if they are zero. It raises a
+	// DisableRetry, ConnLifetime, ConnWriteTimeout, and Timeout and KeepAlive of Dialer and of Sentinel.Dialer. It sets
+	// ClusterOption.ShardsRefreshInterval and ClusterOption.MaxMovedRedirections if they are zero. It raises a
 	// BlockingPoolSize below 4 to 4. It clears OnInvalidations, and, because only masters grant locks, SendToReplicas,
-	// ReplicaSelector, ReadNodeSelector, ReplicaOnly and Standalone.ReplicaAddress. Leave Sentinel.TopologyRefreshInterval at zero: with it rueidis accumulates
-	// goroutines while there is no master.
+	// ReplicaSelector, ReadNodeSelector, ReplicaOnly and Standalone.ReplicaAddress. Leave Sentinel.TopologyRefreshInterval
+	// at zero: with it rueidis accumulates goroutines while there is no master.
 	//
 	// A single server, neither in a cluster nor behind Sentinel, may reply READONLY for longer than CallTimeout. The
 	// engine then closes all connections to it and dials again, because its address may lead to another master
@@ -71,22 +71,22 @@ type Options struct {
 	// the whole pool, waiters poll, and with Replicas no lock is granted.
 	Client rueidis.Client
 
-	// Lazy lets Open return an engine although the server is down, does not reply, or rejects the credentials: a service can
-	// start before its Redis. Open itself connects once. If that fails, a goroutine of the engine tries again after 10 to 250
-	// ms, after up to 1 s if the server rejects the engine, until it is connected or closed. Meanwhile calls behave as in an
-	// outage in which no connection can be made: TryLock returns ErrUnavailable at once, Lock waits until its context or Wait
-	// ends, and then returns ErrUnavailable. The error has the cause, as [Engine.Status] does.
+	// Lazy lets Open return an engine although the server is down, does not reply, or rejects the credentials: a service
+	// can start before its Redis. Open itself connects once. If that fails, a goroutine of the engine tries again after 10
+	// to 250 ms, after up to 1 s if the server rejects the engine, until it is connected or closed. Meanwhile calls behave
+	// as in an outage in which no connection can be made: TryLock returns ErrUnavailable at once, Lock waits until its
+	// context or Wait ends, and then returns ErrUnavailable. The error has the cause, as [Engine.Status] does.
 	//
-	// Lazy covers a single server, Sentinel, a cluster, and Client. Until the engine knows that its server is no cluster, it
-	// rejects the names that a cluster rejects ([Engine.Mutex]).
+	// Lazy covers a single server, Sentinel, a cluster, and Client. Until the engine knows that its server is no cluster,
+	// it rejects the names that a cluster rejects ([Engine.Mutex]).
 	Lazy bool
 
 	// Lease is how long a watched lock lives in Redis without renewal, and so how long other callers wait for a
 	// process that died. Default 30s, Redisson's lockWatchdogTimeout; at least 100ms.
 	Lease time.Duration
 
-	// RenewInterval is the interval after its last confirmation at which a watched lock is renewed. Default Lease/3, at most
-	// Lease/2. The first renewal comes up to half an interval earlier, so that locks acquired together are not always
+	// RenewInterval is the interval after its last confirmation at which a watched lock is renewed. Default Lease/3, at
+	// most Lease/2. The first renewal comes up to half an interval earlier, so that locks acquired together are not always
 	// renewed together.
 	RenewInterval time.Duration
 
@@ -103,9 +103,9 @@ type Options struct {
 	// Default none.
 	Prefix string
 
-	// FairWaitTimeout is how long a place in the queue of a FairMutex lives without being refreshed. The engine refreshes it
-	// three times as often. So the waiters of a process that died block the callers behind them for at most FairWaitTimeout.
-	// The place of a caller with a shorter Wait lives for that Wait. Default Lease; at least 100ms.
+	// FairWaitTimeout is how long a place in the queue of a FairMutex lives without being refreshed. The engine refreshes
+	// it three times as often. So the waiters of a process that died block the callers behind them for at most
+	// FairWaitTimeout. The place of a caller with a shorter Wait lives for that Wait. Default Lease; at least 100ms.
 	FairWaitTimeout time.Duration
 
 	// Handoff bounds how often and how long the engine hands a lock off locally while other processes wait for it.
@@ -157,9 +157,9 @@ type Options struct {
 }
 
 // Handoff bounds how long an engine hands a lock off from one local caller to the next, without a round trip, while
-// callers elsewhere wait for it. The zero Handoff is 64 grants or 5ms, whichever ends first. A negative MaxGrants disables
-// handing off: every unlock is a release that all callers can compete for. Callers that wait for the same name in another
-// database of the server count as elsewhere, because databases share channels.
+// callers elsewhere wait for it. The zero Handoff is 64 grants or 5ms, whichever ends first. A negative MaxGrants
+// disables handing off: every unlock is a release that all callers can compete for. Callers that wait for the same name
+// in another database of the server count as elsewhere, because databases share channels.
 type Handoff struct {
 	MaxGrants   int           // grants in a row; 0 is 64, negative disables handing off
 	MaxDuration time.Duration // since the first of them; 0 is 5ms
@@ -200,9 +200,9 @@ const (
 // lock while its holder still has it.
 //
 // Each acquire is followed by a WAIT on a dedicated connection. At most two such calls are in flight per master, so
-// other commands are not delayed. If the server does not reply, TryLock takes longer by up to CallTimeout. A FencedMutex
-// that is handed off within the engine also waits for replicas, for the next token. Renewals, re-entries, releases
-// and other local hand-offs do not wait: replicas have the lock already.
+// other commands are not delayed. If the server does not reply, TryLock takes longer by up to CallTimeout. A
+// FencedMutex that is handed off within the engine also waits for replicas, for the next token. Renewals, re-entries,
+// releases and other local hand-offs do not wait: replicas have the lock already.
 //
 // So a failover during a hold can still shorten its lease. A failover to a replica that did not confirm can lose the
 // lock. A write that must never happen twice needs a check at the store that receives it.
@@ -217,8 +217,8 @@ type Replicas struct {
 // at a time, in the order of the events, on their own goroutine and so a little later. They may block and may call
 // the engine, its locks and its holds.
 //
-// At most 8192 events wait behind a function that blocks; further ones are dropped and counted in Stats.DroppedEvents. A
-// panic is logged and counted in Stats.Panics, and the next event follows. Close and Shutdown wait until all events
+// At most 8192 events wait behind a function that blocks; further ones are dropped and counted in Stats.DroppedEvents.
+// A panic is logged and counted in Stats.Panics, and the next event follows. Close and Shutdown wait until all events
 // are delivered, for at most Options.CallTimeout; an Observer function that calls them waits for that long.
 //
 // Released and Lost follow after the hold's context has ended and its Done is closed. For a Multi or a Quorum they
@@ -294,9 +294,9 @@ type Histogram = histogram.Durations
 // SizeHistogram counts sizes in buckets with the upper bounds 1, 2, 4 and so on up to 256. The last bucket counts all
 // beyond. It is otherwise like Histogram.
 //
-// SizeHistogram.Bound returns the upper bound of a bucket. SizeHistogram.Quantile returns the bound that a given part of
-// all sizes did not exceed. SizeHistogram.Count returns the number of sizes. SizeHistogram.Add counts a size, in this
-// copy only.
+// SizeHistogram.Bound returns the upper bound of a bucket. SizeHistogram.Quantile returns the bound that a given part
+// of all sizes did not exceed. SizeHistogram.Count returns the number of sizes. SizeHistogram.Add counts a size, in
+// this copy only.
 type SizeHistogram = histogram.Sizes
 
 const (

@@ -46,8 +46,8 @@ const (
 // all calls that share it. Soon after the request is rejected, taken or canceled, ctx has no reference to it any
 // more.
 //
-// Under heavy load, callers that block in Lock are served first. If calls of LockAsync come faster than the engine takes
-// them, further ones are rejected with ErrTooManyWaiters ([Options].MaxWaiting), and Done is closed at once.
+// Under heavy load, callers that block in Lock are served first. If calls of LockAsync come faster than the engine
+// takes them, further ones are rejected with ErrTooManyWaiters ([Options].MaxWaiting), and Done is closed at once.
 func (m Mutex) LockAsync(ctx context.Context, opts ...Option) *Pending {
 	call, hold, err := m.request(ctx, opts, acquireMode{async: true})
 	if err != nil {

@@ -16,8 +16,9 @@ import (
 	"github.com/lockwheel/lockwheel/internal/embedded"
 )
 
-// The loop is kept busy. Callers that drop what LockAsync returns, also those that cancel it, then post a bounded number
-// of requests, and the calls beyond it are rejected at once, counted and reported. After that the engine works as before.
+// The loop is kept busy. Callers that drop what LockAsync returns, also those that cancel it, then post a bounded
+// number of requests, and the calls beyond it are rejected at once, counted and reported. After that the engine works
+// as before.
 func TestLockAsync_BusyLoop_IsBounded(t *testing.T) {
 	t.Parallel()
 	const maxWaiting, callers, calls = 100, 4, 5_000

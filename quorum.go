@@ -147,8 +147,8 @@ func (g *multiHold) quorumFailure() *quorumFailure {
 	return &quorumFailure{causes, g.actor.Impossible(), g.actor.Contested(), g.actor.TooManyWaiters()}
 }
 
-// quorumError returns the caller's error for a failure, and nil for none. It uses the context, so it runs on the caller's
-// goroutine.
+// quorumError returns the caller's error for a failure, and nil for none. It uses the context, so it runs on the
+// caller's goroutine.
 func (g *multiHold) quorumError(f *quorumFailure) error {
 	if f == nil {
 		return nil
@@ -230,8 +230,8 @@ func (g *multiHold) execute(o quorum.Action) {
 	}
 }
 
-// jitterBackoff returns a random pause between half of longest and longest, so that callers that split a majority do not collide
-// again.
+// jitterBackoff returns a random pause between half of longest and longest, so that callers that split a majority do
+// not collide again.
 func jitterBackoff(longest time.Duration) time.Duration { return longest/2 + rand.N(longest/2) }
 
 // errNoReplySoon is for a member that did not reply soon enough after the others.

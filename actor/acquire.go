@@ -79,8 +79,8 @@ func (l *Lock) rejectHeldByOther(now time.Duration, r *Request, cause error, fx 
 	fx.Complete(now, r, ErrNotAcquired, cause)
 }
 
-// mayStillBeGranted reports whether the server may have granted the lock to this engine, or may still do so. That is so if an
-// acquire is in flight, or if one got no reply.
+// mayStillBeGranted reports whether the server may have granted the lock to this engine, or may still do so. That is so
+// if an acquire is in flight, or if one got no reply.
 func (l *Lock) mayStillBeGranted() bool {
 	if x := l.ext; x != nil && (x.acquireUnacked || len(x.orphans()) != 0) {
 		return true
@@ -102,7 +102,8 @@ func (l *Lock) eachOnce(f func(*Request)) {
 	}
 }
 
-// RejectTry rejects a request that tries once: with ErrUnavailable if the last try failed, otherwise with ErrNotAcquired.
+// RejectTry rejects a request that tries once: with ErrUnavailable if the last try failed, otherwise with
+// ErrNotAcquired.
 func (l *Lock) RejectTry(now time.Duration, r *Request, fx *Effects) {
 	if l.ext != nil && l.ext.lastErr() != nil {
 		fx.Complete(now, r, ErrUnavailable, l.ext.lastErr())
@@ -162,10 +163,10 @@ func (l *Lock) reenterNow(now time.Duration, r *Request, fx *Effects) bool {
 	return false
 }
 
-// reenterWaiters lets all requests re-enter that wait as the owner which was just granted the lock. This is necessary because
-// the first hold may wait for them before it unlocks. A request for several locks ends with ErrReentry. For kinds with
-// per-request locks those requests wait at other Locks, which the coordinator knows. Without such a request the queue is
-// not scanned.
+// reenterWaiters lets all requests re-enter that wait as the owner which was just granted the lock. This is necessary
+// because the first hold may wait for them before it unlocks. A request for several locks ends with ErrReentry. For
+// kinds with per-request locks those requests wait at other Locks, which the coordinator knows. Without such a request
+// the queue is not scanned.
 func (l *Lock) reenterWaiters(now time.Duration, fx *Effects) {
 	owner := l.holds.Owner
 	switch {
@@ -301,7 +302,8 @@ func (l *Lock) waitingAs(owner uint64) []*Request {
 	return nil
 }
 
-// waitersOf returns the requests of the queue that wait as an owner; nil if there are none. An empty queue has no index.
+// waitersOf returns the requests of the queue that wait as an owner; nil if there are none. An empty queue has no
+// index.
 func (l *Lock) waitersOf(owner uint64) *ownerWaiters {
 	if l.queue.empty() {
 		return nil
@@ -315,8 +317,8 @@ func (l *Lock) hasWaiters(owner uint64, own bool) bool {
 	return w != nil && (!own || w.ofQuorum > 0)
 }
 
-// FirstWaiting returns a request that waits for the per-request lock as that owner; nil if there is none. All requests that
-// wait at such a lock have the same owner.
+// FirstWaiting returns a request that waits for the per-request lock as that owner; nil if there is none. All requests
+// that wait at such a lock have the same owner.
 func (l *Lock) FirstWaiting(owner uint64) *Request {
 	if l.phase == held && l.holds != nil {
 		return nil // while ending, holds keeps the last hold until the release gets its reply
@@ -384,8 +386,8 @@ func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Eff
 	}
 }
 
-// keepsOwner reports whether a first grant leaves the owner its number instead of making a new one. A quorum's number stays
-// only with a request of the quorum itself: with this one, or with one that waits and re-enters then.
+// keepsOwner reports whether a first grant leaves the owner its number instead of making a new one. A quorum's number
+// stays only with a request of the quorum itself: with this one, or with one that waits and re-enters then.
 func (l *Lock) keepsOwner(owner uint64, own bool, fx *Effects) bool {
 	switch {
 	case l.underWriter():
@@ -544,8 +546,8 @@ func (l *Lock) grantFirst(now time.Duration, m *Message, fx *Effects) {
 // maxLeaseSearch is the maximum number of requests that are passed over to find one with a longer lease.
 const maxLeaseSearch = 1 << 10
 
-// lateReplyBackoff returns the pause before this try if the previous reply was too late as well; else 0. It must be called
-// before confirm, which resets the pause, even for a reply that is too late itself.
+// lateReplyBackoff returns the pause before this try if the previous reply was too late as well; else 0. It must be
+// called before confirm, which resets the pause, even for a reply that is too late itself.
 func (l *Lock) lateReplyBackoff() time.Duration {
 	if l.ext == nil || l.ext.lastErr() != errLateReply {
 		return 0

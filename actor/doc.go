@@ -15,19 +15,19 @@
 //
 // A tenure is one acquisition of the key in Redis by this engine. Its number is half of the holder id and is normally
 // not reused: late or duplicate replies are recognized by number, never by timing. (A reader beside its owner's write
-// has the writer's number, see [Lock.ReadUnderWriter].) An owner is the identity that may re-enter inside this process. A tenure
-// can pass through many owners.
+// has the writer's number, see [Lock.ReadUnderWriter].) An owner is the identity that may re-enter inside this process.
+// A tenure can pass through many owners.
 //
 //	free ──acquire──▶ acquiring ──granted──▶ held ──last hold ends──▶ releasing ──released──▶ free
 //	 ▲                    │                  │ ▲
 //	 └──────rejected──────┘                  └─┘ handed off to the next request in this engine's queue
 //
-// A tenure has at most one command in flight. After each message, [Lock.Step] reconciles: it compares what is wanted with
-// what is in flight and sends the next command. Commands are sent nowhere else. This level-triggered design makes lost,
-// late and duplicate replies harmless.
+// A tenure has at most one command in flight. After each message, [Lock.Step] reconciles: it compares what is wanted
+// with what is in flight and sends the next command. Commands are sent nowhere else. This level-triggered design makes
+// lost, late and duplicate replies harmless.
 //
-// A request for several locks ([MultiRequest]) waits in the queue of one of them. When it is at the head of that queue, the
-// coordinator reserves all the locks for one command. The reply makes all of them held, or none.
+// A request for several locks ([MultiRequest]) waits in the queue of one of them. When it is at the head of that queue,
+// the coordinator reserves all the locks for one command. The reply makes all of them held, or none.
 //
 // What all kinds of lock share has one file per topic: requests, holds, validity, renewal, orphans, waiting. What they
 // differ in is a table (protocol):

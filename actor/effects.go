@@ -29,8 +29,8 @@ type Config struct {
 	MaxWaitingPerLock int // callers that wait for one name; 0: no bound
 }
 
-// MaxCommandDelay returns how long after it left a command that takes a queue place may still take effect. Within that time a dead
-// connection has been noticed.
+// MaxCommandDelay returns how long after it left a command that takes a queue place may still take effect. Within that
+// time a dead connection has been noticed.
 func (c *Config) MaxCommandDelay() time.Duration { return 2 * c.CallTimeout }
 
 // TimerTarget is the target of a timer on the wheel.
@@ -55,8 +55,8 @@ type SubscriptionChange struct {
 	On      bool
 }
 
-// ReentryCheck asks the coordinator to check whether an owner waits for itself. Lock was just granted to Owner, which may
-// have other requests for the same name. Or Owner just lost Lock and waits for it, and may hold the other half.
+// ReentryCheck asks the coordinator to check whether an owner waits for itself. Lock was just granted to Owner, which
+// may have other requests for the same name. Or Owner just lost Lock and waits for it, and may hold the other half.
 type ReentryCheck struct {
 	Lock  *Lock
 	Owner uint64
@@ -78,8 +78,8 @@ type Stats struct {
 	Shed                                                 uint64 // counted in Failed: rejected because the limit of waiters was reached
 }
 
-// StepTrace records one step: the message, and the lock's phase before and after. It is passed by value, so that no message
-// escapes to the heap for it.
+// StepTrace records one step: the message, and the lock's phase before and after. It is passed by value, so that no
+// message escapes to the heap for it.
 type StepTrace struct {
 	Lock          *Lock
 	Event         Event
@@ -115,13 +115,14 @@ type Effects struct {
 	ReleasingLocks      int             // locks being released, without a final reply yet; HeldLocks has them, too
 	WantedLocks         int64           // locks that undecided requests ask for
 	ReconfirmSince      time.Duration   // confirmations sent before this time do not count for grants
-	// MasterSince returns when the master of a key became known: what was sent to another master before that does not count
-	// either. nil: ReconfirmSince alone counts.
+	// MasterSince returns when the master of a key became known: what was sent to another master before that does not
+	// count either. nil: ReconfirmSince alone counts.
 	MasterSince func(key string) time.Duration
-	// QuorumWaits reports whether the quorum with that owner number waits for another Lock of the key. nil: no quorum does.
+	// QuorumWaits reports whether the quorum with that owner number waits for another Lock of the key. nil: no quorum
+	// does.
 	QuorumWaits func(key string, owner uint64) bool
-	// PubSubUnreliable says that a notification may be published where this engine does not listen: waiters also ask every few
-	// seconds.
+	// PubSubUnreliable says that a notification may be published where this engine does not listen: waiters also ask every
+	// few seconds.
 	PubSubUnreliable bool
 	RoundTrip        time.Duration // recent duration of a round trip
 	Draining         bool

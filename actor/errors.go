@@ -91,7 +91,8 @@ func (e CallerGone) Error() string { return e.Cause.Error() }
 // Unwrap returns why the caller gave up.
 func (e CallerGone) Unwrap() error { return e.Cause }
 
-// withCallerGone returns the cause for a caller that gave up for cause, while lastErr is the last error; either may be nil.
+// withCallerGone returns the cause for a caller that gave up for cause, while lastErr is the last error; either may be
+// nil.
 func withCallerGone(lastErr, cause error) error {
 	if lastErr == nil && cause != nil {
 		return CallerGone{cause}
@@ -121,25 +122,26 @@ var transient = []string{
 	"MOVED", "ASK", "OOM", "MISCONF", "NOSCRIPT", "LATE",
 }
 
-// migratingText is part, in lower case, of the error that a script gets for a key that it deleted itself while the key's slot
-// migrates. The next try is redirected to the other node.
+// migratingText is part, in lower case, of the error that a script gets for a key that it deleted itself while the
+// key's slot migrates. The next try is redirected to the other node.
 const migratingText = "attempted to access a non local key"
 
-// HasPrefixFold reports whether a server's error begins with that prefix, ignoring case: releases of Redis and Valkey differ
-// in the case of error texts.
+// HasPrefixFold reports whether a server's error begins with that prefix, ignoring case: releases of Redis and Valkey
+// differ in the case of error texts.
 func HasPrefixFold(text, with string) bool {
 	return len(text) >= len(with) && strings.EqualFold(text[:len(with)], with)
 }
 
-// connRejections lists prefixes of errors with which a server rejects a client. No command that got one of them was executed.
-// All but the first and the fourth are replies to what is sent on a new connection. They are without ERR, which rueidis
-// takes off a reply.
+// connRejections lists prefixes of errors with which a server rejects a client. No command that got one of them was
+// executed. All but the first and the fourth are replies to what is sent on a new connection. They are without ERR,
+// which rueidis takes off a reply.
 var connRejections = []string{
 	"NOAUTH", "WRONGPASS", "DENIED", "max number of clients", "AUTH <password> called without any password",
 	"Client sent AUTH, but no password", "invalid password", "DB index is out of range", "invalid DB index",
 }
 
-// RejectsConnection reports whether an error means that the server rejected the client, so that there is no connection to it.
+// RejectsConnection reports whether an error means that the server rejected the client, so that there is no connection
+// to it.
 func RejectsConnection(text string) bool {
 	if HasPrefixFold(text, "ERR ") {
 		text = text[len("ERR "):]

@@ -183,7 +183,8 @@ func (l *Lock) minUnackedLease() time.Duration {
 }
 
 // Each part is read as a value, so that a write to a missing part does not compile. Writes go through the part's ensure
-// method, which allocates it if it is missing. The methods are not generic, because generic code cost 4 % with one hot name.
+// method, which allocates it if it is missing. The methods are not generic, because generic code cost 4 % with one hot
+// name.
 
 func (x *ext) leaseView() (s leaseState) {
 	if x.lease != nil {

@@ -31,8 +31,8 @@ func (p *fairPlace) keepWait(wait time.Duration) time.Duration {
 	return p.queueWait
 }
 
-// QueueAfter records which Lock of the same key came before, for a request that begins a new one. Waiters with equal waits
-// share one timeout in the queue, so that a grant to one of them leaves the others unchanged.
+// QueueAfter records which Lock of the same key came before, for a request that begins a new one. Waiters with equal
+// waits share one timeout in the queue, so that a grant to one of them leaves the others unchanged.
 func (l *Lock) QueueAfter(before *Lock, r *Request, fx *Effects) {
 	if x := before.ext; l.protocol().queues && x != nil && x.fairView().queueWait != 0 && x.fair.queueWait == fx.queueWaitOf(r) {
 		l.ensureExt().ensureFair().queuedAfter = before.tenure

@@ -87,9 +87,9 @@ func (l *Lock) decideHandoff(now time.Duration, fx *Effects) handoffDecision {
 	return releaseTenure
 }
 
-// decideFirstGrant decides about a tenure that had no owner yet and was not acquired with the lease that the first request
-// needs. If an acquire without a reply and with a shorter lease limits the validity, no confirmation can cover that
-// request. Then the tenure is released.
+// decideFirstGrant decides about a tenure that had no owner yet and was not acquired with the lease that the first
+// request needs. If an acquire without a reply and with a shorter lease limits the validity, no confirmation can cover
+// that request. Then the tenure is released.
 func (l *Lock) decideFirstGrant(lease time.Duration) handoffDecision {
 	if s := l.minUnackedLease(); s != 0 && s < lease {
 		return releaseTenure
@@ -97,9 +97,9 @@ func (l *Lock) decideFirstGrant(lease time.Duration) handoffDecision {
 	return keepTenure
 }
 
-// leaseCovers reports whether the confirmed lease suits the next owner. A watched owner needs at least half of its lease
-// left, and at most all of it. An owner with a fixed lease needs a confirmation of exactly that lease since the last
-// owner unlocked.
+// leaseCovers reports whether the confirmed lease suits the next owner. A watched owner needs at least half of its
+// lease left, and at most all of it. An owner with a fixed lease needs a confirmation of exactly that lease since the
+// last owner unlocked.
 func (l *Lock) leaseCovers(r *Request, now time.Duration, fx *Effects) bool {
 	lease, left := fx.leaseFor(r), l.validUntil-now
 	p := l.protocol()

@@ -36,8 +36,8 @@ type HoldSignal struct {
 	Note      *Note         // what the hold is for; kept by Install and by the end; nil: not told
 }
 
-// Note says what a hold is for. It is immutable, and may be shared by several holds. It is part of the signal because most
-// holds have none.
+// Note says what a hold is for. It is immutable, and may be shared by several holds. It is part of the signal because
+// most holds have none.
 type Note struct {
 	Label string
 }

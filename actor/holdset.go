@@ -102,7 +102,8 @@ func (s *holdSet) innermost() *Hold {
 	return s.holds[len(s.holds)-1]
 }
 
-// contains, isLimit and isLeaseEnd report whether an entry is still current: the hold is in the set, and has that limit or lease.
+// contains, isLimit and isLeaseEnd report whether an entry is still current: the hold is in the set, and has that limit
+// or lease.
 func (s *holdSet) contains(h *Hold) bool { return h.set.Load() == s }
 
 func (s *holdSet) isLimit(d deadline) bool {
@@ -131,7 +132,8 @@ func (s *holdSet) expired(now time.Duration) []*Hold {
 	return s.expiring
 }
 
-// latestLeases returns up to n holds with leases of their own, except those in except, starting with the one that ends last.
+// latestLeases returns up to n holds with leases of their own, except those in except, starting with the one that ends
+// last.
 func (s *holdSet) latestLeases(n int, except map[*Hold]*Request) (last []*Hold) {
 	var popped []deadline
 	for len(last) < n {

@@ -66,8 +66,8 @@ var protocols = [...]protocol{
 // String returns the kind's name as errors give it.
 func (k LockKind) String() string { return protocols[k].name }
 
-// PerRequest reports whether each first grant of such a lock is a tenure with a Lock of its own. Then an engine has as many
-// Locks for a name as there are requests that are no re-entries.
+// PerRequest reports whether each first grant of such a lock is a tenure with a Lock of its own. Then an engine has as
+// many Locks for a name as there are requests that are no re-entries.
 func (k LockKind) PerRequest() bool { return protocols[k].perRequest }
 
 // Queues reports whether waiters for such a lock have places in a queue on the server.
@@ -76,8 +76,8 @@ func (k LockKind) Queues() bool { return protocols[k].queues }
 // IsForce reports whether a command takes such locks away from their holders.
 func (k LockKind) IsForce(v Verb) bool { return protocols[k].force == v }
 
-// AcquiredInTime reports whether a successful command acquired such a lock, with the reply arriving at now within the validity
-// of its lease.
+// AcquiredInTime reports whether a successful command acquired such a lock, with the reply arriving at now within the
+// validity of its lease.
 func (k LockKind) AcquiredInTime(c *Command, sent, now time.Duration) bool {
 	return c.Verb == protocols[k].acquire && now < sent+validity(c.Lease)
 }

@@ -43,8 +43,8 @@ func (l *Lock) confirm(sent, lease time.Duration, fx *Effects) {
 	l.publish(fx)
 }
 
-// reconfirmSince returns a time; no confirmation sent before it counts for grants. The lease of such a confirmation may be
-// over, or the present master may not know it.
+// reconfirmSince returns a time; no confirmation sent before it counts for grants. The lease of such a confirmation may
+// be over, or the present master may not know it.
 func (l *Lock) reconfirmSince(fx *Effects) time.Duration {
 	if fx.MasterSince == nil {
 		return fx.ReconfirmSince
@@ -52,8 +52,8 @@ func (l *Lock) reconfirmSince(fx *Effects) time.Duration {
 	return max(fx.ReconfirmSince, fx.MasterSince(l.key))
 }
 
-// mayShorten reports whether a command with that lease may lower the TTL, as far as this engine knows. It compares with what
-// was confirmed. After a command without a reply, or a rejected one, the TTL may still be what it was before, so
+// mayShorten reports whether a command with that lease may lower the TTL, as far as this engine knows. It compares with
+// what was confirmed. After a command without a reply, or a rejected one, the TTL may still be what it was before, so
 // mayShorten then returns true.
 func (l *Lock) mayShorten(now, lease time.Duration) bool {
 	if lease == 0 {
@@ -226,8 +226,8 @@ func (l *Lock) endHold(now time.Duration, h *Hold, err, cause error, fx *Effects
 	fx.HoldEnds = append(fx.HoldEnds, HoldEnd{Hold: h, Key: l.key, Err: err, Cause: cause, Held: now - l.ownedSince, HeldUntil: l.heldUntil(now, cause)})
 }
 
-// heldUntil returns until when an ending tenure is known to have been held. The loss of a key is found out later, so then
-// only the last confirmation counts.
+// heldUntil returns until when an ending tenure is known to have been held. The loss of a key is found out later, so
+// then only the last confirmation counts.
 func (l *Lock) heldUntil(now time.Duration, cause error) time.Duration {
 	switch cause {
 	case errKeyGone, errDisplaced, errForced:
@@ -272,8 +272,8 @@ func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 	l.inFlight, l.flags, l.holds = None, l.flags&hasStaleCommand, nil
 }
 
-// leaseCut reports whether a hold's own lease outlasts the validity: a command without a reply could shorten the TTL, so the
-// lease needs regular confirmations.
+// leaseCut reports whether a hold's own lease outlasts the validity: a command without a reply could shorten the TTL,
+// so the lease needs regular confirmations.
 func (l *Lock) leaseCut() bool {
 	return l.minUnackedLease() != 0 && l.lastFixed(nil) > l.validUntil
 }

@@ -2,8 +2,8 @@ package actor
 
 import "time"
 
-// leaseNeed is the lease that a hold or request needs: a lease from now on, and the time until which it must be valid. For a
-// fixed lease that is already running, only that time counts.
+// leaseNeed is the lease that a hold or request needs: a lease from now on, and the time until which it must be valid.
+// For a fixed lease that is already running, only that time counts.
 type leaseNeed struct {
 	lease   time.Duration
 	until   time.Duration
@@ -41,8 +41,8 @@ func (l *Lock) totalNeed(now time.Duration, fx *Effects) (all leaseNeed) {
 	return all
 }
 
-// mayExceedNeed reports whether exceedsNeed can be true, and is cheap. Nearly always there is one hold, it is watched, and the TTL
-// is no longer than that needs.
+// mayExceedNeed reports whether exceedsNeed can be true, and is cheap. Nearly always there is one hold, it is watched,
+// and the TTL is no longer than that needs.
 func (l *Lock) mayExceedNeed(now time.Duration, fx *Effects) bool {
 	return l.holds != nil && (l.holds.fixedEnd != 0 || l.ttlEnd() > now+fx.watchedValidity)
 }
@@ -56,9 +56,9 @@ func (l *Lock) ttlEnd() time.Duration {
 	return max(l.validUntil, l.ext.lease.raisedUntil)
 }
 
-// exceedsNeed reports whether the key has a longer TTL than any hold needs, because the hold or request that needed it is
-// gone. If the process died, other waiters would wait for that TTL in vain. What leaseCovering adds, or a renewal that left
-// late, does not count as too long.
+// exceedsNeed reports whether the key has a longer TTL than any hold needs, because the hold or request that needed it
+// is gone. If the process died, other waiters would wait for that TTL in vain. What leaseCovering adds, or a renewal
+// that left late, does not count as too long.
 func (l *Lock) exceedsNeed(now time.Duration, fx *Effects) bool {
 	if l.ext != nil && !l.ext.leaseRequests.empty() {
 		return false

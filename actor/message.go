@@ -147,12 +147,12 @@ func (r *Reply) otherHolder() string {
 // Whether a live waiter is ahead is not known; the next call removes more places.
 func (r *Reply) pruning() bool { return r.Holder == "" && r.TTL == 0 && !r.NotHead }
 
-// shouldBackOff reports whether to pause before the next try: the server replied "not now", or with a malformed reply. A
-// command without any reply waits for the connection instead, which the coordinator handles.
+// shouldBackOff reports whether to pause before the next try: the server replied "not now", or with a malformed reply.
+// A command without any reply waits for the connection instead, which the coordinator handles.
 func (r *Reply) shouldBackOff() bool { return r.Status == Rejected || r.Malformed }
 
-// isWrongType reports whether a command was rejected because the key is not a lock any more: nothing of a tenure is left
-// there.
+// isWrongType reports whether a command was rejected because the key is not a lock any more: nothing of a tenure is
+// left there.
 func (r *Reply) isWrongType() bool {
 	return r.Status == Rejected && HasPrefixFold(r.Err.Error(), "WRONGTYPE")
 }

@@ -10,8 +10,8 @@ import (
 // granted that lock while the request waited. The request holds nothing. Its caller must acquire the locks one by one.
 var ErrReentry = errors.New("lockwheel: one of the locks is held already by the same owner")
 
-// MultiRequest is a request for several plain locks at once, all or none, in one command. A request with Multi set is never
-// reused.
+// MultiRequest is a request for several plain locks at once, all or none, in one command. A request with Multi set is
+// never reused.
 //
 // While the request waits it has nothing in Redis. It waits in the queue of one lock: the one that the last reply found
 // held. At the head of that queue it acquires all of the locks together. Meanwhile they are reserved for it: all are
@@ -77,9 +77,9 @@ func (r *Request) lockCount() uint64 {
 // IsFirst reports whether the request is the first in its queue.
 func (r *Request) IsFirst() bool { return r.list != nil && r.list.first() == r }
 
-// ReadyToSend reports whether to send the command of a request for several locks now. That is so if it is the first in its
-// queue and nothing is in flight there. The check is needed because a request may be in Effects.ReadyMulti twice, and wait
-// elsewhere since.
+// ReadyToSend reports whether to send the command of a request for several locks now. That is so if it is the first in
+// its queue and nothing is in flight there. The check is needed because a request may be in Effects.ReadyMulti twice,
+// and wait elsewhere since.
 func (r *Request) ReadyToSend(now time.Duration) bool {
 	if r.Completed() || !r.IsFirst() {
 		return false
@@ -121,8 +121,8 @@ func (l *Lock) announceReady(now time.Duration, r *Request, fx *Effects) {
 	fx.ReadyMulti = append(fx.ReadyMulti, r)
 }
 
-// Reserve reserves the locks of the request's parts, in their order; all must be Reservable. Replies from before no longer
-// delay the next request for one of them: each lock is asked for now.
+// Reserve reserves the locks of the request's parts, in their order; all must be Reservable. Replies from before no
+// longer delay the next request for one of them: each lock is asked for now.
 func (r *Request) Reserve(locks []*Lock, fx *Effects) {
 	tenure := fx.nextTenure()
 	for _, l := range locks {
@@ -200,8 +200,8 @@ func (r *Request) abandon(now time.Duration, fx *Effects) {
 	}
 }
 
-// onAllAcquired handles the grant of all locks. They are released if the request is gone, or if the reply came too late to
-// be relied on.
+// onAllAcquired handles the grant of all locks. They are released if the request is gone, or if the reply came too late
+// to be relied on.
 func (r *Request) onAllAcquired(now time.Duration, m *Message, fx *Effects) {
 	locks, expired, pause := r.unreserve(fx), false, r.lock.lateReplyBackoff()
 	for _, l := range locks {
@@ -333,8 +333,9 @@ func (l *Lock) enqueueByAge(r *Request) {
 	l.queue.insertByAge(r, except)
 }
 
-// insertByAge puts a request in front of all that were posted after it, except spared, and behind all others. If it were
-// in front of only some of them, two requests for several locks could send each other from queue to queue without end.
+// insertByAge puts a request in front of all that were posted after it, except spared, and behind all others. If it
+// were in front of only some of them, two requests for several locks could send each other from queue to queue without
+// end.
 func (q *requestList) insertByAge(r, except *Request) {
 	if x := r.lock.ext; x != nil && x.outOfOrder != 0 {
 		q.insertByAgeUnsorted(r, except)

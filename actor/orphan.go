@@ -20,9 +20,9 @@ type orphan struct {
 	backoff time.Duration // backoff before the next release; 0: the server did not permanently reject the last one
 }
 
-// addOrphan adds a tenure to the orphans. An orphan is released again and again until the server confirms that, or until it
-// has expired by itself. It expires after its lease, after a watched lease, or when its queue place is dead, whichever
-// is last.
+// addOrphan adds a tenure to the orphans. An orphan is released again and again until the server confirms that, or
+// until it has expired by itself. It expires after its lease, after a watched lease, or when its queue place is dead,
+// whichever is last.
 //
 // A command of it that runs even later, on a server that stood still for so long, leaves one lease that is not
 // released. Without that bound, every call that is given up during an outage would cost memory until the server is
@@ -88,8 +88,8 @@ func (x *ext) orphanIDs() (tenures []uint64) {
 	return tenures
 }
 
-// releaseOrphansNow makes orphans due for release now. A release that was to come later comes all the same: the server has
-// the orphan because a copy of its acquire ran, and another copy may still run.
+// releaseOrphansNow makes orphans due for release now. A release that was to come later comes all the same: the server
+// has the orphan because a copy of its acquire ran, and another copy may still run.
 func (l *Lock) releaseOrphansNow(now time.Duration) {
 	if l.ext == nil {
 		return
@@ -116,8 +116,8 @@ func (l *Lock) dropExpiredOrphans(now time.Duration, fx *Effects) {
 	})
 }
 
-// noteOrphanHolder reports whether a rejection names a tenure of this engine without a holder, which is released before or
-// with the next try.
+// noteOrphanHolder reports whether a rejection names a tenure of this engine without a holder, which is released before
+// or with the next try.
 func (l *Lock) noteOrphanHolder(now time.Duration, reply *Reply, fx *Effects) bool {
 	tenure, own := fx.ParseOwn(reply.Holder)
 	switch {
@@ -132,13 +132,14 @@ func (l *Lock) noteOrphanHolder(now time.Duration, reply *Reply, fx *Effects) bo
 	return true
 }
 
-// AddOrphan makes a tenure an orphan of this Lock. It was found in Redis, and no Lock of this engine knows it. A released
-// tenure can come back if a replica that did not have the release becomes the master.
+// AddOrphan makes a tenure an orphan of this Lock. It was found in Redis, and no Lock of this engine knows it. A
+// released tenure can come back if a replica that did not have the release becomes the master.
 func (l *Lock) AddOrphan(now time.Duration, tenure uint64, lease time.Duration, fx *Effects) {
 	l.addOrphan(now, tenure, lease, fx)
 }
 
-// IsReleasing reports whether the tenure is an orphan of the lock and the server did not reject its release permanently.
+// IsReleasing reports whether the tenure is an orphan of the lock and the server did not reject its release
+// permanently.
 func (l *Lock) IsReleasing(tenure uint64) bool {
 	return l.ext != nil && slices.ContainsFunc(l.ext.orphans(), func(g orphan) bool { return g.tenure == tenure && g.backoff == 0 })
 }
@@ -153,8 +154,8 @@ func (l *Lock) releaseOrphans(now time.Duration, fx *Effects) {
 	}
 }
 
-// secondReleaseDelay returns after what time an orphan is released a second time. For a kind that queues, no acquire can run any
-// more by then. For other kinds, an acquire that runs even later expires with its lease.
+// secondReleaseDelay returns after what time an orphan is released a second time. For a kind that queues, no acquire
+// can run any more by then. For other kinds, an acquire that runs even later expires with its lease.
 func (l *Lock) secondReleaseDelay(fx *Effects) time.Duration {
 	if l.protocol().queues {
 		return fx.Config.MaxCommandDelay() + tick(fx.Config.Lease)

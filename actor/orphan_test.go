@@ -169,9 +169,9 @@ func TestOrphan_AcquirePending_ReleasedAgain(t *testing.T) {
 	`)
 }
 
-// An orphan that the server still has is released at once. That does not replace its later release: a second copy of its
-// acquire may still run. An acquire without a reply is sent again, so it can have several copies on their way. Otherwise
-// the orphan keeps others out for a whole lease.
+// An orphan that the server still has is released at once. That does not replace its later release: a second copy of
+// its acquire may still run. An acquire without a reply is sent again, so it can have several copies on their way.
+// Otherwise the orphan keeps others out for a whole lease.
 func TestOrphan_ReleasedEarly_ReleasedAgain(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks wait 1s     → acquire #1 30s

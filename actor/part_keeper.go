@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// ErrOvertaken is the result of a request for several locks that has waited for its OvertakenAfter. It means that at the
-// request's turn in one queue another of the locks had a holder. The request holds nothing. Its caller should take the
-// locks one after the other.
+// ErrOvertaken is the result of a request for several locks that has waited for its OvertakenAfter. It means that at
+// the request's turn in one queue another of the locks had a holder. The request holds nothing. Its caller should take
+// the locks one after the other.
 var ErrOvertaken = errors.New("lockwheel: another of several locks was taken before")
 
 const (
@@ -21,8 +21,8 @@ const (
 	maxPartsTime = 10 * time.Second
 )
 
-// PartKeeper determines how long a caller that wants several locks keeps some of them while it waits for the rest. It is
-// used by callers that were overtaken again and again.
+// PartKeeper determines how long a caller that wants several locks keeps some of them while it waits for the rest. It
+// is used by callers that were overtaken again and again.
 //
 // All such callers take their locks in the same order, so they never wait for each other in a circle. They can do so
 // with an owner that has one of the locks already and waits for one that is kept. So the kept locks are given back
@@ -38,8 +38,8 @@ type PartKeeper struct{ lastTime time.Duration }
 // WaitTime returns how long to wait for all locks at once before some are kept again.
 func (k *PartKeeper) WaitTime() time.Duration { return max(minMultiWait, k.lastTime) }
 
-// PartsTime returns how long to keep some of the locks now, after having waited that long. bound limits the time for callers
-// that can also wait without any and get their turn in a queue then.
+// PartsTime returns how long to keep some of the locks now, after having waited that long. bound limits the time for
+// callers that can also wait without any and get their turn in a queue then.
 func (k *PartKeeper) PartsTime(waited time.Duration, bound bool) time.Duration {
 	k.lastTime = max(minPartsTime, waited/2)
 	if bound {
@@ -51,7 +51,8 @@ func (k *PartKeeper) PartsTime(waited time.Duration, bound bool) time.Duration {
 // SinglePartTime returns how long to keep a lock that was waited for alone, after some were kept in vain.
 func (k *PartKeeper) SinglePartTime() time.Duration { return max(minSinglePartTime, k.lastTime/4) }
 
-// rejectOvertaken gives a request for several locks its result if it has waited for its OvertakenAfter, and reports whether it did.
+// rejectOvertaken gives a request for several locks its result if it has waited for its OvertakenAfter, and reports
+// whether it did.
 func (r *Request) rejectOvertaken(now time.Duration, fx *Effects) bool {
 	j := r.Multi
 	if r.Completed() || j.OvertakenAfter == 0 || now-r.receivedAt < j.OvertakenAfter {

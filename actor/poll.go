@@ -9,8 +9,8 @@ const minPoll, contendedPoll, maxPoll = time.Millisecond, 4 * time.Millisecond, 
 // maxUnpausedPolls is the maximum number of waiting locks with which a lock may be polled without a pause.
 const maxUnpausedPolls = 8
 
-// nextPollDelay returns how long to sleep with Config.Poll. With very many waiters each asks less often, so that they do not
-// overload the server.
+// nextPollDelay returns how long to sleep with Config.Poll. With very many waiters each asks less often, so that they
+// do not overload the server.
 func (x *ext) nextPollDelay(now time.Duration, holder string, fx *Effects) time.Duration {
 	p := x.ensurePolling(now)
 	p.lastSleep = NextBackoff(p.lastSleep, minPoll, x.maxPollDelay(now, holder))

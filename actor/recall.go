@@ -105,8 +105,8 @@ func (l *Lock) noteRecalled(verb Verb, fx *Effects) {
 // the writer's number, and so has the next one.
 func (l *Lock) Reusable() bool { return l.flags&hasStaleCommand == 0 }
 
-// noteLeader records a request for several locks that is led by this lock and has its result now. The command must not be
-// sent for a request that has left.
+// noteLeader records a request for several locks that is led by this lock and has its result now. The command must not
+// be sent for a request that has left.
 func (l *Lock) noteLeader(r *Request) {
 	if r.Multi != nil && r.Reserved() && r.lock == l {
 		l.ensureExt().leader = r

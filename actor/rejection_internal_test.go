@@ -11,7 +11,8 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-// rejectionHarness is a lock with a queue of very many requests to be rejected, some per turn, and the expected result of each.
+// rejectionHarness is a lock with a queue of very many requests to be rejected, some per turn, and the expected result
+// of each.
 type rejectionHarness struct {
 	t        *testing.T
 	l        *Lock

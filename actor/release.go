@@ -83,8 +83,8 @@ func (l *Lock) onReleaseReply(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
-// onReleaseRejected ends a tenure with a permanently rejected release. What is left in Redis is released later, if the server
-// permits it then.
+// onReleaseRejected ends a tenure with a permanently rejected release. What is left in Redis is released later, if the
+// server permits it then.
 func (l *Lock) onReleaseRejected(now time.Duration, err error, fx *Effects) {
 	tenure := l.tenure
 	l.addOrphan(now, tenure, l.maxSentLease(), fx)
@@ -97,8 +97,8 @@ func (l *Lock) onReleaseRejected(now time.Duration, err error, fx *Effects) {
 	l.finishRelease(now, err, nil, fx)
 }
 
-// finishRelease gives the requests that wait for the release their result, and resets the lock. Unlocks that find the lock lost
-// count as one loss. An undone grant held nothing, so its requests do not count.
+// finishRelease gives the requests that wait for the release their result, and resets the lock. Unlocks that find the
+// lock lost count as one loss. An undone grant held nothing, so its requests do not count.
 func (l *Lock) finishRelease(now time.Duration, err, cause error, fx *Effects) {
 	countLoss := err == ErrLost
 	l.releases.each(func(r *Request) {

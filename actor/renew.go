@@ -32,8 +32,8 @@ func roundUp(due, grain time.Duration) time.Duration {
 // server. Measured: spread one by one, both cost a third more.
 const renewGroup = 128
 
-// renewSlots are the slots of Config.RenewSpread at which tenures are renewed. Each tenure stays in its slot, so only its first
-// renewal is early.
+// renewSlots are the slots of Config.RenewSpread at which tenures are renewed. Each tenure stays in its slot, so only
+// its first renewal is early.
 type renewSlots struct {
 	count uint64
 	width time.Duration
@@ -187,8 +187,8 @@ func (l *Lock) onRenewReply(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
-// renewLag returns how much after its due time a renewal was confirmed. A renewal of a lock that had a fixed lease until now
-// has no due time: 0.
+// renewLag returns how much after its due time a renewal was confirmed. A renewal of a lock that had a fixed lease
+// until now has no due time: 0.
 func (l *Lock) renewLag(now time.Duration, fx *Effects) time.Duration {
 	cut := l.minUnackedLease() != 0
 	if l.flags&noRenewDue != 0 || !cut && l.flags&leaseCapped == 0 && l.validUntil-l.confirmedAt < fx.watchedValidity {
@@ -263,8 +263,8 @@ func (l *Lock) applyReentry(now time.Duration, m *Message, r *Request, fx *Effec
 	}
 }
 
-// applyExtension gives a hold the lease that was confirmed for it. Of several extensions of one hold the last was sent, and
-// its outcome is the result of all of them. If the last one's caller gave up, the one before is sent next.
+// applyExtension gives a hold the lease that was confirmed for it. Of several extensions of one hold the last was sent,
+// and its outcome is the result of all of them. If the last one's caller gave up, the one before is sent next.
 func (l *Lock) applyExtension(now time.Duration, m *Message, r, last *Request, fx *Effects) {
 	h := r.Hold
 	if !h.held() {

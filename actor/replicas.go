@@ -8,8 +8,9 @@ import (
 // replicated reports whether as many replicas have a grant as the engine wants.
 func (reply *Reply) replicated(fx *Effects) bool { return reply.Replicas >= fx.Config.Replicas }
 
-// rollBack releases a grant that too few replicas have. The first request of the queue gets its result after the release.
-// All others would fail the same way, one after the other, each after waiting for replicas: they are rejected now.
+// rollBack releases a grant that too few replicas have. The first request of the queue gets its result after the
+// release. All others would fail the same way, one after the other, each after waiting for replicas: they are rejected
+// now.
 func (l *Lock) rollBack(now time.Duration, reply *Reply, fx *Effects) {
 	cause := replicaShortfall(reply, fx)
 	if r := l.queue.first(); r != nil && r.Multi == nil {
@@ -26,8 +27,8 @@ func (l *Lock) rollBack(now time.Duration, reply *Reply, fx *Effects) {
 	fx.RolledBack = cause
 }
 
-// onUnreplicated handles that another Lock of the key was granted, and its grant undone because too few replicas had it.
-// Readers' grants do not depend on each other, so a reader with a command that has left waits for its own reply.
+// onUnreplicated handles that another Lock of the key was granted, and its grant undone because too few replicas had
+// it. Readers' grants do not depend on each other, so a reader with a command that has left waits for its own reply.
 // Requests posted since then are not affected.
 func (l *Lock) onUnreplicated(now time.Duration, m *Message, fx *Effects) {
 	answers := l.protocol().shared && l.inFlight != None && l.flags&dispatched != 0

@@ -60,14 +60,15 @@ const (
 	completed              // it has its result, maybe before the coordinator looked at it
 )
 
-// RollbackRequest returns the unlock of a grant that no caller has had: if the lock was lost, that is neither reported nor
-// counted.
+// RollbackRequest returns the unlock of a grant that no caller has had: if the lock was lost, that is neither reported
+// nor counted.
 func RollbackRequest(h *Hold) *Request { return &Request{Op: Unlock, Hold: h, rolledBack: true} }
 
 // Completed reports whether the request has its result. Owned by the coordinator.
 func (r *Request) Completed() bool { return r.stage == completed }
 
-// MarkHandled marks a request as opened, and reports whether it was not opened or decided before. Owned by the coordinator.
+// MarkHandled marks a request as opened, and reports whether it was not opened or decided before. Owned by the
+// coordinator.
 func (r *Request) MarkHandled() bool {
 	if r.stage != received {
 		return false
@@ -79,7 +80,8 @@ func (r *Request) MarkHandled() bool {
 // Handled reports whether the request was opened or decided. Owned by the coordinator.
 func (r *Request) Handled() bool { return r.stage != received }
 
-// SetDispatched records whether the command of a request without a lock has left, or waits again. Owned by the coordinator.
+// SetDispatched records whether the command of a request without a lock has left, or waits again. Owned by the
+// coordinator.
 func (r *Request) SetDispatched(left bool) { r.inCommand = left }
 
 // Dispatched reports whether that command has left. Owned by the coordinator.

@@ -14,9 +14,9 @@ type ReaderArgs struct {
 	Holds      int             // SendReadRenew: the number of holds, if there are more than Leases
 }
 
-// readerState is a reader's knowledge of the writer beside which it reads: the one of the same owner. In Redis the reader
-// then has the writer's number, as one Redisson thread would be both. Otherwise numbers are never reused, because a
-// command without a reply may run later. So after such a command the next reader gets a new number.
+// readerState is a reader's knowledge of the writer beside which it reads: the one of the same owner. In Redis the
+// reader then has the writer's number, as one Redisson thread would be both. Otherwise numbers are never reused,
+// because a command without a reply may run later. So after such a command the next reader gets a new number.
 //
 // A writer has a readerState only to record in burned that its number must not be used again.
 type readerState struct {
@@ -27,23 +27,23 @@ type readerState struct {
 	burned          bool   // commands with the number may still run
 }
 
-// ReadUnderWriter makes the lock the reader of an owner that writes. number says whether it may have the writer's number. If it
-// had that number before, spoiled is kept.
+// ReadUnderWriter makes the lock the reader of an owner that writes. number says whether it may have the writer's
+// number. If it had that number before, spoiled is kept.
 func (l *Lock) ReadUnderWriter(writer *Lock, number bool) {
 	r := l.ensureExt().ensureReader()
 	*r = readerState{writer: writer.tenure, mayUseNumber: number, burned: r.burned && r.writer == writer.tenure}
 }
 
-// ContinueUnderWriter changes a per-request lock that waits to read, because its owner has acquired the write lock since. It
-// continues as the reader beside that writer.
+// ContinueUnderWriter changes a per-request lock that waits to read, because its owner has acquired the write lock
+// since. It continues as the reader beside that writer.
 func (l *Lock) ContinueUnderWriter(now time.Duration, writer *Lock, number bool) {
 	l.ReadUnderWriter(writer, number)
 	x := l.ext
 	x.yieldUntil, x.nextTry, x.retryNow = 0, now, true
 }
 
-// onHeldByOther handles a rejected acquire that was sent with these arguments. If it was sent beside the current writer, that writer is
-// gone.
+// onHeldByOther handles a rejected acquire that was sent with these arguments. If it was sent beside the current
+// writer, that writer is gone.
 func (r *readerState) onHeldByOther(sent *ReaderArgs) {
 	r.ended = r.ended || sent != nil && sent.Writer == r.writer
 }
@@ -73,8 +73,8 @@ func (r *readerState) onTenureEnd(l *Lock) {
 	r.ended = r.ended || r.sentUnderWriter && l.phase != acquiring
 }
 
-// UsesNumber reports whether, because of this reader, no other reader may have that number. That is so if this one has it,
-// had it, or will use it in its next acquire.
+// UsesNumber reports whether, because of this reader, no other reader may have that number. That is so if this one has
+// it, had it, or will use it in its next acquire.
 func (l *Lock) UsesNumber(number uint64) bool {
 	if l.ext == nil || l.ext.readerView().writer != number {
 		return l.tenure == number
@@ -89,16 +89,17 @@ func (l *Lock) BurnNumber() { l.ensureExt().ensureReader().burned = true }
 // NumberBurned reports whether a writer's number is marked so.
 func (l *Lock) NumberBurned() bool { return l.ext != nil && l.ext.readerView().burned }
 
-// SetLocalReaders records in a writer whether this engine has readers of the lock. If so, the lock is not handed off to the next
-// writer, which would keep waiting readers out and be there beside those that read.
+// SetLocalReaders records in a writer whether this engine has readers of the lock. If so, the lock is not handed off to
+// the next writer, which would keep waiting readers out and be there beside those that read.
 func (l *Lock) SetLocalReaders(readers bool) {
 	if readers || l.ext != nil {
 		l.ensureExt().hasLocalReaders = readers
 	}
 }
 
-// MayLeaveLongTTL reports whether a reader's command with that reply may have left a longer TTL than the remaining holders
-// need. until is when that TTL ends at the latest. MayLeaveLongTTL must be called before the reader's Lock handles the reply.
+// MayLeaveLongTTL reports whether a reader's command with that reply may have left a longer TTL than the remaining
+// holders need. until is when that TTL ends at the latest. MayLeaveLongTTL must be called before the reader's Lock
+// handles the reply.
 func (l *Lock) MayLeaveLongTTL(now time.Duration, c *Command, reply *Reply) (until time.Duration, is bool) {
 	own := c.Tenure == l.tenure && c.Verb == l.inFlight
 	switch {
@@ -116,8 +117,8 @@ func (l *Lock) MayLeaveLongTTL(now time.Duration, c *Command, reply *Reply) (unt
 	return g.until, true
 }
 
-// OnTTLRaised records in a writer that the TTL may last to until, because of what reads beside it needed and need no longer.
-// If that is more than is needed, the TTL is set again: if this process died, others would wait for it.
+// OnTTLRaised records in a writer that the TTL may last to until, because of what reads beside it needed and need no
+// longer. If that is more than is needed, the TTL is set again: if this process died, others would wait for it.
 func (l *Lock) OnTTLRaised(now, until time.Duration, fx *Effects) {
 	if l.phase != held || until <= l.validUntil {
 		return
@@ -147,8 +148,8 @@ func (l *Lock) onWriterGone(now time.Duration) {
 // further holds do not matter until those have ended, and then a renewal is due.
 const maxHoldKeys = 64
 
-// readerArgs returns what the renewal of a reader carries: the lease of each hold. The first key has the tenure's lease,
-// which also covers re-entries about to be granted. nil: one hold, with the tenure's lease.
+// readerArgs returns what the renewal of a reader carries: the lease of each hold. The first key has the tenure's
+// lease, which also covers re-entries about to be granted. nil: one hold, with the tenure's lease.
 func (l *Lock) readerArgs(now time.Duration, n leaseNeed, fx *Effects) *ReaderArgs {
 	count := l.holdCount()
 	unacked := l.minUnackedLease() != 0                                               // a command without a reply may have raised it

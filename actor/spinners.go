@@ -20,8 +20,8 @@ type spinnerState struct {
 }
 
 const (
-	// spinnerProbeInterval is how often an engine that polls looks for spinners if it has seen none. It is one itself, and where
-	// one client polls, others probably do.
+	// spinnerProbeInterval is how often an engine that polls looks for spinners if it has seen none. It is one itself, and
+	// where one client polls, others probably do.
 	spinnerProbeInterval = time.Second
 	// spinnerIdle is after how long without a spinner this engine leaves the lock free for longer than they sleep. If none
 	// comes then either, none are presumed any more.
@@ -31,8 +31,9 @@ const (
 	secondProbeMin = 3 * time.Millisecond
 )
 
-// spinnerWindows are the spinners' turns, counted from when this engine got the lock from them. In between, a spinner that was
-// turned away at that time tries again. It does so after 1, 3, 7 to 8 and 15 to 20 ms, plus the time of its calls.
+// spinnerWindows are the spinners' turns, counted from when this engine got the lock from them. In between, a spinner
+// that was turned away at that time tries again. It does so after 1, 3, 7 to 8 and 15 to 20 ms, plus the time of its
+// calls.
 var spinnerWindows = [...]struct{ from, until time.Duration }{
 	{3500 * time.Microsecond, 7500 * time.Microsecond},
 	{8500 * time.Microsecond, 16 * time.Millisecond},
@@ -43,8 +44,8 @@ var spinnerWindows = [...]struct{ from, until time.Duration }{
 // whether they have it.
 const lateWindowsFrom, lateWindowPeriod, lateWindowOwn = 20 * time.Millisecond, 10 * time.Millisecond, time.Millisecond
 
-// spinnerWindowLeft returns for how much longer the lock is left to spinners, at a time after they were turned away; 0: it is this
-// engine's turn.
+// spinnerWindowLeft returns for how much longer the lock is left to spinners, at a time after they were turned away; 0:
+// it is this engine's turn.
 func spinnerWindowLeft(after time.Duration) time.Duration {
 	for _, window := range spinnerWindows {
 		if after >= window.from && after < window.until {

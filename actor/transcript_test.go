@@ -14,8 +14,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// runTranscript plays a conversation with one lock and compares its effects with what is expected. Each line is a time, an
-// event, and after an arrow its effects:
+// runTranscript plays a conversation with one lock and compares its effects with what is expected. Each line is a time,
+// an event, and after an arrow its effects:
 //
 //	0s      A locks              → acquire #1 30s
 //	1ms     #1 granted           → A granted 29.689s
@@ -42,7 +42,8 @@ import (
 // A reader's renewal shows the leases of its holds, unless there is one with the tenure's lease, and whether the TTL
 // may fall.
 //
-// Others:   message, shared, unshared, aside 1s, called, foremost, subscribed, found, displaced, deafened, unheard, doubt,
+// Others:   message, shared, unshared, aside 1s, called, foremost, subscribed, found, displaced, deafened, unheard,
+// doubt,
 //
 //	drain, close, round trip 3ms, next
 //

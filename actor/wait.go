@@ -9,11 +9,11 @@ const (
 	maxSleep = time.Hour
 	// noTTLPoll is the poll interval for a key that never expires.
 	noTTLPoll = 250 * time.Millisecond
-	// noPubSubPoll is the poll interval for a lock without a working subscription. The interval is at least noPubSubPollSpread
-	// times the number of such locks, so that very many do not overload the server.
+	// noPubSubPoll is the poll interval for a lock without a working subscription. The interval is at least
+	// noPubSubPollSpread times the number of such locks, so that very many do not overload the server.
 	noPubSubPoll, noPubSubPollSpread = 100 * time.Millisecond, 100 * time.Microsecond
-	// unreliablePubSubPoll is the poll interval for a lock with notifications that may go elsewhere. The interval is at least
-	// unreliablePubSubPollSpread times the number of waiters: at most 10 000 tries per second for all of them.
+	// unreliablePubSubPoll is the poll interval for a lock with notifications that may go elsewhere. The interval is at
+	// least unreliablePubSubPollSpread times the number of waiters: at most 10 000 tries per second for all of them.
 	unreliablePubSubPoll, unreliablePubSubPollSpread = 2 * time.Second, 100 * time.Microsecond
 	// unsubscribeDelay is how long a subscription is kept after the last waiter left.
 	unsubscribeDelay = 250 * time.Millisecond

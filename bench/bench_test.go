@@ -41,8 +41,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// unitLines has the units, and in which direction they are better. Each is of a figure with a mean that means something: how often a lock was lost
-// or had two holders is an error and not a figure.
+// unitLines has the units, and in which direction they are better. Each is of a figure with a mean that means
+// something: how often a lock was lost or had two holders is an error and not a figure.
 const unitLines = `Unit pairs/s better=higher
 Unit ns/op better=lower
 Unit B/pair better=lower
@@ -276,8 +276,8 @@ const (
 	delayed = true
 )
 
-// serverAndPlan returns the server and the plan that the flags select. Without a server it skips the benchmark, and with -link one
-// that is only measured without a link.
+// serverAndPlan returns the server and the plan that the flags select. Without a server it skips the benchmark, and
+// with -link one that is only measured without a link.
 func serverAndPlan(b *testing.B, overLink bool) (*Server, Plan) {
 	plan, known := map[string]Plan{"quick": Quick, "full": Full, "tiny": tiny}[*set] // tiny is for a test
 	require.True(b, known, "-set %s", *set)
@@ -305,8 +305,8 @@ func openServer(b testing.TB, addr string) *Server {
 	return s
 }
 
-// section prints what makes benchstat give the lines that follow tables of their own, since not all sections have the same
-// contestants. The names of the benchmarks repeat it for readers.
+// section prints what makes benchstat give the lines that follow tables of their own, since not all sections have the
+// same contestants. The names of the benchmarks repeat it for readers.
 func section(b *testing.B, name string) {
 	fmt.Printf("section: %s\nlink: %v\n", name, *delay)
 }
@@ -317,7 +317,8 @@ func count() int {
 	return max(n, 1)
 }
 
-// selected reports whether -bench selects something of a benchmark with these parts of a name, which follow that of the client.
+// selected reports whether -bench selects something of a benchmark with these parts of a name, which follow that of the
+// client.
 func selected(b *testing.B, parts ...string) bool {
 	for _, alternative := range splitPattern(flag.Lookup("test.bench").Value.String(), '|') {
 		elements := splitPattern(alternative, '/')
@@ -353,8 +354,8 @@ func valueOf(name string) string {
 	return strings.NewReplacer(", ", "-", " ", "-", "/", "-").Replace(name)
 }
 
-// report prints the lines of a contestant, one for each -count: of its turns, and of all together if there is only one. turn is the
-// number of the turn, or -1. The measurement is done before: line only reports.
+// report prints the lines of a contestant, one for each -count: of its turns, and of all together if there is only one.
+// turn is the number of the turn, or -1. The measurement is done before: line only reports.
 func report(b *testing.B, client string, what []string, failure string, line func(b *testing.B, turn int)) {
 	turn := -1
 	b.Run(strings.Join(append([]string{"client=" + valueOf(client)}, what...), "/"), func(b *testing.B) {

@@ -1,6 +1,7 @@
-// Package bench compares lockwheel with other ways to lock, on one server and in one run. Contestants take turns,
-// A B C A B C …; figures are medians of the rounds, and ratios are of medians, so they hold on a machine with a speed that
-// drifts. Hold and the steady load have no rounds, but whole runs. Compare the ratios: absolute figures are those of this machine.
+// Package bench compares lockwheel with other ways to lock, on one server and in one run. Contestants take turns, A B C
+// A B C …; figures are medians of the rounds, and ratios are of medians, so they hold on a machine with a speed that
+// drifts. Hold and the steady load have no rounds, but whole runs. Compare the ratios: absolute figures are those of
+// this machine.
 //
 //	go run ./report -set full                             # everything: figures/, RESULTS.md, charts/, README's part
 //	go run ./report -set full -only flood                 # ten minutes, on an otherwise idle machine: floods of up to a million waiters
@@ -10,10 +11,10 @@
 //	go test -run '^$' -bench Hot -redis 127.0.0.1:6379 .  # on a server of your own
 //	go test -run '^$' -bench Pair -count 6 . >new.txt && benchstat -col /client new.txt
 //
-// A benchmark measures its rounds whatever -benchtime is, and then prints a line per contestant: of the medians, or with -count n of
-// each of n rounds. A pattern for -bench names parts in the order of the names that are printed, and the client first. The
-// environment variable LOCKWHEEL_BENCH_REDIS is the same as -redis. A contestant that fails or hangs, or lets two hold a lock at once,
-// has no line; -v prints the reason.
+// A benchmark measures its rounds whatever -benchtime is, and then prints a line per contestant: of the medians, or
+// with -count n of each of n rounds. A pattern for -bench names parts in the order of the names that are printed, and
+// the client first. The environment variable LOCKWHEEL_BENCH_REDIS is the same as -redis. A contestant that fails or
+// hangs, or lets two hold a lock at once, has no line; -v prints the reason.
 //
 //	Pair     lock and unlock by 1 to 16384 goroutines, each with a name of its own
 //	Ceiling  the limit of the server: raw pipelined calls, compared with Pair
@@ -35,11 +36,11 @@
 //	redsync      1 a goroutine, ≤256  1ms                30s; none
 //	redisson     64                   woken              30s; every 10s
 //
-// Redisson takes part in Pair, Hot, Hold and Flood. It runs in a Java process of its own, the program of interop/java, which
-// is warmed up before the first round. Its CPU is that of the whole process. Without Java 17 and Maven it is left out, and
-// the report says why.
+// Redisson takes part in Pair, Hot, Hold and Flood. It runs in a Java process of its own, the program of interop/java,
+// which is warmed up before the first round. Its CPU is that of the whole process. Without Java 17 and Maven it is left
+// out, and the report says why.
 //
 // rueidislock has KeyMajority 1, TryNextAfter 10s (its 20ms fail under load) and NoLoopTracking, which is faster. On
-// contended names NoLoopTracking can lose a wake-up in v1.0.79. There it is measured without and with it, and rounds that
-// stalled are counted.
+// contended names NoLoopTracking can lose a wake-up in v1.0.79. There it is measured without and with it, and rounds
+// that stalled are counted.
 package bench

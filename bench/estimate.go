@@ -14,7 +14,8 @@ const (
 	estimatedStart   = 200 * time.Millisecond
 )
 
-// Estimate estimates how long each comparison of a plan takes. The first comparison with Java also includes its warm-up.
+// Estimate estimates how long each comparison of a plan takes. The first comparison with Java also includes its
+// warm-up.
 type Estimate struct{ Plan }
 
 // Pair returns the estimate for each number of goroutines.

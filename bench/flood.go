@@ -50,7 +50,8 @@ type Phase struct {
 
 	Client, Server float64 // cores; 0: not known
 
-	// Of lockwheel: how long 999 of 1000 turns of the loop took at most, and the longest; bounds of Stats.TurnTimes. 0: not known.
+	// Of lockwheel: how long 999 of 1000 turns of the loop took at most, and the longest; bounds of Stats.TurnTimes. 0:
+	// not known.
 	Turns, LongestTurn time.Duration
 }
 

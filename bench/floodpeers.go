@@ -135,7 +135,8 @@ func (j *redissonFlood) post() (err error) {
 	return j.flood.Post()
 }
 
-// allWaiting counts what Redisson sends for waiters only: each failed attempt has a PTTL, one before it subscribes and one after.
+// allWaiting counts what Redisson sends for waiters only: each failed attempt has a PTTL, one before it subscribes and
+// one after.
 func (j *redissonFlood) allWaiting() (bool, error) {
 	now, err := j.server.Calls("pttl")
 	return now-j.before >= 2*j.n, err

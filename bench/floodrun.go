@@ -167,8 +167,8 @@ func (t *floodRun) until(is func() (bool, error)) error {
 	return fmt.Errorf("was not over after %v, with %d of %d channels listened to", t.phaseTimeout, t.channels, t.names())
 }
 
-// allSubscribed reports whether all waiters have asked and are subscribed. A contestant that wakes waiters in another way has no
-// channels.
+// allSubscribed reports whether all waiters have asked and are subscribed. A contestant that wakes waiters in another
+// way has no channels.
 func (t *floodRun) allSubscribed() (bool, error) {
 	if err := t.earlyEnd(); err != nil {
 		return false, err

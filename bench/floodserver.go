@@ -27,7 +27,8 @@ for i = tonumber(ARGV[1]), tonumber(ARGV[2]) - 1 do
   end
 end`
 
-// holdAsOther gives this many names to another holder. by has the key of a contestant for a name, without the name's number.
+// holdAsOther gives this many names to another holder. by has the key of a contestant for a name, without the name's
+// number.
 func (s *Server) holdAsOther(names int, by foreignHold) error {
 	for at := 0; at < names; at += foreignBatch {
 		_, err := s.do("EVAL", foreignHoldScript, "1", by.key, at, min(at+foreignBatch, names), foreignLease.Milliseconds(), by.kind)

@@ -34,8 +34,8 @@ type HoldResult struct {
 	Before, During, After float64
 	Stuck                 string // why During or After was not measured though it should have been; empty: it was
 
-	// Runs are the runs of which the figures above are the medians, except Latest, which is the longest, and Looked and Lost, which
-	// are sums. Empty: there was one run.
+	// Runs are the runs of which the figures above are the medians, except Latest, which is the longest, and Looked and
+	// Lost, which are sums. Empty: there was one run.
 	Runs []HoldResult `json:",omitempty"`
 }
 
@@ -53,8 +53,8 @@ const (
 	heldName       = "lockwheel-bench-held"
 )
 
-// Hold keeps locks for three leases with lockwheel, and measures the throughput meanwhile. If holdPlan.Peers is set, it also
-// does so with rueidislock and Redisson, the peers that renew, without the throughput.
+// Hold keeps locks for three leases with lockwheel, and measures the throughput meanwhile. If holdPlan.Peers is set, it
+// also does so with rueidislock and Redisson, the peers that renew, without the throughput.
 func Hold(s *Server, p Plan, holdPlan HoldPlan) ([]HoldResult, error) {
 	holders := []holder{{holdPlan.contestantName(), holdOurs}}
 	if holdPlan.Peers {
@@ -201,8 +201,8 @@ func holdRedisson(k *HoldResult, s *Server, p Plan) error {
 	return redisson.hold(k, s, p)
 }
 
-// acquire acquires all locks and measures the cost of one. The client holds other locks already, so what it allocates once, for
-// as many callers at once, exists and is in use.
+// acquire acquires all locks and measures the cost of one. The client holds other locks already, so what it allocates
+// once, for as many callers at once, exists and is in use.
 func (k *HoldResult) acquire(locks *heldLocks, c peers.Holder, p Plan) error {
 	p.logf("%s: acquires %d locks", k.Name, k.Keep.Locks)
 	others := newHeldLocks("lockwheel-bench-other", acquireWorkers)

@@ -9,8 +9,8 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// ContendedResult is the result of a contestant when all goroutines lock one name. Its figures besides those of Result are medians
-// of the rounds, except LongestWait, Overlaps and Stalled.
+// ContendedResult is the result of a contestant when all goroutines lock one name. Its figures besides those of Result
+// are medians of the rounds, except LongestWait, Overlaps and Stalled.
 type ContendedResult struct {
 	Result
 	Fewest, Most  int             // grants of a goroutine in a round

@@ -32,8 +32,8 @@ type SingleCaller struct {
 	Failure      string
 }
 
-// OneCaller lets one caller lock and unlock one name repeatedly, with every contestant for which latency is measured, and
-// sends bare round trips for comparison.
+// OneCaller lets one caller lock and unlock one name repeatedly, with every contestant for which latency is measured,
+// and sends bare round trips for comparison.
 func OneCaller(s *Server, p Plan) ([]*SingleCaller, error) {
 	ending, end := context.WithCancel(context.Background())
 	defer end()
@@ -100,8 +100,8 @@ func OneCaller(s *Server, p Plan) ([]*SingleCaller, error) {
 	return alone, nil
 }
 
-// sequentialCalls is how many calls one caller makes before the next one's turn. The cost of waking a thread changes now and then
-// for a while; short turns give all callers the same share of both.
+// sequentialCalls is how many calls one caller makes before the next one's turn. The cost of waking a thread changes
+// now and then for a while; short turns give all callers the same share of both.
 const sequentialCalls = 50
 
 // runRound runs a caller's turn, unless it failed before.

@@ -15,8 +15,8 @@ const (
 	validityProbes = 20     // locks that show how far ahead a deadline is
 )
 
-// latenessMonitor measures from outside how late renewals are confirmed, on a sample of the held locks. A renewal counts as
-// confirmed when the hold's deadline is seen to have moved, so figures are up to sampleInterval too large.
+// latenessMonitor measures from outside how late renewals are confirmed, on a sample of the held locks. A renewal
+// counts as confirmed when the hold's deadline is seen to have moved, so figures are up to sampleInterval too large.
 type latenessMonitor struct {
 	renew, validity time.Duration // the interval of renewals; from when a lease was sent to the deadline it gave
 	renewals        renewalHeap
@@ -24,8 +24,8 @@ type latenessMonitor struct {
 	stop, stopped   chan struct{}
 }
 
-// measureValidity returns the time from sending an acquire to the deadline that it gives, or slightly more. So no renewal
-// seems more punctual than it was.
+// measureValidity returns the time from sending an acquire to the deadline that it gives, or slightly more. So no
+// renewal seems more punctual than it was.
 func measureValidity(c peers.Holder) (time.Duration, error) {
 	var least time.Duration
 	for i := range validityProbes {
@@ -75,8 +75,8 @@ func (l *latenessMonitor) nextDue() time.Time {
 	return l.renewals[0].deadline.Add(l.renew - l.validity)
 }
 
-// sample records renewals that were confirmed since they were due. At the end it also records the others, as far as they are
-// late.
+// sample records renewals that were confirmed since they were due. At the end it also records the others, as far as
+// they are late.
 func (l *latenessMonitor) sample(now time.Time, last bool) {
 	var waiting []renewal
 	for len(l.renewals) > 0 {

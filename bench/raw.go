@@ -21,7 +21,8 @@ type burst struct {
 	pairs int // locks that are free again after it
 }
 
-// batchedBursts returns calls with lockwheel's scripts, each for keys names: the acquires and the releases of all names.
+// batchedBursts returns calls with lockwheel's scripts, each for keys names: the acquires and the releases of all
+// names.
 func batchedBursts(names, keys int) (bursts []burst) {
 	for first := 0; first < names; first += keys {
 		n := min(keys, names-first)
@@ -87,8 +88,8 @@ func loadScripts(addr string) (acquireSHA, releaseSHA string, err error) {
 	return fmt.Sprint(hashes[2]), fmt.Sprint(hashes[3]), nil
 }
 
-// runPipelined writes the bursts round and round for d, with this many in flight, and checks every byte of the replies. A client
-// could hardly do less for each lock, so the throughput is the server's limit.
+// runPipelined writes the bursts round and round for d, with this many in flight, and checks every byte of the replies.
+// A client could hardly do less for each lock, so the throughput is the server's limit.
 func runPipelined(addr string, bursts []burst, inFlight int, d time.Duration) (pairs int, took time.Duration, err error) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// redissonRunner is Redisson, with its workers in a process of their own. Without Java it takes no part, and err says why.
+// redissonRunner is Redisson, with its workers in a process of their own. Without Java it takes no part, and err says
+// why.
 type redissonRunner struct {
 	java *peers.Java
 	err  error // why it takes no part
@@ -56,8 +57,8 @@ func (a redissonRunner) hot(s *Server, into *contentionRun, workers int, d time.
 	})
 }
 
-// hold keeps locks for three leases. Their heap is what becomes free when they are released. HeapNoise is by how much the
-// heap with all of them differed between the first lease and the last.
+// hold keeps locks for three leases. Their heap is what becomes free when they are released. HeapNoise is by how much
+// the heap with all of them differed between the first lease and the last.
 func (a redissonRunner) hold(k *HoldResult, s *Server, p Plan) error {
 	if a.err != nil {
 		return a.err

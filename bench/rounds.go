@@ -21,13 +21,13 @@ type entry struct {
 	name string
 	run  func() (pairs int, took time.Duration, err error)
 	used func() (measure.Usage, error) // what the client has used; nil: it is this process
-	// setRunning resumes a client in a process of its own, which is suspended otherwise: it would compile and collect also when it
-	// is not its turn. nil: it is this process.
+	// setRunning resumes a client in a process of its own, which is suspended otherwise: it would compile and collect also
+	// when it is not its turn. nil: it is this process.
 	setRunning func(bool) error
 }
 
-// runInterleaved runs the entries one after the other, A B C A B C …, after a first round that does not count. An entry that fails
-// is left out from then on.
+// runInterleaved runs the entries one after the other, A B C A B C …, after a first round that does not count. An entry
+// that fails is left out from then on.
 func runInterleaved(s *Server, rounds int, entries []entry) ([]Result, error) {
 	results := make([]Result, len(entries))
 	for i, e := range entries {

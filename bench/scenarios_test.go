@@ -94,7 +94,8 @@ func TestHold_AllContestants_NothingLost(t *testing.T) {
 	require.Negative(t, results[1].Late, "not known")
 }
 
-// Runs of Hold are combined to their medians, their longest lateness and the sum of what was lost; a failure is the result alone.
+// Runs of Hold are combined to their medians, their longest lateness and the sum of what was lost; a failure is the
+// result alone.
 func TestHold_Runs_Combined(t *testing.T) {
 	runs := []HoldResult{{Heap: 3, Late: 5, Latest: 9, Lost: 1, During: 7}, {Heap: 1, Late: 4, Latest: 8, During: 5}, {Heap: 2, Late: 6, Latest: 7, During: 6}}
 	all := combine(runs)

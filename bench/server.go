@@ -40,8 +40,8 @@ func OpenServer(ctx context.Context, addr string) (*Server, error) {
 	return s, nil
 }
 
-// Delay has contestants that connect from now on reach the server over a link that adds a delay in each direction. It is called
-// once at most, and 0 does nothing. The connection that inspects the server stays without a delay.
+// Delay has contestants that connect from now on reach the server over a link that adds a delay in each direction. It
+// is called once at most, and 0 does nothing. The connection that inspects the server stays without a delay.
 func (s *Server) Delay(each time.Duration) (err error) {
 	if each == 0 {
 		return nil

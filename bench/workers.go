@@ -19,8 +19,8 @@ type workerGroup struct {
 	workers []peers.Worker
 	// endWaits cancels the waits at the end of the time, as contended names need.
 	endWaits bool
-	// cancelable gives the workers a context that can end, as that of a request, but does not end while they work. Without it
-	// and endWaits the context cannot end, which is the cheapest for every contestant.
+	// cancelable gives the workers a context that can end, as that of a request, but does not end while they work. Without
+	// it and endWaits the context cannot end, which is the cheapest for every contestant.
 	cancelable bool
 
 	stop   atomic.Bool

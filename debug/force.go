@@ -82,8 +82,8 @@ type side struct {
 	Engine, Name64, Token   string
 }
 
-// confirm asks the server for the holder and returns the form that forces. It changes nothing. For a read/write lock it has
-// both sides, because a reader may wait for a writer or the other way round.
+// confirm asks the server for the holder and returns the form that forces. It changes nothing. For a read/write lock it
+// has both sides, because a reader may wait for a writer or the other way round.
 func (h *handler) confirm(r *http.Request) *response {
 	if no := h.mayForce(r); no != nil {
 		return no

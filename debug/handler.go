@@ -24,8 +24,8 @@ type Options struct {
 	AllowForce bool
 
 	// Hosts are the names, without a port, under which browsers reach the page, for AllowForce. Requests that force, and
-	// the form for that, are rejected under other names, because a foreign name may lead a browser here (DNS rebinding). IP
-	// addresses and localhost are always accepted. Hosts does not concern pages that only read.
+	// the form for that, are rejected under other names, because a foreign name may lead a browser here (DNS rebinding).
+	// IP addresses and localhost are always accepted. Hosts does not concern pages that only read.
 	Hosts []string
 
 	// MaxLists is how many requests may read from the engines at a time; further ones get status 503 at once. As many
@@ -61,15 +61,16 @@ type handler struct {
 // Handler returns a handler for a page about engines; nil engines are left out. It serves
 //
 //   - the page at /
-//   - /locks.json with the same parameters as the page: q (part of a name), sort (age, deadline, kind, name, waiting), kind,
-//     engine (an id), limit (1 to 100) and after (field next of the page before)
+//   - /locks.json with the same parameters as the page: q (part of a name), sort (age, deadline, kind, name, waiting),
+//     kind, engine (an id), limit (1 to 100) and after (field next of the page before)
 //   - /stats.json with the state of the connections and [lockwheel.Stats] of each engine
 //   - /events.json with what Options.Recorder has
 //
 // Mount it in a folder by http.StripPrefix, with a slash at the end of the pattern. Links are relative.
 //
-// A closed engine is shown as such. A request ends early if its client leaves, and after 10 s; then its list is incomplete
-// and says so. The handler is safe for concurrent use. It starts no goroutine and keeps no list between requests.
+// A closed engine is shown as such. A request ends early if its client leaves, and after 10 s; then its list is
+// incomplete and says so. The handler is safe for concurrent use. It starts no goroutine and keeps no list between
+// requests.
 func Handler(opts Options, engines ...*lockwheel.Engine) http.Handler {
 	if opts.MaxLists <= 0 {
 		opts.MaxLists = defaultMaxLists
@@ -110,15 +111,16 @@ func Handler(opts Options, engines ...*lockwheel.Engine) http.Handler {
 	})
 }
 
-// response is what a request ends with. It is complete before the first byte is sent, so that a slow client does not keep
-// others waiting.
+// response is what a request ends with. It is complete before the first byte is sent, so that a slow client does not
+// keep others waiting.
 type response struct {
 	status      int
 	contentType string
 	body        bytes.Buffer
 }
 
-// within returns a handler that runs f while fewer requests than slots has room for do so, and rejects further requests.
+// within returns a handler that runs f while fewer requests than slots has room for do so, and rejects further
+// requests.
 func within(slots chan struct{}, f func(*http.Request) *response) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		result := func() *response {
@@ -139,8 +141,8 @@ func within(slots chan struct{}, f func(*http.Request) *response) http.HandlerFu
 	}
 }
 
-// withForm returns a handler that reads the form of a request and passes the request on to next. A client that sends its
-// form slowly keeps no place from others, and is given up after readTimeout.
+// withForm returns a handler that reads the form of a request and passes the request on to next. A client that sends
+// its form slowly keeps no place from others, and is given up after readTimeout.
 func withForm(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)

@@ -408,7 +408,8 @@ func TestList_ContextEnded_SaysSo(t *testing.T) {
 	assert.Contains(t, w.Body.String(), "is not complete: lockwheel: locks: context canceled")
 }
 
-// A page about 100 000 held locks is as small as one about 100, keeps nothing, and an unrelated lock is served meanwhile.
+// A page about 100 000 held locks is as small as one about 100, keeps nothing, and an unrelated lock is served
+// meanwhile.
 func TestPage_100000Locks_CostsLittle(t *testing.T) {
 	long.Only(t, "it takes 100 000 locks")
 	opts := locktest.SlowTimeouts

@@ -35,8 +35,8 @@ type query struct {
 	after                      *position // the last row of the page before; nil for the first page
 }
 
-// position is where a row is in the order. It identifies a row also after others came or went, so that the next page begins
-// right behind it.
+// position is where a row is in the order. It identifies a row also after others came or went, so that the next page
+// begins right behind it.
 type position struct {
 	Value  int64  `json:"v"` // by which the rows are sorted; the other fields decide between equal ones
 	Name   []byte `json:"n"`
@@ -146,8 +146,8 @@ func compareRows(a, b *row) int {
 		cmp.Compare(a.engine, b.engine), strings.Compare(a.HolderID, b.HolderID))
 }
 
-// list is what one request learned from the engines. It keeps only the rows of its page and one more, however many locks
-// there are. The goroutine of the request owns it.
+// list is what one request learned from the engines. It keeps only the rows of its page and one more, however many
+// locks there are. The goroutine of the request owns it.
 type list struct {
 	query   query
 	after   *row // as a row, to compare with

@@ -11,8 +11,9 @@ import (
 // maxEvents is how many events of each sort a Recorder keeps.
 const maxEvents = 200
 
-// Recorder remembers what happened lately, for [Options.Recorder]: the last 200 events of each sort, so that many grants do
-// not push out a loss. Names and errors are cut after 300 bytes. It needs less than 3 MB. The zero Recorder is ready.
+// Recorder remembers what happened lately, for [Options.Recorder]: the last 200 events of each sort, so that many
+// grants do not push out a loss. Names and errors are cut after 300 bytes. It needs less than 3 MB. The zero Recorder
+// is ready.
 //
 // Its methods are those of [lockwheel.Observer]. They never block, are safe for concurrent use, and may serve several
 // engines; then the page does not say which engine an event was of. Each costs one or two small allocations. A Recorder
@@ -21,8 +22,8 @@ type Recorder struct {
 	lost, rejected, slow, acquired, released ring
 }
 
-// Observer returns an observer that calls the methods of the recorder. To do more on an event, set a function of your own
-// that calls the method, too.
+// Observer returns an observer that calls the methods of the recorder. To do more on an event, set a function of your
+// own that calls the method, too.
 func (r *Recorder) Observer() lockwheel.Observer {
 	return lockwheel.Observer{Acquired: r.Acquired, Rejected: r.Rejected, Released: r.Released, Lost: r.Lost, SlowTurn: r.SlowTurn}
 }

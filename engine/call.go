@@ -31,8 +31,8 @@ func NewAsync() *Call {
 	return &Call{Request: actor.Request{Ready: make(chan struct{}), Async: true}}
 }
 
-// NewCallback returns a call that announces its result by calling onDone, on the loop: onDone must not block. If onDone is nil,
-// the result is not announced. The call must not be freed.
+// NewCallback returns a call that announces its result by calling onDone, on the loop: onDone must not block. If onDone
+// is nil, the result is not announced. The call must not be freed.
 func NewCallback(onDone func()) *Call { return &Call{Request: actor.Request{OnDone: onDone}} }
 
 // Free returns a call of NewCall to the pool. The caller must have received its result and must not have canceled it.

@@ -12,8 +12,8 @@ import (
 const (
 	// subscribePoolTimeout is how long a subscriber waits for a dedicated connection. After that, waiters poll.
 	subscribePoolTimeout = 500 * time.Millisecond
-	// lateConnLifetime is how long a connection that came too late is kept for the next request. It exceeds the pauses between
-	// attempts.
+	// lateConnLifetime is how long a connection that came too late is kept for the next request. It exceeds the pauses
+	// between attempts.
 	lateConnLifetime = 4 * coordinator.MaxSubscribeBackoff
 )
 

@@ -25,8 +25,8 @@
 //     fires; it ends at once.
 //   - a lender's call (dedicated.go) takes a dedicated connection from the client. A replica sender or a subscriber
 //     starts it, at most one each, and so does Probe with Config.Replicas. It ends when its connection was taken, or
-//     was released because no caller took it in time. In the pool of a client that the program owns, it waits for a free
-//     connection without limit.
+//     was released because no caller took it in time. In the pool of a client that the program owns, it waits for a
+//     free connection without limit.
 //   - an unsubscription (unsubscriber.go): a replaced connection with very many channels has a goroutine while it is
 //     unsubscribed in slices. The subscriber starts it. It ends after the last slice, or when a reply is late.
 //   - one goroutine per slice (unsubscriber.go) waits for the reply to UNSUBSCRIBE, up to 300 for a million channels,

@@ -11,8 +11,8 @@ import (
 	"github.com/lockwheel/lockwheel/engine/mpsc"
 )
 
-// Hooks are functions that the loop calls. They must not block and must not call back into the engine. Result and SlowTurn
-// may be nil.
+// Hooks are functions that the loop calls. They must not block and must not call back into the engine. Result and
+// SlowTurn may be nil.
 type Hooks struct {
 	Result    func(r *actor.Request, waited time.Duration) // r has its result, but its caller has not been notified
 	HoldEnded func(e *actor.HoldEnd)                       // a hold has ended; called once per hold
@@ -94,8 +94,8 @@ func (e *Engine) ConnectFailed(cause error) {
 	e.box.Post(&coordinator.LoopMessage{Value: coordinator.ConnectFailed{Cause: cause}})
 }
 
-// Connected gives an engine of StartUnconnected its server. It must be called at most once. Once the engine is closed, it
-// does nothing.
+// Connected gives an engine of StartUnconnected its server. It must be called at most once. Once the engine is closed,
+// it does nothing.
 func (e *Engine) Connected(server *Server) {
 	e.connected.Store(server)
 	about := coordinator.Connected{Topology: server.topology}
@@ -113,7 +113,8 @@ func (e *Engine) startRefreshes() {
 	e.goroutines.Go(func() { refreshLoop(server, timeout, orders, e.box) })
 }
 
-// nodeWorkers holds the channels to the workers of one node: senders, replica senders and a subscriber. Owned by the loop.
+// nodeWorkers holds the channels to the workers of one node: senders, replica senders and a subscriber. Owned by the
+// loop.
 type nodeWorkers struct {
 	batches        chan *coordinator.Batch
 	replicaBatches chan *coordinator.Batch // batches that WAIT follows
@@ -231,8 +232,8 @@ func (e *Engine) Stats() coordinator.Stats {
 	return e.async.addTo(*s)
 }
 
-// NextPage fills in the next page of a snapshot, and returns actor.ErrClosed if the engine is closed. It blocks for some
-// turns of the loop.
+// NextPage fills in the next page of a snapshot, and returns actor.ErrClosed if the engine is closed. It blocks for
+// some turns of the loop.
 func (e *Engine) NextPage(s *coordinator.Snapshot) error {
 	r := &actor.Request{Ready: make(chan struct{}, 1)}
 	return e.ask(r, coordinator.SnapshotRequest{Request: r, Snapshot: s})
@@ -279,8 +280,8 @@ func (e *Engine) run() {
 	e.shutdown()
 }
 
-// noteTurnTime records how long a turn took and reports a slow one to Hooks.SlowTurn. It reads the clock for the second and last
-// time of the turn.
+// noteTurnTime records how long a turn took and reports a slow one to Hooks.SlowTurn. It reads the clock for the second
+// and last time of the turn.
 func (e *Engine) noteTurnTime(began time.Duration) {
 	took := e.Now() - began
 	e.coordinator.NoteTurn(took)
@@ -292,8 +293,8 @@ func (e *Engine) noteTurnTime(began time.Duration) {
 // slowTurn is the longest turn that is not reported to Hooks.SlowTurn.
 const slowTurn = 5 * time.Millisecond
 
-// readClock reads the clock once a turn. While a machine is suspended, the monotonic clock stops and leases run on. So if
-// the wall clock has advanced further, the locks must be confirmed again.
+// readClock reads the clock once a turn. While a machine is suspended, the monotonic clock stops and leases run on. So
+// if the wall clock has advanced further, the locks must be confirmed again.
 func (e *Engine) readClock() time.Duration {
 	at := time.Now()
 	now := at.Sub(e.epoch)

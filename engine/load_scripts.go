@@ -11,8 +11,8 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// loadScripts loads the scripts, so that the first locks are not slowed down. If the server does not allow that, or is too
-// slow, the first call of each script sends its text instead.
+// loadScripts loads the scripts, so that the first locks are not slowed down. If the server does not allow that, or is
+// too slow, the first call of each script sends its text instead.
 func loadScripts(ctx context.Context, client rueidis.Client, timeout time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -23,7 +23,8 @@ func loadScripts(ctx context.Context, client rueidis.Client, timeout time.Durati
 	client.DoMulti(ctx, loads...)
 }
 
-// loadScriptsEverywhere loads the scripts on all known masters of a cluster. Later masters get them with the first calls.
+// loadScriptsEverywhere loads the scripts on all known masters of a cluster. Later masters get them with the first
+// calls.
 func loadScriptsEverywhere(ctx context.Context, client rueidis.Client, known *coordinator.Topology) {
 	var loading sync.WaitGroup
 	nodes := client.Nodes()

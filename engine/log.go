@@ -4,7 +4,8 @@ import (
 	"github.com/lockwheel/lockwheel/engine/coordinator"
 )
 
-// logClockSkew logs when this machine's clock and a server's differ by more than MaxClockSkew, and when they agree again.
+// logClockSkew logs when this machine's clock and a server's differ by more than MaxClockSkew, and when they agree
+// again.
 func (e *Engine) logClockSkew() {
 	ahead := e.coordinator.LargestClockSkew()
 	apart := ahead.Abs() > coordinator.MaxClockSkew

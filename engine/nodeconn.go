@@ -22,8 +22,8 @@ type nodeConn struct {
 // errMasterChanged is the error for a call to a replaced master: it was not sent.
 var errMasterChanged = errors.New("lockwheel: Sentinel names another master")
 
-// nodeClient returns the node's own client: one ordered connection. It returns nil while the cluster's client does not know
-// the node, and for a replaced master.
+// nodeClient returns the node's own client: one ordered connection. It returns nil while the cluster's client does not
+// know the node, and for a replaced master.
 func (w *nodeConn) nodeClient() rueidis.Client {
 	if w.address == "" {
 		return w.client
@@ -61,8 +61,8 @@ func (w *nodeConn) newMaster() string {
 	return ""
 }
 
-// sendViaCluster sends calls by the topology of the cluster's client, which follows redirections. Behind Sentinel it fails the
-// calls instead: they must not go to another master.
+// sendViaCluster sends calls by the topology of the cluster's client, which follows redirections. Behind Sentinel it
+// fails the calls instead: they must not go to another master.
 func (w *nodeConn) sendViaCluster(writer *wire.Encoder, b *coordinator.Batch) {
 	for ; b != nil; b = b.Next {
 		if w.sentinelMaster {
@@ -74,8 +74,8 @@ func (w *nodeConn) sendViaCluster(writer *wire.Encoder, b *coordinator.Batch) {
 	}
 }
 
-// dropIfBroken drops a cached client that brought no reply, because the cluster's client may have a new one. If the master was
-// replaced meanwhile, it posts that before the reply is posted.
+// dropIfBroken drops a cached client that brought no reply, because the cluster's client may have a new one. If the
+// master was replaced meanwhile, it posts that before the reply is posted.
 func (w *nodeConn) dropIfBroken(b *coordinator.Batch, box *mpsc.Mailbox[any]) {
 	for ; b != nil; b = b.Next {
 		if b.NoReply {

@@ -20,9 +20,9 @@ type replication struct {
 	patience time.Duration
 }
 
-// replicaSender is a replica sender: it appends WAIT to batches of grants. WAIT covers the writes of its own connection and
-// delays what follows on it, so each replica sender has a dedicated connection. It does not interpret replies, but stores the
-// number of replicas in them. Its fields belong to its goroutine.
+// replicaSender is a replica sender: it appends WAIT to batches of grants. WAIT covers the writes of its own connection
+// and delays what follows on it, so each replica sender has a dedicated connection. It does not interpret replies, but
+// stores the number of replicas in them. Its fields belong to its goroutine.
 type replicaSender struct {
 	nodeConn    *nodeConn
 	encoder     *wire.Encoder
@@ -72,14 +72,14 @@ func (s *replicaSender) sendTo(node rueidis.Client, first *coordinator.Batch) {
 	}
 }
 
-// breaksConn reports whether a connection must be closed. A late reply must not be taken for that of the next call, and a
-// replaced master does not become one again.
+// breaksConn reports whether a connection must be closed. A late reply must not be taken for that of the next call, and
+// a replaced master does not become one again.
 func breaksConn(b *coordinator.Batch) bool {
 	return b.NoReply || b.Failed != nil && actor.HasPrefixFold(b.Failed.Error(), "READONLY")
 }
 
-// sendViaCluster sends calls by the topology of the cluster's client, as nodeConn.sendViaCluster does. Each call has a connection of its own, because
-// a connection goes to one node.
+// sendViaCluster sends calls by the topology of the cluster's client, as nodeConn.sendViaCluster does. Each call has a
+// connection of its own, because a connection goes to one node.
 func (s *replicaSender) sendViaCluster(first *coordinator.Batch) {
 	for b := first; b != nil; b = b.Next {
 		next := b.Next
@@ -124,8 +124,8 @@ func (s *replicaSender) disconnect() {
 	}
 }
 
-// waitCommand builds WAIT as an arbitrary command: the typed one of rueidis has no timeout, so a dead connection would never
-// be noticed.
+// waitCommand builds WAIT as an arbitrary command: the typed one of rueidis has no timeout, so a dead connection would
+// never be noticed.
 func (r replication) waitCommand(client wire.RedisClient) rueidis.Completed {
 	return client.B().Arbitrary("WAIT").Args(strconv.Itoa(r.min), strconv.FormatInt(wire.Milliseconds(r.patience), 10)).Build()
 }

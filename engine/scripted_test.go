@@ -23,8 +23,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// scriptedServer is a server at the other end of pipes. It records the commands of each connection, and replies as the test
-// tells it to. Its connections are numbered from 1 on, in the order of their creation.
+// scriptedServer is a server at the other end of pipes. It records the commands of each connection, and replies as the
+// test tells it to. Its connections are numbered from 1 on, in the order of their creation.
 type scriptedServer struct {
 	t      *testing.T
 	answer func(connection int, words []string) string // in RESP3; "" is the usual reply, hangUp ends the connection

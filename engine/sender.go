@@ -10,8 +10,8 @@ import (
 	"github.com/lockwheel/lockwheel/engine/wire"
 )
 
-// runSender runs a sender: it sends batches to one node and posts their replies. It does not interpret them. A call has no
-// deadline, because a call that is given up still runs. It ends with a reply or with a broken connection. Limits in
+// runSender runs a sender: it sends batches to one node and posts their replies. It does not interpret them. A call has
+// no deadline, because a call that is given up still runs. It ends with a reply or with a broken connection. Limits in
 // time belong to the coordinator.
 func runSender(to *nodeConn, w *wire.Encoder, batches <-chan *coordinator.Batch, box *mpsc.Mailbox[any]) {
 	for b := range batches {

@@ -41,8 +41,8 @@ func Probe(ctx context.Context, client rueidis.Client, timeout time.Duration) (*
 	return s, context.Cause(ctx)
 }
 
-// ReuseBuffers declares that the program cannot see what the client sends: the text of a call may be overwritten once the
-// call has its reply. A client that the program owns may have hooks that log or trace calls and keep their text.
+// ReuseBuffers declares that the program cannot see what the client sends: the text of a call may be overwritten once
+// the call has its reply. A client that the program owns may have hooks that log or trace calls and keep their text.
 // ReuseBuffers must be called before Start.
 func (s *Server) ReuseBuffers() { s.reuseBuffers = true }
 
@@ -56,7 +56,8 @@ func (s *Server) canRedial(address string) bool {
 	return s.redial != nil && address == "" && !s.Cluster()
 }
 
-// withTimeout runs a step with a timeout. If the step failed because of the timeout or of ctx, it returns that as the error.
+// withTimeout runs a step with a timeout. If the step failed because of the timeout or of ctx, it returns that as the
+// error.
 func withTimeout(ctx context.Context, timeout time.Duration, step func(context.Context) error) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %v", timeout))
 	defer cancel()

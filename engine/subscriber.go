@@ -68,7 +68,8 @@ func (s *subscriber) run() {
 	}
 }
 
-// masterPollInterval is how often a subscriber checks which master Sentinel names. Each sender checks as well, after each call.
+// masterPollInterval is how often a subscriber checks which master Sentinel names. Each sender checks as well, after
+// each call.
 const masterPollInterval = 200 * time.Millisecond
 
 // masterTicker returns a ticker for checkMaster; behind no Sentinel it never fires.
@@ -89,8 +90,8 @@ func (s *subscriber) checkMaster() {
 }
 
 // execute executes an order. Channels are unsubscribed by replacing the connection, so that no message is missed. The
-// old connection is then unsubscribed in slices: see unsubscriber. After an error reply of the server the order counts as
-// failed. After a connection error nothing is subscribed any more.
+// old connection is then unsubscribed in slices: see unsubscriber. After an error reply of the server the order counts
+// as failed. After a connection error nothing is subscribed any more.
 func (s *subscriber) execute(o *coordinator.Order) (done coordinator.OrderDone) {
 	done.Node = s.node
 	if o.CloseConns {
@@ -133,9 +134,9 @@ func (s *subscriber) connectionFor(o *coordinator.Order) (*connection, error) {
 	return *at, nil
 }
 
-// switchConn replaces the current connection by the next one. Messages published before the next one was subscribed arrive
-// before the PING reply on the old connection. Without that reply messages may have been missed, and all listeners must
-// check again.
+// switchConn replaces the current connection by the next one. Messages published before the next one was subscribed
+// arrive before the PING reply on the old connection. Without that reply messages may have been missed, and all
+// listeners must check again.
 func (s *subscriber) switchConn() error {
 	if s.next == nil {
 		return nil

@@ -27,11 +27,12 @@ var (
 	errNoSlots    = errors.New("no node of the cluster that answered knows of slots: create it first")
 )
 
-// IsNoTopology reports whether nodes were reached of which none knows any slots. A client with several addresses may have
-// asked only a node that is not in a cluster yet.
+// IsNoTopology reports whether nodes were reached of which none knows any slots. A client with several addresses may
+// have asked only a node that is not in a cluster yet.
 func IsNoTopology(err error) bool { return err == errNoTopology || err == errNoSlots }
 
-// refreshLoop runs the topology refresher: for each request it asks nodes for the topology until one replies, and posts the result.
+// refreshLoop runs the topology refresher: for each request it asks nodes for the topology until one replies, and posts
+// the result.
 func refreshLoop(s *Server, timeout time.Duration, refreshes <-chan *coordinator.RefreshRequest, box *mpsc.Mailbox[any]) {
 	for order := range refreshes {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*timeout)
@@ -41,8 +42,8 @@ func refreshLoop(s *Server, timeout time.Duration, refreshes <-chan *coordinator
 	}
 }
 
-// fetchTopology asks the given nodes and then the others for the topology. It does not wait long for a silent node. It skips a
-// node without slots, such as one that has lost its disk.
+// fetchTopology asks the given nodes and then the others for the topology. It does not wait long for a silent node. It
+// skips a node without slots, such as one that has lost its disk.
 func (s *Server) fetchTopology(ctx context.Context, first []string) (*coordinator.Topology, error) {
 	nodes := s.client.Nodes()
 	for address := range nodes {
@@ -92,8 +93,8 @@ func fetchFrom(ctx context.Context, node rueidis.Client, address string) (*coord
 	return known, nil
 }
 
-// parseSlotRange decodes one entry of CLUSTER SLOTS: first slot, last slot, master, replicas. Each node is a host, a port, and
-// more. An empty or nil host is that of the node that was asked.
+// parseSlotRange decodes one entry of CLUSTER SLOTS: first slot, last slot, master, replicas. Each node is a host, a
+// port, and more. An empty or nil host is that of the node that was asked.
 func parseSlotRange(entry *rueidis.RedisMessage, source string) (s coordinator.SlotRange, ok bool) {
 	parts, err := entry.ToArray()
 	if err != nil || len(parts) < 3 {

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// maxUnsubscribeChannels is the maximum number of channels per UNSUBSCRIBE. A connection with at most maxChannelsToClose channels is
-	// simply closed. Closing a larger one is slow: Redis removes 300 000 channels in one go and blocks all others for
-	// 0.2 s.
+	// maxUnsubscribeChannels is the maximum number of channels per UNSUBSCRIBE. A connection with at most
+	// maxChannelsToClose channels is simply closed. Closing a larger one is slow: Redis removes 300 000 channels in one go
+	// and blocks all others for 0.2 s.
 	maxUnsubscribeChannels, maxChannelsToClose = 2048, 4096
 	// maxUnsubscribers is how many connections are unsubscribed in slices at a time; a further one is closed at once.
 	maxUnsubscribers = 2
 )
 
-// unsubscriber disposes of connections that are no longer needed. It unsubscribes their channels in slices, with a pause
-// after each that is as long as the slice took. Then it closes the connection. There is one goroutine per connection,
-// and one for each two commands without a reply.
+// unsubscriber disposes of connections that are no longer needed. It unsubscribes their channels in slices, with a
+// pause after each that is as long as the slice took. Then it closes the connection. There is one goroutine per
+// connection, and one for each two commands without a reply.
 //
 // rueidis v1.0.79 expects one reply for its UNSUBSCRIBE and the PING that it appends. It panics if both are rejected,
 // as when a script keeps the server busy. So both are sent as commands of their own. The first has a reply only if it
@@ -73,8 +73,8 @@ func (c *connection) hasFewChannels() bool {
 	return n <= maxChannelsToClose
 }
 
-// unsubscribeAll unsubscribes slice by slice. It stops when a command is rejected, the connection breaks, or a command takes
-// too long.
+// unsubscribeAll unsubscribes slice by slice. It stops when a command is rejected, the connection breaks, or a command
+// takes too long.
 func (l *unsubscriber) unsubscribeAll(c *connection, notes *unsubscribeNotes) {
 	timeout := time.NewTimer(l.patience)
 	defer timeout.Stop()
@@ -118,8 +118,8 @@ func (l *unsubscriber) pause(d time.Duration) bool {
 	}
 }
 
-// chunks returns the channels of a connection in slices of at most maxUnsubscribeChannels. With sharded pub/sub each slice has the
-// channels of one slot.
+// chunks returns the channels of a connection in slices of at most maxUnsubscribeChannels. With sharded pub/sub each
+// slice has the channels of one slot.
 func (c *connection) chunks() (all [][]string) {
 	var last []string
 	for _, some := range c.channels {

@@ -67,8 +67,8 @@ type sentinelAddr struct{ net.Addr }
 // RemoteAddr returns the remote address as a sentinelAddr.
 func (c sentinelConn) RemoteAddr() net.Addr { return sentinelAddr{c.Conn.RemoteAddr()} }
 
-// HandshakeContext completes a TLS handshake that a Dialer of the program has not done. The engine calls it, so that the
-// handshake counts towards CallTimeout.
+// HandshakeContext completes a TLS handshake that a Dialer of the program has not done. The engine calls it, so that
+// the handshake counts towards CallTimeout.
 func (c sentinelConn) HandshakeContext(ctx context.Context) error {
 	if conn, ok := c.Conn.(interface{ HandshakeContext(context.Context) error }); ok {
 		return conn.HandshakeContext(ctx)

@@ -148,7 +148,8 @@ func cluster(o *redis.ClusterOptions, f *fields) (rueidis.ClientOption, error) {
 	}, f, func(*rueidis.ClientOption) {})
 }
 
-// failover turns the options of a client behind Sentinel. readsOnly says that ReplicaOnly concerns only commands that read.
+// failover turns the options of a client behind Sentinel. readsOnly says that ReplicaOnly concerns only commands that
+// read.
 func failover(o *redis.FailoverOptions, readsOnly bool, f *fields) (rueidis.ClientOption, error) {
 	f.reject(o.MasterName == "", "MasterName", "it is empty")
 	f.reject(len(o.SentinelAddrs) == 0, "SentinelAddrs", "it is empty")
@@ -176,8 +177,8 @@ func failover(o *redis.FailoverOptions, readsOnly bool, f *fields) (rueidis.Clie
 	})
 }
 
-// common has the fields that all structs of options have and that are carried over in the same way. It does not change once
-// build has returned: the functions in the result read it.
+// common has the fields that all structs of options have and that are carried over in the same way. It does not change
+// once build has returned: the functions in the result read it.
 type common struct {
 	addrs       []string
 	network     string // "": by the address

@@ -55,8 +55,8 @@ func requireSeen(t *testing.T, client redis.UniversalClient, engine *lockwheel.E
 	}
 }
 
-// connections returns what a server knows of each connection that f makes and leaves open, by id. Sentinels and replicas connect when they
-// like, so theirs do not count.
+// connections returns what a server knows of each connection that f makes and leaves open, by id. Sentinels and
+// replicas connect when they like, so theirs do not count.
 func connections(t *testing.T, s *redistest.Server, f func()) map[string]map[string]string {
 	t.Helper()
 	list := func() map[string]map[string]string {
@@ -91,8 +91,8 @@ func requireAll(t *testing.T, all map[string]map[string]string, want map[string]
 	}
 }
 
-// requireAlike makes both connect with the same options. It fails unless all connections have these properties and the client sees
-// what the engine locks.
+// requireAlike makes both connect with the same options. It fails unless all connections have these properties and the
+// client sees what the engine locks.
 func requireAlike(t *testing.T, s *redistest.Server, o *redis.Options, want map[string]string) {
 	t.Helper()
 	var client *redis.Client

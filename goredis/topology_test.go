@@ -50,8 +50,8 @@ func TestCluster_TLSAndUser_LocksSeen(t *testing.T) {
 	requireNotOpened(t, where, "WRONGPASS")
 }
 
-// Behind Sentinel, both log in to sentinels and to servers with credentials of their own, also if those for servers come from
-// a provider, and go to the next master when one dies.
+// Behind Sentinel, both log in to sentinels and to servers with credentials of their own, also if those for servers
+// come from a provider, and go to the next master when one dies.
 func TestSentinel_Provider_FollowsTheMaster(t *testing.T) {
 	t.Parallel()
 	w := redistest.StartSentinels(t, 1, 1)
@@ -94,8 +94,8 @@ func TestSentinel_Provider_FollowsTheMaster(t *testing.T) {
 	locktest.Unlock(t, hold)
 }
 
-// TLS protects connections to sentinels as well, whether it is the TLSConfig or a Dialer that leaves the handshake to the first
-// write. The provider's credentials are for servers alone.
+// TLS protects connections to sentinels as well, whether it is the TLSConfig or a Dialer that leaves the handshake to
+// the first write. The provider's credentials are for servers alone.
 func TestSentinel_TLS_UsedByBoth(t *testing.T) {
 	t.Parallel()
 	ca := locktest.ServerCA(t)

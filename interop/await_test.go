@@ -122,10 +122,10 @@ func awaitListening(t testing.TB, s *testEnv, name string, waiting <-chan rediss
 	requireQuiet(t, waiting, 30*time.Millisecond)
 }
 
-// keepNotifying takes and releases a lock of the kind write now and then, until it is stopped. Each time is a message for
-// all waiters. The message of a read/write lock wakes only threads of Redisson that sleep already. A waiter misses
-// a message that comes after its rejection and before it sleeps. It then sleeps until the next message, or until
-// the lease that it knows ends. No other kind needs stir.
+// keepNotifying takes and releases a lock of the kind write now and then, until it is stopped. Each time is a message
+// for all waiters. The message of a read/write lock wakes only threads of Redisson that sleep already. A waiter misses
+// a message that comes after its rejection and before it sleeps. It then sleeps until the next message, or until the
+// lease that it knows ends. No other kind needs stir.
 func keepNotifying(t testing.TB, k kind, e *lockwheel.Engine, name string) (stop func()) {
 	if k.java != write.java {
 		return func() {}

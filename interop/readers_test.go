@@ -200,8 +200,8 @@ func TestDowngrade_OfJava_GoReaderGranted(t *testing.T) {
 	})
 }
 
-// readsPerReader is how often a reader looks at what writers count, each time twice: with a writer inside beside it, the two
-// values could differ.
+// readsPerReader is how often a reader looks at what writers count, each time twice: with a writer inside beside it,
+// the two values could differ.
 const readsPerReader = 300
 
 // readResult is the record of a reader after its looks: how many different values.

@@ -9,8 +9,8 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Lock is what [Run] needs of a lock: lockwheel's Mutex (plain, fenced or fair), the writer of an RWMutex, or a Multi, such
-// as a Quorum.
+// Lock is what [Run] needs of a lock: lockwheel's Mutex (plain, fenced or fair), the writer of an RWMutex, or a Multi,
+// such as a Quorum.
 type Lock interface {
 	Lock(ctx context.Context, opts ...lockwheel.Option) (*lockwheel.Hold, error)
 	Name() string
@@ -38,9 +38,9 @@ type Options struct {
 	// waits until it is over.
 	Failed func(err error, next time.Duration)
 
-	// Pause is how long Run waits after each leadership before it requests the lock again, so that another process can become
-	// the leader. After failures it waits for Pause, then twice as long each time, and at most for 8 Pauses. Default 1 s. A negative
-	// Pause is an error.
+	// Pause is how long Run waits after each leadership before it requests the lock again, so that another process can
+	// become the leader. After failures it waits for Pause, then twice as long each time, and at most for 8 Pauses.
+	// Default 1 s. A negative Pause is an error.
 	Pause time.Duration
 }
 
@@ -48,11 +48,12 @@ type Options struct {
 const maxPauses = 8
 
 // Run takes part in elections until ctx ends. It waits for the lock, runs work while it holds the lock, unlocks, and
-// begins again. It blocks; several calls may run at the same time, also for one lock in one process: only one of them leads.
+// begins again. It blocks; several calls may run at the same time, also for one lock in one process: only one of them
+// leads.
 //
-// The context that work receives is the hold's. It ends when the lock is lost, when ctx ends or when the engine is closed; work must
-// then return soon. Run does not take part in elections before work has returned, but another process does: until work
-// returns, it can run beside its successor. work must not unlock the hold.
+// The context that work receives is the hold's. It ends when the lock is lost, when ctx ends or when the engine is
+// closed; work must then return soon. Run does not take part in elections before work has returned, but another process
+// does: until work returns, it can run beside its successor. work must not unlock the hold.
 //
 // What Run does when work returns depends on the first of these that applies:
 //
@@ -61,12 +62,13 @@ const maxPauses = 8
 //   - work returned an error: Run unlocks and returns that error. If work panics, Run unlocks as well.
 //   - work returned nil, to step down: Run unlocks and takes part in elections again after Options.Pause.
 //
-// Run always returns an error. Left behind is nothing, or a lock without a confirmed release, which is free after its lease.
-// The error matches one of these:
+// Run always returns an error. Left behind is nothing, or a lock without a confirmed release, which is free after its
+// lease. The error matches one of these:
 //
 //   - The cause of ctx. It is joined with the error of work if that is not the cause or ctx.Err().
 //   - The error of work.
-//   - lockwheel.ErrClosed, if the engine was closed. End ctx before Engine.Shutdown, because Shutdown waits for the leader.
+//   - lockwheel.ErrClosed, if the engine was closed. End ctx before Engine.Shutdown, because Shutdown waits for the
+//     leader.
 //   - A lockwheel.ServerError or lockwheel.ErrKindMismatch from Lock, or any other error that no later try changes.
 //
 // An owner in ctx does not count (lockwheel.WithoutOwner): a caller that holds the lock already waits for itself. work

@@ -30,8 +30,8 @@ const (
 // NewTracer returns a tracer for lockwheel.Options.Tracer. It makes one span for each call that locks, tries to lock,
 // unlocks, extends or forces. Several locks held as one have one span.
 //
-// The span of a lock is the parent of the hold's context, so what runs with [lockwheel.Hold.Context] belongs to it. That
-// span ends when Lock returns, not when the hold ends.
+// The span of a lock is the parent of the hold's context, so what runs with [lockwheel.Hold.Context] belongs to it.
+// That span ends when Lock returns, not when the hold ends.
 //
 // A span's name is "lockwheel" and the operation, such as "lockwheel lock", and its kind is internal. Its status is
 // Error if the call returned an error, with one exception: a TryLock that finds the lock held by another owner has
@@ -55,8 +55,8 @@ type tracer struct {
 	lockName func(string) string        // nil: names as they are
 }
 
-// spanKey is the key of the span that a tracer made for a call, in the call's context. The current span of the context can
-// be the caller's, and that of another tracer.
+// spanKey is the key of the span that a tracer made for a call, in the call's context. The current span of the context
+// can be the caller's, and that of another tracer.
 type spanKey struct{ of *tracer }
 
 // CallStart starts a span. Without one it returns ctx.

@@ -21,8 +21,8 @@ func ofSizes(h *lockwheel.SizeHistogram) buckets {
 	return buckets{h.Counts[:], bound, float64(h.Sum), histogram.SizesSchema, histogram.SizesFirst, 0}
 }
 
-// bothHistograms is a histogram in both forms. A server that asks for native histograms gets those; text has the classic
-// buckets.
+// bothHistograms is a histogram in both forms. A server that asks for native histograms gets those; text has the
+// classic buckets.
 type bothHistograms struct{ classic, native prometheus.Metric }
 
 // newHistogram returns the metric of a histogram. The last bucket has no upper bound: it is +Inf of the classic

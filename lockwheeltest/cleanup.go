@@ -45,8 +45,8 @@ func (s *Server) shutdown(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// leftovers returns an error that names the keys in the server that should have gone. It waits for them until ctx ends: the key
-// of a lost hold outlives it by up to 1 % of its lease.
+// leftovers returns an error that names the keys in the server that should have gone. It waits for them until ctx ends:
+// the key of a lost hold outlives it by up to 1 % of its lease.
 func (s *Server) leftovers(ctx context.Context) error {
 	for {
 		left := slices.DeleteFunc(s.redis.Keys(), func(key string) bool { return strings.HasPrefix(key, tokenPrefix) })

@@ -8,9 +8,9 @@ import (
 	"github.com/lockwheel/lockwheel/internal/embedded"
 )
 
-// Server is an empty server inside the process, with an engine on it. It ends with its test. Its methods may be called from
-// any goroutine of the test, but those that can fail the test at once (Open, Lose, HoldElsewhere, Up) only from the goroutine
-// that runs the test, as testing.TB.Fatal.
+// Server is an empty server inside the process, with an engine on it. It ends with its test. Its methods may be called
+// from any goroutine of the test, but those that can fail the test at once (Open, Lose, HoldElsewhere, Up) only from
+// the goroutine that runs the test, as testing.TB.Fatal.
 type Server struct {
 	t         testing.TB
 	redis     *embedded.MemoryServer
@@ -34,8 +34,8 @@ type settings struct {
 }
 
 // WithOptions sets the options of the first engine. Redis and Client must be empty: New fails the test otherwise. The
-// processes of [Server.HoldElsewhere] have the same options without Observer, Tracer and Logger. Without WithOptions all options have
-// their defaults, such as a Lease of 30s.
+// processes of [Server.HoldElsewhere] have the same options without Observer, Tracer and Logger. Without WithOptions
+// all options have their defaults, such as a Lease of 30s.
 func WithOptions(o lockwheel.Options) Option { return func(s *settings) { s.options = o } }
 
 // AllowLeftovers lets the test end with holds that were not unlocked, and with keys in the server. The engines are then
@@ -45,9 +45,9 @@ func AllowLeftovers() Option { return func(s *settings) { s.allowLeftovers = tru
 // New starts a server and opens an engine on it. If that fails, it fails the test at once. It opens no port.
 //
 // When the test ends, its cleanup brings the server up and shuts down all engines. Calls that wait then end with
-// lockwheel.ErrClosed. Code that is still stopping has 2 s to unlock. The test fails if a hold was not unlocked by then, or if
-// a key is left that does not belong there: that of an engine that was closed with holds, for example. The counters of a
-// FencedMutex stay by design and do not count. A test that has failed before is not checked.
+// lockwheel.ErrClosed. Code that is still stopping has 2 s to unlock. The test fails if a hold was not unlocked by
+// then, or if a key is left that does not belong there: that of an engine that was closed with holds, for example. The
+// counters of a FencedMutex stay by design and do not count. A test that has failed before is not checked.
 //
 // In a bubble of testing/synctest, call New with the T of the bubble.
 func New(t testing.TB, opts ...Option) *Server {
@@ -65,8 +65,8 @@ func New(t testing.TB, opts ...Option) *Server {
 // Engine returns the engine that New opened. The server closes it; the code under test may close it before.
 func (s *Server) Engine() *lockwheel.Engine { return s.first }
 
-// Open opens one more engine on the server, as another process would. The server closes it when the test ends. Open fails the
-// test at once if an option is invalid, if Redis or Client is not empty, or while the server is down.
+// Open opens one more engine on the server, as another process would. The server closes it when the test ends. Open
+// fails the test at once if an option is invalid, if Redis or Client is not empty, or while the server is down.
 func (s *Server) Open(o lockwheel.Options) *lockwheel.Engine {
 	s.t.Helper()
 	if len(o.Redis.InitAddress) > 0 || o.Client != nil {
@@ -91,9 +91,9 @@ func (s *Server) add(p process) {
 	}
 }
 
-// Held reports whether the lock with that name is held, by any process and in any way. The name is one of the first engine:
-// its Options.Prefix comes before it. Held reads the server's data, also while the server is down. Of a lease that
-// ends while the server is down, it reports the end.
+// Held reports whether the lock with that name is held, by any process and in any way. The name is one of the first
+// engine: its Options.Prefix comes before it. Held reads the server's data, also while the server is down. Of a lease
+// that ends while the server is down, it reports the end.
 func (s *Server) Held(name string) bool { return s.redis.Has(s.key(name)) }
 
 // key returns the key of a name of the first engine.

@@ -11,9 +11,9 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// While a slot migrates, the old node still has what an orphan left there. A call for that lock removes it. From then on the key
-// belongs to the other node, and the script may no longer look at it. The engine knows that error text and sends the retry
-// to that node.
+// While a slot migrates, the old node still has what an orphan left there. A call for that lock removes it. From then
+// on the key belongs to the other node, and the script may no longer look at it. The engine knows that error text and
+// sends the retry to that node.
 func TestClusterOrphan_SlotMigrates_KeyMoved(t *testing.T) {
 	c := redistest.StartCluster(t, 3, 0)
 	slot := c.Slot(t, "{slot}")

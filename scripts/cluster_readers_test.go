@@ -9,8 +9,8 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// A lock has arrived on the node to which its slot migrates, and the keys of its readers' holds are still on the source.
-// A reader that leaves takes no other reader for dead, and no TTL falls because those keys are absent.
+// A lock has arrived on the node to which its slot migrates, and the keys of its readers' holds are still on the
+// source. A reader that leaves takes no other reader for dead, and no TTL falls because those keys are absent.
 func TestCluster_HoldKeysAbsent_ReadersKept(t *testing.T) {
 	c := redistest.StartCluster(t, 2, 0)
 	for what, at := range map[string]struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// The verbs are arguments. With those of a cluster, the messages go to the subscribers of the shard, on the same channel.
-// The server accepts the channel as one in the slot of its key.
+// The verbs are arguments. With those of a cluster, the messages go to the subscribers of the shard, on the same
+// channel. The server accepts the channel as one in the slot of its key.
 func TestCluster_Verbs_ReachShardSubscribers(t *testing.T) {
 	s := onReal(t, "--cluster-enabled", "yes")
 	require.Equal(t, "OK", s.do("CLUSTER", "ADDSLOTSRANGE", 0, 16383))

@@ -21,7 +21,8 @@ const nineReaders = `
 	read_acquire a:t9:100s → 1
 	`
 
-// What a lock costs the server is mostly the commands that a script runs. A change that adds one has to be entered here.
+// What a lock costs the server is mostly the commands that a script runs. A change that adds one has to be entered
+// here.
 func TestScripts_CommandsPerScript(t *testing.T) {
 	s := onReal(t)
 	for _, c := range []struct{ name, before, step, want string }{

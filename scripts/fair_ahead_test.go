@@ -29,7 +29,8 @@ func (s *server) serverClock() int64 {
 	return 1000*seconds + micros/1000
 }
 
-// addPlacesAhead creates places with a life of so many ms that are kept alive for another hour, because the clock was set back.
+// addPlacesAhead creates places with a life of so many ms that are kept alive for another hour, because the clock was
+// set back.
 func (s *server) addPlacesAhead(life int, ids ...string) {
 	s.t.Helper()
 	for _, id := range ids {
@@ -68,8 +69,8 @@ var fairCalls = map[string]string{
 	"it is forced":          "fair_force a → 1",
 }
 
-// A place that no engine keeps alive ends within its life, also where the server's clock was set back. So do those right
-// behind it.
+// A place that no engine keeps alive ends within its life, also where the server's clock was set back. So do those
+// right behind it.
 func TestFairPlace_ClockSetBack_EndsInTime(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		for how, call := range fairCalls {
@@ -143,7 +144,8 @@ func TestFairScript_PlacesAhead_LooksBounded(t *testing.T) {
 	}
 }
 
-// A number that exceeds an integer is not negative in a reply. An engine would give up a place that it learns to be gone.
+// A number that exceeds an integer is not negative in a reply. An engine would give up a place that it learns to be
+// gone.
 func TestFairTime_BeyondInteger_Long(t *testing.T) {
 	s := onReal(t)
 	for _, score := range []string{"9e18", "1e19", "1e300", "inf"} {

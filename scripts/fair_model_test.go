@@ -53,7 +53,8 @@ func (m *fairModel) prune(asks string) {
 	}
 }
 
-// hasSameTime reports whether a waiter in the queue has that time. Ours: waiters that share a time added their wait once.
+// hasSameTime reports whether a waiter in the queue has that time. Ours: waiters that share a time added their wait
+// once.
 func (m *fairModel) hasSameTime(time int64) bool {
 	return slices.Contains(slices.Collect(maps.Values(m.times)), time)
 }
@@ -148,7 +149,8 @@ func (m *fairModel) release(id string, wait int64) string {
 	return "0"
 }
 
-// releaseAll is one call. The result is as if all left one by one, but the leavers need no message, and the head gets one.
+// releaseAll is one call. The result is as if all left one by one, but the leavers need no message, and the head gets
+// one.
 func (m *fairModel) releaseAll(ids []string, waits []int64) string {
 	published := m.published
 	m.lost = nil

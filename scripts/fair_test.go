@@ -340,8 +340,8 @@ func TestFairScripts_Error_OnlyThatLock(t *testing.T) {
 	})
 }
 
-// A key of another type makes the server reject the release, but keeps no waiter in the queue: nothing else would remove it
-// before its time is over.
+// A key of another type makes the server reject the release, but keeps no waiter in the queue: nothing else would
+// remove it before its time is over.
 func TestFairWaiter_LockOverwritten_Leaves(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
@@ -399,8 +399,8 @@ func TestFairScript_PastDeadline_DoesNothing(t *testing.T) {
 	})
 }
 
-// A place is alive for as long as its engine keeps it alive, and no longer, whatever its time is. A place that is removed
-// subtracts what it added.
+// A place is alive for as long as its engine keeps it alive, and no longer, whatever its time is. A place that is
+// removed subtracts what it added.
 func TestFairPlace_NotKeptAlive_Removed(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
@@ -433,8 +433,8 @@ func TestFairPlace_NotKeptAlive_Removed(t *testing.T) {
 	})
 }
 
-// Also if no call came for longer than the places lived, as where the server stood still: lockwheel's places are not taken
-// for Redisson's, which live for five minutes each and add as much to those behind them.
+// Also if no call came for longer than the places lived, as where the server stood still: lockwheel's places are not
+// taken for Redisson's, which live for five minutes each and add as much to those behind them.
 func TestFairPlace_LongOver_NotRedissons(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
@@ -472,7 +472,8 @@ func TestFairRelease_DoubtfulHead_TellsNext(t *testing.T) {
 	})
 }
 
-// A lost list leaves times, which are no places: the next call removes all of them and notifies the waiters that had them.
+// A lost list leaves times, which are no places: the next call removes all of them and notifies the waiters that had
+// them.
 func TestFairTime_WithoutPlace_Removed(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
@@ -564,8 +565,8 @@ func TestFairWaiter_Leaves_SubtractsWait(t *testing.T) {
 	})
 }
 
-// What lockwheel's dead places added is subtracted once, when the last of them is removed. If each call that removes some
-// of them did that, each would move the times of all.
+// What lockwheel's dead places added is subtracted once, when the last of them is removed. If each call that removes
+// some of them did that, each would move the times of all.
 func TestFairQueue_ManyDead_TimesMovedOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		const dead = 500

@@ -11,8 +11,8 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// The keys of a queue with lockwheel's places only expire when the places do. Redisson never prolongs a queue: with one of
-// its places it has no TTL.
+// The keys of a queue with lockwheel's places only expire when the places do. Redisson never prolongs a queue: with one
+// of its places it has no TTL.
 
 const queueOfA, timesOfA, placesOfA = "redisson_lock_queue:{a}", "redisson_lock_timeout:{a}", "redisson_lock_places:{a}"
 

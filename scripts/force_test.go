@@ -19,7 +19,8 @@ func TestForceScript_FreesOnlyLocks(t *testing.T) {
 	})
 }
 
-// The second copy finds nothing. A late one frees the lock of its holder at that moment, so the engine does not resend it.
+// The second copy finds nothing. A late one frees the lock of its holder at that moment, so the engine does not resend
+// it.
 func TestForceScript_SentTwice_FindsNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`

@@ -20,7 +20,8 @@ var leaseScripts = []struct {
 	{take: scripts.FencedAcquire, again: scripts.Renew, prefixes: []string{scripts.TokenKey}},
 }
 
-// A call with many keys sets leases in another way than one with few. It sends a lease once if that is the lease of all keys.
+// A call with many keys sets leases in another way than one with few. It sends a lease once if that is the lease of all
+// keys.
 func TestLeases_ManyLocks_SetAsGiven(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.checkLeases(t, s)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// model is a second implementation of the scripts: locks by key, with words instead of commands. TTLs do not fall in it,
-// and the leases of the test are so far apart that this does not show.
+// model is a second implementation of the scripts: locks by key, with words instead of commands. TTLs do not fall in
+// it, and the leases of the test are so far apart that this does not show.
 type model struct {
 	keys      map[string]*lock
 	published []message
@@ -161,8 +161,8 @@ func randomStep(r *rand.Rand) []string {
 	return step
 }
 
-// Any call may run once, twice, or long after newer ones of other tenures: the server has and replies what the model has
-// and replies. No key is left without a TTL.
+// Any call may run once, twice, or long after newer ones of other tenures: the server has and replies what the model
+// has and replies. No key is left without a TTL.
 func TestScripts_RandomCalls_MatchModel(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		const steps, seed = 1000, 1

@@ -11,13 +11,14 @@ const (
 	FairPlacesKey  = "redisson_lock_places"   // until when its engine keeps its place alive; Redisson does not use this key
 )
 
-// RedissonKey returns the name of a key or channel that belongs to a lock, in the slot of its key. As Redisson does, it adds
-// a hash tag unless the key has a brace.
+// RedissonKey returns the name of a key or channel that belongs to a lock, in the slot of its key. As Redisson does, it
+// adds a hash tag unless the key has a brace.
 func RedissonKey(prefix, key string) string {
 	return prefix + ":" + hashTag(key)
 }
 
-// hashTag returns a key in braces, so that names made of it are in its slot; a key that has a brace is returned unchanged.
+// hashTag returns a key in braces, so that names made of it are in its slot; a key that has a brace is returned
+// unchanged.
 func hashTag(key string) string {
 	if strings.Contains(key, "{") {
 		return key

@@ -19,8 +19,8 @@ func (s *server) plant(id string, count any, keys ...int) {
 	}
 }
 
-// The readers of a process that died stay in the hash as long as others read. New readers look for some of them, so they do
-// not pile up, however many arrive with one call and die together.
+// The readers of a process that died stay in the hash as long as others read. New readers look for some of them, so
+// they do not pile up, however many arrive with one call and die together.
 func TestDeadReaders_OthersRead_Removed(t *testing.T) {
 	for _, together := range []int{1, 50} {
 		s := onReal(t)

@@ -31,7 +31,8 @@ func TestLockFormat_MatchesRedisson(t *testing.T) {
 	})
 }
 
-// redisson does with plain commands what the scripts of Redisson's lock do, as long as no other command runs in between.
+// redisson does with plain commands what the scripts of Redisson's lock do, as long as no other command runs in
+// between.
 type redisson struct{ *server }
 
 // lock returns nil when granted, else the TTL of the current hold.

@@ -11,8 +11,8 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// A call that the server rejects for all keys, such as one without memory, still has a reply for each key. It leaves nothing
-// half done (redis#8623).
+// A call that the server rejects for all keys, such as one without memory, still has a reply for each key. It leaves
+// nothing half done (redis#8623).
 
 // A server short of memory rejects acquires and counts; renewals, releases and forces work.
 func TestScripts_OutOfMemory_ReleaseAndRenew(t *testing.T) {
@@ -69,8 +69,8 @@ func TestScripts_ReadOnly_ChangeNothing(t *testing.T) {
 	}
 }
 
-// A user who may not run one of the commands still gets a reply for each key. The allowed commands leave no key without a
-// TTL.
+// A user who may not run one of the commands still gets a reply for each key. The allowed commands leave no key without
+// a TTL.
 func TestScripts_CommandDenied_RepliesPerKey(t *testing.T) {
 	s := onReal(t)
 	for _, c := range []struct{ forbidden, want string }{
@@ -151,9 +151,9 @@ func TestScripts_CommandDenied_RepliesPerKey(t *testing.T) {
 // notPermitted is the error of Redis and Valkey for a command that a user may not run.
 var notPermitted = regexp.MustCompile("^NOPERM|can't run this command|ACL failure in script")
 
-// everyScriptAs runs all scripts as a limited user and prints the replies. The keys are a free one, two that the user holds,
-// one held by another tenure and one of another type. Renew finds what acquire left, release what both left; the other scripts find the
-// locks unchanged.
+// everyScriptAs runs all scripts as a limited user and prints the replies. The keys are a free one, two that the user
+// holds, one held by another tenure and one of another type. Renew finds what acquire left, release what both left; the
+// other scripts find the locks unchanged.
 func (s *server) everyScriptAs(limited *server) string {
 	s.t.Helper()
 	keys := []string{"a", "b", "c", "d", "string"}
@@ -184,8 +184,8 @@ func (s *server) everyScriptAs(limited *server) string {
 	return strings.Join(out, " ")
 }
 
-// Redisson deletes the lock and then raises an error when it may not publish (redisson#5439). Here the release counts, and
-// the reply says that no message was published.
+// Redisson deletes the lock and then raises an error when it may not publish (redisson#5439). Here the release counts,
+// and the reply says that no message was published.
 func TestReleaseScript_ChannelDenied_Counts(t *testing.T) {
 	s := onReal(t)
 	limited := s.asUser("~*", "+@all", "resetchannels", "&redisson_lock__channel:{told}")
@@ -204,8 +204,8 @@ func TestReleaseScript_ChannelDenied_Counts(t *testing.T) {
 	require.Equal(t, []message{{"redisson_lock__channel:{told}", "0"}}, sub.receive())
 }
 
-// Keys are declared, so the server checks them before the script runs: one that is not permitted makes it reject the whole
-// call, with nothing done. The sender has to send the parts again.
+// Keys are declared, so the server checks them before the script runs: one that is not permitted makes it reject the
+// whole call, with nothing done. The sender has to send the parts again.
 func TestScripts_KeyDenied_WholeCallRejected(t *testing.T) {
 	s := onReal(t)
 	limited := s.asUser("~good:*", "&*", "+@all")
@@ -343,8 +343,8 @@ func TestFairAcquire_MoveDenied_Rejected(t *testing.T) {
 	}
 }
 
-// Whichever two commands a user lacks, a rejected acquire leaves no key without a TTL: such a key would block the lock until
-// it is deleted by hand.
+// Whichever two commands a user lacks, a rejected acquire leaves no key without a TTL: such a key would block the lock
+// until it is deleted by hand.
 func TestAcquireScripts_Rejected_NoEternalKey(t *testing.T) {
 	s := onReal(t)
 	for _, lacks := range []string{"-hdel", "-del"} {

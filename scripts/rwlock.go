@@ -55,7 +55,8 @@ var rwScripts = [...]Script{
 // RWChannel is the prefix of the channel on which releases of a read/write lock are published, for RedissonKey.
 const RWChannel = "redisson_rwlock"
 
-// RWHoldKey returns the name of the key with the lease of one hold of a reader, as Redisson does: holds are numbered from 1.
+// RWHoldKey returns the name of the key with the lease of one hold of a reader, as Redisson does: holds are numbered
+// from 1.
 func RWHoldKey(key, id string, number int) string {
 	return hashTag(key) + ":" + id + ":rwlock_timeout:" + strconv.Itoa(number)
 }

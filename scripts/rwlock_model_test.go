@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rwModel is a second implementation of the scripts of the read/write lock. TTLs do not fall in it, and the leases of the
-// test are so far apart that this does not show.
+// rwModel is a second implementation of the scripts of the read/write lock. TTLs do not fall in it, and the leases of
+// the test are so far apart that this does not show.
 type rwModel struct {
 	keys      map[string]*rwLock
 	published []message

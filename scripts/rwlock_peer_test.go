@@ -13,7 +13,8 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// readWriteLock does with plain commands what Redisson's read/write lock does, as long as no other command runs in between.
+// readWriteLock does with plain commands what Redisson's read/write lock does, as long as no other command runs in
+// between.
 type readWriteLock struct {
 	*server
 	name, channel, holdKeys string // holdKeys: the prefix of the keys of holds, before the owner
@@ -41,7 +42,8 @@ func (l readWriteLock) lockRead(owner string, lease int64) any {
 	return nil
 }
 
-// unlockRead returns nil when the owner does not hold the lock, else 1 when the lock is free and 0 when it is still held.
+// unlockRead returns nil when the owner does not hold the lock, else 1 when the lock is free and 0 when it is still
+// held.
 func (l readWriteLock) unlockRead(owner string) any {
 	if l.do("HEXISTS", l.name, owner) == int64(0) {
 		return nil

@@ -15,8 +15,8 @@ import (
 // wantsHoldKeys lists the scripts that take the key of each hold.
 var wantsHoldKeys = map[string]bool{"read_acquire": true, "read_renew": true}
 
-// holdKeyArgs parses "read_acquire a:t1:100s:t2 orphans a:t0" and "read_renew a:t1:1:100s,50s" into KEYS and ARGV; "100s,50s/7"
-// is two of seven holds.
+// holdKeyArgs parses "read_acquire a:t1:100s:t2 orphans a:t0" and "read_renew a:t1:1:100s,50s" into KEYS and ARGV;
+// "100s,50s/7" is two of seven holds.
 func holdKeyArgs(words []string) (locks, keys []string, args []any) {
 	main, orphans := words[1:], []string(nil)
 	if i := slices.Index(main, "orphans"); i >= 0 {

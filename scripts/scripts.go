@@ -1,5 +1,5 @@
-// Package scripts contains the Lua scripts of the locks, one file per script; lib/ has what several share. Each file begins with its keys, arguments
-// and replies, and with what happens when it is sent twice or late.
+// Package scripts contains the Lua scripts of the locks, one file per script; lib/ has what several share. Each file
+// begins with its keys, arguments and replies, and with what happens when it is sent twice or late.
 //
 //   - Only the scripts of the fair lock decide by the server's clock.
 //   - Each script takes many keys and replies per key, so a rejected key does not affect the others.

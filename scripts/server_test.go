@@ -103,7 +103,8 @@ func call(script scripts.Script, keys []string, args ...any) []any {
 	return append(command, args...)
 }
 
-// splitWriters moves the writers, which tests name after the lease, into the list of locks that are read beside a writer.
+// splitWriters moves the writers, which tests name after the lease, into the list of locks that are read beside a
+// writer.
 func splitWriters(args []any, locks int) []any {
 	pairs, writers := []any{args[0]}, []any(nil)
 	for i := range locks {

@@ -25,8 +25,8 @@ const maxCommands = 5_000
 
 var callsOf = regexp.MustCompile(`cmdstat_[^:]*:calls=(\d+)`)
 
-// runBounded runs a script, which must end and run at most that many commands. If it does not end, its server is killed with
-// the test.
+// runBounded runs a script, which must end and run at most that many commands. If it does not end, its server is killed
+// with the test.
 func (s *server) runBounded(script scripts.Script, keys []string, args ...any) {
 	s.t.Helper()
 	s.do("CONFIG", "RESETSTAT")

@@ -16,7 +16,8 @@ import (
 // receiveTimeout is the timeout for what comes at once unless something is broken.
 const receiveTimeout = 10 * time.Second
 
-// runTranscript holds a conversation with the server and compares it with the expected one. Each line is a step and its reply:
+// runTranscript holds a conversation with the server and compares it with the expected one. Each line is a step and its
+// reply:
 //
 //	acquire a:t1:100s b:t1:100s orphans a:t0   key:tenure:lease, and an orphan of key a
 //	renew   a:t1:100s b:t1:0 extra a:2:1 b::1 key:hold count:1 to count the listeners
@@ -37,8 +38,8 @@ const receiveTimeout = 10 * time.Second
 //	subscribe channel                         one more listener
 //	HGETALL a                                 any command
 //
-// A TTL is shown in seconds, rounded up to ten of them. So leases are multiples of ten seconds, and nothing depends on how
-// fast the test runs. Of an error only the first word is shown. Lines with # are comments.
+// A TTL is shown in seconds, rounded up to ten of them. So leases are multiples of ten seconds, and nothing depends on
+// how fast the test runs. Of an error only the first word is shown. Lines with # are comments.
 func (s *server) runTranscript(transcript string) {
 	s.t.Helper()
 	sub := s.listen()

@@ -6,14 +6,14 @@ import (
 )
 
 // Advance moves the wheel to now, calls fire for each timer that is due, and returns how many it fired: at most
-// Config.Budget, and what Config.Sorts lets it reach. If now is older than in the latest call, or the wheel is stopped, it
-// changes nothing and fires nothing.
+// Config.Budget, and what Config.Sorts lets it reach. If now is older than in the latest call, or the wheel is stopped,
+// it changes nothing and fires nothing.
 //
 // Timers of different ticks fire in the order of their ticks. The order within one tick is not defined.
 //
-// A timer is in state Fired before fire receives it. fire may schedule and cancel any timer, this one and its neighbours
-// included, and may stop the wheel. It must not call Advance, which panics then. A timer that fire schedules for now or
-// earlier waits for the next Advance, so a timer that re-arms itself cannot occupy the loop.
+// A timer is in state Fired before fire receives it. fire may schedule and cancel any timer, this one and its
+// neighbours included, and may stop the wheel. It must not call Advance, which panics then. A timer that fire schedules
+// for now or earlier waits for the next Advance, so a timer that re-arms itself cannot occupy the loop.
 //
 // A panic in fire reaches the caller of Advance. The timer that panicked has fired; the others that were due stay due,
 // and the next Advance goes on with them.
@@ -37,9 +37,9 @@ func (w *Wheel[T]) Advance(now time.Duration, fire func(*Timer[T])) (fired int) 
 	return w.fireDue(fire)
 }
 
-// collectDue takes out what is due at the goal and appends it to the due list in the order of ticks. Advance calls it before
-// the first callback, which may then change the slots. The result says whether that is all: if not, w.behind is set and
-// w.tick is earlier than the goal.
+// collectDue takes out what is due at the goal and appends it to the due list in the order of ticks. Advance calls it
+// before the first callback, which may then change the slots. The result says whether that is all: if not, w.behind is
+// set and w.tick is earlier than the goal.
 func (w *Wheel[T]) collectDue(left *int) (all bool) {
 	for {
 		slot, bound := w.earliest(w.tick)
@@ -97,8 +97,8 @@ func (w *Wheel[T]) fireDue(fire func(*Timer[T])) (fired int) {
 // Next returns when the owner should call Advance next. ok is false while no timer is pending; the owner may then sleep
 // until it schedules one. If timers are already due, Next returns the time of the latest Advance.
 //
-// Next is never later than the earliest tick that has a timer. After a timer was canceled or moved, it may be earlier: it
-// may still return the former tick, once, for an Advance that fires nothing.
+// Next is never later than the earliest tick that has a timer. After a timer was canceled or moved, it may be earlier:
+// it may still return the former tick, once, for an Advance that fires nothing.
 func (w *Wheel[T]) Next() (at time.Duration, ok bool) {
 	if w.occupied(dueSlot) || w.occupied(pastSlot) {
 		return w.now, true

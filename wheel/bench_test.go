@@ -40,8 +40,8 @@ func engineDelays() *[4096]time.Duration {
 // pick turns a random number into an index below n.
 func pick(random uint64, n int) int { return int((random >> 32) * uint64(n) >> 32) }
 
-// BenchmarkScheduleCancel cancels a random live timer and schedules it again, which is the usual work of a lock engine. The
-// figure at 10^6 must stay within five times that at 10^3.
+// BenchmarkScheduleCancel cancels a random live timer and schedules it again, which is the usual work of a lock engine.
+// The figure at 10^6 must stay within five times that at 10^3.
 func BenchmarkScheduleCancel(b *testing.B) {
 	for _, live := range []int{1e3, 1e5, 1e6} {
 		b.Run(fmt.Sprintf("live=%d", live), func(b *testing.B) {
@@ -61,9 +61,9 @@ func BenchmarkScheduleCancel(b *testing.B) {
 	}
 }
 
-// BenchmarkScheduleCancel_Scattered is the same with each timer in an allocation of its own, found by a pointer. It is bound by
-// the memory of the machine: a random timer, its two neighbours and the pointer to it are in four places. For comparison,
-// touch only writes to three random timers.
+// BenchmarkScheduleCancel_Scattered is the same with each timer in an allocation of its own, found by a pointer. It is
+// bound by the memory of the machine: a random timer, its two neighbours and the pointer to it are in four places. For
+// comparison, touch only writes to three random timers.
 func BenchmarkScheduleCancel_Scattered(b *testing.B) {
 	for _, live := range []int{1e3, 1e5, 1e6} {
 		w, delays, r := benchWheel(b), engineDelays(), rand.New(rand.NewPCG(3, 4))
@@ -122,8 +122,8 @@ func BenchmarkAdvance_OneTick(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(holders)), "ns/timer")
 }
 
-// BenchmarkAdvance_Hour jumps over an hour, 720 000 ticks, repeatedly: on an empty wheel, and on one with 100 000 timers
-// that are scheduled again when they fire. Of these, all or one in a thousand are due in each hour.
+// BenchmarkAdvance_Hour jumps over an hour, 720 000 ticks, repeatedly: on an empty wheel, and on one with 100 000
+// timers that are scheduled again when they fire. Of these, all or one in a thousand are due in each hour.
 func BenchmarkAdvance_Hour(b *testing.B) {
 	for _, c := range []struct{ live, due int }{{0, 0}, {1e5, 1e5}, {1e5, 100}} {
 		b.Run(fmt.Sprintf("live=%d/due=%d", c.live, c.due), func(b *testing.B) {
@@ -152,9 +152,9 @@ func benchmarkHour(b *testing.B, timers []benchTimer, span time.Duration) {
 	}
 }
 
-// BenchmarkTurn is one tick of an engine that holds n locks and renews each every 10 s: n/2000 timers fire and are scheduled
-// again. In addition, one slot may have to be cascaded. So the benchmark reports the largest slot, and the longest turn,
-// which is meaningful on a quiet machine only.
+// BenchmarkTurn is one tick of an engine that holds n locks and renews each every 10 s: n/2000 timers fire and are
+// scheduled again. In addition, one slot may have to be cascaded. So the benchmark reports the largest slot, and the
+// longest turn, which is meaningful on a quiet machine only.
 func BenchmarkTurn(b *testing.B) {
 	for _, locks := range []int{1e4, 1e5, 1e6} {
 		b.Run(fmt.Sprintf("locks=%d", locks), func(b *testing.B) {
@@ -196,8 +196,8 @@ func largestSlot[T any](w *Wheel[T]) (most int) {
 	return most
 }
 
-// BenchmarkWakes lets an engine idle for ten simulated minutes in each round: without locks, and with one that is renewed
-// every 10 s. It reports how often its owner woke, and how often without firing a timer.
+// BenchmarkWakes lets an engine idle for ten simulated minutes in each round: without locks, and with one that is
+// renewed every 10 s. It reports how often its owner woke, and how often without firing a timer.
 func BenchmarkWakes(b *testing.B) {
 	for _, locks := range []int{0, 1} {
 		b.Run(fmt.Sprintf("locks=%d", locks), func(b *testing.B) {

@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// FuzzWheelAgainstMap runs a script of bytes on a wheel and on a model, which is a map from timer to deadline. The script
-// also decides what callbacks do. After each step both must agree on everything that can be observed, and the wheel's
-// structure must be valid. (With -fuzz, pass -fuzzminimizetime=5x: otherwise nearly all time goes into minimizing.)
+// FuzzWheelAgainstMap runs a script of bytes on a wheel and on a model, which is a map from timer to deadline. The
+// script also decides what callbacks do. After each step both must agree on everything that can be observed, and the
+// wheel's structure must be valid. (With -fuzz, pass -fuzzminimizetime=5x: otherwise nearly all time goes into
+// minimizing.)
 func FuzzWheelAgainstMap(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{0, 0, 0, 0, 1, 0, 5, 0, 2, 4, 3, 2})
@@ -43,8 +44,8 @@ func (p *fuzzInput) byte() (b byte) {
 	return b
 }
 
-// span returns a duration: mostly one that the first levels reach, where the wheel moves timers between slots; at times one
-// of any order of magnitude, next to a power of two.
+// span returns a duration: mostly one that the first levels reach, where the wheel moves timers between slots; at times
+// one of any order of magnitude, next to a power of two.
 func (p *fuzzInput) span(width time.Duration) time.Duration {
 	scale, mantissa := p.byte(), p.byte()
 	offset := time.Duration(int8(p.byte()))
@@ -194,8 +195,8 @@ func (m *model) advance(now time.Duration) {
 	clear(m.waits)
 }
 
-// checkAllFired checks that an Advance left no timer that it should have fired. One that did not finish has sorted or fired
-// something.
+// checkAllFired checks that an Advance left no timer that it should have fired. One that did not finish has sorted or
+// fired something.
 func (m *model) checkAllFired(fired int) {
 	if m.config.Budget > 0 && fired >= m.config.Budget {
 		if fired > m.config.Budget {

@@ -6,8 +6,8 @@ import (
 )
 
 // The levels. A slot of level n is 8^n ticks wide, and a level has 256 slots. A timer goes to the lowest level that
-// reaches its deadline. Up to 254 ticks ahead, its slot is one tick wide; beyond that, between 1/254 and 1/31 of the time
-// that is left. So cascading a slot moves a small part of the timers, never all at once.
+// reaches its deadline. Up to 254 ticks ahead, its slot is one tick wide; beyond that, between 1/254 and 1/31 of the
+// time that is left. So cascading a slot moves a small part of the timers, never all at once.
 //
 //	level   width    reach with ticks of 5 ms
 //	0           1    1.27 s
@@ -18,8 +18,8 @@ import (
 //	5       32768    11.6 h
 //	6      262144    3.9 days
 //
-// Timers further ahead wait unsorted in one more slot, and are sorted when the first of them is due. Those that are still
-// too far then go to another such slot, so that a slot can be emptied in parts.
+// Timers further ahead wait unsorted in one more slot, and are sorted when the first of them is due. Those that are
+// still too far then go to another such slot, so that a slot can be emptied in parts.
 const (
 	slotBits = 8
 	stepBits = 3

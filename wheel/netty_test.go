@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The assertions of Netty's tests of HashedWheelTimer, and the tests here that make them. Nothing sleeps: time is a number.
+// The assertions of Netty's tests of HashedWheelTimer, and the tests here that make them. Nothing sleeps: time is a
+// number.
 //
 //	 1  testScheduleTimeoutShouldNotRunBeforeDelay       TestTimer_BeforeDeadline_NotFired
 //	 2  testScheduleTimeoutShouldRunAfterDelay           TestTimer_AfterDeadline_FiresWithinTick
@@ -73,8 +74,8 @@ func TestStop_ReturnsPendingInOrder(t *testing.T) {
 	assert.Zero(t, o.Stop(func(*task) { assert.Fail(t, "a second stop hands back nothing") }))
 }
 
-// Netty 4, testTimerShouldThrowExceptionAfterShutdownForNewTimeouts. Here a rejected timer is not counted as pending; in
-// Netty it is.
+// Netty 4, testTimerShouldThrowExceptionAfterShutdownForNewTimeouts. Here a rejected timer is not counted as pending;
+// in Netty it is.
 func TestSchedule_AfterStop_Rejected(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	o.after(1*ms, nothing)

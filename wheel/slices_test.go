@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// However many timers are in a slot, one Advance moves a bounded number of them. Each still fires at its time, if its owner
-// calls Advance when Next says so.
+// However many timers are in a slot, one Advance moves a bounded number of them. Each still fires at its time, if its
+// owner calls Advance when Next says so.
 func TestAdvance_FullSlot_SortsBounded(t *testing.T) {
 	const sorts, budget = 200, 40
 	for _, n := range []int{1_000, 10_000} {
@@ -46,8 +46,8 @@ func TestAdvance_FullSlot_SortsBounded(t *testing.T) {
 // roundUp returns the end of the tick that contains a time.
 func (w *Wheel[T]) roundUp(at time.Duration) time.Duration { return w.timeOf(w.tickAfter(at)) }
 
-// places records the slot of each timer, and returns how many are in another slot than before. A slot of one tick is spliced
-// without touching its timers, so they do not count.
+// places records the slot of each timer, and returns how many are in another slot than before. A slot of one tick is
+// spliced without touching its timers, so they do not count.
 func places[T any](w *Wheel[T], timers []Timer[T], slots []int) (moved int) {
 	at := make(map[*Timer[T]]int, len(timers))
 	for slot := range numSlots {

@@ -2,8 +2,8 @@ package wheel
 
 import "math/bits"
 
-// slots holds the rings of timers and an index over them: a bit for each ring that is not empty, and a lower bound of its
-// ticks.
+// slots holds the rings of timers and an index over them: a bit for each ring that is not empty, and a lower bound of
+// its ticks.
 type slots[T any] struct {
 	// bits has one bit for each slot, set while its ring is not empty.
 	bits [numSlots/64 + 1]uint64
@@ -58,8 +58,8 @@ func (s *slots[T]) link(t *Timer[T], slot int) {
 	s.mark(slot, t.at)
 }
 
-// unlink removes the timer from its ring, whichever that is, and does not change the timer's own fields. It reads nothing
-// of the neighbours: among a million timers each such read waits for memory, while a write does not.
+// unlink removes the timer from its ring, whichever that is, and does not change the timer's own fields. It reads
+// nothing of the neighbours: among a million timers each such read waits for memory, while a write does not.
 func (s *slots[T]) unlink(t *Timer[T]) {
 	prev, next := t.prev, t.next
 	prev.next, next.prev = next, prev
@@ -81,8 +81,8 @@ func (s *slots[T]) splice(from, to int) {
 	s.clear(from)
 }
 
-// earliest returns the slot with the lowest bound, and that bound; noSlot and never if there is no timer. Of equal bounds
-// the one of the higher level is returned.
+// earliest returns the slot with the lowest bound, and that bound; noSlot and never if there is no timer. Of equal
+// bounds the one of the higher level is returned.
 func (s *slots[T]) earliest(now int64) (slot int, bound int64) {
 	slot, bound = noSlot, never
 	for level := range levels {

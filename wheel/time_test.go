@@ -36,9 +36,9 @@ func TestSchedule_DeadlineRoundsUp(t *testing.T) {
 	}
 }
 
-// delays returns the delays at which wheels have failed: none, negative, about a tick, about a revolution, exact multiples
-// of one (Netty 1953, 744; Akka 1016), and the largest (Netty 7765, which fired at once). Every level has a revolution of
-// its own.
+// delays returns the delays at which wheels have failed: none, negative, about a tick, about a revolution, exact
+// multiples of one (Netty 1953, 744; Akka 1016), and the largest (Netty 7765, which fired at once). Every level has a
+// revolution of its own.
 func delays(tick time.Duration) []time.Duration {
 	all := []time.Duration{math.MinInt64, -1, 0, 1, tick - 1, tick, tick + 1, 10 * 365 * 24 * time.Hour, endOfTime - 1, endOfTime}
 	for level := range levels + 1 {
@@ -80,7 +80,8 @@ func TestTimer_AnyDelay_OnTime(t *testing.T) {
 	}
 }
 
-// The same for an owner that wakes only when Next says so. A timer that is alone causes one wakeup, however far ahead it is.
+// The same for an owner that wakes only when Next says so. A timer that is alone causes one wakeup, however far ahead
+// it is.
 func TestNext_LoneTimer_Exact(t *testing.T) {
 	const tick = 5 * ms
 	for _, start := range startingPoints(tick) {
@@ -115,8 +116,8 @@ func TestNext_LaterTimer_HidesNoEarlier(t *testing.T) {
 	}
 }
 
-// The usual work of an engine, accelerated: timers of all spans are scheduled, moved, canceled and fired in random order.
-// Each fires within a tick.
+// The usual work of an engine, accelerated: timers of all spans are scheduled, moved, canceled and fired in random
+// order. Each fires within a tick.
 func TestTimers_RandomMixture_OnTime(t *testing.T) {
 	const tick = 5 * ms
 	for seed := range uint64(8) {
@@ -179,8 +180,8 @@ func TestAdvance_AnyTurns_SameOrder(t *testing.T) {
 }
 
 // Netty 1959: periodic timers came later and later after the wheel's first revolution. A timer that is scheduled again
-// relative to its deadline does not drift. Relative to when it fired, it does not drift if the period is a whole number of
-// ticks.
+// relative to its deadline does not drift. Relative to when it fired, it does not drift if the period is a whole number
+// of ticks.
 func TestTimer_RearmedTwoHours_NoDrift(t *testing.T) {
 	const tick, hours = 5 * ms, 2 * time.Hour
 	for _, period := range []time.Duration{10 * s, 10 * s / 3, 333 * ms, 256 * tick} {

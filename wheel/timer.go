@@ -6,8 +6,8 @@ package wheel
 // The zero Timer with Value set is ready to be scheduled, and may be scheduled again after it fired or was canceled.
 // While it is scheduled it belongs to one wheel: it must not be copied, moved, or scheduled on another wheel.
 //
-// The wheel returns no handles. Code that keeps a pointer to a Timer which others reuse must add its own number to Value
-// to distinguish one use from the next.
+// The wheel returns no handles. Code that keeps a pointer to a Timer which others reuse must add its own number to
+// Value to distinguish one use from the next.
 type Timer[T any] struct {
 	// next and prev are the neighbours in a slot's ring. Both are nil while the timer is not scheduled.
 	next, prev *Timer[T]

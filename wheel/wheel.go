@@ -46,8 +46,8 @@ type Wheel[T any] struct {
 	stopped bool
 }
 
-// New returns an empty wheel at time 0. The length of a tick must be positive, or New returns an error. A shorter tick is
-// more exact and wakes its owner more often; it costs neither memory nor time per timer.
+// New returns an empty wheel at time 0. The length of a tick must be positive, or New returns an error. A shorter tick
+// is more exact and wakes its owner more often; it costs neither memory nor time per timer.
 func New[T any](tick time.Duration, config Config) (*Wheel[T], error) {
 	if tick <= 0 {
 		return nil, fmt.Errorf("wheel: a tick of %v, want more than 0", tick)
@@ -57,14 +57,14 @@ func New[T any](tick time.Duration, config Config) (*Wheel[T], error) {
 	return w, nil
 }
 
-// Schedule makes the timer fire in the first Advance that reaches at, rounded up to a whole tick. A timer that is already
-// scheduled is moved.
+// Schedule makes the timer fire in the first Advance that reaches at, rounded up to a whole tick. A timer that is
+// already scheduled is moved.
 //
-// A time up to the now of the latest Advance, such as zero or a negative one, is due at the next Advance. It is never due
-// in an Advance that is running. Any other time is accepted, up to the largest.
+// A time up to the now of the latest Advance, such as zero or a negative one, is due at the next Advance. It is never
+// due in an Advance that is running. Any other time is accepted, up to the largest.
 //
-// Schedule returns [ErrStopped] after Stop, and [ErrFull] for a timer that is not scheduled when Config.Limit is reached;
-// both leave the timer unchanged. It does not allocate.
+// Schedule returns [ErrStopped] after Stop, and [ErrFull] for a timer that is not scheduled when Config.Limit is
+// reached; both leave the timer unchanged. It does not allocate.
 func (w *Wheel[T]) Schedule(t *Timer[T], at time.Duration) error {
 	if w.stopped {
 		return ErrStopped
@@ -90,9 +90,9 @@ func (w *Wheel[T]) Schedule(t *Timer[T], at time.Duration) error {
 	return nil
 }
 
-// Cancel unlinks the timer, so that it does not fire, and reports whether it was scheduled. So it returns true once, false
-// afterwards, and false for a timer that has fired. It takes effect at once, also for a timer that is due in a running
-// Advance. The wheel keeps no reference to the timer. Cancel takes constant time and does not allocate.
+// Cancel unlinks the timer, so that it does not fire, and reports whether it was scheduled. So it returns true once,
+// false afterwards, and false for a timer that has fired. It takes effect at once, also for a timer that is due in a
+// running Advance. The wheel keeps no reference to the timer. Cancel takes constant time and does not allocate.
 func (w *Wheel[T]) Cancel(t *Timer[T]) bool {
 	if !t.Scheduled() {
 		return false

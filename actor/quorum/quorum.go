@@ -3,12 +3,12 @@
 //
 // It is used like this:
 //
-//  1. [New] makes a [Quorum]. [Quorum.Begin] asks for all members in parallel; [Quorum.BeginHeld] starts with all of them
-//     held.
+//  1. [New] makes a [Quorum]. [Quorum.Begin] asks for all members in parallel; [Quorum.BeginHeld] starts with all of
+//     them held.
 //  2. After each call the caller executes the appended Actions in their order, and clears them.
-//  3. The caller reports what happens to the members, one event after the other: [Quorum.MemberAcquired], [Quorum.MemberFailed],
-//     [Quorum.MemberLost] and [Quorum.MemberMaxHold]. It also reports when the times that Actions ask for have elapsed:
-//     [Quorum.BackoffOver], [Quorum.StragglersOverdue] and [Quorum.RetryDue].
+//  3. The caller reports what happens to the members, one event after the other: [Quorum.MemberAcquired],
+//     [Quorum.MemberFailed], [Quorum.MemberLost] and [Quorum.MemberMaxHold]. It also reports when the times that
+//     Actions ask for have elapsed: [Quorum.BackoffOver], [Quorum.StragglersOverdue] and [Quorum.RetryDue].
 //  4. [Quorum.Unlock] ends a quorum that is held; [Quorum.Cancel] ends one that is not held yet.
 //
 // An attempt that does not get enough members releases all of them. Then the quorum queues for one member with another
@@ -94,8 +94,8 @@ type Action struct {
 	NoReply         bool          // CancelRequest: there was no reply from it when the others had replied
 }
 
-// Unheld reports whether the action Request is of a quorum that is not held. What such a quorum has is kept from other callers, so
-// its requests do not wait for a server that is known not to reply.
+// Unheld reports whether the action Request is of a quorum that is not held. What such a quorum has is kept from other
+// callers, so its requests do not wait for a server that is known not to reply.
 func (o *Action) Unheld() bool { return o.Once || o.Wait > 0 }
 
 // ActionKind is the action of an Action.
@@ -121,10 +121,11 @@ const (
 	// minStragglerWait is how long a quorum that got its turn at one member waits for the others. The last holder releases
 	// them at about the same time.
 	minStragglerWait = 50 * time.Millisecond
-	// maxStragglerWait is the upper bound of that wait. It grows after attempts in which some members did not reply in time,
-	// because they may be far away.
+	// maxStragglerWait is the upper bound of that wait. It grows after attempts in which some members did not reply in
+	// time, because they may be far away.
 	maxStragglerWait = 8 * minStragglerWait
-	// MaxPartialHold is how long a quorum that is not held keeps its members at most, once as many have replied as it needs.
+	// MaxPartialHold is how long a quorum that is not held keeps its members at most, once as many have replied as it
+	// needs.
 	MaxPartialHold = maxStragglerWait
 	// onceStragglerWait is how long an attempt waits for members without a reply, if it is the only attempt.
 	onceStragglerWait = 5 * minStragglerWait
@@ -159,8 +160,8 @@ func (q *Quorum) Begin(until time.Duration, once, watched bool) {
 	q.attempt(0)
 }
 
-// SetWriter makes a quorum one of writers; lease is the length of each hold, 0: while the quorum is held. Readers do not
-// all leave at the same time, but none joins at a member where a writer of its engine waits. So a quorum that has
+// SetWriter makes a quorum one of writers; lease is the length of each hold, 0: while the quorum is held. Readers do
+// not all leave at the same time, but none joins at a member where a writer of its engine waits. So a quorum that has
 // waited in vain waits there for twice as long the next time. SetWriter must be called before Begin.
 func (q *Quorum) SetWriter(lease time.Duration) {
 	q.readerWait, q.maxReaderWait = minStragglerWait, readerWaitCap
@@ -220,8 +221,8 @@ func (q *Quorum) MemberAcquired(now time.Duration, i int) bool {
 	return true
 }
 
-// confirmOthers orders a confirmation of all other members when one was acquired late. Without it, the last confirmation of
-// the others is older than the late member, so the late one would not count if another was lost.
+// confirmOthers orders a confirmation of all other members when one was acquired late. Without it, the last
+// confirmation of the others is older than the late member, so the late one would not count if another was lost.
 func (q *Quorum) confirmOthers(newest int) {
 	for i := range q.members {
 		if i != newest && q.members[i].state == memberHeld {
@@ -248,9 +249,9 @@ func (q *Quorum) MemberFailed(now time.Duration, i int, why Reason) {
 	}
 }
 
-// MemberLost handles the end of a member's hold that was not ordered; known is until when the hold is known to have lasted.
-// Mostly that is found out later, one member after the other. A member that was acquired again meanwhile does not prove
-// that there was a majority all the time.
+// MemberLost handles the end of a member's hold that was not ordered; known is until when the hold is known to have
+// lasted. Mostly that is found out later, one member after the other. A member that was acquired again meanwhile does
+// not prove that there was a majority all the time.
 func (q *Quorum) MemberLost(now time.Duration, i int, known time.Duration) {
 	m := &q.members[i]
 	if m.state != memberHeld {
@@ -274,8 +275,8 @@ func (q *Quorum) countHeldSince(moment time.Duration) (n int) {
 	return n
 }
 
-// MemberMaxHold handles the end of a member's hold because its owner must not have it for longer. A new request for it would
-// have a new owner, so a watched quorum ends.
+// MemberMaxHold handles the end of a member's hold because its owner must not have it for longer. A new request for it
+// would have a new owner, so a watched quorum ends.
 func (q *Quorum) MemberMaxHold(now time.Duration, i int) {
 	if q.stage != held || !q.watched || q.members[i].state != memberHeld {
 		q.MemberLost(now, i, now)
@@ -384,9 +385,9 @@ func (q *Quorum) evaluate(now time.Duration) {
 	}
 }
 
-// stragglerLimit returns how long to wait for members without a reply when as many have replied as are needed. They may be
-// dead, and no other caller can get what this attempt holds. Two callers with half of the members each would both wait
-// for the server that never replies. A quorum that waited in a queue for its turn comes first.
+// stragglerLimit returns how long to wait for members without a reply when as many have replied as are needed. They may
+// be dead, and no other caller can get what this attempt holds. Two callers with half of the members each would both
+// wait for the server that never replies. A quorum that waited in a queue for its turn comes first.
 func (q *Quorum) stragglerLimit() time.Duration {
 	switch {
 	case q.once:
@@ -512,8 +513,8 @@ func (q *Quorum) Impossible() bool {
 	return q.countReason(Rejected)+q.countReason(Closed) > len(q.members)-q.required
 }
 
-// TooManyWaiters reports whether the limit of waiters is reached at a member. Then the quorum does not queue for another
-// member: callers in the queues of different members would keep one each, and none would have enough.
+// TooManyWaiters reports whether the limit of waiters is reached at a member. Then the quorum does not queue for
+// another member: callers in the queues of different members would keep one each, and none would have enough.
 func (q *Quorum) TooManyWaiters() bool { return q.countReason(Full) > 0 }
 
 // Contested reports whether there are too few members because other holders have some.

@@ -21,8 +21,8 @@ type chunk struct {
 	due   time.Time
 }
 
-// forward accepts connections until the listener is closed, and forwards each to target. A connection that cannot be made is
-// closed.
+// forward accepts connections until the listener is closed, and forwards each to target. A connection that cannot be
+// made is closed.
 func forward(l net.Listener, target string, delay time.Duration) {
 	for {
 		client, err := l.Accept()
@@ -45,8 +45,8 @@ func forward(l net.Listener, target string, delay time.Duration) {
 	}
 }
 
-// direction forwards what from sends, each byte after the delay and in order, until from has sent its end or to takes nothing
-// any more.
+// direction forwards what from sends, each byte after the delay and in order, until from has sent its end or to takes
+// nothing any more.
 func direction(to, from net.Conn, delay time.Duration) {
 	chunks, gone := make(chan chunk, maxChunks), make(chan struct{})
 	go func() {
@@ -72,8 +72,8 @@ func direction(to, from net.Conn, delay time.Duration) {
 	}
 }
 
-// deliver writes chunks when they are due. A goroutine's own timers are up to a millisecond late in an idle process, so a thread
-// sleeps here, with the least slack that the kernel has.
+// deliver writes chunks when they are due. A goroutine's own timers are up to a millisecond late in an idle process, so
+// a thread sleeps here, with the least slack that the kernel has.
 func deliver(to net.Conn, chunks <-chan chunk) {
 	runtime.LockOSThread() // the thread ends with the goroutine, and its slack with it
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)

@@ -1,5 +1,5 @@
-// Package link puts a link with a delay between the contestants and the server: a forwarder in a process of its own, so that
-// its processor time is not counted as that of a client or of the server. It does compete for the processors.
+// Package link puts a link with a delay between the contestants and the server: a forwarder in a process of its own, so
+// that its processor time is not counted as that of a client or of the server. It does compete for the processors.
 package link
 
 import (
@@ -27,8 +27,9 @@ type Link struct {
 	alive   io.Closer // the forwarder ends when this is closed, also because this process ends
 }
 
-// Start starts a forwarder to the server at target that adds delay in each direction. It runs this program once more, so the
-// program's main function must begin with RunIfAsked. The caller ends the forwarder with Close. On failure nothing is left.
+// Start starts a forwarder to the server at target that adds delay in each direction. It runs this program once more,
+// so the program's main function must begin with RunIfAsked. The caller ends the forwarder with Close. On failure
+// nothing is left.
 func Start(target string, delay time.Duration) (*Link, error) {
 	if delay <= 0 {
 		return nil, fmt.Errorf("link: a delay of %v", delay)

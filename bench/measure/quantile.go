@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Quantile returns the value that a share q of the values does not exceed: 0.5 is the median, 1 the largest. Without values
-// it is zero. The values are not changed.
+// Quantile returns the value that a share q of the values does not exceed: 0.5 is the median, 1 the largest. Without
+// values it is zero. The values are not changed.
 func Quantile[T cmp.Ordered](values []T, q float64) T {
 	var none T
 	if len(values) == 0 {

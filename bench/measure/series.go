@@ -1,5 +1,5 @@
-// Package measure has the arithmetic of measurements: samples and their medians, quantiles, a histogram, and the resource
-// usage of a process.
+// Package measure has the arithmetic of measurements: samples and their medians, quantiles, a histogram, and the
+// resource usage of a process.
 package measure
 
 import "time"
@@ -12,8 +12,8 @@ type Sample struct {
 	Server time.Duration // processor time
 }
 
-// Series has the samples of one contestant. Each figure is the median of the samples' figures, so that a short disturbance
-// of the machine does not count. Without samples it is zero.
+// Series has the samples of one contestant. Each figure is the median of the samples' figures, so that a short
+// disturbance of the machine does not count. Without samples it is zero.
 type Series struct{ Samples []Sample }
 
 // Add appends a sample.

@@ -103,7 +103,8 @@ func (g *barChart) plot() *plot.Plot {
 	return p
 }
 
-// scale sets the vertical axis, with space below the lowest bar so that it is visible, and above the highest for its figure.
+// scale sets the vertical axis, with space below the lowest bar so that it is visible, and above the highest for its
+// figure.
 func (g *barChart) scale(p *plot.Plot) {
 	low, high := g.span()
 	if g.linear {
@@ -123,8 +124,8 @@ func (g *barChart) scale(p *plot.Plot) {
 	p.Y.Min, p.Y.Max = low/2, high*1.5
 }
 
-// powerTicks returns ticks at 1 to 9 times every power of ten. Each power has a label; twice and five times it, where there are
-// few powers.
+// powerTicks returns ticks at 1 to 9 times every power of ten. Each power has a label; twice and five times it, where
+// there are few powers.
 func powerTicks(low, high float64) (ticks []plot.Tick) {
 	few := high/low < 2000
 	for exponent := math.Floor(math.Log10(low)); exponent <= math.Log10(high); exponent++ {

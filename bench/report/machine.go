@@ -39,7 +39,8 @@ func describeMachine(s *bench.Server) (machine, error) {
 	return m, err
 }
 
-// commit returns the version of the library, which is the working copy. Files that this command writes do not change it.
+// commit returns the version of the library, which is the working copy. Files that this command writes do not change
+// it.
 func commit() string {
 	out, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
 	if err != nil {
@@ -54,7 +55,8 @@ func commit() string {
 	return version
 }
 
-// differences returns how a section's machine differs from that of the whole report, except in the version of lockwheel.
+// differences returns how a section's machine differs from that of the whole report, except in the version of
+// lockwheel.
 func (m machine) differences(report machine) string {
 	var differs []string
 	for _, x := range [][2]string{{m.CPU, report.CPU}, {m.System, report.System}, {m.Server, report.Server}} {

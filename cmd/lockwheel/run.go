@@ -148,7 +148,8 @@ func (r *runner) run(ctx context.Context) error {
 	if err := r.acquire(ctx); err != nil {
 		return err
 	}
-	// No defer closes the engine: after a loss there is nothing to give back, and a server that is gone would delay the end.
+	// No defer closes the engine: after a loss there is nothing to give back, and a server that is gone would delay the
+	// end.
 	p, err := start(path, r.argv, r.environment())
 	if err != nil {
 		r.unlock()

@@ -68,6 +68,6 @@ func (b *Batch) Reset(verb actor.Verb) {
 	b.bundleNext, b.RedirectedBy, b.Abandoned = nil, nil, false
 }
 
-// SendersPerNode is the number of senders per node, and so the maximum number of batches in flight. With one, the server
-// idles while a reply travels; with many, batches are small.
+// SendersPerNode is the number of senders per node, and so the maximum number of batches in flight. With one, the
+// server idles while a reply travels; with many, batches are small.
 const SendersPerNode = 8

@@ -8,9 +8,9 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// BenchmarkCoordinator_LockPairs measures the coordinator's work for a lock and its unlock, without a server and without
-// callers. Several callers request a lock in one turn, as when the loop is busy, and their replies come in the next.
-// One operation is one pair.
+// BenchmarkCoordinator_LockPairs measures the coordinator's work for a lock and its unlock, without a server and
+// without callers. Several callers request a lock in one turn, as when the loop is busy, and their replies come in the
+// next. One operation is one pair.
 func BenchmarkCoordinator_LockPairs(b *testing.B) {
 	for _, callers := range []int{1, 32} {
 		b.Run(strconv.Itoa(callers), func(b *testing.B) { turnsOfPairs(b, callers) })

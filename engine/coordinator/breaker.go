@@ -29,8 +29,9 @@ type breaker struct {
 	connections, replicaConnections idleConns
 }
 
-// idleConns are the connections of a node that carry calls of one sort. A server, or what is between, may close them while
-// they are idle, and only the next call on each finds that out. That is no outage, so those calls are repeated at once.
+// idleConns are the connections of a node that carry calls of one sort. A server, or what is between, may close them
+// while they are idle, and only the next call on each finds that out. That is no outage, so those calls are repeated at
+// once.
 type idleConns struct {
 	repliedAt time.Duration // the last reply
 	excusedAt time.Duration // the last failure since then that was no outage
@@ -38,7 +39,8 @@ type idleConns struct {
 }
 
 // excuses reports whether a batch without a reply found only that one of so many connections was closed while idle. The
-// batch may have run all the same, as always without a reply. A failure of the connection that is made next is not excused.
+// batch may have run all the same, as always without a reply. A failure of the connection that is made next is not
+// excused.
 func (i *idleConns) excuses(now, sent time.Duration, cause error, conns int) bool {
 	e, ok := cause.(*rediserr.ClientError)
 	switch {

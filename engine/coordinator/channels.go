@@ -19,8 +19,8 @@ const (
 	stateMoving             // subscribed, and to be subscribed on the next connection
 )
 
-// channelList is a doubly linked list of channels. Removing a channel and moving all channels to another line take constant
-// time. The zero line must be initialized with init.
+// channelList is a doubly linked list of channels. Removing a channel and moving all channels to another line take
+// constant time. The zero line must be initialized with init.
 type channelList struct{ sentinel channel }
 
 func (l *channelList) init() { l.sentinel.prev, l.sentinel.next = &l.sentinel, &l.sentinel }

@@ -32,7 +32,8 @@ func (k *serverClock) observe(from, to time.Duration, ms int64) {
 
 func (k *serverClock) leastAt(now time.Duration) time.Duration { return k.least - (now-k.at)/100 }
 
-// millisAt converts a time of this engine to the server's clock, in ms since 1970. It returns 0 if that clock is unknown.
+// millisAt converts a time of this engine to the server's clock, in ms since 1970. It returns 0 if that clock is
+// unknown.
 func (k *serverClock) millisAt(moment, now time.Duration) int64 {
 	if !k.known {
 		return 0
@@ -40,10 +41,10 @@ func (k *serverClock) millisAt(moment, now time.Duration) int64 {
 	return int64((moment + k.leastAt(now)) / time.Millisecond)
 }
 
-// onLateReply handles a reply that says the call arrived after its deadline (Batch.EffectUntilMillis) and did nothing. It sends the
-// commands that are still wanted again, with a new estimate of the server's clock, and returns true. It returns false
-// for any other reply, and when the same batch is late a second time. A second late reply counts as a transient
-// rejection, so the locks back off.
+// onLateReply handles a reply that says the call arrived after its deadline (Batch.EffectUntilMillis) and did nothing.
+// It sends the commands that are still wanted again, with a new estimate of the server's clock, and returns true. It
+// returns false for any other reply, and when the same batch is late a second time. A second late reply counts as a
+// transient rejection, so the locks back off.
 func (c *Coordinator) onLateReply(now time.Duration, b *Batch) bool {
 	if len(b.Replies) == 0 || !b.Replies[0].Late {
 		return false
@@ -75,7 +76,8 @@ func (c *Coordinator) UpdateClockSkew(now time.Duration, b *Batch, clock int64) 
 	b.Node.clockSkew = ahead
 }
 
-// LargestClockSkew returns the clock skew with the largest absolute value among all nodes. Positive: this machine is ahead.
+// LargestClockSkew returns the clock skew with the largest absolute value among all nodes. Positive: this machine is
+// ahead.
 func (c *Coordinator) LargestClockSkew() (largest time.Duration) {
 	for _, n := range c.Nodes {
 		if n.clockSkew.Abs() > largest.Abs() {

@@ -11,8 +11,8 @@ import (
 // closing ends all holds and requests, a bounded number of locks per turn. Owned by the coordinator.
 //
 // A lock that was unlocked is not to stay in the server for a lease because its engine is closed at once; nor is a lock
-// that is granted after its caller gave up. So a close first rejects all waiters, and waits for what is being released or
-// acquired, for at most Config.CallTimeout.
+// that is granted after its caller gave up. So a close first rejects all waiters, and waits for what is being released
+// or acquired, for at most Config.CallTimeout.
 type closing struct {
 	round                          // locks that are still to be ended
 	closeRequests []*actor.Request // the close requests; they get their results at the end
@@ -49,8 +49,8 @@ func (c *Coordinator) settled() bool {
 	return c.Fx.ReleasingLocks == 0 && c.Fx.AcquiringLocks == 0 || c.isSilent()
 }
 
-// isSilent reports whether no reply is expected from any server. Unlike [Coordinator.unreachable] it waits for the first
-// probe of a server that closed a connection: often a new one can be made at once.
+// isSilent reports whether no reply is expected from any server. Unlike [Coordinator.unreachable] it waits for the
+// first probe of a server that closed a connection: often a new one can be made at once.
 func (c *Coordinator) isSilent() bool {
 	return c.unreachable() && !slices.ContainsFunc(c.Nodes, func(n *Node) bool { return n.slots > 0 && n.Breaker.mayRecover() })
 }

@@ -112,8 +112,8 @@ func (k *cluster) denied(now time.Duration, slot uint16, n *Node) bool {
 	return now < k.denials[denial{slot, n.Address}]
 }
 
-// commitMoves commits the moves learned and returns the slots with another master. The new master may not know everything
-// that the old one granted, whether or not the old one still replies.
+// commitMoves commits the moves learned and returns the slots with another master. The new master may not know
+// everything that the old one granted, whether or not the old one still replies.
 func (c *Coordinator) commitMoves() (changed map[uint16]bool) {
 	k := c.Cluster
 	changed = make(map[uint16]bool)
@@ -147,8 +147,8 @@ func (c *Coordinator) onFailover(now time.Duration) {
 	c.reconfirms.add(changed)
 }
 
-// requeueMoved requeues what waits at a node that no longer owns the slot. Commands move over several turns, and the old
-// node is sent none of them meanwhile.
+// requeueMoved requeues what waits at a node that no longer owns the slot. Commands move over several turns, and the
+// old node is sent none of them meanwhile.
 func (c *Coordinator) requeueMoved(now time.Duration) {
 	for _, n := range c.Nodes {
 		for verb := range n.Queues {

@@ -14,8 +14,8 @@ import (
 	"github.com/lockwheel/lockwheel/engine/slot"
 )
 
-// clusterHarness is a coordinatorHarness in a cluster of the nodes A, B and C, which own a third of the slots each. Of the keys a to g,
-// b and f are A's, c and g are B's, and a, d and e are C's.
+// clusterHarness is a coordinatorHarness in a cluster of the nodes A, B and C, which own a third of the slots each. Of
+// the keys a to g, b and f are A's, c and g are B's, and a, d and e are C's.
 //
 // Words in addition to those of converse:
 //   - "1@A: acquire b + f" is a bundle of two calls to A. Its replies are separated by "|"; the last one counts for all

@@ -2,8 +2,8 @@ package coordinator
 
 import "time"
 
-// InitUnconnected makes the coordinator that of an engine without a server yet, for cause. Until it receives Connected, it
-// acts as in an outage: it sends nothing, so its loop needs no workers.
+// InitUnconnected makes the coordinator that of an engine without a server yet, for cause. Until it receives Connected,
+// it acts as in an outage: it sends nothing, so its loop needs no workers.
 func (c *Coordinator) InitUnconnected(cause error) {
 	c.unconnected = true
 	c.Fallback.Breaker.awaitConnection(0, cause)
@@ -24,8 +24,8 @@ func (c *Coordinator) onConnectFailed(now time.Duration, cause error) {
 	}
 }
 
-// onConnected ends the outage with which the engine began. The commands that wait leave for the server. In a cluster they
-// move to the nodes that own their slots, over several turns.
+// onConnected ends the outage with which the engine began. The commands that wait leave for the server. In a cluster
+// they move to the nodes that own their slots, over several turns.
 func (c *Coordinator) onConnected(now time.Duration, what Connected) {
 	if !c.unconnected {
 		return

@@ -269,8 +269,8 @@ func (c *Coordinator) handleRequest(now time.Duration, r *actor.Request) {
 	}
 }
 
-// rejectIfDown rejects a request with FailIfDown if its server is known to be down. It lets a request through if the breaker
-// allows a probe, or if its owner re-enters, which needs no reply.
+// rejectIfDown rejects a request with FailIfDown if its server is known to be down. It lets a request through if the
+// breaker allows a probe, or if its owner re-enters, which needs no reply.
 func (c *Coordinator) rejectIfDown(now time.Duration, r *actor.Request) bool {
 	n := c.nodeForKey(r.Key)
 	if n.Breaker.allow(now, n.InFlightBatches) || c.holdCount(now, r) > 0 {
@@ -320,8 +320,8 @@ func (c *Coordinator) nodeOfRequest(r *actor.Request) *Node {
 	return nil
 }
 
-// handleHoldRequest handles an unlock or an extension of a hold. If the lock has finished, the request fails with the reason why
-// the hold ended.
+// handleHoldRequest handles an unlock or an extension of a hold. If the lock has finished, the request fails with the
+// reason why the hold ended.
 func (c *Coordinator) handleHoldRequest(now time.Duration, r *actor.Request) {
 	l := r.Hold.Lock()
 	if l == nil || l.Key() == "" {
@@ -333,8 +333,8 @@ func (c *Coordinator) handleHoldRequest(now time.Duration, r *actor.Request) {
 	c.markUrgent(l)
 }
 
-// handleCancel handles a cancellation. The request may have its result already. If it has not been handled yet, it is handled
-// first.
+// handleCancel handles a cancellation. The request may have its result already. If it has not been handled yet, it is
+// handled first.
 func (c *Coordinator) handleCancel(now time.Duration, r *actor.Request, cause error) {
 	c.handleRequest(now, r)
 	if r.Multi != nil && r.Completed() {
@@ -390,8 +390,8 @@ func (c *Coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
 	return l
 }
 
-// rejectInvalid rejects a request that could not be granted however long it waits, and reports whether it was one. l is the
-// lock of its name, or nil.
+// rejectInvalid rejects a request that could not be granted however long it waits, and reports whether it was one. l is
+// the lock of its name, or nil.
 func (c *Coordinator) rejectInvalid(now time.Duration, l *actor.Lock, r *actor.Request) bool {
 	switch other := c.conflictingKind(l, r.Key, r.Kind); {
 	case other != nil:
@@ -542,9 +542,9 @@ func lockOf(s actor.TimerTarget) *actor.Lock {
 	return nil
 }
 
-// ReconfirmAll has every hold confirmed before anything is granted again: after a suspension of the machine, or when Sentinel
-// names another master. Grants take this into account at once. Confirming the holds and waking the waiters takes
-// several turns if there are very many.
+// ReconfirmAll has every hold confirmed before anything is granted again: after a suspension of the machine, or when
+// Sentinel names another master. Grants take this into account at once. Confirming the holds and waking the waiters
+// takes several turns if there are very many.
 func (c *Coordinator) ReconfirmAll(now time.Duration) {
 	c.Fx.ReconfirmSince = now
 	c.reconfirms.addAll()

@@ -16,7 +16,8 @@ import (
 	"github.com/lockwheel/lockwheel/engine/rediserr"
 )
 
-// coordinatorHarness is a test harness for a coordinator: the test takes the place of its callers, senders and subscribers.
+// coordinatorHarness is a test harness for a coordinator: the test takes the place of its callers, senders and
+// subscribers.
 type coordinatorHarness struct {
 	t        testing.TB
 	c        *Coordinator
@@ -123,16 +124,17 @@ func TestRenewLag_NoLaterRenewal_Forgotten(t *testing.T) {
 	require.Zero(t, told(5*time.Minute))
 }
 
-// runConversation plays a conversation with a coordinator and compares its outputs. Each line is a turn: a time (absolute, or
-// with + relative to the turn before), the messages, and behind an arrow the outputs:
+// runConversation plays a conversation with a coordinator and compares its outputs. Each line is a turn: a time
+// (absolute, or with + relative to the turn before), the messages, and behind an arrow the outputs:
 //
 //	0s   lock a b; lock c      → 1: acquire a b c
 //	1ms  1 done                → a b c granted
 //
 // The callers of a line are named after their keys. "a/2" is another caller for key a, and "fair:a" one for another
-// kind. "a/me" and "a+b/me2" are callers of one owner, as with WithOwner. 1 is the first batch sent. It is followed by its replies: done, gone, taken, muted, refused, dumb; the last one
-// counts for all further commands. "lost TEXT" and "says TEXT" are about the batch as a whole. "timer" is a turn at the
-// time that the coordinator requested, which is shown.
+// kind. "a/me" and "a+b/me2" are callers of one owner, as with WithOwner. 1 is the first batch sent. It is followed by
+// its replies: done, gone, taken, muted, refused, dumb; the last one counts for all further commands. "lost TEXT" and
+// "says TEXT" are about the batch as a whole. "timer" is a turn at the time that the coordinator requested, which is
+// shown.
 func runConversation(t *testing.T, senders int, conversation string) {
 	t.Helper()
 	compare(t, conversation, newHarness(t, senders).line)

@@ -10,8 +10,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// redialConversation plays a conversation with a coordinator that reports when connections are to be closed. Its Timeout is 3
-// s.
+// redialConversation plays a conversation with a coordinator that reports when connections are to be closed. Its
+// Timeout is 3 s.
 func redialConversation(t *testing.T, redials bool, conversation string) {
 	t.Helper()
 	d := newHarness(t, 2)

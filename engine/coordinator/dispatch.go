@@ -23,9 +23,9 @@ var Priorities = [...][]actor.Verb{
 // acquirePriority is the index in Priorities of the verbs that acquire.
 const acquirePriority = 3
 
-// maxPassedOver is the maximum number of batches of more urgent lines that leave in a row before one of a line that waits.
-// A flood of releases must not stop acquires for as long as it lasts. Renewals have no part in it: they go first, and use at
-// most half of the senders while others wait.
+// maxPassedOver is the maximum number of batches of more urgent lines that leave in a row before one of a line that
+// waits. A flood of releases must not stop acquires for as long as it lasts. Renewals have no part in it: they go
+// first, and use at most half of the senders while others wait.
 const maxPassedOver = 8
 
 // enqueue appends a command to the queue of its node.
@@ -123,9 +123,9 @@ func (n *Node) overdueLine() int {
 	return max(0, slices.IndexFunc(n.passedOver[:], func(passed int) bool { return passed >= maxPassedOver }))
 }
 
-// Throttled reports whether commands of a verb must wait although a sender is free. Fair acquires have at most one batch in
-// flight, because two could arrive in the wrong order. Batches with WAIT need a free replica sender, and renewals may
-// be throttled.
+// Throttled reports whether commands of a verb must wait although a sender is free. Fair acquires have at most one
+// batch in flight, because two could arrive in the wrong order. Batches with WAIT need a free replica sender, and
+// renewals may be throttled.
 func (c *Coordinator) Throttled(n *Node, verb actor.Verb) bool {
 	switch {
 	case verb == actor.SendFairAcquire && n.InFlightByVerb[verb] > 0:
@@ -194,8 +194,8 @@ type batchBuilder struct {
 	keyCount, bytes, skipped int
 }
 
-// addOldest moves the oldest commands of a list to a call, as many as fit. A single command is always taken, whatever its
-// size.
+// addOldest moves the oldest commands of a list to a call, as many as fit. A single command is always taken, whatever
+// its size.
 func (c *Coordinator) addOldest(n *Node, q *queue, list *chain, l *batchBuilder) {
 	for command := list.oldest(); command != nil && l.skipped <= maxSkipped; command = list.oldest() {
 		keys, bytes := CommandSize(command, l.Verb)
@@ -213,8 +213,8 @@ func (c *Coordinator) addOldest(n *Node, q *queue, list *chain, l *batchBuilder)
 	}
 }
 
-// CommandSize returns how much of a call a command takes. keys counts locks, or holds of a reader: each has a key and a lease.
-// bytes is an estimate.
+// CommandSize returns how much of a call a command takes. keys counts locks, or holds of a reader: each has a key and a
+// lease. bytes is an estimate.
 func CommandSize(command *actor.Command, verb actor.Verb) (keys, bytes int) {
 	const besidesName = 64 // the tenure, the lease, and the affixes of derived keys
 	bytes = besidesName * len(command.Orphans)

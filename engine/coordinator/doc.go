@@ -1,5 +1,5 @@
-// Package coordinator decides what an engine does, without doing it. It has no clock, no I/O and no goroutine: the loop of
-// package engine, or the simulation in engine/sim, brings messages and the time and carries out the results.
+// Package coordinator decides what an engine does, without doing it. It has no clock, no I/O and no goroutine: the loop
+// of package engine, or the simulation in engine/sim, brings messages and the time and carries out the results.
 //
 // The contract of a [Coordinator]:
 //
@@ -9,8 +9,8 @@
 //     (Added, Removed), batches (Batches), the order of each node's subscriptions, and results (Results).
 //     [Coordinator.ResetOutputs] then clears them. Two more are pointers and flags that the owner clears itself: Redial
 //     asks it to close the connections to a server that is no longer a master, Cluster.Request to refresh the topology.
-//   - A batch belongs to the owner until it comes back as a message, with replies or with the reason why there are none.
-//     An order comes back as an [OrderDone]. Each request receives exactly one result.
+//   - A batch belongs to the owner until it comes back as a message, with replies or with the reason why there are
+//     none. An order comes back as an [OrderDone]. Each request receives exactly one result.
 //   - [Coordinator.Next] says when the next turn is due without a message. A turn handles a bounded number of messages,
 //     timers and results; if some are left, the next turn is due at once.
 //
@@ -26,9 +26,9 @@
 //	}
 //
 // Inside, a message takes this way: intake.go sorts it by what may wait, coordinator.go finds or makes its lock
-// (lockmap.go, lockset.go for kinds with a lock per request) and steps it, dispatch.go queues the commands that the lock
-// emits and packs them into batches of one verb (renew_pacing.go, breaker.go, bundle.go), and replies.go hands each reply
-// to its lock. cluster.go, redirect.go, failover.go and migration.go follow the slots of a cluster;
+// (lockmap.go, lockset.go for kinds with a lock per request) and steps it, dispatch.go queues the commands that the
+// lock emits and packs them into batches of one verb (renew_pacing.go, breaker.go, bundle.go), and replies.go hands
+// each reply to its lock. cluster.go, redirect.go, failover.go and migration.go follow the slots of a cluster;
 // subscriptions.go keeps the channels that waiters need.
 //
 // This package is not part of lockwheel's API: any version may change it. See docs/versions.md.

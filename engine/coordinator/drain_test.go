@@ -9,8 +9,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// newShutdownHarness returns a harness with that many locks, each held and waited for, at the end of the turn in which a shutdown
-// began. drained counts the locks that have been drained.
+// newShutdownHarness returns a harness with that many locks, each held and waited for, at the end of the turn in which
+// a shutdown began. drained counts the locks that have been drained.
 func newShutdownHarness(t *testing.T, locks int) (d *coordinatorHarness, drained *int) {
 	d = newHarness(t, 8)
 	d.holds(locks)

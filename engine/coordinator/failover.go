@@ -31,8 +31,8 @@ func (k *cluster) owner(slot uint16) *Node {
 	return k.slots[slot]
 }
 
-// dropStaleOwnerReply turns a reply into a missing one if the node no longer owned the keys when it arrived. A master that was
-// cut off and replaced confirms what its successor never learns.
+// dropStaleOwnerReply turns a reply into a missing one if the node no longer owned the keys when it arrived. A master
+// that was cut off and replaced confirms what its successor never learns.
 func (c *Coordinator) dropStaleOwnerReply(b *Batch) bool {
 	if b.Failed != nil || !c.onWrongNode(b) {
 		return false
@@ -41,8 +41,8 @@ func (c *Coordinator) dropStaleOwnerReply(b *Batch) bool {
 	return true
 }
 
-// abandonMisplaced gives up the calls at nodes that no longer own their keys. Their locks retry at the right node at once,
-// however long the old one is silent. The replies of these calls are ignored later.
+// abandonMisplaced gives up the calls at nodes that no longer own their keys. Their locks retry at the right node at
+// once, however long the old one is silent. The replies of these calls are ignored later.
 func (c *Coordinator) abandonMisplaced(now time.Duration) {
 	reply := actor.Reply{Status: actor.NoReply, Err: errStaleOwner}
 	for _, n := range c.Nodes {
@@ -69,8 +69,8 @@ func (c *Coordinator) onAbandonedDone(now time.Duration, b *Batch) {
 	c.onReachable(now, b)
 }
 
-// onMasterChanged handles a new master named by Sentinel. It creates a node for it, so that the old one gets no more commands.
-// A former master that returns is a new node as well: the old node of that address has outdated calls.
+// onMasterChanged handles a new master named by Sentinel. It creates a node for it, so that the old one gets no more
+// commands. A former master that returns is a new node as well: the old node of that address has outdated calls.
 func (c *Coordinator) onMasterChanged(now time.Duration, address string) {
 	if address == c.Fallback.Address {
 		return
@@ -94,8 +94,8 @@ func (c *Coordinator) addNode(address string) *Node {
 	return n
 }
 
-// reconfirmation tracks which locks must be confirmed: those of slots with a new owner, or all, if no earlier confirmation
-// counts. A pass visits all locks, a bounded number per turn. Owned by the coordinator.
+// reconfirmation tracks which locks must be confirmed: those of slots with a new owner, or all, if no earlier
+// confirmation counts. A pass visits all locks, a bounded number per turn. Owned by the coordinator.
 type reconfirmation struct {
 	everyLock     bool            // a pass over all locks was requested since the current pass began
 	passEveryLock bool            // the current pass is for all locks
@@ -105,8 +105,8 @@ type reconfirmation struct {
 	startAt       time.Duration   // earliest start of the next pass
 }
 
-// reconfirmPerLock is the minimum pause before the next pass, per lock of a pass. So slots that move one after the other do
-// not occupy an engine with very many locks.
+// reconfirmPerLock is the minimum pause before the next pass, per lock of a pass. So slots that move one after the
+// other do not occupy an engine with very many locks.
 const reconfirmPerLock = time.Microsecond
 
 func (r *reconfirmation) add(slots map[uint16]bool) {
@@ -130,8 +130,8 @@ func (r *reconfirmation) due() (at time.Duration, ok bool) {
 	return r.startAt, r.everyLock || len(r.slots) > 0
 }
 
-// reconfirmSome continues a pass, or starts one that is due. Grants in the meantime are safe: they need a new confirmation in
-// any case.
+// reconfirmSome continues a pass, or starts one that is due. Grants in the meantime are safe: they need a new
+// confirmation in any case.
 func (c *Coordinator) reconfirmSome(now time.Duration) {
 	r := &c.reconfirms
 	if at, ok := r.due(); !ok || now < at {

@@ -6,8 +6,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// recipients is a set of locks that receive an event, which may be very many. It is the listeners of a channel of a node,
-// or the locks of a key.
+// recipients is a set of locks that receive an event, which may be very many. It is the listeners of a channel of a
+// node, or the locks of a key.
 type recipients struct {
 	kind         actor.Event
 	node         *Node

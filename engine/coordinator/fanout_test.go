@@ -11,8 +11,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// newReadersHarness returns a harness with that many waiting readers of one name, which listen to its channel. It also returns a
-// count of the messages of one kind that they receive.
+// newReadersHarness returns a harness with that many waiting readers of one name, which listen to its channel. It also
+// returns a count of the messages of one kind that they receive.
 func newReadersHarness(t testing.TB, readers int, kind actor.Event) (d *coordinatorHarness, told map[*actor.Lock]int) {
 	d = newHarness(t, 8)
 	d.c.Senders = readers/BatchKeys + 1

@@ -27,8 +27,8 @@ func sizesOf(all ...int) (h histogram.Sizes) {
 }
 
 // A lock is granted 2 ms after its request, renewed when it is due, and held for 11 s from its grant on. Another one is
-// taken by another process: the request that waits for it counts once it has its result. A lease of 30 s is relied on for
-// 29.69 s from when its command was sent.
+// taken by another process: the request that waits for it counts once it has its result. A lease of 30 s is relied on
+// for 29.69 s from when its command was sent.
 func TestHistograms_Pair_CountedOnce(t *testing.T) {
 	d := newHarness(t, 8)
 	require.Equal(t, "1: acquire a b", d.line("1s lock a b"))

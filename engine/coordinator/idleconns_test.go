@@ -10,7 +10,8 @@ import (
 	"github.com/lockwheel/lockwheel/engine/rediserr"
 )
 
-// A server closes connections that are idle, and the next call finds out. That is no outage: the call is repeated at once.
+// A server closes connections that are idle, and the next call finds out. That is no outage: the call is repeated at
+// once.
 func TestIdleConnection_Closed_RetriedAtOnce(t *testing.T) {
 	runConversation(t, 3, `
 		1ms    lock a           → 1: acquire a

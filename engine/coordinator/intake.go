@@ -26,7 +26,8 @@ const MaxMessagesPerTurn = 512
 // many of them are ahead of a later request of a caller that blocks.
 const maxQueuedAhead = 4 * BatchKeys
 
-// messageQueue is a queue of messages in the order of handling. It links the messages themselves, so it allocates nothing.
+// messageQueue is a queue of messages in the order of handling. It links the messages themselves, so it allocates
+// nothing.
 type messageQueue struct {
 	first, last *LoopMessage
 	n           int
@@ -211,8 +212,8 @@ func (b *Batch) replyCount() (replies int) {
 	return replies
 }
 
-// queueFull reports whether enough acquires wait to be sent to a node. A node that is down is never full: its requests wait
-// at their locks, where they can be canceled.
+// queueFull reports whether enough acquires wait to be sent to a node. A node that is down is never full: its requests
+// wait at their locks, where they can be canceled.
 func (n *Node) queueFull() bool {
 	if n.Breaker.Down {
 		return false

@@ -6,9 +6,9 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// lockList is a list of the per-request locks of one name, oldest first. A long list has a map that finds a lock's index.
-// A removed lock leaves a hole, and holes are compacted when they exceed half of the list. So adding and removing very
-// many locks takes linear time. A short list is only a slice.
+// lockList is a list of the per-request locks of one name, oldest first. A long list has a map that finds a lock's
+// index. A removed lock leaves a hole, and holes are compacted when they exceed half of the list. So adding and
+// removing very many locks takes linear time. A short list is only a slice.
 type lockList struct {
 	list      []*actor.Lock // nil where a lock was removed; the last element is never nil
 	positions map[*actor.Lock]int

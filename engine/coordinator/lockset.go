@@ -20,9 +20,9 @@ type lockSet struct {
 	unreplicatedAt time.Duration // when the waiting readers were last notified that too few replicas have a grant
 }
 
-// lockForRequest returns the lock for a new request, and creates it if there is none. It returns nil after rejecting a request
-// that does not wait while another request of this engine does. So no request overtakes a local waiter, even if the
-// server does not know of that waiter yet.
+// lockForRequest returns the lock for a new request, and creates it if there is none. It returns nil after rejecting a
+// request that does not wait while another request of this engine does. So no request overtakes a local waiter, even if
+// the server does not know of that waiter yet.
 func (c *Coordinator) lockForRequest(now time.Duration, r *actor.Request) *actor.Lock {
 	g := c.LockSets[r.Key]
 	if l := g.findFor(r, now); l != nil {
@@ -147,8 +147,9 @@ func (g *lockSet) First(is func(*actor.Lock) bool) *actor.Lock {
 	return g.locks.first(is)
 }
 
-// markKnownHolder sets Reply.HolderIsOurs if a lock of this engine has the tenure that a reply names as the holder. If that tenure
-// is an orphan, it is in the way: markKnownHolder has it released at once and also sets Reply.HolderReleasing.
+// markKnownHolder sets Reply.HolderIsOurs if a lock of this engine has the tenure that a reply names as the holder. If
+// that tenure is an orphan, it is in the way: markKnownHolder has it released at once and also sets
+// Reply.HolderReleasing.
 func (c *Coordinator) markKnownHolder(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	tenure, own := c.Fx.ParseOwn(reply.Holder)
 	if !own {
@@ -206,8 +207,8 @@ func (c *Coordinator) annotateReply(now time.Duration, b *Batch, command *actor.
 	}
 }
 
-// endDisplaced ends the holds of this engine that a grant excludes. For a read/write lock these can be the writer or all
-// readers.
+// endDisplaced ends the holds of this engine that a grant excludes. For a read/write lock these can be the writer or
+// all readers.
 func (c *Coordinator) endDisplaced(now time.Duration, granted *actor.Command) {
 	excluded := func(l *actor.Lock) bool {
 		return l != granted.Lock && l.HeldAt(now) && granted.Excludes(l)
@@ -225,8 +226,8 @@ func (c *Coordinator) endDisplaced(now time.Duration, granted *actor.Command) {
 	}
 }
 
-// recheckAfterForce notifies the held locks of the name that the lock was forced away from its holders. A lock may have been
-// granted after that, so each one checks with the server.
+// recheckAfterForce notifies the held locks of the name that the lock was forced away from its holders. A lock may have
+// been granted after that, so each one checks with the server.
 func (c *Coordinator) recheckAfterForce(now time.Duration, command *actor.Command) {
 	if held := c.LockSets[command.Key].granted(); len(held) > 0 {
 		c.fanOut(now, recipients{kind: actor.Notified, key: command.Key}, held)

@@ -42,8 +42,8 @@ func TestReentry_ManyHolds_Correct(t *testing.T) {
 	}
 }
 
-// reentrantOwner is an owner with very many holds on one name, a server that replies at once, and the coordinator between
-// them.
+// reentrantOwner is an owner with very many holds on one name, a server that replies at once, and the coordinator
+// between them.
 type reentrantOwner struct {
 	t     *testing.T
 	c     *Coordinator

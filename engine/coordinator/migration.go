@@ -14,8 +14,8 @@ const (
 	migrationTimeout = 30 * time.Second
 )
 
-// noteMigration notes that a node said that a slot is migrating. The first time, all waiters of the slot check again: they may
-// have slept since before the migration.
+// noteMigration notes that a node said that a slot is migrating. The first time, all waiters of the slot check again:
+// they may have slept since before the migration.
 func (c *Coordinator) noteMigration(now time.Duration, slot uint16) {
 	k := c.Cluster
 	if !k.isMigrating(now, slot) {

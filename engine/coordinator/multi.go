@@ -44,9 +44,9 @@ func (c *Coordinator) runFollowUps(now time.Duration) {
 	}
 }
 
-// tryAcquireAll acquires all locks of a request that has become the first in line at one of them. If another of the locks is
-// held or waited for in this engine, the request waits there instead. During a shutdown the request does not move: the
-// drain rejects it where it is, and may have passed the other lock already.
+// tryAcquireAll acquires all locks of a request that has become the first in line at one of them. If another of the
+// locks is held or waited for in this engine, the request waits there instead. During a shutdown the request does not
+// move: the drain rejects it where it is, and may have passed the other lock already.
 func (c *Coordinator) tryAcquireAll(now time.Duration, r *actor.Request) {
 	if !r.ReadyToSend(now) || c.Fx.Draining {
 		return

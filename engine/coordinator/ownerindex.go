@@ -6,8 +6,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// ownerIndex indexes the locks of one name by owner: the owner that requested them, or the one that holds them. It has at
-// most as many entries as there are locks.
+// ownerIndex indexes the locks of one name by owner: the owner that requested them, or the one that holds them. It has
+// at most as many entries as there are locks.
 type ownerIndex struct {
 	locks  map[uint64]*lockList
 	owners map[*actor.Lock]uint64
@@ -50,9 +50,9 @@ func (c *Coordinator) expected(key string, owner uint64) bool {
 	}) != nil
 }
 
-// runReentryChecks handles requests that wait although their owner has just been granted a lock of the name. They re-enter it or
-// read beside it; those that would upgrade from read to write are rejected. All are examined at once, so that
-// afterwards no owner waits for itself.
+// runReentryChecks handles requests that wait although their owner has just been granted a lock of the name. They
+// re-enter it or read beside it; those that would upgrade from read to write are rejected. All are examined at once, so
+// that afterwards no owner waits for itself.
 func (c *Coordinator) runReentryChecks(now time.Duration) {
 	for len(c.Fx.ReentryChecks) > 0 {
 		last := len(c.Fx.ReentryChecks) - 1
@@ -82,8 +82,8 @@ func (c *Coordinator) rejectUpgradesOfReader(now time.Duration, reader *actor.Lo
 	}
 }
 
-// resumeAfterLoss handles requests that re-entered a lock which their owner then lost, and that wait for it again. The owner
-// may hold the other half.
+// resumeAfterLoss handles requests that re-entered a lock which their owner then lost, and that wait for it again. The
+// owner may hold the other half.
 func (c *Coordinator) resumeAfterLoss(now time.Duration, l *actor.Lock, owner uint64) {
 	if l.Kind() == actor.Write {
 		if c.LockSets[l.Key()].heldBy(owner, actor.Read, now) != nil {
@@ -109,8 +109,8 @@ func (c *Coordinator) rejoinAll(now time.Duration, from []*actor.Lock, to *actor
 	}
 }
 
-// readUnderWriter handles requests that wait to read when their owner has just been granted the write: they read beside it.
-// One lock acquires for all of them.
+// readUnderWriter handles requests that wait to read when their owner has just been granted the write: they read beside
+// it. One lock acquires for all of them.
 func (c *Coordinator) readUnderWriter(now time.Duration, writer *actor.Lock, owned *lockList, owner uint64) {
 	if owned == nil {
 		return

@@ -41,8 +41,9 @@ func redirection(refused, from string) (in uint16, address string, asking, ok bo
 	return uint16(number), net.JoinHostPort(host, words[2][colon+1:]), strings.EqualFold(words[0], "ASK"), true
 }
 
-// deadRedirect is the error of a call that was redirected to a node which is down. Its text begins with the node's reply, so
-// it counts as transient. The cause may be an error of the program's dialer: the loop never calls its Error method.
+// deadRedirect is the error of a call that was redirected to a node which is down. Its text begins with the node's
+// reply, so it counts as transient. The cause may be an error of the program's dialer: the loop never calls its Error
+// method.
 type deadRedirect struct {
 	reply error
 	cause error // why the target node is down
@@ -52,8 +53,8 @@ func (e *deadRedirect) Error() string { return e.reply.Error() + ", which does n
 
 func (e *deadRedirect) Unwrap() []error { return []error{e.reply, e.cause} }
 
-// followRedirect follows a redirection of the server, up to maxRedirects times, and returns true if it did. learnOwners has
-// learned the new owner before. If it returns false for a redirection, the call counts as rejected for now, and its
+// followRedirect follows a redirection of the server, up to maxRedirects times, and returns true if it did. learnOwners
+// has learned the new owner before. If it returns false for a redirection, the call counts as rejected for now, and its
 // locks retry after a pause.
 func (c *Coordinator) followRedirect(now time.Duration, b *Batch) bool {
 	if c.Cluster == nil || b.NoReply || b.redirects >= maxRedirects {
@@ -126,8 +127,8 @@ func (c *Coordinator) onSubscribeRedirect(now time.Duration, n *Node, err error)
 	}
 }
 
-// probeUnknownNode makes one lock of a node that the cluster's client does not know send a command. The command is routed by
-// redirection, so the client learns of the node.
+// probeUnknownNode makes one lock of a node that the cluster's client does not know send a command. The command is
+// routed by redirection, so the client learns of the node.
 func (c *Coordinator) probeUnknownNode(now time.Duration, n *Node) {
 	for _, name := range slices.Sorted(maps.Keys(n.Subscriptions.Channels)) {
 		for _, l := range n.Subscriptions.listeners(name) {
@@ -137,9 +138,9 @@ func (c *Coordinator) probeUnknownNode(now time.Duration, n *Node) {
 	}
 }
 
-// onSlotMoved handles a reply that a slot has another owner; others may have changed as well. Two nodes may each name the
-// other as the owner. So a node that has just denied to own the slot is not accepted. Otherwise each such reply would
-// make all locks of the slot retry.
+// onSlotMoved handles a reply that a slot has another owner; others may have changed as well. Two nodes may each name
+// the other as the owner. So a node that has just denied to own the slot is not accepted. Otherwise each such reply
+// would make all locks of the slot retry.
 func (c *Coordinator) onSlotMoved(now time.Duration, slot uint16, from, to *Node) {
 	c.invalidateTopology()
 	k := c.Cluster

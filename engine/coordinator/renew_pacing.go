@@ -19,8 +19,8 @@ const (
 func IsRenewal(verb actor.Verb) bool { return slices.Contains(Priorities[0], verb) }
 
 // renewalsThrottled reports whether renewals are throttled. While other commands wait, renewals use at most half of the
-// senders. Routine renewals use one sender, and one more for each renewalsPerSender that wait. This second limit does not
-// apply if a request waits for a renewal, if retry batches wait, or with a long round trip.
+// senders. Routine renewals use one sender, and one more for each renewalsPerSender that wait. This second limit does
+// not apply if a request waits for a renewal, if retry batches wait, or with a long round trip.
 func (c *Coordinator) renewalsThrottled(n *Node) bool {
 	renewing, behind, urgent := 0, 0, n.urgentRenewal || len(n.Retries) > 0 || c.Fx.RoundTrip > longRTT
 	for _, verb := range Priorities[0] {
@@ -46,8 +46,8 @@ func (n *Node) hasOtherWork() bool {
 	return false
 }
 
-// markUrgent notes that a lock has another command to send while its renewal is queued. The renewal is then urgent, or is
-// recalled.
+// markUrgent notes that a lock has another command to send while its renewal is queued. The renewal is then urgent, or
+// is recalled.
 func (c *Coordinator) markUrgent(l *actor.Lock) {
 	if l.Key() != "" && IsRenewal(l.InFlight()) {
 		c.nodeForKey(l.Key()).urgentRenewal = true

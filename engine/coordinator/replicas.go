@@ -7,11 +7,12 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// ReplicaSendersPerNode is the number of replica senders per node, and so the maximum number of batches in flight with WAIT.
+// ReplicaSendersPerNode is the number of replica senders per node, and so the maximum number of batches in flight with
+// WAIT.
 const ReplicaSendersPerNode = 2
 
-// WaitsForReplicas reports whether the grants of a verb need replicas: a lock, or the next token. Such batches have senders
-// of their own, because others would be delayed behind WAIT.
+// WaitsForReplicas reports whether the grants of a verb need replicas: a lock, or the next token. Such batches have
+// senders of their own, because others would be delayed behind WAIT.
 func (c *Coordinator) WaitsForReplicas(verb actor.Verb) bool {
 	return c.Fx.Config.Replicas != 0 && IsGrant(verb)
 }

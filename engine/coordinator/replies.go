@@ -75,8 +75,8 @@ func (c *Coordinator) onReachable(now time.Duration, b *Batch) {
 	b.Node.Breaker.onSuccess()
 }
 
-// onNoReply notes that a node did not reply, or rejects all commands for now. That a server has closed an idle connection
-// is no outage: the commands are sent again at once, on the next connection.
+// onNoReply notes that a node did not reply, or rejects all commands for now. That a server has closed an idle
+// connection is no outage: the commands are sent again at once, on the next connection.
 func (c *Coordinator) onNoReply(now time.Duration, b *Batch) {
 	k := &b.Node.Breaker
 	if idle, conns := c.connectionsOf(b); k.Down || !idle.excuses(now, b.Sent, b.Failed, conns) {
@@ -143,8 +143,8 @@ func (c *Coordinator) failCommands(now time.Duration, b *Batch) {
 	}
 }
 
-// failUnconnected tells every lock that its server cannot be connected to. Requests that do not wait for other holders do not
-// wait for that either.
+// failUnconnected tells every lock that its server cannot be connected to. Requests that do not wait for other holders
+// do not wait for that either.
 func (c *Coordinator) failUnconnected(now time.Duration, b *Batch) {
 	for i := range b.Commands {
 		if l := b.Commands[i].Lock; l != nil && l.Key() != "" {
@@ -188,8 +188,8 @@ func (c *Coordinator) deliverReply(now time.Duration, b *Batch, command *actor.C
 	c.notifyLocally(now, command, reply)
 }
 
-// deliverState delivers the state of a key to the request. Without a reply the command is sent again, until the request times
-// out.
+// deliverState delivers the state of a key to the request. Without a reply the command is sent again, until the request
+// times out.
 func (c *Coordinator) deliverState(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	r := command.Request
 	switch {
@@ -215,7 +215,8 @@ func isKeyError(err error) bool {
 	return !actor.Transient(err.Error()) || actor.HasPrefixFold(err.Error(), "TRYAGAIN")
 }
 
-// splitBatch splits a rejected batch in two and sends both again, so that an error for one key does not affect the others.
+// splitBatch splits a rejected batch in two and sends both again, so that an error for one key does not affect the
+// others.
 func (c *Coordinator) splitBatch(now time.Duration, b *Batch) {
 	c.counters.retries++
 	middle := len(b.Commands) / 2

@@ -5,9 +5,9 @@ import "github.com/lockwheel/lockwheel/actor"
 // MaxResultsPerTurn is the maximum number of callers that a turn notifies of their results.
 const MaxResultsPerTurn = 4096
 
-// resultQueue is the queue of callers to be notified of their results, in the order of decision, at most most per turn. The
-// rest follows in the next turns, which run at once. Very many results can be decided in one turn, as when all waiters
-// of a lock are rejected. Owned by the coordinator.
+// resultQueue is the queue of callers to be notified of their results, in the order of decision, at most most per turn.
+// The rest follows in the next turns, which run at once. Very many results can be decided in one turn, as when all
+// waiters of a lock are rejected. Owned by the coordinator.
 type resultQueue struct {
 	budget int                // maximum per turn
 	Ready  []*actor.Request   // output: to be notified in this turn

@@ -6,13 +6,13 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// writerPreferenceMin and writerPreferenceMax are the shortest and the longest time for which new readers let a writer of their engine go
-// first. The time is bounded because readers of other engines may keep that writer out.
+// writerPreferenceMin and writerPreferenceMax are the shortest and the longest time for which new readers let a writer
+// of their engine go first. The time is bounded because readers of other engines may keep that writer out.
 const writerPreferenceMin, writerPreferenceMax = time.Second, time.Minute
 
-// writerPreference prevents a continuous stream of local readers from starving a local writer. New readers wait until the writer
-// has the lock or has left, or until a deadline. The deadline always ends the wait, because a current reader may be
-// waiting for one of them. Then they all read, and the next readers wait for twice as long.
+// writerPreference prevents a continuous stream of local readers from starving a local writer. New readers wait until
+// the writer has the lock or has left, or until a deadline. The deadline always ends the wait, because a current reader
+// may be waiting for one of them. Then they all read, and the next readers wait for twice as long.
 type writerPreference struct {
 	until  time.Duration
 	length time.Duration
@@ -27,8 +27,8 @@ func (a *writerPreference) next(now time.Duration) time.Duration {
 	return a.until
 }
 
-// lockForReader returns the lock for a read request, and creates it if there is none. writer may be nil. It rejects a request
-// that does not wait if the writer waits, and returns nil.
+// lockForReader returns the lock for a read request, and creates it if there is none. writer may be nil. It rejects a
+// request that does not wait if the writer waits, and returns nil.
 func (c *Coordinator) lockForReader(now time.Duration, writer *actor.Lock, r *actor.Request) *actor.Lock {
 	g := c.LockSets[r.Key]
 	if r.Op == actor.Force {
@@ -61,8 +61,8 @@ func (c *Coordinator) newReader(writer *actor.Lock, r *actor.Request) *actor.Loc
 	return c.addLock(r)
 }
 
-// lockForForcedRead returns the lock that forces the readers out. Beside a writer of this engine no reader can be forced
-// out. In that case it returns a new lock, so that no hold of this engine ends.
+// lockForForcedRead returns the lock that forces the readers out. Beside a writer of this engine no reader can be
+// forced out. In that case it returns a new lock, so that no hold of this engine ends.
 func (c *Coordinator) lockForForcedRead(now time.Duration, writer *actor.Lock, r *actor.Request) *actor.Lock {
 	if writer == nil || !writer.HeldAt(now) {
 		if l := c.LockSets[r.Key].findFor(r, now); l != nil {
@@ -94,9 +94,9 @@ func (c *Coordinator) onReaderGone(l *actor.Lock) {
 	writer.SetLocalReaders(c.LockSets[l.Key()] != nil)
 }
 
-// onReadLeaseLowered notifies the writer of this engine that its reads may need a shorter TTL, and until when the present TTL
-// lasts. Only the writer knows what is needed then: the scripts of readers do not change the TTL of a lock with a
-// writer.
+// onReadLeaseLowered notifies the writer of this engine that its reads may need a shorter TTL, and until when the
+// present TTL lasts. Only the writer knows what is needed then: the scripts of readers do not change the TTL of a lock
+// with a writer.
 func (c *Coordinator) onReadLeaseLowered(now time.Duration, key string, until time.Duration) {
 	if l := c.Locks.Get(key); l != nil && l.Kind() == actor.Write {
 		l.OnTTLRaised(now, until, c.Fx)
@@ -122,8 +122,8 @@ func (c *Coordinator) resumeReaders(now time.Duration, key string) {
 	c.fanOut(now, recipients{kind: actor.WriterGone, key: key}, g.All())
 }
 
-// notifyWaitingReaders wakes the waiting readers after a writer of this engine has released, whether or not they listen. Their
-// acquires are sent before that of the next writer, which starts a little later.
+// notifyWaitingReaders wakes the waiting readers after a writer of this engine has released, whether or not they
+// listen. Their acquires are sent before that of the next writer, which starts a little later.
 func (c *Coordinator) notifyWaitingReaders(now time.Duration, key string) {
 	if g := c.LockSets[key]; g.First((*actor.Lock).Awaited) != nil {
 		g.readersFirstUntil = now + c.Fx.YieldTime()
@@ -139,8 +139,8 @@ func (c *Coordinator) letReadersPass(now time.Duration, l *actor.Lock) {
 	}
 }
 
-// notifyLocally notifies other locks of this engine of what its own command did to a read/write lock, where no message will.
-// Some locks listen only while they wait, and a server may reject messages.
+// notifyLocally notifies other locks of this engine of what its own command did to a read/write lock, where no message
+// will. Some locks listen only while they wait, and a server may reject messages.
 func (c *Coordinator) notifyLocally(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	if reply.Status != actor.OK {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// releaseOtherHalf checks whether a read/write lock was rejected because of a tenure of this engine in the other half that has
-// no holder. If so, it has the tenure released, and the lock is acquired again at once. A tenure that is being
+// releaseOtherHalf checks whether a read/write lock was rejected because of a tenure of this engine in the other half
+// that has no holder. If so, it has the tenure released, and the lock is acquired again at once. A tenure that is being
 // acquired, held or released is in use and is left alone.
 func (c *Coordinator) releaseOtherHalf(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	l := command.Lock

@@ -23,8 +23,8 @@ func TooManyWaiting(config *actor.Config) error {
 	return fmt.Errorf("%d in this engine (Options.MaxWaiting)", config.MaxWaiting)
 }
 
-// shedRequest rejects a request on arrival, before it is queued, if Config.MaxWaiting is reached. A request that re-enters is
-// admitted: it does not wait for others, and its owner cannot release the lock before it gets its result.
+// shedRequest rejects a request on arrival, before it is queued, if Config.MaxWaiting is reached. A request that
+// re-enters is admitted: it does not wait for others, and its owner cannot release the lock before it gets its result.
 func (c *Coordinator) shedRequest(now time.Duration, r *actor.Request) bool {
 	limit := int64(c.Fx.Config.MaxWaiting)
 	if r.Op != actor.Acquire || r.SkipWaiterLimit || limit == 0 || c.Fx.WantedLocks <= limit || c.Closed || c.Fx.Draining || c.ownerHolds(now, r) {
@@ -36,8 +36,8 @@ func (c *Coordinator) shedRequest(now time.Duration, r *actor.Request) bool {
 	return true
 }
 
-// tooManyWaiting reports whether Config.MaxWaitingPerLock is reached for a name, so that the request must be rejected. Readers
-// and writers of a read/write lock are counted separately, because they wait in different queues.
+// tooManyWaiting reports whether Config.MaxWaitingPerLock is reached for a name, so that the request must be rejected.
+// Readers and writers of a read/write lock are counted separately, because they wait in different queues.
 func (c *Coordinator) tooManyWaiting(now time.Duration, l *actor.Lock, r *actor.Request) bool {
 	limit := c.Fx.Config.MaxWaitingPerLock
 	if r.Op != actor.Acquire || r.SkipWaiterLimit || limit == 0 {
@@ -52,8 +52,8 @@ func (c *Coordinator) tooManyWaiting(now time.Duration, l *actor.Lock, r *actor.
 	return full && !c.ownerHolds(now, r)
 }
 
-// tooManyWaiting reports whether at least limit locks of the set wait. It counts nothing while the set has fewer locks than
-// that.
+// tooManyWaiting reports whether at least limit locks of the set wait. It counts nothing while the set has fewer locks
+// than that.
 func (g *lockSet) tooManyWaiting(limit int) bool {
 	switch {
 	case g == nil || g.locks.len() < limit:

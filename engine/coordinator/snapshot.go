@@ -7,9 +7,9 @@ import (
 )
 
 // Snapshot lists the locks of an engine that are held or waited for, a page per turn. A caller posts it with a
-// [SnapshotRequest] until More is false. It shows each lock at the time of its page: locks that ended before their page are
-// left out, and locks that came after the first page as well. Owned by the coordinator while a request is posted, then by
-// the caller. The zero Snapshot is at its beginning.
+// [SnapshotRequest] until More is false. It shows each lock at the time of its page: locks that ended before their page
+// are left out, and locks that came after the first page as well. Owned by the coordinator while a request is posted,
+// then by the caller. The zero Snapshot is at its beginning.
 type Snapshot struct {
 	Locks []actor.Info // the page
 	Now   time.Duration
@@ -20,8 +20,8 @@ type Snapshot struct {
 	round round
 }
 
-// listRound is the copy of all locks that was made last for a list. Lists that were requested before it was made share it,
-// so that very many lists at once do not need a copy each. It is dropped when no list waits for a page.
+// listRound is the copy of all locks that was made last for a list. Lists that were requested before it was made share
+// it, so that very many lists at once do not need a copy each. It is dropped when no list waits for a page.
 type listRound struct {
 	round
 	turn uint64 // in which the copy was made

@@ -15,8 +15,8 @@ func StillWanted(command *actor.Command) bool {
 	return command.Lock.StillWants(command)
 }
 
-// shouldSend marks a command as sent and returns true. It returns false if the command was recalled, or belongs to another
-// node now.
+// shouldSend marks a command as sent and returns true. It returns false if the command was recalled, or belongs to
+// another node now.
 func (c *Coordinator) shouldSend(n *Node, command *actor.Command) bool {
 	switch {
 	case n.needsRequeue && StillWanted(command) && c.requeueElsewhere(n, command):
@@ -96,8 +96,8 @@ func (c *Coordinator) shouldRetry(now time.Duration, command *actor.Command) boo
 	return StillWanted(command)
 }
 
-// requeueRetries moves the commands of retry batches back to the queues. While the server is down they may wait for long, and
-// there stale commands are removed.
+// requeueRetries moves the commands of retry batches back to the queues. While the server is down they may wait for
+// long, and there stale commands are removed.
 func (c *Coordinator) requeueRetries(n *Node) {
 	parts := n.Retries
 	n.Retries = nil

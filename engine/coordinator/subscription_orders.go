@@ -119,7 +119,8 @@ func (e *subscriptions) moveChannel(ch *channel, o *Order) {
 // onOrderDone handles the result of the order that was in flight.
 //   - on is the connection that was used; connections up to gone no longer exist.
 //   - Channels that a failed order did not subscribe are tried again, after a backoff.
-//   - It returns channels that are not subscribed until then, so that their listeners poll. takeUnreported returns further ones.
+//   - It returns channels that are not subscribed until then, so that their listeners poll. takeUnreported returns
+//     further ones.
 func (e *subscriptions) onOrderDone(now time.Duration, on, gone int, err error) (failedChannels []*channel) {
 	e.Busy = false
 	if err == nil {
@@ -142,8 +143,8 @@ func (e *subscriptions) onOrderDone(now time.Duration, on, gone int, err error) 
 	return append(failedChannels, e.takeUnreported()...)
 }
 
-// confirmMoved marks channels that stayed subscribed during the order: the next connection has them. Other channels wait for
-// their confirmation.
+// confirmMoved marks channels that stayed subscribed during the order: the next connection has them. Other channels
+// wait for their confirmation.
 func (e *subscriptions) confirmMoved(on int) {
 	for _, name := range e.inFlight.Channels {
 		if ch := e.Channels[name]; ch != nil && e.IsSubscribed(ch) {
@@ -217,8 +218,8 @@ func (e *subscriptions) markRejected(ch *channel) (failedChannels []*channel) {
 	return []*channel{ch}
 }
 
-// takeUnreported returns channels with listeners that do not know yet that they are not subscribed. It does so only while
-// orders fail. A turn stops after MaxChannelsPerCommand listeners.
+// takeUnreported returns channels with listeners that do not know yet that they are not subscribed. It does so only
+// while orders fail. A turn stops after MaxChannelsPerCommand listeners.
 func (e *subscriptions) takeUnreported() (failedChannels []*channel) {
 	if e.backoff == 0 {
 		return nil

@@ -13,9 +13,9 @@ const (
 	maxChannelsPerTurn = 1024
 	// MaxSubscribeBackoff is the longest backoff after a rejected or broken subscription.
 	MaxSubscribeBackoff = 500 * time.Millisecond
-	// unsubscribeMinPause and unsubscribePause bound how often channels are unsubscribed. A connection is replaced instead: the
-	// channels to keep are subscribed on the next connection, some each turn, then the old connection is dropped. A
-	// replacement starts at least unsubscribeMinPause after the one before, and if one of these holds:
+	// unsubscribeMinPause and unsubscribePause bound how often channels are unsubscribed. A connection is replaced
+	// instead: the channels to keep are subscribed on the next connection, some each turn, then the old connection is
+	// dropped. A replacement starts at least unsubscribeMinPause after the one before, and if one of these holds:
 	//   - At least as many channels are idle as are kept.
 	//   - For each kept channel, unsubscribePause has passed since the first idle one.
 	unsubscribeMinPause, unsubscribePause = 100 * time.Millisecond, 50 * time.Microsecond
@@ -31,9 +31,9 @@ type Order struct {
 	CloseConns      bool // drop the connection without a replacement
 }
 
-// subscriptions decides which channels are subscribed. Listeners may come and go at any time. One order is in flight at a time,
-// and the next one is made from the difference that exists then. The work per turn is bounded, however many channels
-// there are. Owned by the coordinator.
+// subscriptions decides which channels are subscribed. Listeners may come and go at any time. One order is in flight at
+// a time, and the next one is made from the difference that exists then. The work per turn is bounded, however many
+// channels there are. Owned by the coordinator.
 type subscriptions struct {
 	Channels map[string]*channel
 	peak     int // largest Len(channels) since it was last empty
@@ -211,8 +211,8 @@ func (e *subscriptions) onSubscribed(name string, on int) []*actor.Lock {
 	return ch.listeners.all()
 }
 
-// onConnLost handles the loss of all connections up to gone. Nothing is subscribed until the next order. Locks that are not
-// listening learn it when their channel's turn comes.
+// onConnLost handles the loss of all connections up to gone. Nothing is subscribed until the next order. Locks that are
+// not listening learn it when their channel's turn comes.
 func (e *subscriptions) onConnLost(gone int) {
 	e.goneConn = max(e.goneConn, gone)
 	e.Subscribed, e.unused, e.dropping, e.unusedSince, e.moving, e.awaitsConfirm = 0, 0, 0, 0, false, false

@@ -25,8 +25,8 @@ func (s *sweep) forget(p *piece) {
 	}
 }
 
-// sweepIfStale starts a sweep if a queue has many stale commands: more than half, or more than a quarter if it has more than
-// pieceCommands. So a sweep visits at most four times as many commands as it removes.
+// sweepIfStale starts a sweep if a queue has many stale commands: more than half, or more than a quarter if it has more
+// than pieceCommands. So a sweep visits at most four times as many commands as it removes.
 func (c *Coordinator) sweepIfStale(n *Node, verb actor.Verb) {
 	q := &n.Queues[verb]
 	all := q.Len() + q.InRetries
@@ -140,7 +140,8 @@ func (q *queue) keep(list *chain, p *piece, stays func(*actor.Command) bool) {
 	}
 }
 
-// shouldStay reports whether a command is still to be sent to this node. If it belongs to another node, it is moved there.
+// shouldStay reports whether a command is still to be sent to this node. If it belongs to another node, it is moved
+// there.
 func (c *Coordinator) shouldStay(n *Node, command *actor.Command) bool {
 	return StillWanted(command) && (!n.needsRequeue || !c.requeueElsewhere(n, command))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-// SuspendThreshold is how far the wall clock may run ahead of the monotonic one before the engine assumes that the machine was
-// suspended. A slewed clock stays far below it.
+// SuspendThreshold is how far the wall clock may run ahead of the monotonic one before the engine assumes that the
+// machine was suspended. A slewed clock stays far below it.
 const SuspendThreshold = 500 * time.Millisecond
 
 const (
@@ -39,9 +39,9 @@ func (c *Coordinator) fireTimers(now time.Duration) {
 	c.refreshNextTimer()
 }
 
-// refreshNextTimer sets the next timer's time from the wheels. Between calls Fx.NextTimer is only a lower bound: most turns come
-// long before it, and most timers are canceled. It is updated before the loop sleeps with nothing in flight, so that
-// an idle engine does not wake up for a canceled timer.
+// refreshNextTimer sets the next timer's time from the wheels. Between calls Fx.NextTimer is only a lower bound: most
+// turns come long before it, and most timers are canceled. It is updated before the loop sleeps with nothing in flight,
+// so that an idle engine does not wake up for a canceled timer.
 func (c *Coordinator) refreshNextTimer() {
 	c.Fx.NextTimer = noTimer
 	for _, w := range [...]*wheel.Wheel[actor.TimerTarget]{c.Fx.Leases, c.Fx.Wheel} {

@@ -7,8 +7,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// minRefreshBackoff and maxRefreshBackoff are the shortest and the longest backoff between two topology refreshes. Each MOVED reply
-// corrects the topology as well.
+// minRefreshBackoff and maxRefreshBackoff are the shortest and the longest backoff between two topology refreshes. Each
+// MOVED reply corrects the topology as well.
 const minRefreshBackoff, maxRefreshBackoff = 50 * time.Millisecond, time.Second
 
 // Topology is the cluster topology according to one node: the owner of each slot. It is immutable.
@@ -40,8 +40,8 @@ func (c *Coordinator) onTopology(now time.Duration, known *Topology, err error) 
 	k.tryAt = now + k.backoff
 }
 
-// invalidateTopology requests a topology refresh after an error that a stale topology may explain. Without a cluster it does
-// nothing.
+// invalidateTopology requests a topology refresh after an error that a stale topology may explain. Without a cluster it
+// does nothing.
 func (c *Coordinator) invalidateTopology() {
 	if c.Cluster != nil {
 		c.Cluster.refreshWanted = true
@@ -64,8 +64,8 @@ func (c *Coordinator) updateTopology(now time.Duration) {
 	}
 }
 
-// refreshDue reports whether a topology refresh is wanted. An engine without locks or queued commands does not search for
-// a lost cluster.
+// refreshDue reports whether a topology refresh is wanted. An engine without locks or queued commands does not search
+// for a lost cluster.
 func (c *Coordinator) refreshDue() bool {
 	k := c.Cluster
 	return k != nil && k.refreshWanted && !k.refreshing && (c.Locks.Len()+len(c.LockSets) > 0 || slices.ContainsFunc(c.Nodes, (*Node).Backlog))

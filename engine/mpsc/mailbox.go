@@ -34,8 +34,8 @@ func (b *Mailbox[T]) TakeAll() *Node[T] { return b.queue.TakeAll() }
 // Close closes the mailbox, and returns the nodes that were in it, oldest first. It may be called once.
 func (b *Mailbox[T]) Close() *Node[T] { return b.queue.Close() }
 
-// PrepareSleep announces that the consumer is about to wait on Wakeup. It returns false if there is a node to take; then
-// the announcement is withdrawn.
+// PrepareSleep announces that the consumer is about to wait on Wakeup. It returns false if there is a node to take;
+// then the announcement is withdrawn.
 func (b *Mailbox[T]) PrepareSleep() bool {
 	// The announcement comes before the check: a node that is posted between the two would otherwise wake no consumer.
 	b.asleep.Store(true)

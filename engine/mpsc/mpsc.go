@@ -19,8 +19,8 @@ package mpsc
 
 import "sync/atomic"
 
-// Node is a value in a queue. Its producer owns it until Post, then the consumer does. It is the element of the list, so
-// posting allocates nothing in addition.
+// Node is a value in a queue. Its producer owns it until Post, then the consumer does. It is the element of the list,
+// so posting allocates nothing in addition.
 type Node[T any] struct {
 	Next  *Node[T] // for the consumer: the node that was posted after this one
 	Value T

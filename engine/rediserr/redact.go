@@ -1,5 +1,5 @@
-// Package rediserr has the errors of the client in a form that an engine can use: without any part of a password, without
-// the end of a context that is not the caller's, and saying whether there was a connection at all.
+// Package rediserr has the errors of the client in a form that an engine can use: without any part of a password,
+// without the end of a context that is not the caller's, and saying whether there was a connection at all.
 //
 // This package is not part of lockwheel's API: any version may change it. See docs/versions.md.
 package rediserr
@@ -22,8 +22,8 @@ const (
 	quotedUser, permission = "User ", " has no permissions"
 )
 
-// RedactError returns a server's error reply as an actor.ServerError, without any user or password that the server repeats.
-// It returns any other error, and nil, unchanged.
+// RedactError returns a server's error reply as an actor.ServerError, without any user or password that the server
+// repeats. It returns any other error, and nil, unchanged.
 func RedactError(err error, secrets ...string) error {
 	if reply, ok := rueidis.IsRedisErr(err); ok {
 		return RedactText(reply.Error(), secrets...)
@@ -31,8 +31,8 @@ func RedactError(err error, secrets ...string) error {
 	return err
 }
 
-// RedactText returns the text of a server's error reply, without any user that it names. If the text still repeats a part
-// of one of the secrets, it returns a fixed text instead.
+// RedactText returns the text of a server's error reply, without any user that it names. If the text still repeats a
+// part of one of the secrets, it returns a fixed text instead.
 func RedactText(text string, secrets ...string) actor.ServerError {
 	said := RedactQuoted(text)
 	rest := knownTexts.Replace(string(said))
@@ -84,12 +84,12 @@ func RedactQuoted(text string) actor.ServerError {
 	return actor.ServerError(said)
 }
 
-// errHandshakeTimeout replaces the error of rueidis for a new connection without a reply in time. rueidis limits that with a
-// context of its own.
+// errHandshakeTimeout replaces the error of rueidis for a new connection without a reply in time. rueidis limits that
+// with a context of its own.
 var errHandshakeTimeout = errors.New("a new connection had no answer in time")
 
-// HideContextError returns err in a form that matches neither context.DeadlineExceeded nor context.Canceled. Timeouts of
-// connections and of dialers match these, and a caller would take them for the end of its own context. Other errors,
+// HideContextError returns err in a form that matches neither context.DeadlineExceeded nor context.Canceled. Timeouts
+// of connections and of dialers match these, and a caller would take them for the end of its own context. Other errors,
 // and nil, are returned unchanged.
 func HideContextError(err error) error {
 	switch {
@@ -101,7 +101,8 @@ func HideContextError(err error) error {
 	return err
 }
 
-// nonContextError hides that an error matches the end of a context. Otherwise errors.Is and errors.As see what it wraps.
+// nonContextError hides that an error matches the end of a context. Otherwise errors.Is and errors.As see what it
+// wraps.
 type nonContextError struct{ err error }
 
 func (e nonContextError) Error() string { return e.err.Error() }

@@ -249,8 +249,8 @@ func (c *simCaller) ask(what actor.Event, name int) {
 	c.post(a)
 }
 
-// resultArrives delivers the result to the caller, some time after the engine decided it. A caller that cancels meanwhile
-// handles it as a rejection.
+// resultArrives delivers the result to the caller, some time after the engine decided it. A caller that cancels
+// meanwhile handles it as a rejection.
 func (c *simCaller) resultArrives(a *simRequest) {
 	w := c.e.w
 	w.at(max(w.now, c.e.paused)+w.between(0, 50*time.Microsecond), a.deliver)

@@ -110,7 +110,8 @@ func (w *simWorld) leaves(e *simEngine, b *coordinator.Batch) {
 	}
 }
 
-// checkRenewRate checks that a lease is not renewed too often. A routine renewal may begin at most half an interval early.
+// checkRenewRate checks that a lease is not renewed too often. A routine renewal may begin at most half an interval
+// early.
 func (w *simWorld) checkRenewRate(e *simEngine, c *actor.Command) {
 	t := w.model.tenure(e.holderOf(c))
 	if c.Lease == 0 || c.Count != 0 || c.CountListeners || t.lease < e.config.Lease {

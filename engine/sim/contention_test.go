@@ -6,8 +6,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// callersCompete has callers of some engines request a lock for a while, each again as soon as it had it. waited receives
-// how long each wait took.
+// callersCompete has callers of some engines request a lock for a while, each again as soon as it had it. waited
+// receives how long each wait took.
 func (w *simWorld) callersCompete(engines, callers int, ends time.Duration, waited func(a *simRequest)) {
 	for slot := range engines {
 		for range callers {

@@ -1,7 +1,7 @@
 package sim
 
-// simExpectedTransitions are all ways in which a lock can go from one phase to the next, or stay. Ways that the default number of
-// seeds may miss are left out.
+// simExpectedTransitions are all ways in which a lock can go from one phase to the next, or stay. Ways that the default
+// number of seeds may miss are left out.
 var simExpectedTransitions = map[string]string{
 	"acquiring → acquiring": "acquire taken, acquire unanswered, called, cancel, doubt, drain, extend, fair acquire refused, " +
 		"fair acquire taken, fair acquire unanswered, fair release done, fair release gone, fenced acquire " +

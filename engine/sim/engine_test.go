@@ -237,8 +237,8 @@ func (e *simEngine) watch() {
 	}
 }
 
-// visits returns in how many turns an engine may notify its locks of something without an effect. If a turn visits few of them,
-// some notices are under way at once, and each may be repeated once.
+// visits returns in how many turns an engine may notify its locks of something without an effect. If a turn visits few
+// of them, some notices are under way at once, and each may be repeated once.
 func (e *simEngine) visits() int { return 8 * len(e.c.NewRound().Left) / e.w.plan.share }
 
 // finish mirrors Engine.finish.

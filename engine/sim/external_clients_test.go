@@ -6,8 +6,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// simExternalClient is a client of another kind, such as Redisson, close to the server. It takes locks, holds them for a
-// while, prolongs or forgets them, and listens while it waits.
+// simExternalClient is a client of another kind, such as Redisson, close to the server. It takes locks, holds them for
+// a while, prolongs or forgets them, and listens while it waits.
 type simExternalClient struct {
 	w      *simWorld
 	life   int // negative

@@ -54,7 +54,8 @@ func TestMutantsAreFound(t *testing.T) {
 	}
 }
 
-// simMain and simFailover are the simulations that look for mutants: of one server, and of masters that follow each other.
+// simMain and simFailover are the simulations that look for mutants: of one server, and of masters that follow each
+// other.
 const simMain, simFailover = "TestSimulation", "TestSuccessions"
 
 func allMutants() (mistakes []mutants.Mutant) {

@@ -190,8 +190,8 @@ func (w *simWorld) unwanted(n *simName, h simHolder, t *simTenure, e *simEngine)
 	}
 }
 
-// noteReportedHolder notes which holder an engine learns of. If that is the engine itself and it does not know the tenure, it
-// must release it.
+// noteReportedHolder notes which holder an engine learns of. If that is the engine itself and it does not know the
+// tenure, it must release it.
 func (w *simWorld) noteReportedHolder(e *simEngine, c *actor.Command, reply *actor.Reply) {
 	if !strings.HasPrefix(reply.Holder, w.lives[e.life]) {
 		return

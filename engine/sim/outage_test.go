@@ -37,8 +37,8 @@ func (w *simWorld) serverAway() {
 	w.server.down = w.now
 }
 
-// removeDeadPlaces removes dead places from the queues if one of their commands had no reply or could not be sent. The next
-// client to ask would remove them as well. After an outage longer than a place lives the server still has such
+// removeDeadPlaces removes dead places from the queues if one of their commands had no reply or could not be sent. The
+// next client to ask would remove them as well. After an outage longer than a place lives the server still has such
 // places, but their engines have dropped them.
 func (w *simWorld) removeDeadPlaces(absent bool) {
 	for name, queue := range w.server.queues {

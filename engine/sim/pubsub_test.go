@@ -19,8 +19,8 @@ type simPubSub struct {
 	executingOn *simPubSubConn     // the connection on which it is
 }
 
-// simPubSubConn is one pub/sub connection. Messages of the server come in order. A break loses the connection and all its
-// subscriptions.
+// simPubSubConn is one pub/sub connection. Messages of the server come in order. A break loses the connection and all
+// its subscriptions.
 type simPubSubConn struct {
 	pubsub      *simPubSub
 	number      int

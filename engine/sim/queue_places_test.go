@@ -2,8 +2,8 @@ package sim
 
 import "github.com/lockwheel/lockwheel/actor"
 
-// checkPlaces checks that each place of a running engine belongs to a tenure that the engine has, or is about to release.
-// A forgotten place holds up all places behind it until it is considered dead, and its caller waits once more,
+// checkPlaces checks that each place of a running engine belongs to a tenure that the engine has, or is about to
+// release. A forgotten place holds up all places behind it until it is considered dead, and its caller waits once more,
 // behind them.
 func (w *simWorld) checkPlaces(n *simName, queue []simQueuePlace) {
 	for i := range queue {

@@ -55,9 +55,9 @@ func (line *simConn) awaitReplicas(call *simCall, timeout time.Duration) {
 	})
 }
 
-// noteUnreplicatedWaiters notes, before a turn, which requests wait for a lock that was granted on too few replicas, according to
-// the replies of this turn. A request that made the acquire learns of it when the grant is undone. What a reader
-// asked for by itself has its own reply.
+// noteUnreplicatedWaiters notes, before a turn, which requests wait for a lock that was granted on too few replicas,
+// according to the replies of this turn. A request that made the acquire learns of it when the grant is undone. What a
+// reader asked for by itself has its own reply.
 func (e *simEngine) noteUnreplicatedWaiters(messages *coordinator.LoopMessage) {
 	if e.config.Replicas == 0 {
 		return
@@ -101,8 +101,8 @@ func (w *simWorld) replicated(e *simEngine, a *simRequest) {
 	}
 }
 
-// toldOfReplicas checks that a request which waited while a grant was found to have too few replicas gets its
-// result: at once, or when its own grant is undone. If a turn visits few locks, the acquire of a reader may leave before the
+// toldOfReplicas checks that a request which waited while a grant was found to have too few replicas gets its result:
+// at once, or when its own grant is undone. If a turn visits few locks, the acquire of a reader may leave before the
 // reader is visited; then it waits for its own reply.
 func (e *simEngine) toldOfReplicas(a *simRequest, now time.Duration) {
 	if a.Kind == actor.Read && !a.undone && e.w.plan.share < coordinator.MaxMessagesPerTurn && a.Lock() != nil && a.Lock().InFlight() != actor.None {

@@ -16,8 +16,8 @@ import (
 // errMalformed is the error of a reply that none of the scripts produces.
 var errMalformed = errors.New("lockwheel: unexpected form of a reply")
 
-// Encoder encodes batches as calls. Each sender owns one and reuses it. All arguments of a call lie in one buffer, which
-// belongs to the batch. So a call allocates nothing, or one string if the program can see its text.
+// Encoder encodes batches as calls. Each sender owns one and reuses it. All arguments of a call lie in one buffer,
+// which belongs to the batch. So a call allocates nothing, or one string if the program can see its text.
 type Encoder struct {
 	ID              string // the engine's id
 	ReuseBuffer     bool   // the program cannot see the text of calls: its buffer may be reused

@@ -6,12 +6,12 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// RelayedMessage is a message that a script published at the target node of a migration. It is published at the source node as
-// well.
+// RelayedMessage is a message that a script published at the target node of a migration. It is published at the source
+// node as well.
 type RelayedMessage struct{ Address, Channel, Text string }
 
-// RelayedMessages returns the messages of a bundle to repeat. Only sharded pub/sub needs this: other messages reach the whole
-// cluster.
+// RelayedMessages returns the messages of a bundle to repeat. Only sharded pub/sub needs this: other messages reach the
+// whole cluster.
 func (w *Encoder) RelayedMessages(b *coordinator.Batch) (all []RelayedMessage) {
 	for ; b != nil; b = b.Next {
 		tells := Specs[b.Verb].publishes

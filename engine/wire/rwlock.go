@@ -32,8 +32,8 @@ func (w *Encoder) encodeReadAcquire(b *coordinator.Batch) {
 	w.encodeOrphans(b)
 }
 
-// encodeWriters appends how many readers read beside a writer. Then it appends a pair for each: index of the lock, tenure of
-// the writer.
+// encodeWriters appends how many readers read beside a writer. Then it appends a pair for each: index of the lock,
+// tenure of the writer.
 func (w *Encoder) encodeWriters(b *coordinator.Batch) {
 	beside := int64(0)
 	for i := range b.Commands {

@@ -120,8 +120,8 @@ func (w *Encoder) lockKeys(b *coordinator.Batch, f *spec) {
 	}
 }
 
-// publishVerb and subscribers return the pub/sub commands for the topology. Redisson chooses them in the same way: not by
-// the server's version.
+// publishVerb and subscribers return the pub/sub commands for the topology. Redisson chooses them in the same way: not
+// by the server's version.
 func (w *Encoder) publishVerb() string {
 	if w.Sharded {
 		return "SPUBLISH"
@@ -150,8 +150,8 @@ func (w *Encoder) encodeRenew(b *coordinator.Batch) {
 	w.encodeExtras(b)
 }
 
-// encodeLeases appends the tenures and their leases. If all leases are equal, as they usually are, it appends the lease once.
-// That also saves the server one twentieth of an acquire.
+// encodeLeases appends the tenures and their leases. If all leases are equal, as they usually are, it appends the lease
+// once. That also saves the server one twentieth of an acquire.
 func (w *Encoder) encodeLeases(b *coordinator.Batch) {
 	same := sameLease(b.Commands)
 	if same {
@@ -276,8 +276,8 @@ func sameLease(commands []actor.Command) bool {
 	return true
 }
 
-// HasExtras reports whether a renewal carries more than a lease: a hold count, a question for listeners, or leave to lower
-// the TTL.
+// HasExtras reports whether a renewal carries more than a lease: a hold count, a question for listeners, or leave to
+// lower the TTL.
 func HasExtras(c *actor.Command) bool { return c.Count != 0 || c.CountListeners || c.MayShorten }
 
 func (w *Encoder) optionalCount(count int) {
@@ -372,8 +372,8 @@ func decodeFenced(n int64) decodedReply {
 	return decodedReply{Status: actor.OK, Listeners: -1, Token: uint64(n)}
 }
 
-// decodeQueued decodes the TTL and the holder, as decodeTaken does. Then come the remaining time of the tenure in the queue,
-// and the server's clock. The reply to a call that came too late has only the clock.
+// decodeQueued decodes the TTL and the holder, as decodeTaken does. Then come the remaining time of the tenure in the
+// queue, and the server's clock. The reply to a call that came too late has only the clock.
 func decodeQueued(row []respMessage) decodedReply {
 	if len(row) == 1 {
 		return decodeLate(&row[0])

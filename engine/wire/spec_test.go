@@ -22,8 +22,8 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// replyServer is a server at the other end of a pipe that sends prepared replies, whatever the call is. After an incomplete
-// reply it closes the connection.
+// replyServer is a server at the other end of a pipe that sends prepared replies, whatever the call is. After an
+// incomplete reply it closes the connection.
 type replyServer struct{ replies chan string }
 
 // newReplyServer returns a client of a server that replies as it is told.

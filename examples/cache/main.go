@@ -3,15 +3,17 @@
 //
 //	go run ./examples/cache
 //
-// Three members, each with an engine of its own as three processes would have, read one entry with ten readers each. To build
-// the entry is slow. An entry is fresh for a while (-fresh), and is kept for a while longer (-keep). What you see:
+// Three members, each with an engine of its own as three processes would have, read one entry with ten readers each. To
+// build the entry is slow. An entry is fresh for a while (-fresh), and is kept for a while longer (-keep). What you
+// see:
 //
 //   - No entry: one reader has the lock and builds it. The others wait for the lock, look again, and find the entry.
-//   - An old entry: the reader that gets the lock with TryLock rebuilds it. The others serve the old one and do not wait.
+//   - An old entry: the reader that gets the lock with TryLock rebuilds it. The others serve the old one and do not
+//     wait.
 //   - A summary at the end: many reads, and one build for each time the entry was missing or old.
 //
-// The lock saves work and is not there for correctness: if a builder loses its lock, a second one may build beside it, and
-// the last write stays. So nothing is fenced.
+// The lock saves work and is not there for correctness: if a builder loses its lock, a second one may build beside it,
+// and the last write stays. So nothing is fenced.
 //
 // What to try:
 //
@@ -155,8 +157,8 @@ func (c *cache) get(ctx context.Context, key string) (string, error) {
 	return value, err
 }
 
-// rebuild sets value to the entry. The caller has the lock. It builds the entry unless another reader did so before the caller got the
-// lock.
+// rebuild sets value to the entry. The caller has the lock. It builds the entry unless another reader did so before the
+// caller got the lock.
 func (c *cache) rebuild(ctx context.Context, key string, value *string) error {
 	found, state, err := c.look(ctx, key)
 	if err != nil {

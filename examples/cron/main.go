@@ -2,24 +2,24 @@
 //
 //	go run ./examples/cron
 //
-// Three members, each with an engine of its own as three processes would have, try to run each tick. A lock and a record do it
-// together:
+// Three members, each with an engine of its own as three processes would have, try to run each tick. A lock and a
+// record do it together:
 //
-//   - The lock lets one member run at a time, also if a run takes longer than the time between two ticks. The others do not
-//     wait: TryLock returns at once, and their tick is done by the member that has the lock, or skipped.
-//   - The record in Redis is the last tick that was begun. A member that is late, and finds the lock free again, sees there that its
-//     tick was run.
-//   - The record is fenced. It is written with the lock's token, and a smaller token than the last one is rejected. So a member
-//     that was suspended between lock and record, and lost the lock meanwhile, does not run.
+//   - The lock lets one member run at a time, also if a run takes longer than the time between two ticks. The others do
+//     not wait: TryLock returns at once, and their tick is done by the member that has the lock, or skipped.
+//   - The record in Redis is the last tick that was begun. A member that is late, and finds the lock free again, sees
+//     there that its tick was run.
+//   - The record is fenced. It is written with the lock's token, and a smaller token than the last one is rejected. So
+//     a member that was suspended between lock and record, and lost the lock meanwhile, does not run.
 //
-// The record is written before the job runs, so each tick runs at most once: a crash in the middle skips the rest of it. For at
-// least once, write it after the job, and make the job one that can run twice.
+// The record is written before the job runs, so each tick runs at most once: a crash in the middle skips the rest of
+// it. For at least once, write it after the job, and make the job one that can run twice.
 //
 // What to try:
 //
 //   - -takes 1500ms: a run that takes longer than a tick. Ticks are skipped, and no two runs overlap.
-//   - -redis redis://127.0.0.1:6379 -members 1 in several terminals: real processes. Kill one with kill -9 while it runs; the next tick
-//     runs once the lease (-lease) is over.
+//   - -redis redis://127.0.0.1:6379 -members 1 in several terminals: real processes. Kill one with kill -9 while it
+//     runs; the next tick runs once the lease (-lease) is over.
 package main
 
 import (

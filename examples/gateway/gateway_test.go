@@ -50,8 +50,8 @@ func TestGateway_AccountBusy_429(t *testing.T) {
 	require.Equal(t, http.StatusOK, <-first)
 }
 
-// The lock is lost while the backend works: the backend is told. Even if it goes on, the reply does not claim that it charged
-// once.
+// The lock is lost while the backend works: the backend is told. Even if it goes on, the reply does not claim that it
+// charged once.
 func TestGateway_LockLost_500(t *testing.T) {
 	locks := lockwheeltest.New(t)
 	begun := make(chan bool)

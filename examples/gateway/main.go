@@ -1,4 +1,5 @@
-// Command gateway shows an HTTP service in front of a slow backend that must not handle two requests of one account at once.
+// Command gateway shows an HTTP service in front of a slow backend that must not handle two requests of one account at
+// once.
 //
 //	go run ./examples/gateway
 //	curl -X POST localhost:8080/accounts/7/charge     # in another terminal
@@ -7,15 +8,16 @@
 // What a request gets:
 //
 //   - 200: it had the lock of its account, and the backend has charged.
-//   - 429 with Retry-After: another request, of this process or another one, had the lock, and did not unlock it within -wait.
+//   - 429 with Retry-After: another request, of this process or another one, had the lock, and did not unlock it within
+//     -wait.
 //   - 503: Redis did not reply, or the engine is closed. Nothing was charged.
 //   - 500: the backend failed, or the lock was lost while it worked. The charge may or may not have happened.
 //
-// The lock lives as long as its request. If the client goes away, the context of the request ends, so does the hold's, and
-// the handler stops and unlocks.
+// The lock lives as long as its request. If the client goes away, the context of the request ends, so does the hold's,
+// and the handler stops and unlocks.
 //
-// On SIGINT and SIGTERM the service accepts no new requests, finishes those that it has, waits until their locks are released, and
-// ends. It leaves no key behind.
+// On SIGINT and SIGTERM the service accepts no new requests, finishes those that it has, waits until their locks are
+// released, and ends. It leaves no key behind.
 //
 // What to try:
 //

@@ -5,8 +5,8 @@
 // Three members take part, each with an engine of its own, as three processes would have. Package leader runs the work
 // of the one that has the lock; the others wait. What you see:
 //
-//   - One member leads and counts. After two seconds it crashes: its engine is closed without a release, as if the process
-//     had been killed.
+//   - One member leads and counts. After two seconds it crashes: its engine is closed without a release, as if the
+//     process had been killed.
 //   - Its lock stays until its lease is over, here two seconds. Then another member leads, and its fencing token is
 //     greater.
 //   - The last member goes on until you press Ctrl-C. Then it unlocks at once.
@@ -15,8 +15,8 @@
 //
 //   - -step-down: leaders give the lock back instead of crashing. The successor leads a round trip later.
 //   - -lease 10s: what a longer lease costs when a leader dies.
-//   - -redis redis://127.0.0.1:6379 -members 1 -crash 0 in several terminals: real processes. Kill the leader with kill -9, or
-//     stop it with Ctrl-Z for longer than its lease, and continue it with fg.
+//   - -redis redis://127.0.0.1:6379 -members 1 -crash 0 in several terminals: real processes. Kill the leader with kill
+//     -9, or stop it with Ctrl-Z for longer than its lease, and continue it with fg.
 package main
 
 import (

@@ -2,25 +2,26 @@
 //
 //	go run ./examples/workers
 //
-// Two members, each with an engine of its own as two processes would have, run three workers each. Every job belongs to an
-// account. What you see:
+// Two members, each with an engine of its own as two processes would have, run three workers each. Every job belongs to
+// an account. What you see:
 //
-//   - A lock per job: a worker takes a job with TryLock, and skips those that others have. Under the lock it looks whether the
-//     job is done already. The order is what matters: a worker that looked first could find a job open that another worker
-//     finishes before it has the lock.
-//   - A lock per account: jobs of one account run one after the other. A worker waits for that lock with its job in hand.
-//     Workers always lock a job before an account, so they cannot wait for each other in a circle.
-//   - Ctrl-C: workers take no further job and finish those they have. Press it in the middle and start again with -redis: the
-//     remaining jobs are done.
+//   - A lock per job: a worker takes a job with TryLock, and skips those that others have. Under the lock it looks
+//     whether the job is done already. The order is what matters: a worker that looked first could find a job open that
+//     another worker finishes before it has the lock.
+//   - A lock per account: jobs of one account run one after the other. A worker waits for that lock with its job in
+//     hand. Workers always lock a job before an account, so they cannot wait for each other in a circle.
+//   - Ctrl-C: workers take no further job and finish those they have. Press it in the middle and start again with
+//     -redis: the remaining jobs are done.
 //
-// A worker that dies leaves its job open. Another worker does it when the lease is over (-lease), so a job can run twice in
-// part: at least once. A worker that cannot reach Redis ends and says so.
+// A worker that dies leaves its job open. Another worker does it when the lease is over (-lease), so a job can run
+// twice in part: at least once. A worker that cannot reach Redis ends and says so.
 //
 // What to try:
 //
 //   - -fair: the locks of accounts are granted in the order of arrival, across both members.
 //   - -accounts 1: all jobs in one line.
-//   - -redis redis://127.0.0.1:6379 in several terminals: real processes. Jobs that are done are kept there for an hour.
+//   - -redis redis://127.0.0.1:6379 in several terminals: real processes. Jobs that are done are kept there for an
+//     hour.
 package main
 
 import (

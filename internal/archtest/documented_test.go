@@ -28,8 +28,8 @@ func TestExportedNames_Documented(t *testing.T) {
 	}
 }
 
-// In the packages behind them each exported type, function, constant and variable has documentation, too. Fields and methods
-// that only satisfy an interface may go without.
+// In the packages behind them each exported type, function, constant and variable has documentation, too. Fields and
+// methods that only satisfy an interface may go without.
 func TestInternalNames_Documented(t *testing.T) {
 	for _, folder := range []string{
 		"actor", "actor/quorum", "engine", "engine/coordinator", "engine/histogram", "engine/mpsc", "engine/rediserr", "engine/slot",
@@ -193,8 +193,8 @@ func receiver(d *ast.FuncDecl) string {
 // walkStep matches a function or type and its file, as the walks in the documents name them.
 var walkStep = regexp.MustCompile("`([\\w.]+)` in `([\\w/]+\\.(?:go|lua))`")
 
-// The walk of one Lock from call to hold, and the one from a loss to the end of a context, name what exists, in at most 25
-// files each.
+// The walk of one Lock from call to hold, and the one from a loss to the end of a context, name what exists, in at most
+// 25 files each.
 func TestHowItWorks_WalkNamesExist(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-it-works.md"))
 	require.NoError(t, err)

@@ -74,8 +74,8 @@ var netText = []string{"JoinHostPort", "SplitHostPort"}
 // simulation is the folder of the simulation. Its files are tests, and may import what they run.
 const simulation = "engine/sim"
 
-// otherDirs lists the other folders that may hold code of this module. internal/embedded is apart from internal because a
-// folder of product imports it.
+// otherDirs lists the other folders that may hold code of this module. internal/embedded is apart from internal because
+// a folder of product imports it.
 var otherDirs = []string{"internal", "internal/embedded", "interop", "test"}
 
 // clocks are the functions of package time that read or use a clock.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// CallbackQueue runs the caller's functions on its own goroutine, so that they cannot block the loop. It runs them in the
-// order of Submit, and drops those that arrive when its queue is full. A nil CallbackQueue has nothing to run.
+// CallbackQueue runs the caller's functions on its own goroutine, so that they cannot block the loop. It runs them in
+// the order of Submit, and drops those that arrive when its queue is full. A nil CallbackQueue has nothing to run.
 type CallbackQueue struct {
 	queue   chan func()
 	closing chan struct{}                // closed when no function follows

@@ -6,9 +6,9 @@ import (
 	"github.com/lockwheel/lockwheel/engine/mpsc"
 )
 
-// Executor runs functions from several goroutines one at a time. The goroutine that submits a function to an idle executor
-// runs it, and all that are submitted meanwhile. It never blocks another goroutine, and it has no goroutine of its own.
-// The zero Executor is idle.
+// Executor runs functions from several goroutines one at a time. The goroutine that submits a function to an idle
+// executor runs it, and all that are submitted meanwhile. It never blocks another goroutine, and it has no goroutine of
+// its own. The zero Executor is idle.
 type Executor struct {
 	queue   mpsc.Queue[func()]
 	running atomic.Bool

@@ -1,5 +1,5 @@
-// Package async runs functions beside the loop: in order on one goroutine ([CallbackQueue]), on a few ([WorkerPool]), or on
-// the goroutine that submits them, one at a time ([Executor]). None of them blocks the goroutine that submits.
+// Package async runs functions beside the loop: in order on one goroutine ([CallbackQueue]), on a few ([WorkerPool]),
+// or on the goroutine that submits them, one at a time ([Executor]). None of them blocks the goroutine that submits.
 package async
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// WorkerPool is a pool that runs functions beside the loop, in any order. Its goroutines are bounded in number and end when
-// there is nothing to do. The zero WorkerPool runs nothing until MaxWorkers is set.
+// WorkerPool is a pool that runs functions beside the loop, in any order. Its goroutines are bounded in number and end
+// when there is nothing to do. The zero WorkerPool runs nothing until MaxWorkers is set.
 type WorkerPool struct {
 	MaxWorkers int32
 	MaxTasks   int64 // maximum number of functions that were put in and have not ended

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// endSignal is a context that ends with a caller's context and hides its methods. When a context ends, Go asks it for the
-// cause on a separate goroutine. A panic of the caller's context there would end the process. A Goexit would hide the
-// end from all callers that wait with it.
+// endSignal is a context that ends with a caller's context and hides its methods. When a context ends, Go asks it for
+// the cause on a separate goroutine. A panic of the caller's context there would end the process. A Goexit would hide
+// the end from all callers that wait with it.
 type endSignal struct {
 	parent context.Context // nil after the first call of Value
 	done   <-chan struct{}

@@ -1,5 +1,5 @@
-// Package dial makes the connections of an engine's own client, and ends them. A function of the caller that makes connections
-// may hang, panic or end its goroutine; none of that stops an Open or a Close.
+// Package dial makes the connections of an engine's own client, and ends them. A function of the caller that makes
+// connections may hang, panic or end its goroutine; none of that stops an Open or a Close.
 package dial
 
 import (
@@ -90,9 +90,9 @@ func (o *Canceler) attemptContext(ctx context.Context) (context.Context, func())
 }
 
 // Dialer returns a function that calls the caller's dialer, or the usual one of rueidis. A call takes at most
-// Options.CallTimeout. It ends when the engine is closed, and with Open's context. The dialer may hang; the usual one can
-// hang in a function of the caller's TLSConfig or Dialer. It then keeps its goroutine, and a connection that it makes
-// too late is closed.
+// Options.CallTimeout. It ends when the engine is closed, and with Open's context. The dialer may hang; the usual one
+// can hang in a function of the caller's TLSConfig or Dialer. It then keeps its goroutine, and a connection that it
+// makes too late is closed.
 func (o *Canceler) Dialer(redis rueidis.ClientOption) dialFunc {
 	connect := redis.DialCtxFn
 	if connect == nil {
@@ -115,8 +115,8 @@ func (o *Canceler) Dialer(redis rueidis.ClientOption) dialFunc {
 	}
 }
 
-// withHandshake completes the TLS handshake of a connection that a dialer returned. Otherwise the first goroutine that uses
-// the connection would do it, and would block if it hangs.
+// withHandshake completes the TLS handshake of a connection that a dialer returned. Otherwise the first goroutine that
+// uses the connection would do it, and would block if it hangs.
 func withHandshake(ctx context.Context) func(net.Conn, error) (net.Conn, error) {
 	return func(conn net.Conn, err error) (net.Conn, error) {
 		switch c := conn.(type) {
@@ -188,8 +188,8 @@ func (o *Canceler) Credentials(provide authFunc) authFunc {
 	}
 }
 
-// callBounded waits for a function of the caller until ctx ends. A function that hangs keeps its goroutine. If it returns
-// a value later, onLate receives it unless onLate is nil. room bounds the number of such functions.
+// callBounded waits for a function of the caller until ctx ends. A function that hangs keeps its goroutine. If it
+// returns a value later, onLate receives it unless onLate is nil. room bounds the number of such functions.
 func callBounded[T any](ctx context.Context, room chan struct{}, f func() (T, error), onLate func(T)) (got T, err error) {
 	if ctx.Err() != nil {
 		return got, context.Cause(ctx)

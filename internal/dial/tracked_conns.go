@@ -106,9 +106,9 @@ func (c *trackedConn) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// isRejected reports whether an error before the first reply means that the server rejects the client's certificate. With
-// TLS 1.3 the client's handshake ends before the server has seen the certificate. Its alert comes later, and may be lost if
-// the connection breaks.
+// isRejected reports whether an error before the first reply means that the server rejects the client's certificate.
+// With TLS 1.3 the client's handshake ends before the server has seen the certificate. Its alert comes later, and may
+// be lost if the connection breaks.
 func (c *trackedConn) isRejected(err error) bool {
 	var op *net.OpError
 	switch {
@@ -120,8 +120,8 @@ func (c *trackedConn) isRejected(err error) bool {
 	return c.secure && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
 }
 
-// alertTimeout is how long an alert may take that the server sent before it broke the connection. It is there already, or
-// never comes.
+// alertTimeout is how long an alert may take that the server sent before it broke the connection. It is there already,
+// or never comes.
 const alertTimeout = 100 * time.Millisecond
 
 // reason returns the alert that the server sent before a write failed, or the error of the write.

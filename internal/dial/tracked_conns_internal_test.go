@@ -46,8 +46,8 @@ var (
 	errClosed  = &net.OpError{Op: "read", Err: net.ErrClosed}
 )
 
-// Before the first reply, a broken connection with TLS is one that the server rejects. Silence is not, nor is an end that
-// this side caused.
+// Before the first reply, a broken connection with TLS is one that the server rejects. Silence is not, nor is an end
+// that this side caused.
 func TestTrackedConn_BrokenBeforeReply_Rejected(t *testing.T) {
 	const hello = "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n"
 	for name, c := range map[string]struct {

@@ -1,16 +1,18 @@
-// Package embedded is a Redis server inside the process: miniredis with a clock that runs. [Server] listens on a port. It is
-// for the demonstration, and for tests on machines without a server. [MemoryServer] is reached by pipes. It is for
-// lockwheeltest.
+// Package embedded is a Redis server inside the process: miniredis with a clock that runs. [Server] listens on a port.
+// It is for the demonstration, and for tests on machines without a server. [MemoryServer] is reached by pipes. It is
+// for lockwheeltest.
 //
 // It supports what locks need of Redis: strings, hashes and the other types, expiry, scripts, publish and
 // subscribe. It is a stand-in, not Redis. These differences matter here (miniredis 2.40 compared with Redis 7.0):
 //
 //   - Any error that a script raises arrives as "ERR Error compiling script …". What redis.pcall returns has its proper
 //     code first, as on Redis.
-//   - redis.pcall with an argument that is neither text nor number ends the script. PEXPIRE beyond 292 years deletes the key.
-//   - A connection with subscriptions accepts only SUBSCRIBE, UNSUBSCRIBE and PING, also in RESP3, and replies to PING with
-//     an array.
-//   - There are no CONFIG, CLIENT KILL, CLIENT PAUSE, DEBUG, MONITOR, INFO commandstats, SPUBLISH, SSUBSCRIBE, SHARDNUMSUB.
+//   - redis.pcall with an argument that is neither text nor number ends the script. PEXPIRE beyond 292 years deletes
+//     the key.
+//   - A connection with subscriptions accepts only SUBSCRIBE, UNSUBSCRIBE and PING, also in RESP3, and replies to PING
+//     with an array.
+//   - There are no CONFIG, CLIENT KILL, CLIENT PAUSE, DEBUG, MONITOR, INFO commandstats, SPUBLISH, SSUBSCRIBE,
+//     SHARDNUMSUB.
 //   - CLUSTER SLOTS has a reply, so a client that asks takes the server for a cluster.
 //   - The reply to PING comes 5 ms late, because a message can come behind the reply.
 //   - A subscriber that does not read its connection blocks all clients.

@@ -12,11 +12,11 @@ import (
 )
 
 // MemoryServer is a server without a port: its clients connect by pipes within the process. Its TTLs follow time.Now,
-// also the time of a bubble of testing/synctest: such a server has no goroutine but those of its connections, and none of
-// them waits for a network.
+// also the time of a bubble of testing/synctest: such a server has no goroutine but those of its connections, and none
+// of them waits for a network.
 //
-// Each access takes time in proportion to the number of keys with a TTL, so it is for tests with up to some thousand locks.
-// Its methods may be called from any goroutine.
+// Each access takes time in proportion to the number of keys with a TTL, so it is for tests with up to some thousand
+// locks. Its methods may be called from any goroutine.
 type MemoryServer struct {
 	redis *miniredis.Miniredis
 
@@ -29,8 +29,8 @@ type MemoryServer struct {
 // ErrDown is why no connection is made to a MemoryServer that is down or closed.
 var ErrDown = errors.New("the embedded server is down")
 
-// StartInMemory starts an empty server. The caller ends it with Close. A server that is used in a bubble of testing/synctest
-// must have been started there.
+// StartInMemory starts an empty server. The caller ends it with Close. A server that is used in a bubble of
+// testing/synctest must have been started there.
 func StartInMemory() *MemoryServer {
 	s := &MemoryServer{redis: miniredis.NewMiniRedis(), conns: make(map[*memoryConn]struct{})}
 	s.redis.ClockTTL(true)
@@ -65,8 +65,8 @@ func (s *MemoryServer) dial() (net.Conn, error) {
 	return c, nil
 }
 
-// Down closes all connections and refuses new ones until Up, as a server whose process has ended. It keeps its data, and
-// TTLs go on falling. A command that is running may still take effect.
+// Down closes all connections and refuses new ones until Up, as a server whose process has ended. It keeps its data,
+// and TTLs go on falling. A command that is running may still take effect.
 func (s *MemoryServer) Down() { s.setDown(true) }
 
 // Up accepts connections again.

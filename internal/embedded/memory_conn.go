@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// memoryConn is the client's end of a pipe to a MemoryServer. What the client writes is queued: in a net.Pipe a write waits for
-// its reader, and a client that writes many commands before it reads a reply would wait for a server that waits for it.
+// memoryConn is the client's end of a pipe to a MemoryServer. What the client writes is queued: in a net.Pipe a write
+// waits for its reader, and a client that writes many commands before it reads a reply would wait for a server that
+// waits for it.
 type memoryConn struct {
 	net.Conn // the client's end of the net.Pipe
 	onClose  func(*memoryConn)
@@ -27,7 +28,8 @@ func newMemoryConn(pipe net.Conn, onClose func(*memoryConn)) *memoryConn {
 	return c
 }
 
-// Write queues b. It does not block. After the deadline it fails, because rueidis relies on that when it closes a connection.
+// Write queues b. It does not block. After the deadline it fails, because rueidis relies on that when it closes a
+// connection.
 func (c *memoryConn) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

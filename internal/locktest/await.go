@@ -35,8 +35,8 @@ func Unlock(t testing.TB, hold *lockwheel.Hold) {
 	require.NoError(t, hold.Unlock(t.Context()))
 }
 
-// UnlockHold is Unlock for a server that may take longer than a short CallTimeout to reply: the engine sends the release
-// until the server has replied, and is settled only then.
+// UnlockHold is Unlock for a server that may take longer than a short CallTimeout to reply: the engine sends the
+// release until the server has replied, and is settled only then.
 func UnlockHold(t testing.TB, hold *lockwheel.Hold) {
 	t.Helper()
 	if err := hold.Unlock(t.Context()); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// CriticalSection counts visits, and notices when two visitors are inside at once. Its counter is not atomic: the lock guards
-// it, and the race detector checks that.
+// CriticalSection counts visits, and notices when two visitors are inside at once. Its counter is not atomic: the lock
+// guards it, and the race detector checks that.
 type CriticalSection struct {
 	Visits  int
 	inside  atomic.Int32

@@ -26,6 +26,6 @@ func RunTests(m *testing.M) {
 	leaks.Main(m)
 }
 
-// parallelTests is the number of tests that run in parallel: each of them waits most of the time, and together they keep one
-// processor busy.
+// parallelTests is the number of tests that run in parallel: each of them waits most of the time, and together they
+// keep one processor busy.
 const parallelTests = 12

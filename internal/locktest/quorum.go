@@ -63,6 +63,6 @@ func RenewedTimes(t *testing.T, e *lockwheel.Engine, n int) {
 	Eventually(t, fmt.Sprint(n, " renewals"), func() bool { return e.Stats().Renewed >= before+uint64(n) })
 }
 
-// ConfirmRound is how long a caller that waits for a quorum queues at one server, which may fail, before it requests all
-// locks again.
+// ConfirmRound is how long a caller that waits for a quorum queues at one server, which may fail, before it requests
+// all locks again.
 const ConfirmRound = 2 * time.Second

@@ -215,8 +215,8 @@ func isBusy(err error) bool {
 		strings.Contains(err.Error(), context.DeadlineExceeded.Error()) // not that of Open's context, and so only its text matches
 }
 
-// OpenRetrying opens an engine that is closed at the end of the test. It retries, because no test concerns a machine that
-// is too busy for a short CallTimeout.
+// OpenRetrying opens an engine that is closed at the end of the test. It retries, because no test concerns a machine
+// that is too busy for a short CallTimeout.
 func OpenRetrying(t testing.TB, opts lockwheel.Options) (e *lockwheel.Engine) {
 	t.Helper()
 	Eventually(t, "an engine", func() bool {

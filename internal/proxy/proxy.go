@@ -195,7 +195,8 @@ func (p *Proxy) Buffered(d Direction) (bytes int) {
 	return bytes
 }
 
-// Close refuses new connections, cuts the open ones and waits until every goroutine has ended. A second call does nothing.
+// Close refuses new connections, cuts the open ones and waits until every goroutine has ended. A second call does
+// nothing.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true

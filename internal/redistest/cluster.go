@@ -40,7 +40,8 @@ func StartCluster(t testing.TB, masters, replicas int, args ...string) *Cluster 
 	return StartClusterOf(t, masters, replicas, func() []string { return args })
 }
 
-// StartClusterOf is like StartCluster, for nodes with different arguments, such as a port: args is called for each node.
+// StartClusterOf is like StartCluster, for nodes with different arguments, such as a port: args is called for each
+// node.
 func StartClusterOf(t testing.TB, masters, replicas int, args func() []string) *Cluster {
 	t.Helper()
 	binary := binaryFor(t)

@@ -1,5 +1,5 @@
-// Package redisurl parses URLs of servers as rueidis does, and rejects what would be read as something else. Its errors repeat
-// no part of a URL.
+// Package redisurl parses URLs of servers as rueidis does, and rejects what would be read as something else. Its errors
+// repeat no part of a URL.
 package redisurl
 
 import (

@@ -94,7 +94,8 @@ func TestAnyKind_ClusterSlotMoves_LocksKept(t *testing.T) {
 	long.Only(t, "the slots of a cluster move under load")
 	t.Parallel()
 	r := locktest.NewClusterEnv(t, 0)
-	// The lease is long: while keys of a reader are on two nodes, its renewal gets TRYAGAIN, and a busy machine takes its time.
+	// The lease is long: while keys of a reader are on two nodes, its renewal gets TRYAGAIN, and a busy machine takes its
+	// time.
 	steady := r.Open(lockwheel.Options{Lease: 10 * locktest.ShortLease, RenewInterval: locktest.ShortLease / 10})
 	holder, waiter := r.Open(lockwheel.Options{}), r.Open(lockwheel.Options{})
 	all := locktest.Grantable()

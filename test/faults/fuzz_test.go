@@ -29,8 +29,8 @@ func embeddedAddr(t testing.TB) string {
 }
 
 // openFuzzed opens an engine with a short CallTimeout and a long lease. The engine is idle only when it has released a
-// command without a reply once more, one CallTimeout later. The embedded server subtracts a part of a pause from a lease
-// that begins after it.
+// command without a reply once more, one CallTimeout later. The embedded server subtracts a part of a pause from a
+// lease that begins after it.
 func openFuzzed(t testing.TB, addr string) *lockwheel.Engine {
 	t.Helper()
 	return locktest.OpenRetrying(t, lockwheel.Options{

@@ -163,8 +163,8 @@ func markedCredentials(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials,
 	return rueidis.AuthCredentials{Username: locktest.MarkedUser, Password: locktest.MarkedPassword}, nil
 }
 
-// handshakeProxy is a proxy between client and server. Once it has turned, it closes its connections, and replies to commands
-// on others with an error.
+// handshakeProxy is a proxy between client and server. Once it has turned, it closes its connections, and replies to
+// commands on others with an error.
 type handshakeProxy struct {
 	addr   string
 	turned atomic.Bool

@@ -11,8 +11,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
-// A server with a timeout closes idle connections. The next call then takes a round trip more: there is no outage, neither in
-// the log nor as a pause.
+// A server with a timeout closes idle connections. The next call then takes a round trip more: there is no outage,
+// neither in the log nor as a pause.
 func TestIdleConnection_ClosedByServer_NoOutage(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t, "--timeout", "1")

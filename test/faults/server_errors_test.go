@@ -206,8 +206,8 @@ func TestPassword_Changed_Outage(t *testing.T) {
 	locktest.RequireIdle(t, e)
 }
 
-// unavailableError requires that a lock is not available, and that the error contains the reason. The reason may not come
-// at once, if the connection is gone as well, or a reply was late.
+// unavailableError requires that a lock is not available, and that the error contains the reason. The reason may not
+// come at once, if the connection is gone as well, or a reply was late.
 func unavailableError(t *testing.T, m lockwheel.Mutex, why string) {
 	t.Helper()
 	locktest.Eventually(t, "told why", func() bool {

@@ -31,7 +31,8 @@ const (
 	soakEngines   = 3                // in this process
 	soakProcesses = 2                // worker processes
 	soakWorkers   = 4                // workers of each
-	// soakHeap is how much more heap a round may leave. A connection of rueidis has 1 MiB of buffers, and the number of connections varies after a round.
+	// soakHeap is how much more heap a round may leave. A connection of rueidis has 1 MiB of buffers, and the number of
+	// connections varies after a round.
 	soakHeap = 16 << 20
 )
 

@@ -205,8 +205,8 @@ func TestFairQueue_BehindEndlessPlace_Leaves(t *testing.T) {
 	}
 }
 
-// The server's clock is set back. The places of an engine that is gone still delay the others for one FairWaitTimeout, all
-// of them together.
+// The server's clock is set back. The places of an engine that is gone still delay the others for one FairWaitTimeout,
+// all of them together.
 func TestFairQueue_ClockSetBack_DeadEndAtOnce(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)

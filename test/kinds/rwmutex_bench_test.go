@@ -9,8 +9,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
-// BenchmarkRWMutex_Pairs measures locking and unlocking by many callers, each with its own name, and for readers also with
-// one shared name.
+// BenchmarkRWMutex_Pairs measures locking and unlocking by many callers, each with its own name, and for readers also
+// with one shared name.
 func BenchmarkRWMutex_Pairs(b *testing.B) {
 	e := locktest.RealServer(b).Open(lockwheel.Options{})
 	for _, kind := range []struct {

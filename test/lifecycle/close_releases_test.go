@@ -13,8 +13,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// The end of a program whose context was canceled: Unlock gives up its wait at once, and then Close stops the engine. The
-// lock that was unlocked is free when Close returns, and not only when its lease ends.
+// The end of a program whose context was canceled: Unlock gives up its wait at once, and then Close stops the engine.
+// The lock that was unlocked is free when Close returns, and not only when its lease ends.
 func TestClose_AfterUnlock_LockIsFree(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
@@ -50,8 +50,8 @@ func TestClose_AfterCancel_GrantReleased(t *testing.T) {
 	require.False(t, s.Exists("n"))
 }
 
-// A lock that is granted after its caller gave up is free when Close returns: the close waits for the reply, and for that
-// of the release.
+// A lock that is granted after its caller gave up is free when Close returns: the close waits for the reply, and for
+// that of the release.
 func TestClose_CallerGaveUp_GrantReleased(t *testing.T) {
 	t.Parallel()
 	for name, lock := range map[string]func(context.Context, *lockwheel.Engine) error{
@@ -112,8 +112,8 @@ func TestClose_ManyGaveUp_NothingLeft(t *testing.T) {
 	require.EqualValues(t, 0, s.Do("DBSIZE"))
 }
 
-// A quorum is granted and unlocked by the quicker servers. What the slower one grants then is free as well when its engine
-// is closed.
+// A quorum is granted and unlocked by the quicker servers. What the slower one grants then is free as well when its
+// engine is closed.
 func TestClose_QuorumUnlocked_NothingLeft(t *testing.T) {
 	t.Parallel()
 	servers := locktest.NewServerSet(t, 3)

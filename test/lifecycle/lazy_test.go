@@ -113,8 +113,8 @@ func TestLazy_InvalidOrCanceled_Fails(t *testing.T) {
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 }
 
-// Close ends an engine that was never connected, also while it makes a connection, and leaves no goroutine. Not parallel:
-// it counts goroutines.
+// Close ends an engine that was never connected, also while it makes a connection, and leaves no goroutine. Not
+// parallel: it counts goroutines.
 func TestLazy_NeverConnected_CloseLeavesNothing(t *testing.T) {
 	s := locktest.RealServer(t)
 	silent := proxy.Start(t, s.Addr)

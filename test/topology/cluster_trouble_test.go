@@ -25,7 +25,8 @@ type load struct {
 	done   chan struct{}
 }
 
-// startLoad starts callers of each engine that visit the names. These are plain locks unless they end with another kind.
+// startLoad starts callers of each engine that visit the names. These are plain locks unless they end with another
+// kind.
 func startLoad(t *testing.T, names []string, engines ...*lockwheel.Engine) *load {
 	d := &load{rooms: make([]locktest.CriticalSection, len(names)), stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {

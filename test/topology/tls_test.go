@@ -77,8 +77,9 @@ func TestOpen_TLSNotTrusted_Error(t *testing.T) {
 	require.ErrorContains(t, err, "WRONGPASS")
 }
 
-// With TLS 1.3 a client learns only after its handshake that the server rejects its certificate, or wants one: the server's
-// alert comes instead of the first reply, or the connection breaks. That is no connection, and no silent server.
+// With TLS 1.3 a client learns only after its handshake that the server rejects its certificate, or wants one: the
+// server's alert comes instead of the first reply, or the connection breaks. That is no connection, and no silent
+// server.
 func TestTLS_CertificateRejected_NoConnection(t *testing.T) {
 	t.Parallel()
 	for name, versions := range map[string]uint16{"1.3": tls.VersionTLS13, "1.2": tls.VersionTLS12} {

@@ -25,7 +25,8 @@ func NewLog(out io.Writer) *Log {
 	return l
 }
 
-// Printf writes a line. It returns when the line is on its way to the writer, so lines of one goroutine keep their order.
+// Printf writes a line. It returns when the line is on its way to the writer, so lines of one goroutine keep their
+// order.
 func (l *Log) Printf(format string, args ...any) {
 	l.lines <- fmt.Sprintf("%6.2fs  ", time.Since(l.begin).Seconds()) + fmt.Sprintf(format, args...)
 }

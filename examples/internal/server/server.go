@@ -42,7 +42,8 @@ type Server struct {
 	engines  []*lockwheel.Engine
 }
 
-// Start returns the server that the URL names. If the URL is empty, it starts one inside the process. The caller ends it with Close.
+// Start returns the server that the URL names. If the URL is empty, it starts one inside the process. The caller ends
+// it with Close.
 func Start(url string) (*Server, error) {
 	if url != "" {
 		option, err := lockwheel.ParseURL(url)

@@ -32,8 +32,8 @@ func newDemo(s settings, where server, on *screen) *demo {
 	}
 }
 
-// renewalsPerLease is the number of renewals of a kept lock per lease: more than the library's default, so that each second
-// shows some.
+// renewalsPerLease is the number of renewals of a kept lock per lease: more than the library's default, so that each
+// second shows some.
 const renewalsPerLease = 5
 
 func (d *demo) options() lockwheel.Options {
