@@ -24,6 +24,7 @@ func render(status int, name string, view any) *response {
 // pageView is what page.html shows. All texts are escaped there.
 type pageView struct {
 	Now                  string
+	ReadMS               int64 // how long it took to read the engines
 	Search, Sort, Kind   string
 	Orders, Kinds        []choice
 	EngineIDs            []choice
@@ -75,10 +76,11 @@ func (h *handler) page(r *http.Request) *response {
 	if err != nil {
 		return failure(http.StatusBadRequest, err.Error())
 	}
+	begun := time.Now()
 	l := h.list(r, q)
 	now := time.Now()
 	view := pageView{
-		Now: now.UTC().Format(time.RFC3339), Search: q.search, Sort: q.sort, Kind: q.kind, Matched: l.matched, All: l.locks,
+		Now: now.UTC().Format(time.RFC3339), ReadMS: now.Sub(begun).Milliseconds(), Search: q.search, Sort: q.sort, Kind: q.kind, Matched: l.matched, All: l.locks,
 		Orders: choices(orders, q.sort), Kinds: choices(append([]string{""}, kinds...), q.kind), Paged: q.after != nil,
 		Errors: l.errors, AllowForce: h.options.AllowForce, Recorded: h.options.Recorder != nil,
 	}

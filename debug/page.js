@@ -1,6 +1,7 @@
 'use strict';
 
-// Every 2 s the page fetches itself and replaces its live part. A server that needs long is asked less often.
+// Every 2 s the page fetches itself and replaces its live part, and less often where that takes long: the process reads its
+// locks in at most 1 % of the time, and at most 10 % is spent on requests. So the page does not change the p99 of a lock.
 (() => {
   const pause = 2000;
   const updating = document.getElementById('updating');
@@ -33,8 +34,14 @@
         trouble.textContent = 'Not updated since ' + last.toLocaleTimeString() + ': ' + err.message;
       }
     }
-    setTimeout(update, Math.max(pause, 10 * (performance.now() - begun)));
+    setTimeout(update, pauseAfter(performance.now() - begun));
   }
 
-  setTimeout(update, pause);
+  // pauseAfter returns how long to wait after an update that took so long, in milliseconds.
+  function pauseAfter(took) {
+    const read = Number(document.getElementById('live').dataset.readMs);
+    return Math.max(pause, 10 * took, 100 * read);
+  }
+
+  setTimeout(update, pauseAfter(0));
 })();

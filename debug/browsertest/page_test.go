@@ -1,0 +1,215 @@
+package browsertest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/debug"
+	"github.com/lockwheel/lockwheel/internal/locktest"
+)
+
+// An operator opens the page and sees rows, charts and what happened, in the page's own style. Nothing is in the
+// console, so that the policy against foreign scripts blocks nothing of the page itself.
+func TestBrowser_HeldLocks_RowsAppear(t *testing.T) {
+	b := openTab(t)
+	var recorder debug.Recorder
+	e := locktest.AnyServer(t).Open(lockwheel.Options{Observer: recorder.Observer()})
+	hold := locktest.Lock(t, e.Mutex("orders/7"))
+	locktest.Lock(t, e.RWMutex("catalogue").RLocker())
+	url := serve(t, debug.Options{Recorder: &recorder}, e)
+	locktest.Eventually(t, "the events", func() bool {
+		b.open(url)
+		return eval[int](b, `document.querySelectorAll("table.events tbody tr").length`) == 2
+	})
+	assert.Equal(t, []string{"orders/7", "catalogue"}, b.column(1))
+	assert.Equal(t, []string{"plain", "reader"}, b.column(2))
+	assert.Equal(t, hold.ID(), b.column(3)[0])
+	assert.Positive(t, eval[int](b, `[...document.querySelectorAll("svg rect")].filter(r => r.getBoundingClientRect().height > 0).length`))
+	assert.Equal(t, "collapse", eval[string](b, `getComputedStyle(document.querySelector("table.locks")).borderCollapse`), "the page's own style")
+	b.requireQuietConsole()
+}
+
+// The page shows what came and went without being loaded anew. It waits while the operator selects text, and shows
+// since when it is not up to date if the process does not reply.
+func TestBrowser_LockComesAndGoes_UpdatesItself(t *testing.T) {
+	b := openTab(t)
+	e := locktest.AnyServer(t).Open(lockwheel.Options{})
+	hold := locktest.Lock(t, e.Mutex("first"))
+	handler := debug.Handler(debug.Options{}, e)
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	b.open(server.URL)
+	eval[string](b, `window.same = "document"`)
+	require.Equal(t, []string{"first"}, b.column(1))
+
+	locktest.Lock(t, e.Mutex("second"))
+	b.eventually(`document.querySelector("table.locks").innerText.includes("second")`)
+	locktest.Unlock(t, hold)
+	b.eventually(`!document.querySelector("table.locks").innerText.includes("first")`)
+	assert.Equal(t, []string{"second"}, b.column(1))
+	assert.Equal(t, "document", eval[string](b, `window.same`))
+	b.requireQuietConsole()
+
+	server.Close()
+	b.eventually(`document.getElementById("trouble").innerText.startsWith("Not updated since ")`)
+	assert.Equal(t, []string{"second"}, b.column(1), "the last state stays")
+}
+
+// A page that took long to read is updated less often, so that reading takes at most 1 % of the time.
+func TestBrowser_SlowRead_UpdatesLess(t *testing.T) {
+	b := openTab(t)
+	e := locktest.AnyServer(t).Open(lockwheel.Options{})
+	h := debug.Handler(debug.Options{}, e)
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := httptest.NewRecorder()
+		h.ServeHTTP(answer, r)
+		for name, values := range answer.Header() {
+			w.Header()[name] = values
+		}
+		body := answer.Body.String()
+		if r.URL.Path == "/" {
+			body = regexp.MustCompile(`data-read-ms="\d+"`).ReplaceAllString(body, `data-read-ms="1200"`)
+		}
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(slow.Close)
+	const mark = `window.began = document.querySelector("main p").innerText`
+	const updated = `document.querySelector("main p").innerText !== window.began`
+	b.open(slow.URL)
+	eval[string](b, mark)
+	quick := b.another()
+	quick.open(serve(t, debug.Options{}, e))
+	for range 3 {
+		eval[string](quick, mark)
+		quick.eventually(updated)
+	}
+	assert.False(t, eval[bool](b, updated))
+}
+
+// The form searches, sorts and restricts to a kind, and a link continues with the next rows.
+func TestBrowser_Form_SortsAndSearches(t *testing.T) {
+	b := openTab(t)
+	e := locktest.AnyServer(t).Open(lockwheel.Options{})
+	for _, name := range []string{"c/1", "b/2", "a/1"} { // so the oldest is last by name
+		locktest.Lock(t, e.Mutex(name))
+	}
+	locktest.Lock(t, e.FencedMutex("d/1"))
+	for i := range 120 {
+		locktest.Lock(t, e.Mutex(fmt.Sprintf("many/%03d", i)))
+	}
+	b.open(serve(t, debug.Options{}, e))
+	require.Len(t, b.column(1), 100)
+	require.Equal(t, "c/1", b.column(1)[0])
+
+	choose := func(name, value string) {
+		b.do(chromedp.SetValue(chromedp.CSS(`form.search [name="`+name+`"]`), value))
+		b.follow("form.search button")
+	}
+	choose("q", "/1")
+	require.Subset(t, b.column(1), []string{"a/1", "c/1", "d/1"})
+	require.NotContains(t, b.column(1), "b/2")
+	choose("sort", "name")
+	require.Equal(t, []string{"a/1", "c/1", "d/1"}, b.column(1)[:3], "sorted, and the search is kept")
+	choose("kind", "fenced")
+	require.Equal(t, []string{"d/1"}, b.column(1))
+
+	choose("kind", "")
+	choose("q", "many/")
+	first := b.column(1)
+	b.follow(`a[rel="next"]`)
+	rest := b.column(1)
+	require.Len(t, first, 100)
+	require.Equal(t, "many/099", first[99])
+	require.Len(t, rest, 20)
+	require.Equal(t, "many/100", rest[0])
+	b.requireQuietConsole()
+}
+
+// Names are shown as text, whatever they contain: no script runs, no element appears, and the search finds them.
+func TestBrowser_HostileName_IsText(t *testing.T) {
+	b := openTab(t)
+	e := locktest.AnyServer(t).Open(lockwheel.Options{})
+	names := []string{`<img src=x onerror="alert(1)">`, `<script>alert(2)</script>`, `'"><svg onload=alert(3)>`, `javascript:alert(4)`}
+	for _, name := range names {
+		locktest.Lock(t, e.Mutex(name))
+	}
+	b.open(serve(t, debug.Options{}, e))
+	assert.Equal(t, names, b.column(1))
+	assert.Zero(t, eval[int](b, `document.querySelectorAll("table.locks img, table.locks script, table.locks svg").length`))
+	b.do(chromedp.SetValue(chromedp.CSS(`form.search [name="q"]`), names[2]))
+	b.follow("form.search button")
+	assert.Equal(t, names[2:3], b.column(1))
+	assert.Equal(t, names[2], eval[string](b, `document.querySelector('form.search [name="q"]').value`))
+	b.requireQuietConsole()
+}
+
+// A lock is forced by following its link, ticking the box and pressing the button, and vanishes from the list.
+// Without the tick the browser does not send the form.
+func TestBrowser_Forced_LockVanishes(t *testing.T) {
+	b := openTab(t)
+	e := locktest.AnyServer(t).Open(lockwheel.Options{})
+	hold := locktest.Lock(t, e.Mutex("stuck"))
+	locktest.Lock(t, e.Mutex("other"))
+	url := serve(t, debug.Options{AllowForce: true}, e)
+	b.open(url)
+	require.Equal(t, []string{"stuck", "other"}, b.column(1))
+	b.follow("table.locks tbody tr:first-child a")
+	form := b.text("body")
+	require.Contains(t, form, "Force stuck")
+	require.Contains(t, form, hold.ID())
+
+	b.click("form button")
+	require.True(t, eval[bool](b, `!!document.querySelector("form input[name=confirm]:invalid")`), "still the form")
+	require.NoError(t, hold.Err())
+
+	b.click("form input[name=confirm]")
+	b.follow("form button")
+	require.Equal(t, "The lock was taken from its holder.", b.text("#done"))
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	b.follow(`a[href="./"]`)
+	assert.Equal(t, []string{"other"}, b.column(1))
+	b.requireQuietConsole()
+}
+
+// A form without the right token forces nothing, and neither does a form of another site that has the right one.
+func TestBrowser_ForgedForm_ForcesNothing(t *testing.T) {
+	b := openTab(t)
+	e := locktest.AnyServer(t).Open(lockwheel.Options{})
+	hold := locktest.Lock(t, e.Mutex("n"))
+	url := serve(t, debug.Options{AllowForce: true}, e)
+	toForm := func() {
+		b.open(url)
+		b.follow("table.locks tbody a")
+	}
+	toForm()
+	form := eval[string](b, `document.querySelector("form").outerHTML`)
+	b.click("form input[name=confirm]")
+	eval[string](b, `document.querySelector("form input[name=token]").value = "guessed"`)
+	b.follow("form button")
+	require.Contains(t, b.text("body"), "The form is not of this process.")
+	require.NoError(t, hold.Err())
+
+	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `<!DOCTYPE html><base href=%q>%s`, url, form)
+	}))
+	t.Cleanup(evil.Close)
+	b.open(evil.URL)
+	b.click("form input[name=confirm]")
+	b.follow("form button")
+	require.Contains(t, b.text("body"), "cross-origin request")
+	require.NoError(t, hold.Err())
+
+	toForm() // and the same form on its own page forces
+	b.click("form input[name=confirm]")
+	b.follow("form button")
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+}
