@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"unicode/utf8"
@@ -74,11 +77,43 @@ func WithLabel(ctx context.Context, label string) context.Context {
 	return context.WithValue(ctx, noteKey{}, &actor.Note{Label: label})
 }
 
-// noteOf returns what a context says that holds are for, or nil.
-func noteOf(ctx context.Context) *actor.Note {
+// noteOf returns what a context says that holds are for, with the call site if the engine records it, or nil.
+func (e *Engine) noteOf(ctx context.Context) *actor.Note {
 	note, _ := ctx.Value(noteKey{}).(*actor.Note)
-	return note
+	if !e.options.CallSites {
+		return note
+	}
+	here := &struct {
+		actor.Note
+		site callSite
+	}{}
+	if note != nil {
+		here.Label = note.Label
+	}
+	runtime.Callers(2, here.site[:])
+	here.Site = &here.site
+	return &here.Note
 }
+
+// callSite is the innermost part of the stack of a call. It is resolved when it is read.
+type callSite [12]uintptr
+
+// String returns file and line of the first caller outside this package.
+func (s *callSite) String() string {
+	depth := max(slices.Index(s[:], 0), 0)
+	if depth == 0 {
+		depth = len(s)
+	}
+	for frames := runtime.CallersFrames(s[:depth]); ; {
+		frame, more := frames.Next()
+		if !strings.HasPrefix(frame.Function, packagePath) || !more {
+			return frame.File + ":" + strconv.Itoa(frame.Line)
+		}
+	}
+}
+
+// packagePath begins the names of this package's functions.
+const packagePath = "github.com/lockwheel/lockwheel."
 
 // setNote says what a hold is for, before its request is sent.
 func (h *Hold) setNote(note *actor.Note) {

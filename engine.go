@@ -158,8 +158,8 @@ type LockInfo struct {
 	Watched  bool      // the engine renews the lock; otherwise all holds have leases of their own
 
 	// Label is that of the owner's first hold ([WithLabel]), or if callers only wait that of the first of them. Empty
-	// without a label.
-	Label string
+	// without a label. CallSite is where that hold was requested, as file:line, with [Options].CallSites.
+	Label, CallSite string
 
 	// Of the callers of this engine that wait for the lock.
 	Waiting      int
@@ -211,7 +211,12 @@ func (e *Engine) Locks(ctx context.Context) iter.Seq2[LockInfo, error] {
 var kindNames = [...]string{actor.Plain: "plain", actor.Fenced: "fenced", actor.Fair: "fair", actor.Read: "reader", actor.Write: "writer"}
 
 func (e *Engine) lockInfo(l *actor.Info) LockInfo {
-	info := LockInfo{Name: l.Key[len(e.options.Prefix):], Kind: kindNames[l.Kind], Holds: l.Holds, Waiting: l.Waiting, Label: l.Label}
+	info := LockInfo{Name: l.Key[len(e.options.Prefix):], Kind: kindNames[l.Kind], Holds: l.Holds, Waiting: l.Waiting}
+	if l.Note != nil {
+		if info.Label = l.Note.Label; l.Note.Site != nil {
+			info.CallSite = l.Note.Site.String()
+		}
+	}
 	if l.Holds > 0 {
 		info.HolderID = e.config.ID + ":" + strconv.FormatUint(l.Tenure, 10)
 		info.Since, info.Deadline, info.Watched = e.loop.Time(l.Since), e.loop.Time(l.Until), l.Watched

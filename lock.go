@@ -217,7 +217,7 @@ func (m Mutex) request(ctx context.Context, opts []Option, w acquireMode) (*engi
 		return nil, nil, m.fail(err, nil)
 	}
 	hold := &Hold{engine: m.engine, name: m.name, parent: ctx}
-	hold.setNote(noteOf(ctx))
+	hold.setNote(m.engine.noteOf(ctx))
 	c := m.newCall(w)
 	c.Op = actor.Acquire
 	c.Name, c.Key, c.Kind = m.name, m.key(), m.kind

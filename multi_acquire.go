@@ -220,7 +220,7 @@ func (m Multi) acquireAtomic(e multiRequest, patience time.Duration) (holds []*H
 	joint := &actor.MultiRequest{Parts: make([]actor.Part, len(m.locks)), OvertakenAfter: patience}
 	parts := make([]Hold, len(m.locks))
 	holds = make([]*Hold, len(m.locks))
-	note := noteOf(e.ctx)
+	note := on.noteOf(e.ctx)
 	for i, l := range m.locks {
 		parts[i] = Hold{engine: on, name: l.name, parent: e.ctx}
 		parts[i].setNote(note)

@@ -64,10 +64,10 @@ type member struct {
 	maybeHeld   bool            // the server may have granted the member, or may still do so. Valid while pendingCall is nil
 }
 
+// newMultiHold returns a group that holds nothing yet.
 func newMultiHold(ctx context.Context, m Multi, need int) *multiHold {
 	g := &multiHold{Context: ctx, required: need, perEngine: m.quorum, members: make([]member, len(m.locks)), actor: quorum.New(len(m.locks), need)}
 	g.hold.name, g.hold.parent = m.name, g
-	g.hold.setNote(noteOf(ctx))
 	for i, l := range m.locks {
 		g.members[i].parent, g.members[i].index, g.members[i].lock = g, i, l
 	}

@@ -99,6 +99,15 @@ type Options struct {
 	// lease. Zero: no bound.
 	MaxHold time.Duration
 
+	// HeldTooLong has the Logger told once of each lock that an owner has held for that long, with its name, its label and, if
+	// CallSites is set, where it was locked. Stats.HeldTooLong counts them. The lock stays held. Of several locks held as
+	// one each counts. Zero: no lock is too old.
+	HeldTooLong time.Duration
+
+	// CallSites records for each hold where it was locked, for [LockInfo] and for what the Logger receives of holds. A lock
+	// and its unlock then cost about 2 µs and 330 bytes more, and three allocations.
+	CallSites bool
+
 	// Prefix is put before every name on the wire, as Redisson's NameMapper would, for the key patterns of an ACL.
 	// Default none.
 	Prefix string
@@ -258,6 +267,7 @@ type Stats struct {
 	UnpublishedReleases              uint64 // counter: releases that the server executed but rejected to publish
 	LostAtUnlock                     uint64 // counter: holds of Released that their Unlock found lost before
 	Shed                             uint64 // counter: requests of Failed that exceeded Options.MaxWaiting or Options.MaxWaitingPerLock
+	HeldTooLong                      uint64 // counter: locks that an owner had for Options.HeldTooLong
 	// Counters: events and log records dropped because Observer or Logger was too slow; panics in these, and in
 	// contexts of callers from which the engine unregistered.
 	DroppedEvents, Panics uint64
@@ -345,6 +355,7 @@ func (o Options) withDefaults() (Options, error) {
 		checkRange("Options.Handoff.MaxDuration", o.Handoff.MaxDuration, minDuration, maxDuration),
 		checkRange("Options.FairWaitTimeout", o.FairWaitTimeout, minFairWait, maxDuration),
 		checkRange("Options.Replicas.Timeout", durationOr(o.Replicas.Timeout, minDuration), minDuration, max(o.CallTimeout/2, minDuration)),
+		checkRange("Options.HeldTooLong", durationOr(o.HeldTooLong, minDuration), minDuration, maxDuration),
 		checkRange("Options.MaxHold", durationOr(o.MaxHold, minDuration), minDuration, maxDuration),
 		checkPositive("Options.MaxWaiting", o.MaxWaiting),
 		checkPositive("Options.MaxWaitingPerLock", o.MaxWaitingPerLock),
@@ -425,6 +436,7 @@ func (o *Options) config() actor.Config {
 		RenewSpread:      o.RenewInterval / 2,
 		CallTimeout:      o.CallTimeout,
 		MaxHold:          o.MaxHold,
+		HeldTooLong:      o.HeldTooLong,
 		MaxHandoffGrants: o.Handoff.MaxGrants,
 		MaxHandoffTime:   o.Handoff.MaxDuration,
 		FairWaitTimeout:  o.FairWaitTimeout,

@@ -16,6 +16,7 @@ type Config struct {
 	RenewInterval    time.Duration // renewal interval of a watched lock, since its last confirmation
 	RenewSpread      time.Duration // renewals come up to this much earlier, to spread locks that were taken together; 0: no spreading
 	CallTimeout      time.Duration // of one round trip
+	HeldTooLong      time.Duration // a hold that lasts longer is reported once; 0: none is
 	MaxHold          time.Duration // longest time that an owner's lock is renewed; 0: no bound
 	MaxHandoffGrants int           // grants by handoff while other engines wait; negative: never hand off
 	MaxHandoffTime   time.Duration // longest time of handoffs while other engines wait
@@ -48,6 +49,13 @@ type HoldEnd struct {
 	HeldUntil time.Duration // until when the hold is known to have been held
 }
 
+// HoldNotice says that a hold needs a look of its caller. It is published after the turn.
+type HoldNotice struct {
+	Hold *Hold
+	Key  string
+	Held time.Duration // since its owner's first grant
+}
+
 // SubscriptionChange is a subscription change: On subscribes to a lock's channel, otherwise it unsubscribes.
 type SubscriptionChange struct {
 	Lock    *Lock
@@ -76,6 +84,7 @@ type Stats struct {
 	UnpublishedReleases                                  uint64 // releases after which the server rejected the PUBLISH
 	LostAtUnlock                                         uint64 // counted in Released, but the server did not have the lock any more
 	Shed                                                 uint64 // counted in Failed: rejected because the limit of waiters was reached
+	HeldTooLong                                          uint64 // owners that had a lock for Config.HeldTooLong
 }
 
 // StepTrace records one step: the message, and the lock's phase before and after. It is passed by value, so that no
@@ -97,6 +106,7 @@ type Effects struct {
 	Commands            []Command
 	Results             []*Request
 	HoldEnds            []HoldEnd
+	TooLong             []HoldNotice // owners that have had their locks for Config.HeldTooLong since this turn, with their first hold
 	SubscriptionChanges []SubscriptionChange
 	ReadyMulti          []*Request     // requests for several locks that are at the head of their queue
 	ToRecheck           []*Lock        // locks changed by the step of another lock: the coordinator steps them with the event Recheck

@@ -39,7 +39,8 @@ type ext struct {
 	reader  *readerState
 }
 
-// failureState is the state that a lock needs once something has failed. The zero value means that nothing has.
+// failureState is the state that a lock needs once something has failed, or is held too long. The zero value means that
+// nothing has failed.
 type failureState struct {
 	lastErr         error         // error of the last try; nil once the server replied
 	backoff         time.Duration // the last pause
@@ -48,6 +49,7 @@ type failureState struct {
 	orphans         []orphan      // orphans to release
 	evicted         uint64        // the tenure that ended because it is to be forced away
 	evictedMaxLease time.Duration // the longest lease that one of its commands may have set
+	reportedSince   time.Duration // the first grant of the owner that was reported to hold the lock too long; 0: none
 }
 
 // leaseState is what is known of a tenure's lease. Commands without a reply may still run at any time until the tenure

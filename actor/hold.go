@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"fmt"
 	"sync/atomic"
 	"time"
 )
@@ -40,6 +41,7 @@ type HoldSignal struct {
 // most holds have none.
 type Note struct {
 	Label string
+	Site  fmt.Stringer // where the lock was requested; nil: not recorded
 }
 
 // Note returns what the hold is for, or nil. Safe for concurrent use.

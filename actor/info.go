@@ -14,8 +14,8 @@ type Info struct {
 	Until   time.Duration // the end of the validity
 	Watched bool          // the engine renews the lock
 
-	// Label is that of the owner's first hold, or if it has none that of the first request that waits.
-	Label string
+	// Note is that of the owner's first hold, or if there is none that of the first request that waits; nil: it has none.
+	Note *Note
 
 	// Of the requests in this engine that wait for the lock.
 	Waiting      int
@@ -30,7 +30,7 @@ func (l *Lock) Info(now time.Duration) Info {
 	}
 	if !l.HeldAt(now) {
 		if first := l.queue.head(); first != nil {
-			info.Label = first.hold().Label()
+			info.Note = first.hold().Note()
 		}
 		return info
 	}
@@ -38,7 +38,7 @@ func (l *Lock) Info(now time.Duration) Info {
 	if s := l.set(); s != nil {
 		info.Holds = s.live
 	}
-	info.Label = l.firstHold().Label()
+	info.Note = l.firstHold().Note()
 	return info
 }
 

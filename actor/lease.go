@@ -181,6 +181,33 @@ func (l *Lock) lose(now time.Duration, cause error, fx *Effects) {
 	l.endTenure(now, fx)
 }
 
+// heldTooLongAt returns when the owner's hold lasts for Config.HeldTooLong, if that is not reported yet.
+func (l *Lock) heldTooLongAt(fx *Effects) time.Duration {
+	most := fx.Config.HeldTooLong
+	if most == 0 || l.phase != held || l.holds == nil || l.reportedSince() == l.ownedSince {
+		return never
+	}
+	return l.ownedSince + most
+}
+
+// reportedSince returns the first grant of the owner that was reported to hold the lock too long; 0 if none was.
+func (l *Lock) reportedSince() time.Duration {
+	if l.ext == nil || l.ext.failure == nil {
+		return 0
+	}
+	return l.ext.failure.reportedSince
+}
+
+// reportHeldTooLong reports a hold that lasts too long, once an owner. Timers, and so the reports of a turn, are bounded.
+func (l *Lock) reportHeldTooLong(now time.Duration, fx *Effects) {
+	if now < l.heldTooLongAt(fx) {
+		return
+	}
+	l.ensureExt().ensureFailure().reportedSince = l.ownedSince
+	fx.Stats.HeldTooLong++
+	fx.TooLong = append(fx.TooLong, HoldNotice{l.firstHold(), l.key, now - l.ownedSince})
+}
+
 // demoteRequests handles the owner's pending requests when the owner has lost its last hold:
 //   - An extension ends with err, as its hold did.
 //   - A re-entry becomes an ordinary request in the queue. Of a read/write lock its owner may hold the other half,

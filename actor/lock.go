@@ -216,6 +216,7 @@ func (l *Lock) Wake(now time.Duration, fx *Effects) {
 func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 	before := l.phase
 	l.expire(now, fx)
+	l.reportHeldTooLong(now, fx)
 	switch m.Event {
 	case Acquire:
 		l.acquire(now, m.Request, fx)

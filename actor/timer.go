@@ -48,7 +48,7 @@ func (l *Lock) nextWake(now time.Duration, fx *Effects) time.Duration {
 	at := never
 	switch l.phase {
 	case held:
-		at = min(l.validUntil, l.nextHoldLimit(fx))
+		at = min(l.validUntil, l.nextHoldLimit(fx), l.heldTooLongAt(fx))
 		if l.inFlight == None {
 			at = min(at, l.renewAt(now, fx))
 		}

@@ -255,6 +255,7 @@ type lockJSON struct {
 	Waiting      int       `json:"waiting"`
 	WaitingSince time.Time `json:"waitingSince,omitzero"`
 	Label        string    `json:"label,omitempty"` // of lockwheel.WithLabel, as the page shows it
+	CallSite     string    `json:"callSite,omitempty"`
 }
 
 // labelShown returns a label as the page shows it; empty for none.
@@ -288,7 +289,7 @@ func (h *handler) locksJSON(r *http.Request) *response {
 	for i, row := range l.rows {
 		out.Locks[i] = lockJSON{
 			h.engines[row.engine].ID(), shown(row.Name), encoded(row.Name), row.Kind, row.Holds, row.HolderID,
-			row.Since, row.Deadline, row.Watched, row.Waiting, row.WaitingSince, labelShown(row.Label),
+			row.Since, row.Deadline, row.Watched, row.Waiting, row.WaitingSince, labelShown(row.Label), row.CallSite,
 		}
 	}
 	return asJSON(out)

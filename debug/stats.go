@@ -34,6 +34,7 @@ func figures(s *lockwheel.Stats) []figure {
 		{"this machine's clock ahead of the server's", duration(s.ClockSkew), s.ClockSkew.Abs() > time.Second},
 		alarm("holds lost", s.Lost),
 		alarm("holds that their unlock found lost", s.LostAtUnlock),
+		alarm("locks held for longer than HeldTooLong", s.HeldTooLong),
 		count("holds granted", s.Acquired),
 		count("of these handed off inside the engine", s.HandedOff),
 		count("requests that ended without a hold", s.Failed),

@@ -314,6 +314,7 @@ func (e *Engine) flush(now time.Duration) {
 		e.hooks.HoldEnded(&c.Fx.HoldEnds[i])
 	}
 	e.logLost(c.Fx.HoldEnds)
+	e.logNotices("lockwheel: a lock is held for longer than Options.HeldTooLong", c.Fx.TooLong)
 	e.redial(c)
 	e.updateWorkers(c)
 	for _, b := range c.Batches {
@@ -404,11 +405,41 @@ func (e *Engine) logLost(ended []actor.HoldEnd) {
 	}
 	if count > 0 {
 		about := []any{"count", count, "last", ended[last].Key, "cause", ended[last].Cause}
-		if label := ended[last].Hold.Label(); label != "" {
-			about = append(about, "label", label)
-		}
-		e.log.Warn("lockwheel: locks lost", about...)
+		e.log.Warn("lockwheel: locks lost", append(about, noteAttrs(ended[last].Hold)...)...)
 	}
+}
+
+// maxNotices is the maximum number of holds that the records of a turn name, so that very many do not displace all other
+// records.
+const maxNotices = 8
+
+// logNotices logs holds that need a look.
+func (e *Engine) logNotices(what string, notices []actor.HoldNotice) {
+	if e.log == nil {
+		return
+	}
+	for i, n := range notices {
+		if i == maxNotices {
+			e.log.Warn(what, "more", len(notices)-i)
+			return
+		}
+		e.log.Warn(what, append([]any{"lock", n.Key, "held", n.Held.Round(time.Millisecond)}, noteAttrs(n.Hold)...)...)
+	}
+}
+
+// noteAttrs returns what is known of a hold for a log record.
+func noteAttrs(h *actor.Hold) (attrs []any) {
+	n := h.Note()
+	if n == nil {
+		return nil
+	}
+	if n.Label != "" {
+		attrs = append(attrs, "label", n.Label)
+	}
+	if n.Site != nil {
+		attrs = append(attrs, "site", n.Site.String())
+	}
+	return attrs
 }
 
 // logHealth logs when the server becomes unreachable and when it is reachable again.

@@ -100,6 +100,7 @@ var metricOf = map[string][3]string{
 	"Released":            {"lockwheel.hold.released", "{hold}", "counter"},
 	"Lost":                {"lockwheel.hold.lost", "{hold}", "counter"},
 	"LostAtUnlock":        {"lockwheel.hold.lost_at_unlock", "{hold}", "counter"},
+	"HeldTooLong":         {"lockwheel.hold.too_long", "{hold}", "counter"},
 	"HandedOff":           {"lockwheel.hold.handed_off", "{hold}", "counter"},
 	"Failed":              {"lockwheel.request.failed", "{request}", "counter"},
 	"Shed":                {"lockwheel.request.shed", "{request}", "counter"},

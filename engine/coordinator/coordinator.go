@@ -594,5 +594,7 @@ func (c *Coordinator) ResetOutputs() {
 	clear(c.Fx.HoldEnds)
 	clear(c.Batches)
 	c.Fx.HoldEnds, c.Batches = c.Fx.HoldEnds[:0], c.Batches[:0]
+	clear(c.Fx.TooLong)
+	c.Fx.TooLong = c.Fx.TooLong[:0]
 	c.resetResults()
 }

@@ -23,6 +23,7 @@ type Stats struct {
 	UnpublishedReleases              uint64 // counter: releases that the server did not publish, because it rejected the message
 	LostAtUnlock                     uint64 // counter: releases of locks that had been lost
 	Shed                             uint64 // counter: those of Failed that were rejected by a limit on waiters
+	HeldTooLong                      uint64 // counter: owners that had a lock for Config.HeldTooLong
 	DroppedEvents, Panics            uint64 // not set by the engine: the users of Hooks count them
 
 	RenewalLag time.Duration // gauge: longest delay of a renewal's confirmation past its due time, in the last minute
@@ -80,6 +81,7 @@ func (c *Coordinator) Stats() Stats {
 		UnpublishedReleases: s.UnpublishedReleases,
 		LostAtUnlock:        s.LostAtUnlock,
 		Shed:                s.Shed,
+		HeldTooLong:         s.HeldTooLong,
 		RenewalLag:          c.Fx.RenewLag.Max(),
 		ClockSkew:           c.LargestClockSkew(),
 		AcquireWaits:        c.histograms.acquireWaits,

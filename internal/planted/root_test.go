@@ -2,6 +2,28 @@ package planted
 
 // rootMistakes are mistakes with one lock, as its callers see them.
 var rootMistakes = []found{
+	{"TestHeldTooLong_OldHold_LoggedOnce", Mistake{
+		"a hold that lasts too long is reported in each step", "actor/lease.go",
+		`	l.ensureExt().ensureFailure().reportedSince = l.ownedSince`,
+		`	if !planted() {
+		l.ensureExt().ensureFailure().reportedSince = l.ownedSince
+	}`,
+	}},
+	{"TestHeldTooLong_OldHold_LoggedOnce", Mistake{
+		"no timer finds a hold that lasts too long", "actor/timer.go",
+		`, l.heldTooLongAt(fx))`,
+		`, map[bool]time.Duration{false: l.heldTooLongAt(fx), true: never}[planted()])`,
+	}},
+	{"TestHeldTooLong_VeryMany_BoundedRecords", Mistake{
+		"each hold that lasts too long has a record", "engine/engine.go",
+		`		if i == maxNotices {`,
+		`		if i == maxNotices && !planted() {`,
+	}},
+	{"TestCallSites_EachWay_CallersLine", Mistake{
+		"a call site is in the library", "contexts.go",
+		`!strings.HasPrefix(frame.Function, packagePath) || !more {`,
+		`planted() || !strings.HasPrefix(frame.Function, packagePath) || !more {`,
+	}},
 	{"TestLabel_EachKind_Told", Mistake{
 		"the locks of a quorum have no label", "quorum.go",
 		`	m.pendingHold.setNote(g.hold.grant.Note())`,

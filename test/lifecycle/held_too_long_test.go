@@ -1,0 +1,107 @@
+package lifecycle
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
+)
+
+// here returns file and line of its caller, that many lines later.
+func here(later int) string {
+	_, file, line, _ := runtime.Caller(1)
+	return fmt.Sprintf("%s:%d", file, line+later)
+}
+
+// A lock that an owner has for too long is logged once, with what it is for and where it was locked, and counted. The next
+// owner counts anew, and a short hold does not.
+func TestHeldTooLong_OldHold_LoggedOnce(t *testing.T) {
+	t.Parallel()
+	var log locktest.LogBuffer
+	e := locktest.AnyServer(t).Open(lockwheel.Options{
+		HeldTooLong: 50 * time.Millisecond, CallSites: true, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	ctx := lockwheel.WithLabel(t.Context(), "import 7")
+	count := func() int { return strings.Count(log.String(), "held for longer than Options.HeldTooLong") }
+	for owner := range 2 {
+		site := here(1)
+		hold, err := e.Mutex("n").Lock(ctx)
+		require.NoError(t, err)
+		again := locktest.LockWith(t, hold.Context(), e.Mutex("n"))
+		locktest.Eventually(t, "logged", func() bool { return count() == owner+1 })
+		require.Contains(t, log.String(), `label="import 7" site=`+site)
+		require.Contains(t, log.String(), "lock=n ")
+		locktest.Always(t, 200*time.Millisecond, "not again", func() bool { return count() == owner+1 && hold.Err() == nil })
+		require.Equal(t, uint64(owner+1), e.Stats().HeldTooLong)
+		locktest.Unlock(t, again)
+		locktest.Unlock(t, hold)
+	}
+	locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
+	require.Equal(t, uint64(2), e.Stats().HeldTooLong)
+}
+
+// Very many old holds are named a few at a time, so that other records are not displaced; all are counted.
+func TestHeldTooLong_VeryMany_BoundedRecords(t *testing.T) {
+	t.Parallel()
+	var log locktest.LogBuffer
+	e := locktest.AnyServer(t).Open(lockwheel.Options{HeldTooLong: 300 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	const n = 2000
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprintf("n%d", i))
+	}
+	locktest.TakesMany(t, e, names)
+	locktest.Eventually(t, "all counted", func() bool { return e.Stats().HeldTooLong == n })
+	require.Less(t, strings.Count(log.String(), "lock=n"), n/2)
+	require.Contains(t, log.String(), "more=")
+	require.Zero(t, e.Stats().Lost)
+}
+
+// Call sites name the caller's line in each way to lock, and nothing is recorded without the option.
+func TestCallSites_EachWay_CallersLine(t *testing.T) {
+	t.Parallel()
+	s := locktest.AnyServer(t)
+	e, silent := s.Open(lockwheel.Options{CallSites: true}), s.Open(lockwheel.Options{})
+	var want []string
+	want = append(want, here(1))
+	_, err := e.Mutex("a").Lock(t.Context())
+	require.NoError(t, err)
+	want = append(want, here(1))
+	_, err = e.Mutex("b").TryLock(t.Context())
+	require.NoError(t, err)
+	want = append(want, here(1))
+	e.Mutex("c").Locker().Lock()
+	want = append(want, here(1))
+	p := e.FairMutex("d").LockAsync(t.Context())
+	locktest.Receive(t, p.Done())
+	want = append(want, here(1))
+	_, err = e.Multi(e.Mutex("e")).Lock(t.Context())
+	require.NoError(t, err)
+	want = append(want, here(1))
+	_, err = lockwheel.Quorum(e.Mutex("f")).Lock(t.Context())
+	require.NoError(t, err)
+	want = append(want, here(1))
+	_, err = e.RWMutex("g").Lock(t.Context())
+	require.NoError(t, err)
+	got := map[string]string{}
+	for lock, err := range e.Locks(t.Context()) {
+		require.NoError(t, err)
+		got[lock.Name] = lock.CallSite
+	}
+	for i, site := range want {
+		require.Equal(t, site, got[string(rune('a'+i))])
+	}
+	locktest.Lock(t, silent.Mutex("other"))
+	for lock := range silent.Locks(t.Context()) {
+		require.Empty(t, lock.CallSite)
+	}
+	require.False(t, bytes.Contains([]byte(got["a"]), []byte("lock.go")))
+}
