@@ -99,13 +99,13 @@ type Options struct {
 	// lease. Zero: no bound.
 	MaxHold time.Duration
 
-	// HeldTooLong has the Logger told once of each lock that an owner has held for that long, with its name, its label and, if
-	// CallSites is set, where it was locked. Stats.HeldTooLong counts them. The lock stays held. Of several locks held as
-	// one each counts. Zero: no lock is too old.
+	// HeldTooLong has the Logger told once of each lock that an owner has held for that long, with its name, its
+	// label and, if CallSites is set, where it was locked. Stats.HeldTooLong counts them. The lock stays held. Of
+	// several locks held as one each counts. Zero: no lock is too old.
 	HeldTooLong time.Duration
 
-	// CallSites records for each hold where it was locked, for [LockInfo] and for what the Logger receives of holds. A lock
-	// and its unlock then cost about 2 µs and 330 bytes more, and three allocations.
+	// CallSites records for each hold where it was locked, for [LockInfo] and for what the Logger receives of holds.
+	// A lock and its unlock then cost about 2 µs and 330 bytes more, and three allocations.
 	CallSites bool
 
 	// Prefix is put before every name on the wire, as Redisson's NameMapper would, for the key patterns of an ACL.

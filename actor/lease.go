@@ -198,7 +198,8 @@ func (l *Lock) reportedSince() time.Duration {
 	return l.ext.failure.reportedSince
 }
 
-// reportHeldTooLong reports a hold that lasts too long, once an owner. Timers, and so the reports of a turn, are bounded.
+// reportHeldTooLong reports a hold that lasts too long, once an owner. Timers, and so the reports of a turn, are
+// bounded.
 func (l *Lock) reportHeldTooLong(now time.Duration, fx *Effects) {
 	if now < l.heldTooLongAt(fx) {
 		return

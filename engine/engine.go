@@ -409,8 +409,8 @@ func (e *Engine) logLost(ended []actor.HoldEnd) {
 	}
 }
 
-// maxNotices is the maximum number of holds that the records of a turn name, so that very many do not displace all other
-// records.
+// maxNotices is the maximum number of holds that the records of a turn name, so that very many do not displace all
+// other records.
 const maxNotices = 8
 
 // logNotices logs holds that need a look.

@@ -21,8 +21,8 @@ func here(later int) string {
 	return fmt.Sprintf("%s:%d", file, line+later)
 }
 
-// A lock that an owner has for too long is logged once, with what it is for and where it was locked, and counted. The next
-// owner counts anew, and a short hold does not.
+// A lock that an owner has for too long is logged once, with what it is for and where it was locked, and counted. The
+// next owner counts anew, and a short hold does not.
 func TestHeldTooLong_OldHold_LoggedOnce(t *testing.T) {
 	t.Parallel()
 	var log locktest.LogBuffer
