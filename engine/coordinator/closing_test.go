@@ -117,7 +117,7 @@ func TestClose_ServerSilent_WaitIsBounded(t *testing.T) {
 func TestClose_AcquireInFlight_Released(t *testing.T) {
 	runConversation(t, 8, `
 		1ms lock a                 → 1: acquire a
-		2ms cancel a               → a redis unavailable: cancelled
+		2ms cancel a               → a redis unavailable: canceled
 		3ms close x                → nothing
 		4ms 1 done                 → 2: release a
 		5ms 2 done                 → nothing

@@ -7,8 +7,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// Priorities lists the verbs by priority: a flood of acquires must not delay a renewal. Verbs of one line have equal
-// priority and take turns. A line that waits has its share all the same, see maxPassedOver.
+// Priorities lists the verbs by priority: a flood of acquires must not delay a renewal. Verbs of one row have equal
+// priority and take turns. A row that waits has its share all the same, see maxPassedOver.
 var Priorities = [...][]actor.Verb{
 	{actor.SendRenew, actor.SendFencedRenew, actor.SendReadRenew, actor.SendWriteRenew},
 	{actor.SendRelease, actor.SendFairRelease, actor.SendReadRelease, actor.SendWriteRelease},
@@ -23,8 +23,8 @@ var Priorities = [...][]actor.Verb{
 // acquirePriority is the index in Priorities of the verbs that acquire.
 const acquirePriority = 3
 
-// maxPassedOver is the maximum number of batches of more urgent lines that leave in a row before one of a line that
-// waits. A flood of releases must not stop acquires for as long as it lasts. Renewals have no part in it: they go
+// maxPassedOver is the maximum number of batches of more urgent rows that leave one after the other before one of a row
+// that waits. A flood of releases must not stop acquires for as long as it lasts. Renewals have no part in it: they go
 // first, and use at most half of the senders while others wait.
 const maxPassedOver = 8
 
@@ -67,11 +67,11 @@ func (c *Coordinator) nextBatch(n *Node) *Batch {
 		return nil // the common case
 	}
 	for place := range Priorities {
-		if b := c.nextOfLine(n, n.Breaker.rotate(place, len(Priorities))); b != nil {
+		if b := c.nextOfPriority(n, n.Breaker.rotate(place, len(Priorities))); b != nil {
 			return b
 		}
-		if overdue := n.overdueLine(); place == 0 && overdue > 0 {
-			if b := c.nextOfLine(n, overdue); b != nil {
+		if overdue := n.overduePriority(); place == 0 && overdue > 0 {
+			if b := c.nextOfPriority(n, overdue); b != nil {
 				return b
 			}
 		}
@@ -79,9 +79,9 @@ func (c *Coordinator) nextBatch(n *Node) *Batch {
 	return nil
 }
 
-// nextOfLine returns one batch of a line of priorities, in a cluster a bundle, or nil.
-func (c *Coordinator) nextOfLine(n *Node, line int) *Batch {
-	verbs := Priorities[line]
+// nextOfPriority returns one batch of a row of Priorities, in a cluster a bundle, or nil.
+func (c *Coordinator) nextOfPriority(n *Node, priority int) *Batch {
+	verbs := Priorities[priority]
 	turn := c.rotation % len(verbs)
 	for range verbs {
 		verb := verbs[turn]
@@ -101,25 +101,25 @@ func (c *Coordinator) nextOfLine(n *Node, line int) *Batch {
 			}
 		}
 		if b != nil {
-			n.passOver(line)
+			n.passOver(priority)
 			return b
 		}
 	}
 	return nil
 }
 
-// passOver counts a batch of a line against the less urgent lines that wait.
-func (n *Node) passOver(line int) {
-	n.passedOver[line] = 0
-	for other := line + 1; line > 0 && other < len(Priorities); other++ {
+// passOver counts a batch of a row of Priorities against the less urgent rows that wait.
+func (n *Node) passOver(priority int) {
+	n.passedOver[priority] = 0
+	for other := priority + 1; priority > 0 && other < len(Priorities); other++ {
 		if slices.ContainsFunc(Priorities[other], func(verb actor.Verb) bool { return n.Queues[verb].Len() > 0 }) {
 			n.passedOver[other]++
 		}
 	}
 }
 
-// overdueLine returns the most urgent line that has waited for its share, or 0.
-func (n *Node) overdueLine() int {
+// overduePriority returns the most urgent row of Priorities that has waited for its share, or 0.
+func (n *Node) overduePriority() int {
 	return max(0, slices.IndexFunc(n.passedOver[:], func(passed int) bool { return passed >= maxPassedOver }))
 }
 

@@ -24,7 +24,7 @@ type Node struct {
 	InFlightByVerb     [actor.Verbs]int     // those by verb
 	InFlightReplicated int                  // those with replica senders
 	inFlight           int                  // commands in them
-	passedOver         [len(Priorities)]int // batches of more urgent lines since the last of each line, while it waited
+	passedOver         [len(Priorities)]int // batches of more urgent rows of Priorities since the last of each row, while it waited
 	urgentRenewal      bool                 // a request waits for a queued renewal
 	clockSkew          time.Duration        // this machine's clock minus the node's; negative: behind
 	clock              serverClock          // bound of the node's clock

@@ -46,6 +46,9 @@ type faultRun struct {
 	latest         time.Duration // maximum delay until a holder was notified of a loss
 }
 
+// Every kind of fault strikes while locks of each kind are held, waited for and unlocked. After those that keep the
+// keys all goes on; after the others each loss is reported. In the end no key is left, and no waiter sleeps while its
+// lock is free.
 func TestNoFaultLeavesAnOrphanOrASleepingWaiter(t *testing.T) {
 	long.Only(t, "every kind of fault strikes, one after the other")
 	t.Parallel()

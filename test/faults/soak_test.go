@@ -63,6 +63,8 @@ type leftovers struct {
 	heap       uint64
 }
 
+// Faults strike in any order, for as long as -soak says, while engines and worker processes use locks of several kinds.
+// Each history is linearizable, and keys, channels, goroutines and heap do not grow.
 func TestSoak(t *testing.T) {
 	long.Only(t, "faults strike in any order, for as long as one likes")
 	c := &soakRun{faultEnv: realFaultEnv(t), t: t, numbers: locktest.RealServer(t), faults: map[string]int{}}

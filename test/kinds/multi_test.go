@@ -90,6 +90,7 @@ func TestMulti_TenLocks_OneCallEachWay(t *testing.T) {
 	require.Equal(t, calls+2, s.Scripts())
 }
 
+// Several locks without a lease of their own are renewed like one.
 func TestMulti_Watched_Renewed(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)

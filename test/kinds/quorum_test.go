@@ -381,6 +381,7 @@ func TestQuorum_ManyClients_OneHolder(t *testing.T) {
 	locktest.Eventually(t, "all to be released", func() bool { return p.Holders("n") == 0 })
 }
 
+// A held quorum needs no goroutine.
 func TestQuorum_Held_NoGoroutine(t *testing.T) {
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(lockwheel.Options{})
