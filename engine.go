@@ -291,6 +291,7 @@ func (e *Engine) Close() error {
 		return nil
 	}
 	until := time.Now().Add(e.options.CallTimeout) // of the wait for releases and of the end of connections
+	e.contexts.watches.Settle()
 	call := e.loop.NewCall()
 	call.Op = coordinator.AskClose
 	if e.loop.Post(call) {

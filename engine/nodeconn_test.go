@@ -169,10 +169,10 @@ func TestLosses_OneLogLinePerTurn(t *testing.T) {
 	e := &Engine{log: slog.New(slog.NewTextHandler(&said, nil))}
 	e.logLost([]actor.HoldEnd{{Key: "a", Err: actor.ErrNotHeld}})
 	require.Empty(t, said.String())
-	e.logLost([]actor.HoldEnd{{Key: "a", Err: actor.ErrLost, Cause: errors.New("gone")}, {Key: "b", Err: actor.ErrNotHeld}})
+	e.logLost([]actor.HoldEnd{{Key: "a", Hold: &actor.Hold{}, Err: actor.ErrLost, Cause: errors.New("gone")}, {Key: "b", Err: actor.ErrNotHeld}})
 	require.Contains(t, said.String(), "count=1 last=a cause=gone")
 	said.Reset()
-	e.logLost([]actor.HoldEnd{{Key: "a", Err: actor.ErrLost}, {Key: "b", Err: actor.ErrLost, Cause: errors.New("gone")}})
+	e.logLost([]actor.HoldEnd{{Key: "a", Err: actor.ErrLost}, {Key: "b", Hold: &actor.Hold{}, Err: actor.ErrLost, Cause: errors.New("gone")}})
 	require.Contains(t, said.String(), "count=2 last=b cause=gone")
 	require.Equal(t, 1, strings.Count(said.String(), "\n"))
 }

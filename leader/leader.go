@@ -58,6 +58,7 @@ const maxPauses = 8
 // What Run does when work returns depends on the first of these that applies:
 //
 //   - ctx has ended: Run unlocks and returns.
+//   - The engine was closed: Run returns.
 //   - The lock was lost: Run takes part in the next election, whatever work returned.
 //   - work returned an error: Run unlocks and returns that error. If work panics, Run unlocks as well.
 //   - work returned nil, to step down: Run unlocks and takes part in elections again after Options.Pause.
@@ -67,8 +68,8 @@ const maxPauses = 8
 //
 //   - The cause of ctx. It is joined with the error of work if that is not the cause or ctx.Err().
 //   - The error of work.
-//   - lockwheel.ErrClosed, if the engine was closed. End ctx before Engine.Shutdown, because Shutdown waits for the
-//     leader.
+//   - lockwheel.ErrClosed, if the engine was closed. It is joined with the error of work. End ctx before
+//     Engine.Shutdown, because Shutdown waits for the leader.
 //   - A lockwheel.ServerError or lockwheel.ErrKindMismatch from Lock, or any other error that no later try changes.
 //
 // An owner in ctx does not count (lockwheel.WithoutOwner): a caller that holds the lock already waits for itself. work
@@ -130,13 +131,13 @@ func lead(ctx context.Context, hold *lockwheel.Hold, work func(context.Context, 
 		opts.Ended(errors.Join(failure, released))
 	}
 	switch {
-	case errors.Is(released, lockwheel.ErrClosed):
-		return released
 	case stopped:
 		if cause := context.Cause(ctx); failure != nil && !errors.Is(failure, cause) && !errors.Is(failure, ctx.Err()) {
 			return errors.Join(cause, failure)
 		}
 		return context.Cause(ctx)
+	case errors.Is(released, lockwheel.ErrClosed):
+		return errors.Join(released, failure)
 	case errors.Is(released, lockwheel.ErrLost):
 		return nil
 	}

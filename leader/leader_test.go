@@ -224,6 +224,33 @@ func TestRun_EngineClosed_ReturnsErrClosed(t *testing.T) {
 	})
 }
 
+// The engine is closed under a leader with an error of its own: neither error is lost. If the context ended as well, that
+// is why Run ends.
+func TestRun_EngineClosed_WorksErrorKept(t *testing.T) {
+	full := errors.New("disk full")
+	for _, cancels := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := lockwheeltest.New(t, lockwheeltest.AllowLeftovers())
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			err := leader.Run(ctx, s.Engine().Mutex("n"), func(context.Context, *lockwheel.Hold) error {
+				if cancels {
+					cancel()
+				}
+				require.NoError(t, s.Engine().Close())
+				return full
+			}, leader.Options{})
+			require.ErrorIs(t, err, full)
+			if cancels {
+				require.ErrorIs(t, err, context.Canceled)
+				require.NotErrorIs(t, err, lockwheel.ErrClosed)
+			} else {
+				require.ErrorIs(t, err, lockwheel.ErrClosed)
+			}
+		})
+	}
+}
+
 // A shutdown during the pause after a leadership does not wait for its end.
 func TestRun_ContextEndsInPause_Returns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -56,10 +56,12 @@ type Watch[C any] struct {
 	owner    *Watches[C]
 	key      any // nil: the watch is not shared
 	ctx      context.Context
-	stop     func() bool // set before another caller can find the watch
-	cause    error       // set before newest is ended
+	stop     func() bool           // set before another caller can find the watch
+	cause    atomic.Pointer[error] // set before head is ended
 	waiting  atomic.Int64
-	emptied  atomic.Int64 // entries without a caller
+	emptied  atomic.Int64                  // entries without a caller
+	settling atomic.Pointer[chan struct{}] // closed when canceled is set; nil: no Settle waits for that
+	canceled atomic.Bool                   // the context has ended, and all requests are canceled
 	head     atomic.Pointer[Entry[C]]
 	sweeping atomic.Bool
 }
@@ -146,13 +148,43 @@ func (w *Watch[C]) addChain(first, last *Entry[C]) {
 
 // onDone runs on its own goroutine when the context has ended.
 func (w *Watch[C]) onDone() {
-	w.cause = context.Canceled
-	defer func() { // also if a method of the context ends this goroutine
-		all := w.head.Swap(w.owner.ended)
-		w.owner.shared.remove(w)
-		w.cancelChain(all)
-	}()
-	w.cause = w.owner.config.CauseOf(w.ctx)
+	cause := context.Canceled
+	defer func() { w.end(cause) }() // also if a method of the context ends this goroutine
+	cause = w.owner.config.CauseOf(w.ctx)
+}
+
+// end cancels the requests of all callers, unless another goroutine does so.
+func (w *Watch[C]) end(cause error) {
+	w.cause.CompareAndSwap(nil, &cause)
+	all := w.head.Swap(w.owner.ended)
+	if all == w.owner.ended {
+		return
+	}
+	w.cancelChain(all)
+	w.canceled.Store(true)
+	w.owner.shared.remove(w)
+	if settling := w.settling.Load(); settling != nil {
+		close(*settling)
+	}
+}
+
+// awaitEnd waits for the goroutine that cancels the requests, which calls no code of the context any more.
+func (w *Watch[C]) awaitEnd() {
+	settling := make(chan struct{})
+	if w.settling.CompareAndSwap(nil, &settling) && !w.canceled.Load() {
+		<-settling
+	}
+}
+
+// Settle cancels the requests of contexts that have ended before it, and returns when that is done. It leaves out contexts
+// with code of a caller. It may be called once.
+func (w *Watches[C]) Settle() {
+	for _, watch := range w.shared.all() {
+		if w.config.IsStdTree(watch.ctx) && watch.ctx.Err() != nil {
+			watch.end(w.config.CauseOf(watch.ctx))
+			watch.awaitEnd()
+		}
+	}
 }
 
 // cancelChain cancels the requests of a chain, up to cancelBatch per message.
@@ -171,12 +203,12 @@ func (w *Watch[C]) cancelChain(s *Entry[C]) {
 			some = make([]*actor.Request, 0, cancelBatch)
 		}
 		if some = append(some, r); len(some) == cancelBatch {
-			w.owner.config.CancelAll(some, w.cause)
+			w.owner.config.CancelAll(some, *w.cause.Load())
 			some = nil
 		}
 	}
 	if len(some) > 0 {
-		w.owner.config.CancelAll(some, w.cause)
+		w.owner.config.CancelAll(some, *w.cause.Load())
 	}
 }
 

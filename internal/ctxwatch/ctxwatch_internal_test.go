@@ -282,6 +282,6 @@ func TestWatch_ContextEnds_WaitersCanceled(t *testing.T) {
 			return true
 		}
 		require.Eventually(t, all, 10*time.Second, 100*time.Microsecond)
-		require.Zero(t, e.count())
+		require.Eventually(t, func() bool { return e.count() == 0 }, 10*time.Second, 100*time.Microsecond)
 	}
 }

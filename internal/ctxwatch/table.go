@@ -102,11 +102,9 @@ func (t *table[C]) resize(from *[]atomic.Pointer[Watch[C]]) *[]atomic.Pointer[Wa
 		return now
 	}
 	var all []*Watch[C]
-	if from != nil {
-		for i := range *from {
-			if w := (*from)[i].Load(); w != nil && !w.ended() {
-				all = append(all, w)
-			}
+	for _, w := range watches(from) {
+		if !w.ended() {
+			all = append(all, w)
 		}
 	}
 	size := minSlots
@@ -125,4 +123,19 @@ func (t *table[C]) resize(from *[]atomic.Pointer[Watch[C]]) *[]atomic.Pointer[Wa
 		}
 	}
 	return &to
+}
+
+// all returns all watches.
+func (t *table[C]) all() []*Watch[C] { return watches(t.places.Load()) }
+
+func watches[C any](places *[]atomic.Pointer[Watch[C]]) (all []*Watch[C]) {
+	if places == nil {
+		return nil
+	}
+	for i := range *places {
+		if w := (*places)[i].Load(); w != nil {
+			all = append(all, w)
+		}
+	}
+	return all
 }

@@ -144,3 +144,32 @@ func TestClose_ConnectionsCut_LockIsFree(t *testing.T) {
 		require.False(t, s.Exists("n"))
 	}
 }
+
+// A hand-off that was canceled at once leaves nothing when the engine is closed after it.
+func TestClose_HandOffCanceled_NothingLeft(t *testing.T) {
+	t.Parallel()
+	s := locktest.AnyServer(t)
+	for range 30 {
+		e := s.Open(lockwheel.Options{CallTimeout: 10 * time.Second})
+		h := locktest.Lock(t, e.Mutex("n"))
+		p := e.Mutex("n").LockAsync(t.Context())
+		require.NoError(t, h.Unlock(t.Context()))
+		p.Cancel()
+		require.NoError(t, e.Close())
+		require.EqualValues(t, 0, s.Do("DBSIZE"))
+	}
+}
+
+// The context of a grant that was not taken ends right before the close. The lock is free when Close returns.
+func TestClose_ContextEnds_GrantReleased(t *testing.T) {
+	t.Parallel()
+	s := locktest.AnyServer(t)
+	for range 100 {
+		e := s.Open(lockwheel.Options{CallTimeout: 10 * time.Second})
+		ctx, cancel := context.WithCancel(t.Context())
+		locktest.Receive(t, e.Mutex("n").LockAsync(ctx).Done())
+		cancel()
+		require.NoError(t, e.Close())
+		require.EqualValues(t, 0, s.Do("DBSIZE"))
+	}
+}
