@@ -96,6 +96,9 @@ func (m Mutex) Do(ctx context.Context, f func(context.Context) error, opts ...Op
 // It blocks until the server replies, ctx ends or Options.CallTimeout elapses. The command is sent once. After
 // ErrUnavailable it may still take effect later; a holder in this engine has lost the lock regardless.
 //
+// A plain lock's key that is a hash is deleted, also if no lock library wrote it. A key of another type stays, and the
+// error says so.
+//
 // ForceUnlock itself ends ctx if ctx is the context of that hold. It then waits until the deadline of ctx, or until
 // the end of the context with which the hold was locked.
 func (m Mutex) ForceUnlock(ctx context.Context) (wasLocked bool, err error) {
@@ -111,11 +114,13 @@ func (m Mutex) ForceUnlock(ctx context.Context) (wasLocked bool, err error) {
 	return call.WasLocked, nil
 }
 
-// State is a snapshot of a lock in Redis.
+// State is a snapshot of a lock in Redis, as its key shows it. An engine lets its owners enter a lock again without asking
+// the server, and writes their number some time later, so Count can be behind; [Mutex.HoldCount] has this engine's own. A
+// hash that no lock library wrote is shown as if it were a lock.
 type State struct {
 	Locked bool          // the lock is held
 	Owner  string        // the holder's id on the wire; empty if free, if several readers hold it, or if the key is no lock of this kind
-	Count  int           // how many times the holder has entered the lock; with several readers, their number
+	Count  int           // how many times the holder has entered the lock, see State; with several readers, their number
 	TTL    time.Duration // until the key expires without renewal; 0 if free, negative if it never expires
 }
 

@@ -18,6 +18,8 @@ func newWait(g *globals) *cobra.Command {
 		Long: `Waits until the lock is free. It does not take the lock, so another client may have it by the time this returns; to do
 something while the lock is held, use run.
 
+A key that is no lock of this library counts as held while it exists: no caller can have the lock meanwhile.
+
 It asks the server ten times a second, and misses a shorter time in which the lock was free between two holders.
 
 Exit status: 0 when the lock was free; 3 if it was still held after the timeout; 1 on an error, also if the server
