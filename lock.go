@@ -114,9 +114,9 @@ func (m Mutex) ForceUnlock(ctx context.Context) (wasLocked bool, err error) {
 	return call.WasLocked, nil
 }
 
-// State is a snapshot of a lock in Redis, as its key shows it. An engine lets its owners enter a lock again without asking
-// the server, and writes their number some time later, so Count can be behind; [Mutex.HoldCount] has this engine's own. A
-// hash that no lock library wrote is shown as if it were a lock.
+// State is a snapshot of a lock in Redis, as its key shows it. An engine lets its owners enter a lock again without
+// asking the server, and writes their number some time later, so Count can be behind; [Mutex.HoldCount] has this
+// engine's own. A hash that no lock library wrote is shown as if it were a lock.
 type State struct {
 	Locked bool          // the lock is held
 	Owner  string        // the holder's id on the wire; empty if free, if several readers hold it, or if the key is no lock of this kind

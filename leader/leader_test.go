@@ -224,8 +224,8 @@ func TestRun_EngineClosed_ReturnsErrClosed(t *testing.T) {
 	})
 }
 
-// The engine is closed under a leader with an error of its own: neither error is lost. If the context ended as well, that
-// is why Run ends.
+// The engine is closed under a leader with an error of its own: neither error is lost. If the context ended as well,
+// that is why Run ends.
 func TestRun_EngineClosed_WorksErrorKept(t *testing.T) {
 	full := errors.New("disk full")
 	for _, cancels := range []bool{false, true} {

@@ -176,8 +176,8 @@ func (w *Watch[C]) awaitEnd() {
 	}
 }
 
-// Settle cancels the requests of contexts that have ended before it, and returns when that is done. It leaves out contexts
-// with code of a caller. It may be called once.
+// Settle cancels the requests of contexts that have ended before it, and returns when that is done. It leaves out
+// contexts with code of a caller. It may be called once.
 func (w *Watches[C]) Settle() {
 	for _, watch := range w.shared.all() {
 		if w.config.IsStdTree(watch.ctx) && watch.ctx.Err() != nil {
