@@ -1,34 +1,743 @@
-package lockwheel_test
+package lockwheel
 
 import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockwheel/lockwheel"
-	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/actor/quorum"
+	"github.com/lockwheel/lockwheel/engine"
+	"github.com/lockwheel/lockwheel/engine/coordinator"
+	"github.com/lockwheel/lockwheel/internal/embedded"
+	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-func TestMain(m *testing.M) { locktest.RunTests(m) }
-
-// An engine opens, locks, keeps others out, unlocks, and closes. All other tests from outside are in test/.
+// An engine opens, locks, keeps others out, unlocks, and closes. All other tests from outside are in test/; those below
+// it look into the package.
 func TestEngine_LocksAndUnlocks(t *testing.T) {
 	t.Parallel()
-	s := locktest.AnyServer(t)
+	s, err := embedded.Start()
+	require.NoError(t, err)
+	defer s.Close()
 	ctx := t.Context()
-	engine, err := lockwheel.Dial(ctx, "redis://"+s.Addr)
+	engine, err := Dial(ctx, "redis://"+s.Addr())
 	require.NoError(t, err)
 	hold, err := engine.Mutex("orders:42").Lock(ctx)
 	require.NoError(t, err)
 	_, err = engine.Mutex("orders:42").TryLock(ctx)
-	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+	require.ErrorIs(t, err, ErrNotAcquired)
 	require.NoError(t, hold.Unlock(ctx))
-	require.ErrorIs(t, hold.Unlock(ctx), lockwheel.ErrNotHeld)
-	again, err := engine.Mutex("orders:42").Lock(ctx, lockwheel.Wait(time.Second))
+	require.ErrorIs(t, hold.Unlock(ctx), ErrNotHeld)
+	again, err := engine.Mutex("orders:42").Lock(ctx, Wait(time.Second))
 	require.NoError(t, err)
 	require.NoError(t, again.Unlock(ctx))
 	require.NoError(t, engine.Shutdown(ctx))
 	_, err = engine.Mutex("orders:42").Lock(ctx)
-	require.ErrorIs(t, err, lockwheel.ErrClosed)
+	require.ErrorIs(t, err, ErrClosed)
+}
+
+// The context of a hold ends before its release is sent. If the engine notices a loss between the two, Unlock reports
+// it.
+func TestUnlock_LossMeanwhile_Reported(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	for _, test := range []struct {
+		what  string
+		again func(t *testing.T, m Mutex) // what happens to the lock after the loss
+	}{
+		{"its lock has finished", func(*testing.T, Mutex) {}},
+		{"its lock is held again", func(t *testing.T, m Mutex) {
+			_, err := m.Lock(t.Context())
+			require.NoError(t, err)
+		}},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			m := e.Mutex(test.what)
+			hold, err := m.Lock(t.Context(), Lease(time.Minute))
+			require.NoError(t, err)
+			ctx := hold.Context()
+			hold.endByUnlock() // as Unlock does first
+			require.ErrorIs(t, context.Cause(ctx), ErrNotHeld)
+			_, err = m.ForceUnlock(t.Context())
+			require.NoError(t, err)
+			test.again(t, m)
+			require.ErrorIs(t, hold.send(t.Context(), actor.Unlock, 0, true), ErrLost)
+		})
+	}
+}
+
+// A hold is unlocked after its lease has expired, before the engine has noticed that. Its context and Unlock both
+// report the loss.
+func TestUnlock_LeaseExpired_ContextSaysLost(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	over := &Hold{engine: e, name: "a", parent: t.Context()} // its deadline is zero
+	ctx := over.Context()
+	require.ErrorIs(t, over.Unlock(t.Context()), ErrLost)
+	require.ErrorIs(t, ctx.Err(), context.Canceled)
+	require.ErrorIs(t, context.Cause(ctx), ErrLost)
+	require.ErrorIs(t, context.Cause(ctx), errLeaseExpired)
+	require.ErrorIs(t, over.Err(), ErrLost)
+}
+
+// A grant that has expired when its caller is woken is not returned. The lock is released: otherwise a renewal
+// confirmed at this moment would keep it without a holder.
+func TestGrant_ExpiredOnWake_Released(t *testing.T) {
+	t.Parallel()
+	e, s := realEngine(t)
+	hold, err := e.Mutex("a").Lock(t.Context())
+	require.NoError(t, err)
+	until := hold.grant.Until()
+	same, err := hold.orLostAt(until - 1)
+	require.NoError(t, err)
+	require.Same(t, hold, same)
+	none, err := hold.orLostAt(until)
+	require.Nil(t, none)
+	require.ErrorIs(t, err, ErrLost)
+	require.ErrorIs(t, err, errLeaseExpired)
+	requireFree(t, s, "a")
+}
+
+// The engine may be closed between the end of a hold's context and the request to release it. That is not a second
+// unlock.
+func TestUnlock_EngineClosed_Reported(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	first, err := e.Mutex("a").Lock(t.Context())
+	require.NoError(t, err)
+	second, err := e.Mutex("b").Lock(t.Context())
+	require.NoError(t, err)
+	ctx := first.Context()
+	left := first.endByUnlock() // as Unlock does first
+	require.ErrorIs(t, context.Cause(ctx), ErrNotHeld)
+	require.NoError(t, e.Close())
+	err = first.send(t.Context(), actor.Unlock, 0, left)
+	require.ErrorIs(t, err, ErrClosed)
+	require.NotErrorIs(t, err, ErrNotHeld)
+	require.ErrorIs(t, first.Unlock(t.Context()), ErrNotHeld, "a second one")
+
+	// A hold that Close has ended is not lost, and was not unlocked.
+	second.Context()
+	require.ErrorIs(t, second.Unlock(t.Context()), ErrClosed)
+}
+
+// However many callers lock concurrently, none of their holds is lost from the list.
+func TestLocker_ConcurrentLocks_NoHoldLost(t *testing.T) {
+	t.Parallel()
+	for range 5 { // two callers must overlap within a few instructions, which is rare on one processor
+		const crowd, each = 8, 100_000
+		var l locker
+		start := make(chan struct{})
+		var all sync.WaitGroup
+		for range crowd {
+			all.Go(func() {
+				<-start
+				for range each {
+					l.keep(nil)
+				}
+			})
+		}
+		close(start)
+		all.Wait()
+		count := 0
+		for h := l.holds.Load(); h != nil; h = h.next {
+			count++
+		}
+		require.Equal(t, crowd*each, count)
+	}
+}
+
+// A Locker locks again after an error that may pass, and not after a permanent one.
+func TestLocker_TransientError_Retried(t *testing.T) {
+	for _, err := range []error{ErrTooManyWaiters, ErrNotReplicated, ErrLost} {
+		require.True(t, isTransient(&lockError{name: "n", err: err}), err)
+	}
+	for _, err := range []error{nil, ErrClosed, ErrKindMismatch, ErrUpgrade, ServerError("no")} {
+		require.False(t, isTransient(err), err)
+	}
+}
+
+// An error with a cause that is the same error prints it once.
+func TestError_SameCause_PrintedOnce(t *testing.T) {
+	over := errors.New("its lease ended")
+	lost := &lockError{"n", ErrLost, over}
+	refused := &lockError{"n", ErrNotAcquired, nil}
+	for want, err := range map[string]error{
+		`lockwheel: lock "n": lock lost: its lease ended`:                            &lockError{"n", ErrLost, lost},
+		`lockwheel: lock "n": lock lost: its lease ended; lock not acquired`:         &lockError{"n", ErrLost, multiError{lost, lost, refused}},
+		`lockwheel: lock "n": lock lost: lock "m": lock lost: its lease ended`:       &lockError{"n", ErrLost, &lockError{"m", ErrLost, over}},
+		`lockwheel: lock "n": redis unavailable: lock lost: its lease ended`:         &lockError{"n", ErrUnavailable, lost},
+		`lockwheel: lock "n": redis unavailable: lock lost: its lease ended; broken`: &lockError{"n", ErrUnavailable, multiError{lost, errors.New("broken")}},
+	} {
+		if got := err.Error(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if !errors.Is(err, over) {
+			t.Errorf("%v is not its cause", err)
+		}
+	}
+}
+
+// A slow turn is reported. Here the callback for a result is slow, which is part of a turn.
+func TestObserver_SlowTurn_Notified(t *testing.T) {
+	t.Parallel()
+	server, err := embedded.Start()
+	require.NoError(t, err)
+	t.Cleanup(server.Close)
+	late := make(chan time.Duration, 1024)
+	e, err := Open(t.Context(), Options{
+		Redis:    rueidis.ClientOption{InitAddress: []string{server.Addr()}, ForceSingleClient: true},
+		Observer: Observer{SlowTurn: func(turn time.Duration) { send(late, turn) }},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	const long = 20 * time.Millisecond
+	call, _, err := e.Mutex("n").request(t.Context(), nil, acquireMode{async: true})
+	require.NoError(t, err)
+	call.OnDone = func() {
+		for began := time.Now(); time.Since(began) < long; {
+		}
+	}
+	require.True(t, e.loop.Post(call))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		select {
+		case turn := <-late: // a turn before may have taken long, too, on a busy machine
+			if turn >= long {
+				return
+			}
+		case <-ctx.Done():
+			t.Fatal("a turn of 20ms was not told")
+		}
+	}
+}
+
+// send gives a value to a receiver that is waiting, and never blocks.
+func send[T any](to chan<- T, value T) {
+	select {
+	case to <- value:
+	default:
+	}
+}
+
+// Callers that collided do not retry at the same time.
+func TestRetryPause_Collision_Spread(t *testing.T) {
+	t.Parallel()
+	const most = time.Second
+	first, last := most, time.Duration(0)
+	for range 100 {
+		rest := jitterBackoff(most)
+		first, last = min(first, rest), max(last, rest)
+	}
+	require.GreaterOrEqual(t, first, most/2)
+	require.LessOrEqual(t, last, most)
+	require.Greater(t, last-first, most/4)
+}
+
+// Engines that are opened together have different times for renewals, and each spreads the renewals of locks acquired
+// together.
+func TestRenewalTimes_ManyEngines_Spread(t *testing.T) {
+	t.Parallel()
+	options, err := Options{Redis: rueidis.ClientOption{InitAddress: []string{"host:1"}}}.withDefaults()
+	require.NoError(t, err)
+	one, other := options.config(), options.config()
+	require.NotEqual(t, one.ID, other.ID)
+	require.NotEqual(t, one.Seed, other.Seed)
+	require.Equal(t, options.RenewInterval/2, one.RenewSpread)
+}
+
+// ofThree returns a group that needs two of three locks and has those members.
+func ofThree(e *Engine, holds ...*Hold) *multiHold {
+	g := newMultiHold(context.Background(), Multi{locks: []Mutex{e.Mutex("a"), e.Mutex("b"), e.Mutex("c")}, name: "n"}, 2)
+	g.actor.Begin(0, false, false)
+	g.actor.Actions = nil
+	for i, h := range holds {
+		g.members[i].hold.Store(h)
+	}
+	return g
+}
+
+func realEngine(t *testing.T) (*Engine, *redistest.Server) {
+	t.Helper()
+	s := redistest.Start(t)
+	e, err := Open(t.Context(), Options{Redis: rueidis.ClientOption{InitAddress: []string{s.Addr()}}})
+	require.NoError(t, err)
+	t.Cleanup(func() { e.Close() })
+	return e, s
+}
+
+// By the clock the group is held while enough members are, even before it is notified that the others have ended.
+func TestMultiHold_TooFewMembers_Over(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	lock := func(name string) *Hold {
+		hold, err := e.Mutex(name).Lock(t.Context())
+		require.NoError(t, err)
+		return hold
+	}
+	over := &Hold{engine: e, name: "b", parent: t.Context()} // its deadline is zero
+	require.ErrorIs(t, over.Err(), ErrLost)
+	require.NoError(t, ofThree(e, lock("a"), over, lock("c")).err())
+	require.ErrorIs(t, ofThree(e, lock("d"), over).err(), ErrLost)
+	require.ErrorIs(t, ofThree(e, lock("e"), over, over).err(), ErrLost)
+}
+
+// Two of three are known to be held until the second of their deadlines.
+func TestMultiHold_Deadline_LastNeededMember(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	var holds []*Hold
+	for i, lease := range []time.Duration{20 * time.Second, time.Minute, 10 * time.Second} {
+		hold, err := e.Mutex(string(rune('a'+i))).Lock(t.Context(), Lease(lease))
+		require.NoError(t, err)
+		holds = append(holds, hold)
+	}
+	require.Equal(t, holds[0].Deadline(), ofThree(e, holds...).deadline())
+	require.Equal(t, holds[0].Deadline(), ofThree(e, holds[:2]...).deadline())
+	require.Zero(t, ofThree(e, holds[:1]...).deadline())
+}
+
+// A grant may have expired when its caller is woken: it is not returned, and its remaining members are released.
+func TestMultiHold_ExpiredOnWake_Released(t *testing.T) {
+	t.Parallel()
+	e, s := realEngine(t)
+	hold, err := e.Mutex("a").Lock(t.Context())
+	require.NoError(t, err)
+	_, err = ofThree(e, hold, &Hold{engine: e, name: "b", parent: t.Context()}).checked()
+	require.ErrorIs(t, err, ErrLost)
+	requireFree(t, s, "a")
+}
+
+// A writer gives readers time to unlock. Other callers do not hold their first locks for that long.
+func TestQuorum_WithWriter_Writes(t *testing.T) {
+	t.Parallel()
+	e := new(Engine)
+	plain, writer, reader := e.Mutex("a"), e.RWMutex("b").Writer(), e.RWMutex("c").RLocker()
+	for _, test := range []struct {
+		locks  []Mutex
+		writes bool
+	}{
+		{[]Mutex{writer, writer, writer}, true},
+		{[]Mutex{plain, plain, writer}, true},
+		{[]Mutex{plain, plain, plain}, false},
+		{[]Mutex{reader, reader, reader}, false},
+	} {
+		for _, lease := range []time.Duration{0, time.Second} {
+			want := quorum.New(3, 2)
+			if test.writes {
+				want.SetWriter(lease)
+			}
+			require.Equal(t, want, Quorum(test.locks...).newQuorumHold(multiRequest{ctx: t.Context(), lease: lease}).actor)
+		}
+	}
+}
+
+// Until a quorum is held, its locks are kept from other callers for nothing. So its requests fail at once where the
+// server is known to be down. The missing members of a held quorum wait for the server.
+func TestQuorum_NotHeldServerDown_FailsAtOnce(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	for _, order := range []quorum.Action{{Once: true}, {Wait: time.Second}, {}} {
+		var asked bool
+		g := ofThree(e)
+		g.executor.Submit(func() { // no result is handled before this event ends
+			m := &g.members[0]
+			m.request(order)
+			asked = m.pendingCall.FailIfDown
+			m.withdraw()
+		})
+		require.Equal(t, order.Once || order.Wait != 0, asked, "%+v", order)
+	}
+}
+
+// requireFree waits until a lock is free, for much less than a lease.
+func requireFree(t *testing.T, s *redistest.Server, name string) {
+	t.Helper()
+	for deadline := time.Now().Add(8 * time.Second); s.Int(t, "EXISTS", name) == 1; {
+		require.True(t, time.Now().Before(deadline), "it is still held")
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// The end of a previous hold of a member does not concern its current hold.
+func TestMultiHold_EarlierMemberEnd_Ignored(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	hold, err := e.Mutex("a").Lock(t.Context())
+	require.NoError(t, err)
+	g, earlier := ofThree(e, hold), &Hold{engine: e, name: "a", parent: t.Context()}
+	earlier.grant.End(ErrLost, nil, 0)
+	g.members[0].HoldEnded(&earlier.grant)
+	require.Same(t, hold, g.members[0].hold.Load())
+	require.Nil(t, g.members[0].lastHold.Load())
+}
+
+// The wait for a part is as long as the try lasts, and at most the caller's own wait.
+func TestMultiHold_MemberWait_WithinCallWait(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	in := func(d time.Duration) time.Time { return now.Add(d) }
+	for _, c := range []struct {
+		wait, try time.Time
+		most      time.Duration
+	}{
+		{in(time.Minute), in(time.Hour), time.Minute},
+		{in(time.Hour), in(time.Minute), time.Minute},
+		{time.Time{}, in(time.Minute), time.Minute},
+		{in(time.Minute), time.Time{}, time.Minute},
+		{in(time.Minute), in(-time.Minute), 0},
+	} {
+		got := (&multiRequest{deadline: c.wait}).waitOption(c.try)
+		require.Equal(t, waitOption, got.kind)
+		require.LessOrEqual(t, got.d, c.most)
+		require.Equal(t, c.most > 0, got.d > c.most/2)
+	}
+	require.Equal(t, Option{}, (&multiRequest{}).waitOption(time.Time{}))
+	require.Equal(t, Wait(0), (&multiRequest{once: true}).waitOption(in(time.Hour)))
+}
+
+// If no member is left to ask, the error says which part was lost.
+func TestMultiHold_NoMemberLeft_NamesLostOne(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	hold, err := e.Mutex("b").Lock(t.Context())
+	require.NoError(t, err)
+	_, err = e.Mutex("b").ForceUnlock(t.Context())
+	require.NoError(t, err)
+	g := ofThree(e)
+	g.hold.name = "a,b,c"
+	require.ErrorIs(t, g.lossError(), ErrClosed)
+	g.members[1].lastHold.Store(hold)
+	require.ErrorIs(t, g.lossError(), ErrLost)
+	require.NotErrorIs(t, g.lossError(), ErrClosed)
+	require.ErrorContains(t, g.lossError(), `its part "b"`)
+}
+
+// The grant of a member and the end of the group are concurrent: the members were inspected before the grant.
+func TestMultiHold_GrantAfterEnd_Released(t *testing.T) {
+	t.Parallel()
+	e, s := realEngine(t)
+	hold, err := e.Mutex("a").Lock(t.Context())
+	require.NoError(t, err)
+	g := ofThree(e)
+	g.ended.Store(endedByUnlock)
+	g.members[0].attach(hold, &actor.HoldSignal{})
+	for deadline := time.Now().Add(8 * time.Second); s.Int(t, "EXISTS", "a") == 1; {
+		require.True(t, time.Now().Before(deadline), "it is still held")
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// soon waits for a condition, for much longer than it takes.
+func soon(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(8 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		require.True(t, time.Now().Before(deadline), "in vain: %s", what)
+	}
+}
+
+// held returns a hold of that engine with its own lease.
+func held(t *testing.T, e *Engine, name string) *Hold {
+	t.Helper()
+	hold, err := e.Mutex(name).Lock(t.Context(), Lease(time.Minute))
+	require.NoError(t, err)
+	return hold
+}
+
+// A hold with its own lease keeps it when an extension fails: if it were renewed, it would outlive its caller. A hold
+// that was watched is watched again.
+func TestMultiHold_ExtendFails_LeaseKept(t *testing.T) {
+	t.Parallel()
+	e, s := realEngine(t)
+	const watchdog = 30_000
+	leased, watched := ofThree(e, held(t, e, "a")), ofThree(e, held(t, e, "b"))
+	watched.actor.SetWatched(true)
+
+	leased.resumeWatch()
+	soon(t, "all answers", func() bool { return e.Stats().InFlight == 0 })
+	require.Greater(t, s.Int(t, "PTTL", "a"), watchdog)
+
+	watched.resumeWatch()
+	soon(t, "the lease of what is watched", func() bool { return s.Int(t, "PTTL", "b") <= watchdog })
+}
+
+// A lost member needs no release. If others are held, Unlock waits for one of them.
+func TestMultiHold_SomeLost_UnlockWaits(t *testing.T) {
+	t.Parallel()
+	e, s := realEngine(t)
+	for _, apart := range []bool{false, true} {
+		g := ofThree(e, held(t, e, "a"))
+		g.perEngine = apart
+		require.NoError(t, g.unlock(t.Context()))
+		require.Zero(t, s.Int(t, "EXISTS", "a"))
+	}
+}
+
+// If no member is left to be released, Unlock reports the loss, and not an earlier unlock.
+func TestMultiHold_AllLost_UnlockReportsLoss(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	lost := &Hold{engine: e, name: "a", parent: t.Context()}
+	lost.grant.End(ErrLost, nil, 0)
+	g := ofThree(e)
+	for i := range g.members {
+		g.members[i].lastHold.Store(lost)
+	}
+	err := g.unlock(t.Context())
+	require.ErrorIs(t, err, ErrLost)
+	require.NotErrorIs(t, err, ErrNotHeld)
+}
+
+// On a repeated release, a member replies that it is not held, or that it was lost before the first release. Both
+// mean that the first Unlock has a reply.
+func TestMultiHold_ReleaseAgain_LossIsAReply(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	verdicts := []error{ErrNotHeld, ErrLost, nil, ErrUnavailable}
+	for _, c := range []struct {
+		again                  bool
+		agreed, before, failed int
+	}{
+		{true, 3, 2, 1},
+		{false, 1, 0, 3},
+	} {
+		r := newRound(ofThree(e))
+		r.repeated = c.again
+		for _, verdict := range verdicts {
+			r.add(0, &Hold{engine: e, name: "a", parent: t.Context()}, actor.Unlock, 0)
+			r.calls[len(r.calls)-1].Err = verdict
+		}
+		require.Equal(t, c.agreed, r.countOK(0, len(verdicts)))
+		require.Equal(t, c.before, r.releasedBefore)
+		require.Len(t, r.errs.all, c.failed)
+	}
+}
+
+// A caller leaves during a later slice: the calls posted by then are canceled and waited for. The error names the
+// first call that is not posted.
+func TestMultiHold_CanceledInSlice_CallsEnded(t *testing.T) {
+	t.Parallel()
+	e, s := realEngine(t)
+	holds := []*Hold{held(t, e, "a"), held(t, e, "b"), held(t, e, "c")}
+	r := newRound(ofThree(e, holds...))
+	r.add(0, holds[0], actor.Extend, time.Hour)
+	r.send()
+	require.Equal(t, 1, r.wait(t.Context(), 1))
+
+	require.NoError(t, s.Pause())
+	defer s.Continue()
+	r.add(1, holds[1], actor.Extend, time.Hour)
+	r.add(2, holds[2], actor.Extend, time.Hour)
+	r.postSlice(1, 1) // as after the replies to the first slice
+	left := errors.New("the caller has left")
+	require.Equal(t, 2, r.cancelAll(left))
+	require.Len(t, r.errs.all, 1)
+	require.ErrorContains(t, r.errs.all, `lock "c"`)
+	require.ErrorIs(t, r.errs.all, left)
+	select {
+	case v := <-r.results:
+		require.Equal(t, callResults{first: 1, last: 2}, v)
+	case <-time.After(8 * time.Second):
+		require.FailNow(t, "what was posted has no verdict")
+	}
+	require.Equal(t, ErrUnavailable, r.calls[1].Err)
+}
+
+// Two Unlocks wait for the result of a request. The request is canceled when the second of them has left, and not
+// before.
+func TestMultiHold_LastUnlockLeft_Canceled(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	taken := held(t, e, "a")
+	g := ofThree(e)
+	m := &g.members[0]
+	rounds := []*round{newRound(g), newRound(g)}
+	g.apply(func() {
+		m.request(quorum.Action{})
+		m.release = &pendingRelease{}
+		for _, r := range rounds {
+			m.release.waiting = append(m.release.waiting, roundCall{r, 0})
+			r.add(0, m.pendingHold, actor.Unlock, 0)
+		}
+	})
+	soon(t, "it waits", func() bool { return e.Stats().Waiting == 1 })
+	for i, r := range rounds {
+		r.abandonPending(context.Canceled)
+		require.Equal(t, callResults{first: 0, last: 1}, <-r.results)
+		require.Equal(t, i == len(rounds)-1, m.release.canceled)
+	}
+	soon(t, "it waits no more", func() bool { return e.Stats().Waiting == 0 })
+	require.NoError(t, taken.Unlock(t.Context()))
+}
+
+// lettered returns a Multi of locks with one letter each.
+func lettered(e *Engine, names string) Multi {
+	var locks []Mutex
+	for _, name := range names {
+		locks = append(locks, e.Mutex(string(name)))
+	}
+	return e.Multi(locks...)
+}
+
+// A rejection has the index among all locks, even if earlier slices were requested before: the caller waits for that
+// lock alone.
+func TestMultiHold_LaterSlice_RejectionIndex(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	m := lettered(e, "abcdefg")
+	for i, name := range []string{3: "d", 5: "f"} {
+		if name == "" {
+			continue
+		}
+		taken := held(t, e, name)
+		holds := make([]*Hold, len(m.locks))
+		at, err := m.acquireSlice(multiRequest{ctx: t.Context(), done: t.Context().Done(), once: true}, 3, len(m.locks), time.Time{}, holds)
+		require.ErrorIs(t, err, ErrNotAcquired)
+		require.ErrorContains(t, err, `lock "`+name+`"`)
+		require.Equal(t, i, at)
+		require.NoError(t, taken.Unlock(t.Context()))
+	}
+}
+
+// The wait for some of the locks ends when all must be acquired, or when the caller's wait ends, whichever is first.
+// TryLock waits for none.
+func TestMultiHold_SomeLocks_WithinWholeWait(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	soon, later := now.Add(time.Hour), now.Add(2*time.Hour)
+	for _, c := range []struct {
+		what  string
+		of    multiRequest
+		by    time.Time
+		until time.Time
+		once  bool
+	}{
+		{"TryLock", multiRequest{once: true}, soon, time.Time{}, true},
+		{"TryLock, over", multiRequest{once: true}, now, time.Time{}, true},
+		{"a try that is over", multiRequest{}, now, time.Time{}, true},
+		{"a try", multiRequest{}, soon, soon, false},
+		{"a try within a wait", multiRequest{deadline: later}, soon, soon, false},
+		{"a wait that ends before", multiRequest{deadline: soon}, later, soon, false},
+	} {
+		c.of.lease = time.Minute
+		got := c.of.within(c.by)
+		require.Equal(t, c.once, got.once, c.what)
+		require.Equal(t, c.until, got.deadline, c.what)
+		require.Zero(t, got.lease, c.what)
+	}
+}
+
+// A lock with too few replicas is requested again, as is a lock that is held elsewhere or on a server that does not
+// reply.
+func TestMultiHold_TransientError_Retried(t *testing.T) {
+	t.Parallel()
+	ended, end := context.WithCancel(t.Context())
+	end()
+	waits := multiRequest{ctx: t.Context()}
+	for _, c := range []struct {
+		what string
+		of   multiRequest
+		err  error
+		on   bool
+	}{
+		{"taken", waits, ErrNotAcquired, true},
+		{"silent", waits, ErrUnavailable, true},
+		{"without its replicas", waits, ErrNotReplicated, true},
+		{"lost", waits, ErrLost, false},
+		{"of another kind", waits, ErrKindMismatch, false},
+		{"closed", waits, ErrClosed, false},
+		{"too many", waits, ErrTooManyWaiters, false},
+		{"TryLock", multiRequest{ctx: t.Context(), once: true}, ErrNotReplicated, false},
+		{"left", multiRequest{ctx: ended}, ErrNotReplicated, false},
+		{"over", multiRequest{ctx: t.Context(), deadline: time.Now()}, ErrNotReplicated, false},
+		{"in time", multiRequest{ctx: t.Context(), deadline: time.Now().Add(time.Hour)}, ErrNotReplicated, true},
+	} {
+		require.Equal(t, c.on, Multi{}.shouldRetry(c.of, Mutex{name: "n"}.fail(c.err, nil)), c.what)
+	}
+	require.False(t, Multi{}.shouldRetry(waits, nil))
+}
+
+// A wait that ends while its request is created becomes a short wait, and not an endless one.
+func TestMultiHold_WaitElapsed_Ends(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	taken := held(t, e, "b")
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second) // much longer than it takes
+	defer cancel()
+	var keeping actor.PartKeeper
+	_, _, err := lettered(e, "ab").acquireAtomic(multiRequest{ctx: ctx, done: ctx.Done(), deadline: time.Now()}, keeping.WaitTime())
+	require.Error(t, err)
+	require.NotErrorIs(t, err, context.DeadlineExceeded)
+	require.NoError(t, ctx.Err())
+	require.NoError(t, taken.Unlock(t.Context()))
+}
+
+// The loop is kept busy. Callers that drop what LockAsync returns, also those that cancel it, then post a bounded
+// number of requests, and the calls beyond it are rejected at once, counted and reported. After that the engine works
+// as before.
+func TestLockAsync_BusyLoop_IsBounded(t *testing.T) {
+	t.Parallel()
+	const maxWaiting, callers, calls = 100, 4, 5_000
+	server, err := embedded.Start()
+	require.NoError(t, err)
+	t.Cleanup(server.Close)
+	var told atomic.Int64
+	e, err := Open(t.Context(), Options{
+		Redis:      rueidis.ClientOption{InitAddress: []string{server.Addr()}, ForceSingleClient: true},
+		MaxWaiting: maxWaiting,
+		Observer:   Observer{Rejected: func(string, time.Duration, error) { told.Add(1) }},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	hold, err := e.Mutex("n").Lock(t.Context())
+	require.NoError(t, err)
+
+	held, release := make(chan struct{}), make(chan struct{})
+	busy := engine.NewCallback(func() {
+		close(held)
+		<-release
+	})
+	busy.Op, busy.Name, busy.Key = coordinator.AskCount, "n", "n"
+	require.True(t, e.loop.Post(busy))
+	<-held
+	const want = `lockwheel: lock "n": too many wait already: 100 in this engine (Options.MaxWaiting)`
+	var wg sync.WaitGroup
+	var posted, rejected atomic.Int64
+	for range callers {
+		wg.Go(func() {
+			for i := range calls {
+				p := e.Mutex("n").LockAsync(context.Background())
+				if p.call != nil {
+					posted.Add(1)
+				} else {
+					rejected.Add(1)
+					<-p.Done()
+					if _, err := p.Hold(); !errors.Is(err, ErrTooManyWaiters) || err.Error() != want {
+						t.Error(err)
+					}
+				}
+				if i%2 == 0 {
+					p.Cancel()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(release)
+	require.EqualValues(t, callers*calls, posted.Load()+rejected.Load())
+	require.LessOrEqual(t, posted.Load(), int64(maxWaiting+engine.AsyncBacklog))
+
+	require.NoError(t, hold.Unlock(t.Context()))
+	require.Eventually(t, func() bool { return uint64(told.Load())+e.Stats().DroppedEvents >= e.Stats().Failed }, 10*time.Second, 10*time.Millisecond)
+	stats := e.Stats()
+	require.GreaterOrEqual(t, stats.Shed, uint64(rejected.Load()))
+	require.GreaterOrEqual(t, stats.Failed, stats.Shed)
 }

@@ -26,6 +26,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
+func TestMain(m *testing.M) { locktest.RunTests(m) }
+
 // exampleEngine is an engine on a server in this process, which is closed with it.
 type exampleEngine struct {
 	*lockwheel.Engine
