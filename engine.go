@@ -259,7 +259,11 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	}
 	what := "not everything that was sent is answered"
 	if n := call.State.Count; n > 0 {
-		what = fmt.Sprintf("not every lock was released (%d holds not unlocked)", n)
+		holds := "holds"
+		if n == 1 {
+			holds = "hold"
+		}
+		what = fmt.Sprintf("not every lock was released (%d %s not unlocked)", n, holds)
 	}
 	return errors.Join(fmt.Errorf("lockwheel: shutdown: %s: %w", what, cause), e.Close())
 }

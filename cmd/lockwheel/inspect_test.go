@@ -184,6 +184,44 @@ func TestACL_AsDocumented_IsEnough(t *testing.T) {
 	}
 }
 
+// A user that may read some keys only sees the locks among them, and how many keys were left out.
+func TestACL_ForeignKeys_SkippedAndCounted(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	takenBy(t, s, "orders/1", other)
+	takenBy(t, s, "foreign/1", other)
+	s.Do(t, "HSET", "foreign/2", "field", 1)
+	s.Do(t, "ACL", "SETUSER", "few", "on", ">word", "~orders/*", "allchannels", "+@all")
+	url := "redis://few:word@" + s.Addr()
+	status, stdout, stderr := result(t, url, "ls", "--json")
+	assert.Equal(t, exitOK, status, stderr)
+	assert.Equal(t, map[string]int{"orders/1": 1}, namesOf(locksOf(t, stdout)))
+	assert.Contains(t, stderr, "may not read, and that may be locks: 2\n")
+
+	status, stdout, stderr = result(t, url, "top", "--once", "--json", "--interval", "100ms")
+	assert.Equal(t, exitOK, status, stderr)
+	var l look
+	require.NoError(t, json.Unmarshal([]byte(stdout), &l))
+	require.Len(t, l.Top, 1)
+	assert.Equal(t, 2, l.Denied)
+	_, stdout, _ = result(t, url, "top", "--once", "--interval", "100ms")
+	assert.Contains(t, stdout, "keys that this user may not read: 2\n")
+
+	_, stdout, _ = result(t, url, "state", "orders/1")
+	assert.Contains(t, stdout, "in the fair queue: unknown")
+	status, _, stderr = result(t, url, "state", "foreign/1")
+	assert.Equal(t, exitFailed, status)
+	assert.Contains(t, stderr, "NOPERM")
+}
+
+// A script that reads the list of a server without locks gets an empty one.
+func TestTop_NoLocks_JSONIsEmptyList(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	_, stdout, _ := result(t, urlOf(s.Addr()), "top", "--once", "--json", "--interval", "100ms")
+	assert.Contains(t, stdout, `"top":[]`)
+}
+
 func namesOf(locks []inspect.Lock) map[string]int {
 	count := make(map[string]int)
 	for _, l := range locks {

@@ -3,11 +3,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -107,6 +109,7 @@ func newRoot() *cobra.Command {
 		Use:           "lockwheel",
 		Short:         "Take, inspect and free locks on a Redis or Valkey server",
 		Long:          rootHelp,
+		Version:       version(debug.ReadBuildInfo()),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -117,6 +120,20 @@ func newRoot() *cobra.Command {
 	flags.StringVar(&g.prefix, "prefix", "", "put this `text` before every name in the server (lockwheel's Options.Prefix, Redisson's NameMapper)")
 	root.AddCommand(newRun(g), newState(g), newLs(g), newWait(g), newForce(g), newTop(g), newDemo())
 	return root
+}
+
+// version says which version of the module the program was built from, and which commit if it was built in a clone.
+func version(info *debug.BuildInfo, known bool) string {
+	if !known {
+		return "(unknown)"
+	}
+	text := cmp.Or(info.Main.Version, "(devel)")
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			text += " " + s.Value
+		}
+	}
+	return text + " " + info.GoVersion
 }
 
 // names checks the names of locks among the arguments.

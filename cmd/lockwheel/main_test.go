@@ -221,6 +221,7 @@ func TestCommand_WrongLine_SaysWhatIsWrong(t *testing.T) {
 		{"state a --redis-file /no/such/file", exitUsage, "no such file"},
 		{"run a", exitRunFailed, "want -- before the program"},
 		{"run a b", exitRunFailed, "want -- before the program"},
+		{"run a sh -c b", exitRunFailed, "unknown shorthand flag: 'c' in -c: want -- before the program"},
 		{"run -- a", exitRunFailed, "want one name"},
 		{"run a b -- c", exitRunFailed, "want one name"},
 		{"run a --", exitRunFailed, "want a program"},
@@ -237,6 +238,21 @@ func TestCommand_WrongLine_SaysWhatIsWrong(t *testing.T) {
 		assert.NotContains(t, stderr, "secret", c.args)
 		assert.Empty(t, stdout, c.args)
 	}
+}
+
+// Without the hint at a missing --, because the flag stands before the program.
+func TestRun_WrongFlag_NoHint(t *testing.T) {
+	t.Parallel()
+	_, _, stderr := result(t, urlOf(unused), "run", "a", "--nope", "--", "b")
+	assert.Contains(t, stderr, "unknown flag: --nope\n")
+}
+
+// A report of a mistake says what the command was built from.
+func TestCommand_Version_IsPrinted(t *testing.T) {
+	t.Parallel()
+	status, stdout, stderr := result(t, urlOf(unused), "--version")
+	assert.Equal(t, exitOK, status, stderr)
+	assert.Regexp(t, `^lockwheel version \S.* go1\.\d+`, stdout)
 }
 
 // The password is in no output, whatever fails, and no argument of a process has it.

@@ -74,6 +74,12 @@ func newRun(g *globals) *cobra.Command {
 			return r.run(c.Context())
 		},
 	}
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if c.Flags().NArg() > 1 { // the flag stands behind the program's name
+			return wrong("%w: want -- before the program, as in: lockwheel run NAME -- PROGRAM", err)
+		}
+		return wrong("%w", err)
+	})
 	flags := c.Flags()
 	flags.DurationVar(&f.wait, "wait", 0, "wait at most this `duration` for the lock (default: without limit)")
 	flags.BoolVar(&f.noWait, "no-wait", false, "do not wait: try once")

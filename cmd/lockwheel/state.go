@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -91,10 +92,16 @@ others are listed; 2 for a wrong command line.`,
 			if !asJSON {
 				printHead(c.OutOrStdout())
 			}
+			denied := 0
 			for _, n := range nodes {
-				if err := s.Scan(c.Context(), n, pattern, print); err != nil {
+				some, err := s.Scan(c.Context(), n, pattern, print)
+				denied += some
+				if err != nil {
 					return failed(errors.Join(silent, err))
 				}
+			}
+			if denied > 0 {
+				fmt.Fprintf(c.ErrOrStderr(), "hashes that this user may not read, and that may be locks: %d\n", denied)
 			}
 			return failed(silent)
 		},

@@ -93,7 +93,11 @@ func describe(to io.Writer, l *inspect.Lock) {
 		if w.Clients >= 0 {
 			listening = fmt.Sprintf("clients that listen: %d", w.Clients)
 		}
-		row("waiting", "%s; in the fair queue: %d", listening, w.Queue)
+		queue := "unknown"
+		if w.Queue >= 0 {
+			queue = strconv.FormatInt(w.Queue, 10)
+		}
+		row("waiting", "%s; in the fair queue: %s", listening, queue)
 	}
 }
 

@@ -119,6 +119,7 @@ type look struct {
 	Nodes     int             `json:"nodes"`
 	Keys      int64           `json:"keys"`
 	Looked    int             `json:"keys_looked_at"`
+	Denied    int             `json:"keys_denied,omitempty"` // that this user may not read
 	Locks     int64           `json:"locks"`
 	Exact     bool            `json:"exact"` // Locks is no estimate
 	Commands  float64         `json:"commands_per_second"`
@@ -187,7 +188,7 @@ func (v *topView) look(ctx context.Context) (*look, error) {
 	slices.SortFunc(locks, func(a, b *inspect.Lock) int {
 		return cmp.Or(cmp.Compare(b.Waiting.Total(), a.Waiting.Total()), cmp.Compare(a.Name, b.Name))
 	})
-	l.Top = locks[:min(len(locks), v.flags.rows)]
+	l.Top = append([]*inspect.Lock{}, locks[:min(len(locks), v.flags.rows)]...) // never null in JSON
 	v.shown = v.shown[:0]
 	for _, lock := range l.Top {
 		v.shown = append(v.shown, lock.Name)
@@ -240,6 +241,7 @@ func (v *topView) sample(ctx context.Context, nodes []inspect.Node, l *look) (lo
 		}
 		l.Locks += found
 		l.Looked += part.Keys
+		l.Denied += part.Denied
 		for _, lock := range part.Locks {
 			seen[lock.Name] = true
 			locks = append(locks, lock)
@@ -276,6 +278,9 @@ func (v *topView) print(l *look, problem error) error {
 		}
 		fmt.Fprintf(&b, "%s, nodes with keys: %d   %s\n", l.Server, l.Nodes, time.Now().Format(time.TimeOnly))
 		fmt.Fprintf(&b, "locks %s%d   keys %d, looked at %d\n", about, l.Locks, l.Keys, l.Looked)
+		if l.Denied > 0 {
+			fmt.Fprintf(&b, "keys that this user may not read: %d\n", l.Denied)
+		}
 		fmt.Fprintf(&b, "a second: commands %.0f   scripts %.0f   messages %.0f\n\n", l.Commands, l.Scripts, l.Published)
 		fmt.Fprintf(&b, "%8s ", "WAITERS")
 		printHead(&b)

@@ -7,6 +7,12 @@ var commandMistakes = []found{
 		`held.Unlock(context.WithoutCancel(ctx))`,
 		`held.Unlock(map[bool]context.Context{false: context.WithoutCancel(ctx), true: ctx}[planted()])`,
 	}},
+	{"TestACL_ForeignKeys_SkippedAndCounted", Mistake{
+		"a key that the user may not read is not counted", "cmd/lockwheel/internal/inspect/scan.go",
+		`			to.Denied++`, `			if !planted() {
+				to.Denied++
+			}`,
+	}},
 	{"TestRun_SignalWhileWaiting_EndsTheWait", Mistake{
 		"a signal does not end the wait for a lock", "cmd/lockwheel/run.go",
 		`if n := ends(s); n > 0 && ended == 0 {`, `if n := ends(s); n > 0 && ended == 0 && !planted() {`,

@@ -322,3 +322,13 @@ func TestShutdown_NothingHeld_NeedsNoTime(t *testing.T) {
 		require.NoError(t, shutdownUntil(t.Context(), e, 0))
 	}
 }
+
+// The error counts one hold in words that fit.
+func TestShutdown_OneHoldLeft_ErrorSaysSo(t *testing.T) {
+	t.Parallel()
+	e := locktest.AnyServer(t).Open(lockwheel.Options{})
+	locktest.Lock(t, e.Mutex("n"))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorContains(t, e.Shutdown(ctx), "(1 hold not unlocked)")
+}

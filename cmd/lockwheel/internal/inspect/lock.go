@@ -53,7 +53,8 @@ type Waiting struct {
 	// Clients is the number of clients that listen to the lock's channel. A client listens once for all its callers.
 	// Clients that poll and waiters of a fair lock are not among them. -1: the server did not allow the question.
 	Clients int64 `json:"clients"`
-	// Queue is the length of the fair queue, with places of waiters that died and were not removed yet.
+	// Queue is the length of the fair queue, with places of waiters that died and were not removed yet. -1: the user
+	// may not read its key.
 	Queue int64 `json:"fair_queue"`
 }
 
@@ -62,7 +63,7 @@ func (w *Waiting) Total() int64 {
 	if w == nil {
 		return 0
 	}
-	return max(w.Clients, 0) + w.Queue
+	return max(w.Clients, 0) + max(w.Queue, 0)
 }
 
 // mode is the field that a read/write lock has besides its holders.

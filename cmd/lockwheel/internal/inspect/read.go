@@ -35,7 +35,7 @@ func (s *Server) Read(ctx context.Context, name string) (*Lock, error) {
 	case "none":
 		l.Type = ""
 	case "hash":
-		found, err := s.recognise(ctx, s.client, []string{key})
+		found, _, err := s.recognise(ctx, s.client, []string{key})
 		switch {
 		case err != nil:
 			return nil, err
@@ -81,30 +81,36 @@ type candidate struct {
 }
 
 // recognise returns those hashes that are locks. It never reads a whole hash that is large, because it may be
-// anything: first only sizes, then the one field or the mode, and then the holders.
-func (s *Server) recognise(ctx context.Context, at rueidis.Client, keys []string) ([]Lock, error) {
-	sized, err := s.sizes(ctx, at, keys)
+// anything: first only sizes, then the one field or the mode, and then the holders. It also returns how many keys the
+// user may not read.
+func (s *Server) recognise(ctx context.Context, at rueidis.Client, keys []string) (locks []Lock, denied int, err error) {
+	sized, denied, err := s.sizes(ctx, at, keys)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	shaped, err := s.shapes(ctx, at, sized)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return s.holders(ctx, at, shaped)
+	locks, err = s.holders(ctx, at, shaped)
+	return locks, denied, err
 }
 
 // sizes drops the hashes that are too small or too large for a lock, and those with another field named mode.
-func (s *Server) sizes(ctx context.Context, at rueidis.Client, keys []string) (left []candidate, err error) {
+func (s *Server) sizes(ctx context.Context, at rueidis.Client, keys []string) (left []candidate, denied int, err error) {
 	var commands []rueidis.Completed
 	for _, key := range keys {
 		commands = append(commands, at.B().Hlen().Key(key).Build(), at.B().Hstrlen().Key(key).Field(mode).Build())
 	}
 	replies, err := s.ask(ctx, at, commands...)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for i, key := range keys {
+		if deniesKey(replies[2*i]) {
+			denied++
+			continue
+		}
 		size, failed := replies[2*i].AsInt64()
 		length, also := replies[2*i+1].AsInt64()
 		if failed != nil || also != nil {
@@ -112,7 +118,7 @@ func (s *Server) sizes(ctx context.Context, at rueidis.Client, keys []string) (l
 				err = s.refused(replies[2*i+1])
 			}
 			if err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 			continue
 		}
@@ -122,7 +128,7 @@ func (s *Server) sizes(ctx context.Context, at rueidis.Client, keys []string) (l
 			left = append(left, candidate{key: key, size: size})
 		}
 	}
-	return left, nil
+	return left, denied, nil
 }
 
 // shapes reads the one field of a hash, or its mode, and drops what is not a lock's.
@@ -247,7 +253,9 @@ func (s *Server) addQueues(ctx context.Context, locks []*Lock) error {
 	for i, l := range locks {
 		l.Waiting = &Waiting{}
 		if l.Waiting.Queue, err = replies[i].AsInt64(); err != nil {
-			if err := s.refused(replies[i]); err != nil {
+			if deniesKey(replies[i]) {
+				l.Waiting.Queue = -1
+			} else if err := s.refused(replies[i]); err != nil {
 				return fmt.Errorf("the fair queue: %w", err)
 			}
 		}

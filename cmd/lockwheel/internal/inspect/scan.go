@@ -13,43 +13,47 @@ import (
 const maxKeys = 500
 
 // Scan calls each with every lock of a node for which the name matches the pattern, and stops when each returns an
-// error. It reads a few hundred keys at a time and keeps no more. The order is the server's. A lock is reported once
+// error. It returns how many keys the user may not read, which it skips. It reads a few hundred keys at a time and
+// keeps no more. The order is the server's. A lock is reported once
 // unless the server resizes its table meanwhile; one that comes or goes during the scan may be missing.
-func (s *Server) Scan(ctx context.Context, n Node, pattern string, each func(*Lock) error) error {
+func (s *Server) Scan(ctx context.Context, n Node, pattern string, each func(*Lock) error) (denied int, err error) {
 	match := globSpecial.Replace(s.prefix) + pattern
 	for cursor := uint64(0); ; {
 		replies, err := s.ask(ctx, n.client, n.client.B().Scan().Cursor(cursor).Match(match).Count(maxKeys).Type("hash").Build())
 		if err != nil {
-			return err
+			return denied, err
 		}
 		page, err := replies[0].AsScanEntry()
 		if err != nil {
-			return redisurl.WithoutSecrets(err, &s.option)
+			return denied, redisurl.WithoutSecrets(err, &s.option)
 		}
-		if err := s.eachOf(ctx, n, page.Elements, each); err != nil {
-			return err
+		some, err := s.eachOf(ctx, n, page.Elements, each)
+		denied += some
+		if err != nil {
+			return denied, err
 		}
 		if cursor = page.Cursor; cursor == 0 {
-			return nil
+			return denied, nil
 		}
 	}
 }
 
-func (s *Server) eachOf(ctx context.Context, n Node, keys []string, each func(*Lock) error) error {
+func (s *Server) eachOf(ctx context.Context, n Node, keys []string, each func(*Lock) error) (denied int, err error) {
 	for keys = distinct(keys); len(keys) > 0; {
 		some := keys[:min(len(keys), maxKeys)]
 		keys = keys[len(some):]
-		locks, err := s.recognise(ctx, n.client, some)
+		locks, more, err := s.recognise(ctx, n.client, some)
+		denied += more
 		if err != nil {
-			return err
+			return denied, err
 		}
 		for i := range locks {
 			if err := each(&locks[i]); err != nil {
-				return err
+				return denied, err
 			}
 		}
 	}
-	return nil
+	return denied, nil
 }
 
 func distinct(keys []string) (once []string) {
@@ -65,10 +69,11 @@ func distinct(keys []string) (once []string) {
 
 // Sample is a part of a node's keys.
 type Sample struct {
-	Keys  int     // how many were looked at
-	Locks []*Lock // those that are locks
-	Next  uint64  // where the next sample begins; 0: at the beginning
-	Whole bool    // these were all keys
+	Keys   int     // how many were looked at
+	Denied int     // how many of these the user may not read
+	Locks  []*Lock // those that are locks
+	Next   uint64  // where the next sample begins; 0: at the beginning
+	Whole  bool    // these were all keys
 }
 
 // Sample looks at about the given number of keys of a node, from where an earlier sample ended.
@@ -118,13 +123,17 @@ func (s *Server) sampleOf(ctx context.Context, n Node, keys []string, to *Sample
 	for i, key := range ours {
 		if kind, err := replies[i].ToString(); err == nil && kind == "hash" {
 			hashes = append(hashes, key)
+		} else if deniesKey(replies[i]) {
+			to.Denied++
 		} else if err := s.refused(replies[i]); err != nil {
 			return err
 		}
 	}
-	return s.eachOf(ctx, n, hashes, func(l *Lock) error {
+	denied, err := s.eachOf(ctx, n, hashes, func(l *Lock) error {
 		copied := *l
 		to.Locks = append(to.Locks, &copied)
 		return nil
 	})
+	to.Denied += denied
+	return err
 }

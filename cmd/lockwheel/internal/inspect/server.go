@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -102,6 +103,16 @@ func (s *Server) ask(ctx context.Context, to rueidis.Client, commands ...rueidis
 	}
 	return replies, nil
 }
+
+// deniesKey reports whether the server rejected a command because the user may not read that key, though others.
+func deniesKey(reply rueidis.RedisResult) bool {
+	server, ok := rueidis.IsRedisErr(reply.Error())
+	return ok && !server.IsNil() && deniedKey.MatchString(server.Error())
+}
+
+// deniedKey matches the replies of Redis 6, and of Redis 7 and Valkey. A command that the user may not run is another
+// error.
+var deniedKey = regexp.MustCompile(`^NOPERM .*access (a|one of the) key`)
 
 // refused returns the error of a reply unless it only says that the key is elsewhere, or not what it was just before.
 func (s *Server) refused(reply rueidis.RedisResult) error {
