@@ -140,6 +140,9 @@ func ownerFromContext(ctx context.Context, e *Engine, name string) uint64 {
 
 // ownerFor returns the hold's owner if it holds the name of the engine, 0 otherwise.
 func (h *Hold) ownerFor(e *Engine, name string) uint64 {
+	if r := h.found(); r != nil {
+		h = r
+	}
 	if h.engine == e && h.name == name {
 		return h.grant.Owner
 	}
@@ -284,6 +287,8 @@ func isStdContext(ctx context.Context) bool {
 			ctx = c.Context
 		case *multiHold:
 			ctx = c.Context
+		case *foundHold:
+			ctx = c.Context
 		case *holdContext:
 			return true
 		default:
@@ -301,6 +306,8 @@ func isStdTree(ctx context.Context) bool {
 		case *tokenContext:
 			ctx = c.Context
 		case *multiHold:
+			ctx = c.Context
+		case *foundHold:
 			ctx = c.Context
 		default:
 			if reflect.TypeOf(ctx) != valueType {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -35,6 +36,9 @@ func (h *Hold) ID() string {
 	if h.zero() {
 		return ""
 	}
+	if r := h.found(); r != nil {
+		return r.ID()
+	}
 	if g := h.multi(); g != nil {
 		return g.firstHold.ID()
 	}
@@ -44,6 +48,9 @@ func (h *Hold) ID() string {
 // Token returns the fencing token of a hold of [Engine.FencedMutex], which is greater than that of any earlier owner.
 // It returns 0 for other locks. All holds of one owner have the same token.
 func (h *Hold) Token() uint64 {
+	if r := h.found(); r != nil {
+		return r.Token()
+	}
 	if f, ok := h.parent.(*tokenContext); ok {
 		return f.token
 	}
@@ -71,6 +78,9 @@ func (h *Hold) Deadline() time.Time {
 	if h.zero() {
 		return time.Time{}
 	}
+	if r := h.found(); r != nil {
+		return r.Deadline()
+	}
 	if g := h.multi(); g != nil {
 		return g.deadline()
 	}
@@ -86,6 +96,9 @@ func (h *Hold) Err() error {
 	if h.zero() {
 		return errZeroHold
 	}
+	if r := h.found(); r != nil {
+		return r.Err()
+	}
 	if g := h.multi(); g != nil {
 		return g.err()
 	}
@@ -100,6 +113,9 @@ func (h *Hold) Err() error {
 
 // hasEnded reports whether a hold of one lock has ended. It creates no error.
 func (h *Hold) hasEnded() bool {
+	if r := h.found(); r != nil {
+		return r.hasEnded()
+	}
 	s := h.grant.Signal()
 	return s != nil && s.Err != nil || h.expired()
 }
@@ -110,12 +126,69 @@ func (h *Hold) Done() <-chan struct{} {
 	if h.zero() {
 		return canceledCtx.Done()
 	}
+	if r := h.found(); r != nil {
+		return r.Done()
+	}
 	for {
 		seen := h.grant.Signal()
 		if seen != nil && seen.Done != nil {
 			return seen.Done
 		}
 		h.grant.Install(seen, &actor.HoldSignal{Done: make(chan struct{})})
+	}
+}
+
+// handle is what a caller has of a hold with Options.FindLeaks. The engine refers to the hold and never to the
+// handle, so the garbage collector finds a handle that no caller can reach. A handle has no engine; its methods are
+// those of the hold.
+type handle struct {
+	Hold
+	of foundHold
+}
+
+// foundHold is the parent of a handle: its hold, and the context with which that was locked.
+type foundHold struct {
+	context.Context
+	hold *Hold
+}
+
+// found returns the hold of a handle, or nil for a hold that is none.
+func (h *Hold) found() *Hold {
+	if h.engine != nil {
+		return nil
+	}
+	if f, is := h.parent.(*foundHold); is {
+		return f.hold
+	}
+	return nil
+}
+
+// handleOf returns what a caller has of a hold.
+func (e *Engine) handleOf(h *Hold) *Hold {
+	if !e.options.FindLeaks {
+		return h
+	}
+	x := &handle{of: foundHold{h.parent, h}}
+	x.name, x.parent = h.name, &x.of
+	runtime.AddCleanup(x, (*Hold).leak, h)
+	return &x.Hold
+}
+
+// leak tells the engine that no caller can reach the handle of the hold any more. It runs on a goroutine of the garbage
+// collector, and does not block. Nearly every hold has ended then.
+func (h *Hold) leak() {
+	if g := h.multi(); g != nil {
+		if g.ended.Load() == nil {
+			for _, part := range g.holds() {
+				if part != nil {
+					part.leak()
+				}
+			}
+		}
+		return
+	}
+	if s := h.grant.Signal(); (s == nil || s.Err == nil) && h.grant.Until() != 0 {
+		h.engine.loop.Leaked(&h.grant)
 	}
 }
 
@@ -132,6 +205,9 @@ func (h *Hold) Context() context.Context {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		cancel(errZeroHold)
 		return ctx
+	}
+	if r := h.found(); r != nil {
+		return &holdContext{Context: r.Context(), hold: h}
 	}
 	for {
 		seen := h.grant.Signal()
@@ -197,6 +273,10 @@ func (h *Hold) unlock(ctx context.Context) error {
 func (h *Hold) UnlockAsync() *Unlocking {
 	if h.zero() {
 		return &Unlocking{done: closedChan, err: errZeroHold}
+	}
+	if r := h.found(); r != nil {
+		defer runtime.KeepAlive(h)
+		return r.UnlockAsync()
 	}
 	if g := h.multi(); g != nil {
 		if g.ended.Load() != nil {
@@ -284,6 +364,10 @@ func (h *Hold) unlockSlow(ctx context.Context) error {
 	if h.zero() {
 		return errZeroHold
 	}
+	if r := h.found(); r != nil {
+		defer runtime.KeepAlive(h)
+		return r.Unlock(ctx)
+	}
 	end := h.unlock
 	if g := h.multi(); g != nil {
 		end = g.unlock
@@ -304,6 +388,11 @@ func (h *Hold) tracer() Tracer {
 
 // giveBack releases a grant that its caller will not have, without waiting.
 func (h *Hold) giveBack() {
+	if r := h.found(); r != nil {
+		defer runtime.KeepAlive(h)
+		r.giveBack()
+		return
+	}
 	if g := h.multi(); g != nil {
 		g.releaseAsync()
 		return
@@ -337,6 +426,10 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	}
 	if h.zero() {
 		return errZeroHold
+	}
+	if r := h.found(); r != nil {
+		defer runtime.KeepAlive(h)
+		return r.Extend(ctx, d)
 	}
 	if tracer := h.tracer(); tracer != nil {
 		return h.trace(ctx, tracer, "extend", func(ctx context.Context) error { return h.extend(ctx, d) })

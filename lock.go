@@ -48,7 +48,7 @@ func (m Mutex) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
 	if tracer := m.tracer(ctx); tracer != nil {
 		return m.lockTraced(ctx, tracer, "lock", opts, acquireMode{})
 	}
-	return m.lock(ctx, opts, acquireMode{})
+	return m.handed(m.lock(ctx, opts, acquireMode{}))
 }
 
 // TryLock acquires the lock if it is free. It waits for other holders only if it is given a [Wait]. It neither queues
@@ -60,7 +60,15 @@ func (m Mutex) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 	if tracer := m.tracer(ctx); tracer != nil {
 		return m.lockTraced(ctx, tracer, "try lock", opts, acquireMode{once: true})
 	}
-	return m.lock(ctx, opts, acquireMode{once: true})
+	return m.handed(m.lock(ctx, opts, acquireMode{once: true}))
+}
+
+// handed returns what the caller of a Lock has of its hold.
+func (m Mutex) handed(hold *Hold, err error) (*Hold, error) {
+	if err != nil {
+		return nil, err
+	}
+	return m.engine.handleOf(hold), nil
 }
 
 // tracer returns the tracer of a call, or nil.
@@ -73,7 +81,9 @@ func (m Mutex) tracer(ctx context.Context) Tracer {
 
 func (m Mutex) lockTraced(ctx context.Context, tracer Tracer, op string, opts []Option, mode acquireMode) (*Hold, error) {
 	call := TracedCall{Op: op, Name: m.name, Kind: kindNames[m.kind]}
-	return traceLock(ctx, tracer, call, func(ctx context.Context) (*Hold, error) { return m.lock(ctx, opts, mode) })
+	return traceLock(ctx, tracer, call, func(ctx context.Context) (*Hold, error) {
+		return m.handed(m.lock(ctx, opts, mode))
+	})
 }
 
 // Do runs f while it holds the lock, and then unlocks, even if f panics. The context that f receives is the hold's:

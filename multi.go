@@ -141,13 +141,26 @@ func (m Multi) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 // lockTraced is lock, with the tracer of the first lock's engine.
 func (m Multi) lockTraced(ctx context.Context, op string, opts []Option, try bool) (*Hold, error) {
 	if len(m.locks) == 0 || m.locks[0].tracer(ctx) == nil {
-		return m.lock(ctx, opts, try)
+		return m.handed(m.lock(ctx, opts, try))
 	}
 	call := TracedCall{Op: op, Name: m.name, Kind: "multi"}
 	if m.quorum {
 		call.Kind = "quorum"
 	}
-	return traceLock(ctx, m.locks[0].tracer(ctx), call, func(ctx context.Context) (*Hold, error) { return m.lock(ctx, opts, try) })
+	return traceLock(ctx, m.locks[0].tracer(ctx), call, func(ctx context.Context) (*Hold, error) { return m.handed(m.lock(ctx, opts, try)) })
+}
+
+// handed returns what the caller of a Lock has of its hold.
+func (m Multi) handed(hold *Hold, err error) (*Hold, error) {
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range m.locks {
+		if l.engine.options.FindLeaks { // a quorum can have engines with and without
+			return l.engine.handleOf(hold), nil
+		}
+	}
+	return hold, nil
 }
 
 // Do runs f while it holds the locks; see [Mutex.Do].

@@ -104,8 +104,15 @@ type Options struct {
 	// several locks held as one each counts. Zero: no lock is too old.
 	HeldTooLong time.Duration
 
+	// FindLeaks has the engine find holds that were not unlocked and that no caller can reach any more: neither the
+	// hold nor its context, a context made from it, its Locker or its Pending. Such a hold is not renewed any more,
+	// and ends with its lease, so that others get the lock. The Logger is told of it, and Stats.Leaked counts it. It
+	// takes two garbage collections to find. A lock and its unlock then cost about 160 bytes and three allocations
+	// more, and a held lock 150 bytes.
+	FindLeaks bool
+
 	// CallSites records for each hold where it was locked, for [LockInfo] and for what the Logger receives of holds.
-	// A lock and its unlock then cost about 2 µs and 330 bytes more, and three allocations.
+	// A lock and its unlock then cost about 1 µs, 330 bytes and three allocations more.
 	CallSites bool
 
 	// Prefix is put before every name on the wire, as Redisson's NameMapper would, for the key patterns of an ACL.
@@ -267,6 +274,7 @@ type Stats struct {
 	UnpublishedReleases              uint64 // counter: releases that the server executed but rejected to publish
 	LostAtUnlock                     uint64 // counter: holds of Released that their Unlock found lost before
 	Shed                             uint64 // counter: requests of Failed that exceeded Options.MaxWaiting or Options.MaxWaitingPerLock
+	Leaked                           uint64 // counter: holds that Options.FindLeaks found
 	HeldTooLong                      uint64 // counter: locks that an owner had for Options.HeldTooLong
 	// Counters: events and log records dropped because Observer or Logger was too slow; panics in these, and in
 	// contexts of callers from which the engine unregistered.

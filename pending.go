@@ -24,6 +24,8 @@ type Pending struct {
 	call *engine.Call // nil if the request was rejected before it was sent; the loop closes its Ready when the result is known
 	hold *Hold        // has the engine, the name and the context of the wait
 	err  error        // why the request was not sent
+	// handle is what the caller gets of the hold. A grant that no caller can take any more is a leak, too.
+	handle *Hold
 
 	state        atomic.Uint32
 	watched      atomic.Bool              // until it is true, LockAsync itself removes what is no longer to be watched
@@ -53,7 +55,7 @@ func (m Mutex) LockAsync(ctx context.Context, opts ...Option) *Pending {
 	if err != nil {
 		return &Pending{err: err}
 	}
-	p := &Pending{call: call, hold: hold}
+	p := &Pending{call: call, hold: hold, handle: m.engine.handleOf(hold)}
 	call.OnDone = p.onResult
 	if err, why := m.engine.loop.PostAsync(call); err != nil {
 		return m.notPosted(err, why)
@@ -144,7 +146,10 @@ func (p *Pending) Hold() (*Hold, error) {
 	}
 	if p.state.CompareAndSwap(statePending, stateTaken) {
 		p.hold.setToken(p.call.Token)
-		return p.hold.orLost()
+		if _, err := p.hold.orLost(); err != nil {
+			return nil, err
+		}
+		return p.handle, nil
 	}
 	if p.state.Load() == stateTaken {
 		return nil, p.hold.fail(errAlreadyTaken, nil)

@@ -84,6 +84,7 @@ type Stats struct {
 	UnpublishedReleases                                  uint64 // releases after which the server rejected the PUBLISH
 	LostAtUnlock                                         uint64 // counted in Released, but the server did not have the lock any more
 	Shed                                                 uint64 // counted in Failed: rejected because the limit of waiters was reached
+	Leaked                                               uint64 // holds that no caller could unlock any more
 	HeldTooLong                                          uint64 // owners that had a lock for Config.HeldTooLong
 }
 
@@ -107,6 +108,7 @@ type Effects struct {
 	Results             []*Request
 	HoldEnds            []HoldEnd
 	TooLong             []HoldNotice // owners that have had their locks for Config.HeldTooLong since this turn, with their first hold
+	Leaks               []HoldNotice // holds that no caller can unlock any more
 	SubscriptionChanges []SubscriptionChange
 	ReadyMulti          []*Request     // requests for several locks that are at the head of their queue
 	ToRecheck           []*Lock        // locks changed by the step of another lock: the coordinator steps them with the event Recheck

@@ -190,6 +190,19 @@ func (l *Lock) heldTooLongAt(fx *Effects) time.Duration {
 	return l.ownedSince + most
 }
 
+// onLeaked reports a hold that no caller can unlock any more, and stops renewing it for that hold: it ends with the
+// lease that it has. Work under it may still run until then.
+func (l *Lock) onLeaked(now time.Duration, h *Hold, fx *Effects) {
+	if !h.held() {
+		return
+	}
+	fx.Stats.Leaked++
+	fx.Leaks = append(fx.Leaks, HoldNotice{h, l.key, now - l.ownedSince})
+	if h.fixedEnd == 0 {
+		l.setHoldLease(h, l.validUntil, fx)
+	}
+}
+
 // reportedSince returns the first grant of the owner that was reported to hold the lock too long; 0 if none was.
 func (l *Lock) reportedSince() time.Duration {
 	if l.ext == nil || l.ext.failure == nil {

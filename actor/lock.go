@@ -279,6 +279,8 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		l.onTransferred(now, m.Request, fx)
 	case Unreplicated:
 		l.onUnreplicated(now, m, fx)
+	case Leaked:
+		l.onLeaked(now, m.Request.Hold, fx)
 	case ContinueRejecting:
 		l.continueRejecting(now, fx)
 	}

@@ -31,6 +31,7 @@ const (
 	Transferred                        // Request, of the owner that holds this lock, waited at another Lock of the key
 	Unreplicated                       // another Lock of the key was granted, but at Sent too few replicas had it, for Cause
 	ContinueRejecting                  // continue a rejection of many requests, as far as the turn allows
+	Leaked                             // Request.Hold cannot be unlocked any more
 	Recheck                            // the lock was changed from outside: reconcile
 )
 

@@ -35,6 +35,7 @@ func figures(s *lockwheel.Stats) []figure {
 		alarm("holds lost", s.Lost),
 		alarm("holds that their unlock found lost", s.LostAtUnlock),
 		alarm("locks held for longer than HeldTooLong", s.HeldTooLong),
+		alarm("holds that no caller could unlock any more", s.Leaked),
 		count("holds granted", s.Acquired),
 		count("of these handed off inside the engine", s.HandedOff),
 		count("requests that ended without a hold", s.Failed),

@@ -215,6 +215,11 @@ func (e *Engine) Cancel(c *Call, cause error) {
 	e.box.Post(&coordinator.LoopMessage{Value: coordinator.CancelRequest{Request: &c.Request, Cause: cause}})
 }
 
+// Leaked says that no caller can unlock a hold any more. It never blocks.
+func (e *Engine) Leaked(h *actor.Hold) {
+	e.box.Post(&coordinator.LoopMessage{Value: coordinator.LeakedHold{Hold: h}})
+}
+
 // CancelAll is Cancel for several requests, which the loop owns from then on. The loop receives them in one turn.
 func (e *Engine) CancelAll(requests []*actor.Request, cause error) {
 	e.box.Post(&coordinator.LoopMessage{Value: coordinator.CancelAllRequest{Requests: requests, Cause: cause}})
@@ -314,6 +319,7 @@ func (e *Engine) flush(now time.Duration) {
 		e.hooks.HoldEnded(&c.Fx.HoldEnds[i])
 	}
 	e.logLost(c.Fx.HoldEnds)
+	e.logNotices("lockwheel: a hold was not unlocked and cannot be reached; it ends with its lease", c.Fx.Leaks)
 	e.logNotices("lockwheel: a lock is held for longer than Options.HeldTooLong", c.Fx.TooLong)
 	e.redial(c)
 	e.updateWorkers(c)

@@ -24,6 +24,7 @@ var numbers = [...]struct {
 	{"lockwheel.hold.lost", "{hold}", "Holds lost before they were unlocked.", true, func(s *lockwheel.Stats) int64 { return int64(s.Lost) }},
 	{"lockwheel.hold.lost_at_unlock", "{hold}", "Unlocked holds that their unlock found lost before.", true, func(s *lockwheel.Stats) int64 { return int64(s.LostAtUnlock) }},
 	{"lockwheel.hold.too_long", "{hold}", "Locks that an owner had for Options.HeldTooLong.", true, func(s *lockwheel.Stats) int64 { return int64(s.HeldTooLong) }},
+	{"lockwheel.hold.leaked", "{hold}", "Holds that were not unlocked and that no caller could reach any more.", true, func(s *lockwheel.Stats) int64 { return int64(s.Leaked) }},
 	{"lockwheel.hold.handed_off", "{hold}", "Grants handed off inside the engine without a release.", true, func(s *lockwheel.Stats) int64 { return int64(s.HandedOff) }},
 	{"lockwheel.request.failed", "{request}", "Lock requests that failed.", true, func(s *lockwheel.Stats) int64 { return int64(s.Failed) }},
 	{"lockwheel.request.shed", "{request}", "Failed lock requests that exceeded a limit on waiters.", true, func(s *lockwheel.Stats) int64 { return int64(s.Shed) }},

@@ -101,6 +101,7 @@ var metricOf = map[string][3]string{
 	"Lost":                {"lockwheel.hold.lost", "{hold}", "counter"},
 	"LostAtUnlock":        {"lockwheel.hold.lost_at_unlock", "{hold}", "counter"},
 	"HeldTooLong":         {"lockwheel.hold.too_long", "{hold}", "counter"},
+	"Leaked":              {"lockwheel.hold.leaked", "{hold}", "counter"},
 	"HandedOff":           {"lockwheel.hold.handed_off", "{hold}", "counter"},
 	"Failed":              {"lockwheel.request.failed", "{request}", "counter"},
 	"Shed":                {"lockwheel.request.shed", "{request}", "counter"},

@@ -60,6 +60,7 @@ var metricOf = map[string]string{
 	"UnpublishedReleases": "unpublished_releases_total", "Commands": "commands_total", "Batches": "calls_total",
 	"Retries": "retries_total", "LoopTurns": "loop_turns_total", "DroppedEvents": "dropped_events_total", "Panics": "panics_total",
 	"HeldTooLong":  "held_too_long_total",
+	"Leaked":       "leaked_total",
 	"AcquireWaits": "acquire_wait_seconds", "HoldTimes": "hold_seconds", "RenewalMargins": "renewal_margin_seconds",
 	"RoundTrips": "round_trip_seconds", "TurnTimes": "turn_seconds", "BatchSizes": "call_commands",
 }

@@ -27,6 +27,7 @@ var counters = [...]single{
 	{"lost_total", "Holds lost before they were unlocked.", func(s *lockwheel.Stats) float64 { return float64(s.Lost) }},
 	{"lost_at_unlock_total", "Unlocked holds that their unlock found lost before.", func(s *lockwheel.Stats) float64 { return float64(s.LostAtUnlock) }},
 	{"held_too_long_total", "Locks that an owner had for Options.HeldTooLong.", func(s *lockwheel.Stats) float64 { return float64(s.HeldTooLong) }},
+	{"leaked_total", "Holds that were not unlocked and that no caller could reach any more.", func(s *lockwheel.Stats) float64 { return float64(s.Leaked) }},
 	{"renewed_total", "Renewals and confirmations by the server.", func(s *lockwheel.Stats) float64 { return float64(s.Renewed) }},
 	{"handed_off_total", "Grants handed off inside the engine without a release.", func(s *lockwheel.Stats) float64 { return float64(s.HandedOff) }},
 	{"unpublished_releases_total", "Releases that the server executed but rejected to publish.", func(s *lockwheel.Stats) float64 { return float64(s.UnpublishedReleases) }},

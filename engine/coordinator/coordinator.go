@@ -159,6 +159,10 @@ func (c *Coordinator) handle(now time.Duration, m *LoopMessage) {
 		for _, r := range what.Requests {
 			c.handleCancel(now, r, what.Cause)
 		}
+	case LeakedHold:
+		if l := what.Hold.Lock(); l != nil && l.Key() != "" {
+			c.step(now, l, &actor.Message{Event: actor.Leaked, Request: &actor.Request{Hold: what.Hold}})
+		}
 	case ConnectFailed:
 		c.onConnectFailed(now, what.Cause)
 	case Connected:
@@ -595,6 +599,7 @@ func (c *Coordinator) ResetOutputs() {
 	clear(c.Batches)
 	c.Fx.HoldEnds, c.Batches = c.Fx.HoldEnds[:0], c.Batches[:0]
 	clear(c.Fx.TooLong)
-	c.Fx.TooLong = c.Fx.TooLong[:0]
+	clear(c.Fx.Leaks)
+	c.Fx.TooLong, c.Fx.Leaks = c.Fx.TooLong[:0], c.Fx.Leaks[:0]
 	c.resetResults()
 }

@@ -100,6 +100,8 @@ func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
 		return &c.intake.lanes[fromCallers]
 	case StatusRequest:
 		return &c.intake.lanes[fromCallers]
+	case LeakedHold:
+		return &c.intake.lanes[aboutHolds]
 	case SnapshotRequest:
 		what.Snapshot.note(c.counters.turns)
 		return &c.intake.lanes[lists]

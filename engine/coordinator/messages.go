@@ -71,6 +71,8 @@ type (
 		Node     *Node
 		GoneConn int
 	}
+	// LeakedHold says that no caller can unlock the hold any more. What was requested of it before is handled before.
+	LeakedHold struct{ Hold *actor.Hold }
 	// ConnectFailed says why an engine that was opened without a server still has none.
 	ConnectFailed struct{ Cause error }
 	// Connected says that an engine that was opened without a server has one.

@@ -23,6 +23,7 @@ type Stats struct {
 	UnpublishedReleases              uint64 // counter: releases that the server did not publish, because it rejected the message
 	LostAtUnlock                     uint64 // counter: releases of locks that had been lost
 	Shed                             uint64 // counter: those of Failed that were rejected by a limit on waiters
+	Leaked                           uint64 // counter: holds that no caller could unlock any more
 	HeldTooLong                      uint64 // counter: owners that had a lock for Config.HeldTooLong
 	DroppedEvents, Panics            uint64 // not set by the engine: the users of Hooks count them
 
@@ -81,6 +82,7 @@ func (c *Coordinator) Stats() Stats {
 		UnpublishedReleases: s.UnpublishedReleases,
 		LostAtUnlock:        s.LostAtUnlock,
 		Shed:                s.Shed,
+		Leaked:              s.Leaked,
 		HeldTooLong:         s.HeldTooLong,
 		RenewalLag:          c.Fx.RenewLag.Max(),
 		ClockSkew:           c.LargestClockSkew(),

@@ -2,6 +2,52 @@ package planted
 
 // rootMistakes are mistakes with one lock, as its callers see them.
 var rootMistakes = []found{
+	{"TestFindLeaks_Reachable_NeverReported", Mistake{
+		"the context of a hold does not keep it from being a leak", "hold.go",
+		`		return &holdContext{Context: r.Context(), hold: h}`,
+		`		return &holdContext{Context: r.Context(), hold: map[bool]*Hold{false: h, true: r}[planted()]}`,
+	}},
+	{"TestFindLeaks_Unreachable_EndsWithLease", Mistake{
+		"a leaked hold is renewed", "actor/lease.go",
+		`		l.setHoldLease(h, l.validUntil, fx)
+	}
+}
+
+// reportedSince`,
+		`		if !planted() {
+			l.setHoldLease(h, l.validUntil, fx)
+		}
+	}
+}
+
+// reportedSince`,
+	}},
+	{"TestFindLeaks_Unreachable_EndsWithLease", Mistake{
+		"a Pending that was not taken is no leak", "pending.go",
+		`handle: m.engine.handleOf(hold)}`,
+		`handle: hold}
+	if !planted() {
+		p.handle = m.engine.handleOf(hold)
+	}`,
+	}},
+	{"TestFindLeaks_Unreachable_EndsWithLease", Mistake{
+		"several locks held as one do not leak", "hold.go",
+		`				if part != nil {
+					part.leak()`,
+		`				if part != nil && !planted() {
+					part.leak()`,
+	}},
+	{"TestFindLeaks_Unlocked_NotReported", Mistake{
+		"a handle that is not reachable is a leak though its hold was unlocked", "actor/lease.go",
+		`	if !h.held() {
+		return
+	}
+	fx.Stats.Leaked++`,
+		`	if !h.held() && !planted() {
+		return
+	}
+	fx.Stats.Leaked++`,
+	}},
 	{"TestHeldTooLong_OldHold_LoggedOnce", Mistake{
 		"a hold that lasts too long is reported in each step", "actor/lease.go",
 		`	l.ensureExt().ensureFailure().reportedSince = l.ownedSince`,
@@ -464,11 +510,8 @@ var rootMistakes = []found{
 	}},
 	{"TestPending_HoldAfterLease_Lost", Mistake{
 		"no check whether a pending grant is over", "pending.go",
-		`		return p.hold.orLost()`,
-		`		if planted() {
-			return p.hold, nil
-		}
-		return p.hold.orLost()`,
+		`		if _, err := p.hold.orLost(); err != nil {`,
+		`		if _, err := p.hold.orLost(); err != nil && !planted() {`,
 	}},
 	{"TestRetryPause_Collision_Spread", Mistake{
 		"quorums that took one another's majority ask together again", "quorum.go",

@@ -23,6 +23,7 @@ func BenchmarkHoldNotes(b *testing.B) {
 		{"plain", lockwheel.Options{}, b.Context()},
 		{"label", lockwheel.Options{}, lockwheel.WithLabel(b.Context(), "nightly report")},
 		{"call sites", lockwheel.Options{CallSites: true}, b.Context()},
+		{"find leaks", lockwheel.Options{FindLeaks: true}, b.Context()},
 	} {
 		b.Run(with.name, func(b *testing.B) {
 			e := s.Open(with.opts)

@@ -1,0 +1,213 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
+)
+
+// waysToLock lock a name and return what the caller has then, which is all that keeps the hold from being a leak.
+var waysToLock = map[string]func(ctx context.Context, e *lockwheel.Engine, name string) (any, error){
+	"plain": func(ctx context.Context, e *lockwheel.Engine, name string) (any, error) {
+		return e.Mutex(name).Lock(ctx)
+	},
+	"try": func(ctx context.Context, e *lockwheel.Engine, name string) (any, error) {
+		return e.Mutex(name).TryLock(ctx)
+	},
+	"fenced": func(ctx context.Context, e *lockwheel.Engine, name string) (any, error) {
+		return e.FencedMutex(name).Lock(ctx)
+	},
+	"fair": func(ctx context.Context, e *lockwheel.Engine, name string) (any, error) {
+		return e.FairMutex(name).Lock(ctx)
+	},
+	"reader": func(ctx context.Context, e *lockwheel.Engine, name string) (any, error) {
+		return e.RWMutex(name).RLocker().Lock(ctx)
+	},
+	"writer": func(ctx context.Context, e *lockwheel.Engine, name string) (any, error) {
+		return e.RWMutex(name).Lock(ctx)
+	},
+	"multi": func(ctx context.Context, e *lockwheel.Engine, name string) (any, error) {
+		return e.Multi(e.Mutex(name)).Lock(ctx)
+	},
+	"quorum": func(ctx context.Context, e *lockwheel.Engine, name string) (any, error) {
+		return lockwheel.Quorum(e.Mutex(name)).Lock(ctx)
+	},
+	"locker": func(_ context.Context, e *lockwheel.Engine, name string) (any, error) {
+		l := e.Mutex(name).Locker()
+		l.Lock()
+		return l, nil
+	},
+	"pending": func(ctx context.Context, e *lockwheel.Engine, name string) (any, error) {
+		p := e.Mutex(name).LockAsync(ctx)
+		<-p.Done()
+		return p, nil
+	},
+}
+
+// waysToKeep turn a hold into something else that its caller keeps.
+var waysToKeep = map[string]func(hold *lockwheel.Hold) any{
+	"hold":      func(hold *lockwheel.Hold) any { return hold },
+	"context":   func(hold *lockwheel.Hold) any { return hold.Context() },
+	"both":      func(hold *lockwheel.Hold) any { hold.Context(); return hold },
+	"value":     func(hold *lockwheel.Hold) any { return lockwheel.WithLabel(hold.Context(), "child") },
+	"without":   func(hold *lockwheel.Hold) any { return lockwheel.WithoutOwner(hold.Context()) },
+	"uncancel":  func(hold *lockwheel.Hold) any { return context.WithoutCancel(hold.Context()) },
+	"unlocking": func(hold *lockwheel.Hold) any { return hold.Unlock },
+	"child": func(hold *lockwheel.Hold) any {
+		ctx, cancel := context.WithCancel(hold.Context())
+		return []any{ctx, cancel}
+	},
+	"canceled": func(hold *lockwheel.Hold) any {
+		ctx, cancel := context.WithTimeout(hold.Context(), time.Hour)
+		cancel()
+		return ctx
+	},
+}
+
+// A hold is never taken for a leak while its caller has the hold, its context or anything made of these, in random
+// nests of every kind of lock.
+func TestFindLeaks_Reachable_NeverReported(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	e := s.Open(lockwheel.Options{Lease: locktest.ShortLease, FindLeaks: true})
+	var kept []any
+	var names []string
+	n := 0
+	for _, lock := range waysToLock {
+		for _, keep := range waysToKeep {
+			name := fmt.Sprintf("n%d", n)
+			n++
+			names = append(names, name)
+			got, err := lock(t.Context(), e, name)
+			require.NoError(t, err)
+			hold, is := got.(*lockwheel.Hold)
+			if !is {
+				kept = append(kept, got)
+				continue
+			}
+			if rand.N(2) == 0 { // its owner locks another one, of which alone something is kept
+				inner := name + "-inner"
+				hold, err = e.Mutex(inner).Lock(hold.Context())
+				require.NoError(t, err)
+				names = append(names, inner)
+			}
+			if rand.N(2) == 0 { // re-entry: each hold is one of its own
+				again, err := e.Mutex(hold.Name()).TryLock(hold.Context())
+				if err == nil {
+					kept = append(kept, again)
+				}
+			}
+			kept = append(kept, keep(hold))
+		}
+	}
+	runtime.GC()
+	for until := time.Now().Add(2 * locktest.ShortLease); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+		runtime.GC()
+	}
+	require.Zero(t, e.Stats().Leaked)
+	require.Zero(t, e.Stats().Lost)
+	for _, name := range names {
+		assert.True(t, s.Exists(name), name)
+	}
+	runtime.KeepAlive(kept)
+}
+
+// A hold that no caller can reach is found by two garbage collections, reported, and ends with its lease. Another
+// engine gets the lock.
+func TestFindLeaks_Unreachable_EndsWithLease(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	var log locktest.LogBuffer
+	e := s.Open(lockwheel.Options{
+		Lease: locktest.ShortLease, FindLeaks: true, CallSites: true, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	other := s.Open(lockwheel.Options{Lease: locktest.ShortLease})
+	ctx := lockwheel.WithLabel(context.Background(), "forgetful")
+	for kind, lock := range waysToLock {
+		_, err := lock(ctx, e, kind)
+		require.NoError(t, err)
+	}
+	for kept, keep := range waysToKeep {
+		switch kept {
+		case "child":
+			continue // is found when the child context is canceled
+		}
+		hold, err := e.Mutex(kept).Lock(ctx)
+		require.NoError(t, err)
+		keep(hold)
+	}
+	leaked := uint64(len(waysToLock) + len(waysToKeep) - 1)
+	kept := locktest.Lock(t, e.Mutex("kept"))
+	runtime.GC()
+	runtime.GC()
+	locktest.Eventually(t, "found", func() bool { return e.Stats().Leaked == leaked })
+	for name := range waysToLock {
+		locktest.Unlock(t, locktest.Granted(t, locktest.Locking(t.Context(), other.Mutex(name))))
+	}
+	require.Contains(t, log.String(), "a hold was not unlocked and cannot be reached")
+	require.Contains(t, log.String(), "label=forgetful")
+	require.Contains(t, log.String(), "find_leaks_test.go:")
+	locktest.Eventually(t, "lost", func() bool { return e.Stats().Lost == leaked })
+	require.NoError(t, kept.Err())
+	require.Equal(t, leaked, e.Stats().Leaked)
+	locktest.Unlock(t, kept)
+}
+
+// Of an owner's holds a leaked one ends, and the one that is still reachable keeps the lock.
+func TestFindLeaks_ReentryLeaks_OuterKeepsLock(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	e := s.Open(lockwheel.Options{Lease: locktest.ShortLease, FindLeaks: true})
+	outer := locktest.Lock(t, e.Mutex("n"))
+	_, err := e.Mutex("n").Lock(outer.Context())
+	require.NoError(t, err)
+	runtime.GC()
+	runtime.GC()
+	locktest.Eventually(t, "found", func() bool { return e.Stats().Leaked == 1 })
+	locktest.Eventually(t, "lost", func() bool { return e.Stats().Lost == 1 })
+	time.Sleep(locktest.ShortLease)
+	require.NoError(t, outer.Err())
+	locktest.RequireCount(t, outer.Context(), e.Mutex("n"), 1)
+	locktest.Unlock(t, outer)
+}
+
+// Holds that were unlocked in any way are no leaks, and each method works as without FindLeaks.
+func TestFindLeaks_Unlocked_NotReported(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	e := s.Open(lockwheel.Options{FindLeaks: true})
+	for range 500 {
+		hold := locktest.Lock(t, e.FencedMutex("n"))
+		require.NotZero(t, hold.Token())
+		require.NotEmpty(t, hold.ID())
+		require.NoError(t, hold.Extend(t.Context(), time.Minute))
+		require.True(t, hold.Deadline().After(time.Now()))
+		inner := locktest.LockWith(t, hold.Context(), e.FencedMutex("n"))
+		require.Equal(t, hold.Token(), inner.Token())
+		locktest.Unlock(t, inner)
+		ctx := hold.Context()
+		require.NoError(t, hold.Unlock(ctx))
+		require.ErrorIs(t, context.Cause(ctx), lockwheel.ErrNotHeld)
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrNotHeld)
+		hold = locktest.Lock(t, e.Mutex("m"))
+		<-hold.UnlockAsync().Done()
+		hold, err := e.Multi(e.Mutex("a"), e.Mutex("b")).Lock(t.Context())
+		require.NoError(t, err)
+		locktest.Unlock(t, hold)
+		require.NoError(t, e.Mutex("n").Do(t.Context(), locktest.Nothing))
+	}
+	runtime.GC()
+	runtime.GC()
+	locktest.RequireIdle(t, e)
+	require.Zero(t, e.Stats().Leaked)
+}
