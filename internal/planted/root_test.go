@@ -37,17 +37,6 @@ var rootMistakes = []found{
 		`				if part != nil && !planted() {
 					part.leak()`,
 	}},
-	{"TestFindLeaks_Unlocked_NotReported", Mistake{
-		"a handle that is not reachable is a leak though its hold was unlocked", "actor/lease.go",
-		`	if !h.held() {
-		return
-	}
-	fx.Stats.Leaked++`,
-		`	if !h.held() && !planted() {
-		return
-	}
-	fx.Stats.Leaked++`,
-	}},
 	{"TestHeldTooLong_OldHold_LoggedOnce", Mistake{
 		"a hold that lasts too long is reported in each step", "actor/lease.go",
 		`	l.ensureExt().ensureFailure().reportedSince = l.ownedSince`,
