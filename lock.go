@@ -128,10 +128,11 @@ func (m Mutex) ForceUnlock(ctx context.Context) (wasLocked bool, err error) {
 // asking the server, and writes their number some time later, so Count can be behind; [Mutex.HoldCount] has this
 // engine's own. A hash that no lock library wrote is shown as if it were a lock.
 type State struct {
-	Locked bool          // the lock is held
-	Owner  string        // the holder's id on the wire; empty if free, if several readers hold it, or if the key is no lock of this kind
-	Count  int           // how many times the holder has entered the lock, see State; with several readers, their number
-	TTL    time.Duration // until the key expires without renewal; 0 if free, negative if it never expires
+	Locked  bool          // the lock is held
+	Foreign bool          // it is the lock of another library, see Options.Foreign; Owner is empty and Count 0 then
+	Owner   string        // the holder's id on the wire; empty if free, if several readers hold it, or if the key is no lock of this kind
+	Count   int           // how many times the holder has entered the lock, see State; with several readers, their number
+	TTL     time.Duration // until the key expires without renewal; 0 if free, negative if it never expires
 }
 
 // State reads the lock from the server. It blocks until the reply, the end of ctx, or Options.CallTimeout. It returns
@@ -146,7 +147,7 @@ func (m Mutex) State(ctx context.Context) (State, error) {
 	if reply.TTL == free {
 		return State{}, nil
 	}
-	return State{Locked: true, Owner: reply.Holder, Count: reply.Count, TTL: reply.TTL}, nil
+	return State{Locked: true, Foreign: reply.Foreign, Owner: reply.Holder, Count: reply.Count, TTL: reply.TTL}, nil
 }
 
 // IsLocked reports whether the lock is held. It behaves like State.

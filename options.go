@@ -130,6 +130,20 @@ type Options struct {
 	// Notify says how callers learn that a lock held elsewhere may be free. Default PubSub.
 	Notify Notify
 
+	// Foreign takes a string at a lock's key for the lock of another library, such as redislock, redsync or
+	// rueidislock, so that both can run during a migration. Default false: such a key is an error, WRONGTYPE.
+	//
+	// With it a Lock waits until the string expires or is deleted. These libraries publish nothing, so the engine polls:
+	// after 1 ms, 2 ms and so on up to 128 ms, sooner while other clients repeatedly take the lock first, and less
+	// often when thousands of locks are polled. One caller asks on behalf of all callers of the engine that wait for a
+	// lock. TryLock returns ErrNotAcquired, and State reports the string. The engine never changes or deletes it;
+	// ForceUnlock returns WRONGTYPE.
+	//
+	// It applies to Mutex and FencedMutex, and to Multi and Quorum of these. A FairMutex or RWMutex still gets
+	// WRONGTYPE. Every string counts, also one that is no lock: a key without TTL is waited for until it is deleted.
+	// All engines of a name need the same setting. docs/migrate has what each of these libraries does beside it.
+	Foreign bool
+
 	// Replicas makes a grant count only if replicas have it, too. The zero Replicas requires none.
 	Replicas Replicas
 
@@ -445,6 +459,7 @@ func (o *Options) config() actor.Config {
 		CallTimeout:      o.CallTimeout,
 		MaxHold:          o.MaxHold,
 		HeldTooLong:      o.HeldTooLong,
+		Foreign:          o.Foreign,
 		MaxHandoffGrants: o.Handoff.MaxGrants,
 		MaxHandoffTime:   o.Handoff.MaxDuration,
 		FairWaitTimeout:  o.FairWaitTimeout,

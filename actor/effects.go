@@ -22,6 +22,7 @@ type Config struct {
 	MaxHandoffTime   time.Duration // longest time of handoffs while other engines wait
 	FairWaitTimeout  time.Duration // how long a place in a fair queue lives at most without being refreshed
 	Poll             bool          // waiters poll and never subscribe
+	Foreign          bool          // a string at a lock's key is the lock of another library, and not an error
 	Replicas         int           // replicas that must have a grant; 0: replicas are not asked
 	ReplicaTimeout   time.Duration // how long to wait for them
 	Seed             uint64        // of the jitter
@@ -122,7 +123,7 @@ type Effects struct {
 	RenewLag            RecentMax       // how late renewals were confirmed
 	RenewalMargins      []time.Duration // what leases of the lock that stepped had left when a renewal was confirmed
 	HeldLocks           int             // locks in Redis for this engine, as far as is known
-	NotListening        int             // locks with waiters and without a subscription
+	NotListening        int             // locks with waiters that are polled: without a subscription, or held by another library
 	AcquiringLocks      int             // locks being acquired, without a final reply yet
 	ReleasingLocks      int             // locks being released, without a final reply yet; HeldLocks has them, too
 	WantedLocks         int64           // locks that undecided requests ask for

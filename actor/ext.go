@@ -26,6 +26,8 @@ type ext struct {
 	listening       bool  // a subscription was ordered
 	subscribed      bool  // it is active
 	notListening    bool  // requests wait for it without a subscription
+	foreign         bool  // the last reply showed a lock of another library
+	pollsForeign    bool  // requests wait for that
 	acquireUnacked  bool  // an acquire of the tenure got no reply: it may still run
 	releaseUnacked  bool  // a release of it got no reply
 	hasLocalReaders bool  // of a writer: this engine has readers of the lock, holding or waiting
@@ -89,10 +91,11 @@ type fairPlace struct {
 	notHead     bool          // the lock was free and another waiter's turn, and a waiter of this engine ahead of it polls
 }
 
-// polling is the state of polling by choice (Config.Poll).
+// polling is the state of polling by choice (Config.Poll), or for a foreign lock.
 type polling struct {
 	lastSleep  time.Duration // the last sleep
 	takeoverAt time.Duration // when takeovers was last changed, or the wait began
+	foreignEnd time.Duration // the end of the foreign lock when it was last seen to move; 0: not seen
 	holderHash uint32        // hash of the holder at the last try; 0: not tried yet
 	takeovers  uint8         // how often others were seen to get the lock, at most 7; 0 again when they did not for 4*maxPoll
 }

@@ -121,6 +121,7 @@ type Reply struct {
 	HolderIsOurs    bool          // HeldByOther: the holder is a tenure of another Lock of this engine
 	HolderReleasing bool          // HeldByOther: another Lock of this engine will release the holder, or the read/write lock's other half
 	NotHead         bool          // HeldByOther: another Lock of this engine is ahead of it in the fair queue
+	Foreign         bool          // HeldByOther, and SendState when OK: held by another library
 	Late            bool          // Rejected: SendFairAcquire arrived after the time until which it may take effect
 	Replicas        int           // of a grant, if Config.Replicas is set: how many replicas have it
 	Listeners       int           // SendRenew: subscribers of the channel; -1 unknown
@@ -131,6 +132,7 @@ type Reply struct {
 	Readers         string        // SendWriteAcquire when HeldByOther: all or some reading tenures of this engine, separated by spaces
 	FailedPart      int           // SendMultiAcquire when HeldByOther or Rejected: the index of the lock
 	Token           uint64        // SendFencedAcquire and SendFencedRenew when OK
+	KeyType         string        // Rejected: the type of the key, with its TTL, if it is no hash; empty: not known
 	QueueTTL        time.Duration // SendFairAcquire when HeldByOther: time left in the queue; not positive: no place
 	ServerMillis    int64         // SendFairAcquire when HeldByOther or Late: the server's clock in ms since 1970; 0: not known
 	Err             error         // Rejected and NoReply: the reason; OK: why the number of replicas is not known

@@ -9,11 +9,11 @@ const minPoll, contendedPoll, maxPoll = time.Millisecond, 4 * time.Millisecond, 
 // maxUnpausedPolls is the maximum number of waiting locks with which a lock may be polled without a pause.
 const maxUnpausedPolls = 8
 
-// nextPollDelay returns how long to sleep with Config.Poll. With very many waiters each asks less often, so that they
-// do not overload the server.
-func (x *ext) nextPollDelay(now time.Duration, holder string, fx *Effects) time.Duration {
+// nextPollDelay returns how long to sleep with Config.Poll, or before a foreign lock is tried again. With very many
+// waiters each asks less often, so that they do not overload the server.
+func (x *ext) nextPollDelay(now time.Duration, reply *Reply, fx *Effects) time.Duration {
 	p := x.ensurePolling(now)
-	p.lastSleep = NextBackoff(p.lastSleep, minPoll, x.maxPollDelay(now, holder))
+	p.lastSleep = NextBackoff(p.lastSleep, minPoll, x.maxPollDelay(now, reply))
 	if x.spinners.presumed && x.regainsSoon(now) && fx.NotListening < maxUnpausedPolls {
 		return 0 // there is no better time to find it free
 	}
@@ -30,9 +30,13 @@ func (x *ext) resetPolling(now time.Duration) {
 // maxPollDelay returns the upper bound of the sleep between two tries. If another holder has the lock than at the last
 // try, it was free in between. Each time that happens the bound is halved, at most as often as an engine that hands off
 // releases the lock. While one holder keeps the lock for long, asking more often would find nothing.
-func (x *ext) maxPollDelay(now time.Duration, holder string) time.Duration {
-	p, hash := x.ensurePolling(now), hashOf(holder)
-	switch other := p.holderHash != 0 && p.holderHash != hash; {
+func (x *ext) maxPollDelay(now time.Duration, reply *Reply) time.Duration {
+	p, hash := x.ensurePolling(now), hashOf(reply.otherHolder())
+	other := p.holderHash != 0 && p.holderHash != hash
+	if reply.Foreign && p.foreignMoved(now+reply.TTL) {
+		other = true
+	}
+	switch {
 	case now-p.takeoverAt >= 4*maxPoll && !other:
 		p.takeovers, p.takeoverAt = 0, now
 	case other && now-p.takeoverAt >= pollerHandoffTime*3/4:
@@ -54,8 +58,17 @@ func hashOf(text string) uint32 {
 	return max(hash, 1)
 }
 
-// updatePolling records whether requests wait for the lock without a subscription.
+// updatePolling records whether requests wait for the lock without a subscription, or for a foreign lock.
 func (l *Lock) updatePolling(fx *Effects) {
-	waits := !l.queue.empty() && l.ext.knownHeld && (l.phase == free || l.phase == acquiring)
-	l.ext.setNotListening(waits, fx)
+	x := l.ext
+	if !fx.Config.Poll && !x.foreign && !x.pollsForeign {
+		return
+	}
+	waits := !l.queue.empty() && x.knownHeld && (l.phase == free || l.phase == acquiring)
+	x.foreign = x.foreign && waits
+	notListening := x.notListening
+	if fx.Config.Poll {
+		notListening = waits
+	}
+	x.setPolled(notListening, x.foreign, fx)
 }

@@ -47,6 +47,7 @@ func (l *Lock) onHeldByOther(now time.Duration, m *Message, fx *Effects) {
 		return
 	}
 	x.noteOtherHolder()
+	x.noteForeign(reply)
 	if queues && reply.pruning() {
 		x.ensureFair().notHead, x.nextTry = false, now+pruneInterval
 		return
@@ -63,8 +64,8 @@ func (l *Lock) onHeldByOther(now time.Duration, m *Message, fx *Effects) {
 	}
 	x.nextTry = now + sleep
 	switch {
-	case fx.Config.Poll:
-		x.nextTry = min(x.nextTry, now+x.nextPollDelay(now, reply.otherHolder(), fx))
+	case fx.Config.Poll || reply.Foreign:
+		x.nextTry = min(x.nextTry, now+x.nextPollDelay(now, reply, fx))
 	case x.notListening:
 		x.nextTry = min(x.nextTry, now+fx.pollDelay())
 	}
@@ -141,14 +142,20 @@ func (l *Lock) onSubscribeFailed(now time.Duration, fx *Effects) {
 }
 
 func (x *ext) setNotListening(on bool, fx *Effects) {
+	x.setPolled(on, x.pollsForeign, fx)
+}
+
+// setPolled records why the lock is polled, if it is, and counts it once.
+func (x *ext) setPolled(notListening, foreign bool, fx *Effects) {
+	was, is := x.notListening || x.pollsForeign, notListening || foreign
 	switch {
-	case on == x.notListening:
-	case on:
+	case was == is:
+	case is:
 		fx.NotListening++
 	default:
 		fx.NotListening--
 	}
-	x.notListening = on
+	x.notListening, x.pollsForeign = notListening, foreign
 }
 
 // SubscriptionLost records that notifications do not arrive at present.
@@ -157,8 +164,8 @@ func (l *Lock) SubscriptionLost() { l.ensureExt().subscribed = false }
 // updateSubscription keeps the subscription while requests wait for the lock, and for unsubscribeDelay after that.
 func (l *Lock) updateSubscription(now time.Duration, fx *Effects) {
 	x := l.ext
+	l.updatePolling(fx)
 	if fx.Config.Poll {
-		l.updatePolling(fx)
 		return
 	}
 	switch {

@@ -7,7 +7,7 @@
 --       then any number of pairs: index into KEYS, id of an orphan to release first
 -- reply per key (1 alone if all are): 1 granted · {ttl in ms, holder} held by another tenure · a string: why the
 --       server rejected it. A ttl of -1 means without expiry; the holder is '' then and is not looked up. For a hash
---       of several fields, which is no such lock, the holder is "several".
+--       of several fields, which is no such lock, the holder is "several". For a key that is no hash: {why, ttl in ms, type}.
 --
 -- Sent twice: the second copy finds its own field, replies granted, and raises the TTL but never lowers it.
 -- Sent late: it may acquire a free lock for a tenure without a waiter; the engine treats that tenure as an orphan.

@@ -16,7 +16,7 @@ func TestAcquireScript_RepliesPerKey(t *testing.T) {
 			SET string x → OK
 			RPUSH list x → 1
 			HSET forever f x → 1
-			acquire a:t3:100s string:t4:100s theirs:t5:100s list:t6:100s mine:t2:100s forever:t7:100s b:t8:300s → 1 WRONGTYPE… [200s t1] WRONGTYPE… 1 [-1 ''] 1
+			acquire a:t3:100s string:t4:100s theirs:t5:100s list:t6:100s mine:t2:100s forever:t7:100s b:t8:300s → 1 [WRONGTYPE… -1 string] [200s t1] [WRONGTYPE… -1 list] 1 [-1 ''] 1
 
 			HGETALL a → [t3 1]
 			PTTL a → 100s
@@ -41,11 +41,12 @@ func TestScripts_KeyError_ServersOwnText(t *testing.T) {
 		const wrongType = "WRONGTYPE Operation against a key holding the wrong kind of value"
 		keys := []string{"a", "string", "b"}
 		free := []any{int64(-2), "", int64(0)}
-		require.Equal(t, []any{free, wrongType, free}, s.run(scripts.State, keys))
-		require.Equal(t, []any{int64(1), wrongType, int64(1)}, s.run(scripts.Acquire, keys, "PUBLISH", "t1", 100_000, "t2", 100_000, "t3", 100_000))
+		noHash := []any{wrongType, int64(-1), "string"}
+		require.Equal(t, []any{free, noHash, free}, s.run(scripts.State, keys))
+		require.Equal(t, []any{int64(1), noHash, int64(1)}, s.run(scripts.Acquire, keys, "PUBLISH", "t1", 100_000, "t2", 100_000, "t3", 100_000))
 		require.Equal(t, []any{int64(1), wrongType, int64(1)}, s.run(scripts.Renew, keys, "NUMSUB", "t1", 100_000, "t2", 100_000, "t3", 100_000))
 		require.Equal(t, []any{int64(1), wrongType, int64(1)}, s.run(scripts.Release, keys, "PUBLISH", "t1", "t2", "t3"))
-		require.Equal(t, []any{int64(0), wrongType, int64(0)}, s.run(scripts.Force, keys, "PUBLISH"))
+		require.Equal(t, []any{int64(0), noHash, int64(0)}, s.run(scripts.Force, keys, "PUBLISH"))
 		require.Equal(t, "x", s.do("GET", "string"))
 	})
 }
@@ -137,7 +138,7 @@ func TestAcquireScript_OrphanBadType_Skipped(t *testing.T) {
 		s.runTranscript(`
 			SET string x → OK
 			acquire b:g2:100s → 1
-			acquire string:t1:100s b:t2:100s orphans string:g1 b:g2 → WRONGTYPE… 1
+			acquire string:t1:100s b:t2:100s orphans string:g1 b:g2 → [WRONGTYPE… -1 string] 1
 			GET string → x
 			heard → redisson_lock__channel:{b} 0
 		`)

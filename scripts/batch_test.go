@@ -68,7 +68,7 @@ func (s *server) manyKeys(n int) {
 		}
 	}
 
-	answers(scripts.Acquire, append(acquire, orphans...), map[keyKind]string{wrongType: "WRONGTYPE…", foreign: "[100s theirs]", orphaned: "1"})
+	answers(scripts.Acquire, append(acquire, orphans...), map[keyKind]string{wrongType: "[WRONGTYPE… -1 string]", foreign: "[100s theirs]", orphaned: "1"})
 	require.Equal(s.t, published, sub.receive())
 	answers(scripts.Renew, append(renew, extras...), map[keyKind]string{wrongType: "WRONGTYPE…", foreign: "0", orphaned: "[1 1 0]"})
 	for i, row := range s.run(scripts.State, keys) {
@@ -78,7 +78,7 @@ func (s *server) manyKeys(n int) {
 	}
 	answers(scripts.Release, release, map[keyKind]string{wrongType: "WRONGTYPE…", foreign: "0", orphaned: "1"})
 	require.Equal(s.t, published, sub.receive())
-	answers(scripts.State, nil, map[keyKind]string{wrongType: "WRONGTYPE…", foreign: "[100s theirs 1]", orphaned: "[-2 '' 0]"})
-	answers(scripts.Force, []any{"PUBLISH"}, map[keyKind]string{wrongType: "WRONGTYPE…", foreign: "1", orphaned: "0"})
+	answers(scripts.State, nil, map[keyKind]string{wrongType: "[WRONGTYPE… -1 string]", foreign: "[100s theirs 1]", orphaned: "[-2 '' 0]"})
+	answers(scripts.Force, []any{"PUBLISH"}, map[keyKind]string{wrongType: "[WRONGTYPE… -1 string]", foreign: "1", orphaned: "0"})
 	require.Equal(s.t, int64((n+7)/8), s.do("DBSIZE"), "only what is no lock is left")
 }

@@ -10,7 +10,7 @@
 --       there is none)
 --       then any number of pairs: number of the lock, id of an orphan to release first
 -- reply per key (1 alone if all are): 1 granted · {ttl in ms, holder, left, clock} not granted · {clock} the call
---       came too late and did nothing · a string: why the server rejected it
+--       came too late and did nothing · a string: why the server rejected it; a list for a key that is no hash, as of acquire
 --       - held by another tenure: ttl and holder as of acquire
 --       - free, but another waiter is first: holder is '', and ttl is what that waiter has left
 --       - left is how long this tenure has by its time, in ms; -1 if it is not in the queue
@@ -146,7 +146,7 @@ local function take(lock, id, lease, wait, behind)
   local answer = {ttl, ''}
   if ttl ~= -2 then
     answer = present(lock.key, id, lease, ttl)
-    if type(answer) ~= 'table' then return answer end
+    if type(answer) ~= 'table' or type(answer[1]) ~= 'number' then return answer end
   end
   if time then
     local _, added = kept(lock, id)

@@ -4,7 +4,7 @@
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 --       2: the caller's clock, in ms since 1970
 -- reply per key: 1 it was locked and is free · 2 the same, but the server rejected the message
---       · 0 it was free · a string: why the server rejected it; a key that is no hash is left alone
+--       · 0 it was free · a string: why the server rejected it; a key that is no hash is left alone; a list for it, as of acquire
 --
 -- Sent twice: the second copy finds nothing. Sent late: it takes the lock from the holder of that moment, so
 -- the engine does not resend a copy that got no reply.
@@ -13,7 +13,7 @@ local verb, now = ARGV[1], tonumber(ARGV[2])
 
 local function force(lock)
   local fields = redis.pcall('HLEN', lock.key)
-  if type(fields) == 'table' then return fields.err end
+  if type(fields) == 'table' then return no_hash(lock.key, fields.err) end
   if fields == 0 then return 0 end
   local removed = delete(fields, lock.key)
   if type(removed) == 'table' then return removed.err end

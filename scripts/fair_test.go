@@ -326,10 +326,10 @@ func TestFairScripts_Error_OnlyThatLock(t *testing.T) {
 			SET a x → OK
 			SET redisson_lock_queue:{b} x → OK
 			SET redisson_lock_timeout:{c} x → OK
-			fair_acquire a:t1:30s:50s b:t1:30s:50s c:t1:30s:50s d:t1:30s:50s → WRONGTYPE… WRONGTYPE… WRONGTYPE… 1
+			fair_acquire a:t1:30s:50s b:t1:30s:50s c:t1:30s:50s d:t1:30s:50s → [WRONGTYPE… -1 string] WRONGTYPE… WRONGTYPE… 1
 			EXISTS b c redisson_lock_queue:{a} redisson_lock_queue:{c} → 0
 			fair_release a:t1:50s b:t1:50s c:t1:50s d:t1:50s → WRONGTYPE… 0 0 1
-			fair_force a b c d → WRONGTYPE… 0 0 0
+			fair_force a b c d → [WRONGTYPE… -1 string] 0 0 0
 			# A lock with an overwritten queue can still be released.
 			fair_acquire e:t1:30s:50s f:t1:30s:50s → 1 1
 			SET redisson_lock_queue:{e} x → OK

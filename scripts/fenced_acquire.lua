@@ -7,7 +7,7 @@
 --       then per lock: tenure id, and its own lease
 --       then any number of pairs: number of the lock, id of an orphan to release first
 -- reply per key: the token, if granted: a number, or its digits as a string from 2^53 on · {ttl in ms, holder}
---       held by another tenure, as of acquire · another string: why the server rejected it
+--       held by another tenure, as of acquire · another string: why the server rejected it; a list for a key that is no hash, as of acquire
 --
 -- Sent twice: the second copy finds its own field and replies the token of the first. No other client can have
 -- raised the counter meanwhile. Sent late: as of acquire; its token is greater than all before. If the server rejects a

@@ -84,7 +84,7 @@ func TestFencedScript_TokenRejected_NoLock(t *testing.T) {
 			LPUSH redisson_lock_token:{a} x → 1
 			SET redisson_lock_token:{b} word → OK
 			SET c x → OK
-			fenced_acquire a:t1:100s b:t1:100s c:t1:100s d:t1:100s → WRONGTYPE… ERR… WRONGTYPE… 1
+			fenced_acquire a:t1:100s b:t1:100s c:t1:100s d:t1:100s → WRONGTYPE… ERR… [WRONGTYPE… -1 string] 1
 			EXISTS a b → 0
 			fenced_acquire e:t1:100s → 1
 			DEL redisson_lock_token:{e} → 1

@@ -3,7 +3,7 @@
 -- KEYS  the lock keys
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 -- reply per key: 1 it was locked and is free · 2 the same, but the server rejected the message
---       · 0 it was free · a string: why the server rejected it; a key that is no hash is left alone
+--       · 0 it was free · a string: why the server rejected it; a key that is no hash is left alone; a list for it, as of acquire
 --
 -- Sent twice: the second copy finds nothing. Sent late: it takes the lock from the holder of that moment, so
 -- the engine does not resend a copy that got no reply.
@@ -12,7 +12,7 @@ local verb = ARGV[1]
 
 local function force(key)
   local fields = redis.pcall('HLEN', key)
-  if type(fields) == 'table' then return fields.err end
+  if type(fields) == 'table' then return no_hash(key, fields.err) end
   if fields == 0 then return 0 end
   local removed = delete(fields, key)
   if type(removed) == 'table' then return removed.err end

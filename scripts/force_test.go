@@ -10,7 +10,7 @@ func TestForceScript_FreesOnlyLocks(t *testing.T) {
 			HSET forever f 1 g 1 → 2
 			SET string x → OK
 			RPUSH list x → 1
-			force a string free b list forever → 1 WRONGTYPE… 0 1 WRONGTYPE… 1
+			force a string free b list forever → 1 [WRONGTYPE… -1 string] 0 1 [WRONGTYPE… -1 list] 1
 			EXISTS a free b forever → 0
 			GET string → x
 			LRANGE list 0 -1 → [x]

@@ -22,7 +22,7 @@ type lock struct {
 	ttl       int    // in seconds; -1: none
 }
 
-const wrong = "WRONGTYPE…"
+const wrong, noHash = "WRONGTYPE…", "[WRONGTYPE… -1 string]"
 
 func (m *model) release(key, id string) string {
 	switch l := m.keys[key]; {
@@ -43,7 +43,7 @@ func (m *model) acquire(key, id string, lease int) string {
 	case l == nil:
 		m.keys[key] = &lock{id, "1", lease}
 	case l.id == "":
-		return wrong
+		return noHash
 	case l.id == id:
 		l.ttl = max(l.ttl, lease)
 	case l.ttl < 0:
@@ -71,6 +71,9 @@ func (m *model) renew(key, id string, lease int) string {
 
 func (m *model) force(key string) string {
 	if l := m.keys[key]; l != nil {
+		if l.id == "" {
+			return noHash
+		}
 		return m.release(key, l.id)
 	}
 	return "0"
@@ -81,7 +84,7 @@ func (m *model) state(key string) string {
 	case l == nil:
 		return "[-2 '' 0]"
 	case l.id == "":
-		return wrong
+		return noHash
 	case l.ttl < 0:
 		return fmt.Sprintf("[-1 %s %s]", l.id, l.count)
 	default:

@@ -6,7 +6,7 @@
 --       then three per group: how many keys, tenure id, lease in ms (at least 1: PEXPIRE deletes for less)
 --       then any number of pairs: index into KEYS, id of an orphan to release first
 -- reply per group (1 alone if all are): 1 granted · {n, ttl in ms, holder} its n-th key is held by another
---       tenure, as of acquire · {n, why} the server rejected the n-th
+--       tenure, as of acquire · {n, why} the server rejected the n-th; why may be a list, as of acquire
 --
 -- Nothing is written before every key of the group is known to be free or the tenure's. If the server still rejects a
 -- write (short of memory), the script removes what the call created. Sent twice: the second copy finds its own fields,
@@ -24,7 +24,7 @@ local function look(key, id)
   if type(ttl) == 'table' then return {ttl.err} end
   local owner = owner_of(key, id, ttl)
   if owner == true then return nil, true end
-  return type(owner) == 'table' and {owner.err} or {ttl, owner}
+  return type(owner) == 'table' and {no_hash(key, owner.err)} or {ttl, owner}
 end
 
 -- Reports whether all keys are free, as they nearly always are, with one EXISTS. Lua's unpack has a limit, so it reports

@@ -106,9 +106,9 @@ func TestMultiScript_Rejected_LeavesNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			SET bad x → OK
-			multi_acquire a+bad+b:t1:100s c:t2:100s → [2 WRONGTYPE…] 1
+			multi_acquire a+bad+b:t1:100s c:t2:100s → [2 [WRONGTYPE… -1 string]] 1
 			EXISTS a b → 0
-			acquire bad:t1:100s → WRONGTYPE…
+			acquire bad:t1:100s → [WRONGTYPE… -1 string]
 		`)
 	})
 	t.Run("short of memory", func(t *testing.T) {

@@ -7,7 +7,7 @@
 --       then how many read beside a writer, and that many pairs: number of the lock, id of the writer
 --       then any number of pairs: number of the lock, id of an orphan to release first
 -- reply per key (1 alone if all are): 1 granted · {ttl in ms, writer} held by a writer, the writer '' if it is no
---       such lock, a ttl of -1 meaning without expiry · a string: why the server rejected it
+--       such lock, a ttl of -1 meaning without expiry · a string: why the server rejected it; a list for a key that is no hash, as of acquire
 --
 -- Sent twice: the second copy finds its own field, replies granted, and raises the TTLs but never lowers them.
 -- Sent late: it may acquire a lock for a tenure without a waiter; the engine treats that tenure as an orphan.
@@ -113,7 +113,7 @@ local function read(key, hold, id, lease, writer, free)
   if type(ttl) == 'table' then return ttl.err end
   if ttl == -2 then return create(key, hold, id, lease) end
   local found = redis.pcall('HMGET', key, 'mode', id, (writer or '') .. ':write')
-  if found.err then return found.err end
+  if found.err then return no_hash(key, found.err) end
   local mode, mine, beside = found[1], found[2], writer and found[3]
   if mode and mine then return again(key, hold, lease, ttl) end
   if mode == 'read' or mode == 'write' and beside then return join(key, hold, id, lease, ttl) end

@@ -3,7 +3,7 @@
 -- KEYS  the lock keys
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 -- reply per key: 1 it was locked and is free · 2 the same, but the server rejected the message · 0 no
---       reader holds it, or a writer does · a string: why the server rejected it
+--       reader holds it, or a writer does · a string: why the server rejected it; a list for a key that is no hash, as of acquire
 --
 -- Sent twice: the second copy finds nothing. Sent late: it takes the lock from the readers of that moment, so the
 -- engine does not resend a copy that got no reply. The keys of holds are removed too; of very many holds, not all.

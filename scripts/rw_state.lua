@@ -4,7 +4,7 @@
 -- ARGV  none
 -- reply per key: {ttl in ms, mode, writer, its hold count, readers, one of them}: the ttl -2 when the lock is
 --       free and -1 when it is held without expiry; mode '' and nothing else when it is another kind of lock;
---       writer '' and count 0 without a writer · a string: why the server rejected it
+--       writer '' and count 0 without a writer · a string: why the server rejected it; a list for a key that is no hash, as of acquire
 --
 -- Changes nothing, so it may be sent any number of times. Of more than most_looked_at fields only some are read. The writer
 -- is then '' unless it is among them: the only reader beside a writer is its own owner, so a lock with many has none.
@@ -20,7 +20,7 @@ local function state(key)
   local ttl = redis.pcall('PTTL', key)
   if type(ttl) == 'table' then return ttl.err end
   local mode = redis.pcall('HGET', key, 'mode')
-  if type(mode) == 'table' then return mode.err end
+  if type(mode) == 'table' then return no_hash(key, mode.err) end
   if not mode then return {ttl, '', '', 0, 0, ''} end
   local fields = redis.pcall('HLEN', key)
   if type(fields) == 'table' then return fields.err end

@@ -334,7 +334,7 @@ func TestRWState_OneInstant(t *testing.T) {
 			acquire c:t1:100s → 1
 			rw_state c → [100s '' '' 0 0 '']
 			SET d x → OK
-			rw_state d → WRONGTYPE…
+			rw_state d → [WRONGTYPE… -1 string]
 		`)
 	})
 }
@@ -354,14 +354,14 @@ func TestRWScripts_OtherKinds_LeftAlone(t *testing.T) {
 			HGETALL a → [t1 1]
 			PTTL a → 100s
 			SET b x → OK
-			read_acquire b:t1:100s c:t1:100s → WRONGTYPE… 1
-			write_acquire b:t1:100s d:t1:100s → WRONGTYPE… 1
+			read_acquire b:t1:100s c:t1:100s → [WRONGTYPE… -1 string] 1
+			write_acquire b:t1:100s d:t1:100s → [WRONGTYPE… -1 string] 1
 			read_renew b:t1:1:100s c:t1:1:200s → WRONGTYPE… 1
 			write_renew b:t1:100s d:t1:200s → WRONGTYPE… 1
 			read_release b:t1 c:t1 → WRONGTYPE… 1
 			write_release b:t1 d:t1 → WRONGTYPE… 1
-			read_force b → WRONGTYPE…
-			write_force b → WRONGTYPE…
+			read_force b → [WRONGTYPE… -1 string]
+			write_force b → [WRONGTYPE… -1 string]
 			# A key that was persisted gets a TTL with the next reader.
 			read_acquire e:t1:100s f:t1:100s → 1 1
 			PERSIST e → 1

@@ -37,6 +37,8 @@ var (
 	channelText string
 	//go:embed lib/delete.lua
 	deleteText string
+	//go:embed lib/no_hash.lua
+	noHashText string
 	//go:embed lib/grant.lua
 	grantText string
 	//go:embed lib/confirm.lua
@@ -76,27 +78,27 @@ var (
 
 // The scripts of the plain lock. Other kinds use them where they do not differ.
 var (
-	Acquire = load("acquire", leasesText+answersText+channelText+orphansText+expireText+grantText+acquireText)
+	Acquire = load("acquire", leasesText+answersText+channelText+orphansText+expireText+noHashText+grantText+acquireText)
 	Renew   = load("renew", leasesText+answersText+channelText+expireText+confirmText+renewText)
 	Release = load("release", answersText+channelText+releaseText)
-	Force   = load("force", channelText+deleteText+forceText)
-	State   = load("state", stateText)
+	Force   = load("force", noHashText+channelText+deleteText+forceText)
+	State   = load("state", noHashText+stateText)
 )
 
 // The scripts of the fenced lock.
 var (
-	FencedAcquire = load("fenced_acquire", leasesText+channelText+orphansText+expireText+grantText+tokenText+fencedAcquireText)
+	FencedAcquire = load("fenced_acquire", leasesText+channelText+orphansText+expireText+noHashText+grantText+tokenText+fencedAcquireText)
 	FencedRenew   = load("fenced_renew", channelText+expireText+confirmText+tokenText+fencedRenewText)
 )
 
 // MultiAcquire acquires several plain locks atomically: all or none.
-var MultiAcquire = load("multi_acquire", answersText+channelText+orphansText+expireText+grantText+multiAcquireText)
+var MultiAcquire = load("multi_acquire", answersText+channelText+orphansText+expireText+noHashText+grantText+multiAcquireText)
 
 // The scripts of the fair lock.
 var (
-	FairAcquire = load("fair_acquire", answersText+channelText+expireText+grantText+deleteText+fairQueueText+fairAcquireText)
+	FairAcquire = load("fair_acquire", answersText+channelText+expireText+noHashText+grantText+deleteText+fairQueueText+fairAcquireText)
 	FairRelease = load("fair_release", channelText+deleteText+fairQueueText+fairReleaseText)
-	FairForce   = load("fair_force", channelText+deleteText+fairQueueText+fairForceText)
+	FairForce   = load("fair_force", noHashText+channelText+deleteText+fairQueueText+fairForceText)
 )
 
 func load(name, text string) Script {

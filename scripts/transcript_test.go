@@ -156,7 +156,7 @@ func rows(script scripts.Script, reply []any) string {
 			if ttl, ok := row[0].(int64); ok && ttl != 1 { // 1 is a grant
 				row[0] = seconds(ttl)
 			}
-			if script.Name == "fair_acquire" && len(row) > 2 {
+			if script.Name == "fair_acquire" && len(row) == 4 {
 				row[2] = seconds(row[2].(int64))
 				v = row[:3] // without the server's clock
 			}

@@ -8,7 +8,7 @@
 -- reply per key (1 alone if all are): 1 granted · {ttl in ms, writer} held by another tenure, the writer ''
 --       if readers hold it or it is no such lock, a ttl of -1 meaning without expiry · {ttl in ms, '', numbers}
 --       held by readers, and some are tenures of the same engine: numbers is what follows the last colon of their
---       ids, separated by spaces · a string: why the server rejected it
+--       ids, separated by spaces · a string: why the server rejected it; a list for a key that is no hash, as of acquire
 --
 -- Sent twice: the second copy finds its own field, replies granted, and raises the TTL but never lowers it.
 -- Sent late: it may acquire a free lock for a tenure without a waiter; the engine treats that tenure as an orphan.
@@ -45,7 +45,7 @@ local function write(key, id, lease)
   if type(ttl) == 'table' then return ttl.err end
   if ttl == -2 then return create(key, id, lease) end
   local found = redis.pcall('HMGET', key, 'mode', id .. ':write')
-  if found.err then return found.err end
+  if found.err then return no_hash(key, found.err) end
   if found[1] == 'read' then return read(key, id, ttl) end
   if found[1] ~= 'write' then return {ttl, ''} end
   if not found[2] then return {ttl, writer_of(key, ttl)} end

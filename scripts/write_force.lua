@@ -3,7 +3,7 @@
 -- KEYS  the lock keys
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 -- reply per key: 1 it was locked and is free · 2 the same, but the server rejected the message · 0 no
---       writer holds it · a string: why the server rejected it
+--       writer holds it · a string: why the server rejected it; a list for a key that is no hash, as of acquire
 --
 -- Sent twice: the second copy finds nothing. Sent late: it takes the lock from the writer of that moment, so the engine
 -- does not resend a copy that got no reply. What the writer reads is removed as well, with the keys of its holds.

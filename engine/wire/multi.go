@@ -1,9 +1,7 @@
 package wire
 
 import (
-	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine/coordinator"
-	"github.com/lockwheel/lockwheel/engine/rediserr"
 )
 
 func (w *Encoder) partKeys(b *coordinator.Batch) {
@@ -35,7 +33,7 @@ func (w *Encoder) encodeMultiAcquire(b *coordinator.Batch) {
 	}
 }
 
-// decodePart decodes {n, ttl, holder}, if the n-th lock is held by another, or {n, error}, if the server rejected it.
+// decodePart decodes {n, ttl, holder}, if the n-th lock is held by another, or {n, error} or {n, {error, TTL, type}}, if the server rejected it.
 func decodePart(row []respMessage) decodedReply {
 	if len(row) < 2 {
 		return malformed()
@@ -45,14 +43,18 @@ func decodePart(row []respMessage) decodedReply {
 		return malformed()
 	}
 	var reply decodedReply
-	if len(row) == 2 {
+	switch {
+	case len(row) != 2:
+		reply = decodeTaken(row[1:])
+	case row[1].IsArray():
+		values, _ := row[1].ToArray()
+		reply = decodeNoHash(values)
+	default:
 		why, err := row[1].ToString()
 		if err != nil {
 			return malformed()
 		}
-		reply = decodedReply{Status: actor.Rejected, Err: rediserr.RedactQuoted(why)}
-	} else {
-		reply = decodeTaken(row[1:])
+		reply = decodeRejected(why)
 	}
 	reply.FailedPart = toInt(n - 1)
 	return reply

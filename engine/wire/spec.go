@@ -303,15 +303,20 @@ func decodeReply(v *respMessage, verb actor.Verb) decodedReply {
 	case v.IsInt64() && f.decodeInt != nil:
 		n, _ := v.AsInt64()
 		return f.decodeInt(n)
-	case v.IsArray() && f.decodeArray != nil:
+	case v.IsArray():
 		values, _ := v.ToArray()
-		return f.decodeArray(values)
+		if len(values) > 0 && values[0].IsString() {
+			return decodeNoHash(values)
+		}
+		if f.decodeArray != nil {
+			return f.decodeArray(values)
+		}
 	case v.IsString():
 		text, _ := v.ToString()
 		if n, err := v.AsInt64(); err == nil && f.digitString {
 			return f.decodeInt(n)
 		}
-		return decodedReply{Status: actor.Rejected, Err: rediserr.RedactQuoted(text)}
+		return decodeRejected(text)
 	}
 	if err := v.Error(); err != nil {
 		if _, ok := rueidis.IsRedisErr(err); ok {
@@ -319,6 +324,26 @@ func decodeReply(v *respMessage, verb actor.Verb) decodedReply {
 		}
 	}
 	return malformed()
+}
+
+func decodeRejected(text string) decodedReply {
+	return decodedReply{Status: actor.Rejected, Err: rediserr.RedactQuoted(text)}
+}
+
+// decodeNoHash decodes {error, TTL, type}: the reply of scripts/lib/no_hash.lua for a key of another type.
+func decodeNoHash(row []respMessage) decodedReply {
+	if len(row) != 3 {
+		return malformed()
+	}
+	why, errWhy := row[0].ToString()
+	ttl, errTTL := row[1].AsInt64()
+	kind, errKind := row[2].ToString()
+	if errWhy != nil || errTTL != nil || errKind != nil {
+		return malformed()
+	}
+	reply := decodeRejected(why)
+	reply.TTL, reply.KeyType = DecodeTTL(ttl), kind
+	return reply
 }
 
 // malformed returns the reply that stands for one which no script produces.

@@ -23,7 +23,7 @@ end
 
 local function force(verb, key, mode, payload)
   local is = redis.pcall('HGET', key, 'mode')
-  if type(is) == 'table' then return is.err end
+  if type(is) == 'table' then return no_hash(key, is.err) end
   if is ~= mode then return 0 end
   local fields = redis.pcall('HLEN', key)
   if type(fields) == 'table' then fields = 0 end

@@ -41,6 +41,6 @@ end
 local function present(key, id, lease, ttl)
   local owner = owner_of(key, id, ttl)
   if owner == true then return again(key, id, lease, ttl) end
-  return type(owner) == 'table' and owner.err or {ttl, owner}
+  return type(owner) == 'table' and no_hash(key, owner.err) or {ttl, owner}
 end
 
