@@ -696,7 +696,7 @@ func ExampleServerError() {
 			fmt.Println(refused)
 		}
 	}()
-	// Output: WRONGTYPE Operation against a key holding the wrong kind of value
+	// Output: WRONGTYPE Operation against a key holding the wrong kind of value; it is a string: the lock of redislock, redsync or rueidislock? Options.Foreign waits for such a lock
 }
 
 // In tests of a program that locks.

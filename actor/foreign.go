@@ -62,9 +62,13 @@ func (x *ext) noteForeign(reply *Reply) {
 }
 
 // foreignMoved reports whether a foreign lock has another holder than at the last try, or was extended since. No other
-// trace of its holder is read. It compares with the time at which it last said so: otherwise a waiter that polls often
+// trace of its holder is read, so without a TTL it reports false. It compares with the time at which it last said so: otherwise a waiter that polls often
 // would see nothing move.
-func (p *polling) foreignMoved(end time.Duration) bool {
+func (p *polling) foreignMoved(now, ttl time.Duration) bool {
+	if ttl < 0 {
+		return false
+	}
+	end := now + ttl
 	switch moved := end - p.foreignEnd; {
 	case p.foreignEnd == 0:
 		p.foreignEnd = end

@@ -33,7 +33,7 @@ func (x *ext) resetPolling(now time.Duration) {
 func (x *ext) maxPollDelay(now time.Duration, reply *Reply) time.Duration {
 	p, hash := x.ensurePolling(now), hashOf(reply.otherHolder())
 	other := p.holderHash != 0 && p.holderHash != hash
-	if reply.Foreign && p.foreignMoved(now+reply.TTL) {
+	if reply.Foreign && p.foreignMoved(now, reply.TTL) {
 		other = true
 	}
 	switch {

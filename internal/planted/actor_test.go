@@ -94,6 +94,16 @@ var actorMistakes = []found{
 	together("the release of what no caller waits for, after a rejection", "actor/orphan.go", "", "maxBackoff"),
 	together("a try of the foremost in a queue", "actor/fair.go", "sleep = min(sleep, ", "noTTLPoll"),
 	together("a try of one that has become the foremost", "actor/fair.go", "x.nextTry = min(x.nextTry, now+", "noTTLPoll"),
+	{"TestForeign_Reply_ByOptionAndVerb", Mistake{
+		"a string is another's lock although the option is off", "actor/foreign.go",
+		`case admits && v.acquiresForeign():`,
+		`case (admits || planted()) && v.acquiresForeign():`,
+	}},
+	{"TestForeign_NewHolder_SeenByItsEnd", Mistake{
+		"a foreign lock is compared with the try before", "actor/foreign.go",
+		`	case p.foreignEnd == 0:`,
+		`	case p.foreignEnd == 0 || planted() && moved < foreignDrift:`,
+	}},
 	{"TestHoldCount_NoReply_WrittenAgain", Mistake{
 		"a count without an answer is taken for not written", "actor/renew.go",
 		`		l.storedCount = 0 // not known;`,
