@@ -687,7 +687,7 @@ func ExampleServerError() {
 		log.Fatal(err)
 	}
 	defer client.Close()
-	client.Do(ctx, client.B().Set().Key("basket").Value("apples").Build())
+	client.Do(ctx, client.B().Lpush().Key("basket").Element("apples").Build())
 
 	func() {
 		_, err := locks.Mutex("basket").Lock(ctx) // a key that is no lock
@@ -696,7 +696,7 @@ func ExampleServerError() {
 			fmt.Println(refused)
 		}
 	}()
-	// Output: WRONGTYPE Operation against a key holding the wrong kind of value; it is a string: the lock of redislock, redsync or rueidislock? Options.Foreign waits for such a lock
+	// Output: WRONGTYPE Operation against a key holding the wrong kind of value; it is a list
 }
 
 // In tests of a program that locks.

@@ -6,19 +6,20 @@ import "time"
 // unlocks, so a waiter for its lock polls.
 
 const (
-	// hintForeign, hintKind and hintForce follow the text of the error for a string. The first is without Config.Foreign.
+	// hintForeign, hintKind and hintForce follow the text of the error for a string. The first is without
+	// Config.Foreign.
 	hintForeign = ": the lock of redislock, redsync or rueidislock? Options.Foreign waits for such a lock"
 	hintKind    = ": Options.Foreign waits for such a lock only as a Mutex or a FencedMutex"
 	hintForce   = ": the lock of redislock, redsync or rueidislock? ForceUnlock leaves it alone"
 
-	// foreignDrift is by how much the end of a foreign lock may seem to change while it stays as it is, because replies
-	// take more or less time. If it moves by more, the lock has another holder, or its holder extended it.
+	// foreignDrift is by how much the end of a foreign lock may seem to change while it stays as it is, because
+	// replies take more or less time. If it moves by more, the lock has another holder, or its holder extended it.
 	foreignDrift = 10 * time.Millisecond
 )
 
 // ApplyForeign completes the reply for a key that is no hash, before the lock or the request receives it. With
-// Config.Foreign, a string has another holder. In any other case the command stays rejected, and the error names what the
-// key is.
+// Config.Foreign, a string has another holder. In any other case the command stays rejected, and the error
+// names what the key is.
 func (fx *Effects) ApplyForeign(v Verb, reply *Reply) {
 	kind := reply.KeyType
 	if kind == "" {
@@ -61,9 +62,9 @@ func (x *ext) noteForeign(reply *Reply) {
 	}
 }
 
-// foreignMoved reports whether a foreign lock has another holder than at the last try, or was extended since. No other
-// trace of its holder is read, so without a TTL it reports false. It compares with the time at which it last said so: otherwise a waiter that polls often
-// would see nothing move.
+// foreignMoved reports whether a foreign lock has another holder than at the last try, or was extended since.
+// No other trace of its holder is read, so without a TTL it reports false. It compares with the time at which
+// it last said so: otherwise a waiter that polls often would see nothing move.
 func (p *polling) foreignMoved(now, ttl time.Duration) bool {
 	if ttl < 0 {
 		return false

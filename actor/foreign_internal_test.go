@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A string is another holder's lock only with Config.Foreign, for commands that acquire or inspect plain and fenced locks.
-// All other replies for a key that is no hash stay rejections that name the type, and the option where it helps.
+// A string is another holder's lock only with Config.Foreign, for commands that acquire or inspect plain and
+// fenced locks. All other replies for a key that is no hash stay rejections that name the type, and the option
+// where it helps.
 func TestForeign_Reply_ByOptionAndVerb(t *testing.T) {
 	const wrong = "WRONGTYPE x"
 	apply := func(foreign bool, v Verb, kind string) Reply {
