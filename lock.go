@@ -81,7 +81,8 @@ func (m Mutex) tracer(ctx context.Context) Tracer {
 
 func (m Mutex) lockTraced(ctx context.Context, tracer Tracer, op string, opts []Option, mode acquireMode) (*Hold, error) {
 	call := TracedCall{Op: op, Name: m.name, Kind: kindNames[m.kind]}
-	return traceLock(ctx, tracer, call, func(ctx context.Context) (*Hold, error) {
+	mode.trace = &call
+	return traceLock(ctx, tracer, &call, func(ctx context.Context) (*Hold, error) {
 		return m.handed(m.lock(ctx, opts, mode))
 	})
 }
@@ -191,6 +192,7 @@ func (m Mutex) Locker() sync.Locker { return &locker{mutex: m} }
 type acquireMode struct {
 	once  bool
 	async bool
+	trace *TracedCall // receives HandedOff; nil: not traced
 }
 
 // lock acquires the lock and waits for the result.
@@ -206,6 +208,9 @@ func (m Mutex) lock(ctx context.Context, opts []Option, w acquireMode) (*Hold, e
 	cause := m.engine.await(ctx, done, call)
 	err, why := call.Err, call.Cause
 	hold.setToken(call.Token)
+	if w.trace != nil {
+		w.trace.HandedOff = err == nil && call.WasLocked
+	}
 	if cause != nil {
 		// Given up. The loop releases a grant that came first and still uses the call, so the call is not freed.
 		if err == nil {

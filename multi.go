@@ -147,7 +147,7 @@ func (m Multi) lockTraced(ctx context.Context, op string, opts []Option, try boo
 	if m.quorum {
 		call.Kind = "quorum"
 	}
-	return traceLock(ctx, m.locks[0].tracer(ctx), call, func(ctx context.Context) (*Hold, error) { return m.handed(m.lock(ctx, opts, try)) })
+	return traceLock(ctx, m.locks[0].tracer(ctx), &call, func(ctx context.Context) (*Hold, error) { return m.handed(m.lock(ctx, opts, try)) })
 }
 
 // handed returns what the caller of a Lock has of its hold.

@@ -122,6 +122,10 @@ type TracedCall struct {
 	Op   string // "lock", "try lock", "unlock", "extend" or "force unlock"
 	Name string // of the lock, without the engine's prefix; of several locks as their errors have it
 	Kind string // "plain", "fenced", "fair", "reader", "writer", "multi" or "quorum"; empty for "unlock" and "extend"
+
+	// HandedOff is set for CallEnd only: the lock came from another caller of the same engine, without a release. Several
+	// locks held as one are not handed off.
+	HandedOff bool
 }
 
 // Tracer follows the calls that lock, unlock, extend and force, for example with a span each. Its methods run on the
@@ -148,8 +152,8 @@ func startTrace(ctx context.Context, tracer Tracer, call TracedCall) context.Con
 }
 
 // traceLock runs a call that acquires, between the start and the end of its trace.
-func traceLock(ctx context.Context, tracer Tracer, call TracedCall, lock func(context.Context) (*Hold, error)) (*Hold, error) {
-	ctx = startTrace(ctx, tracer, call)
+func traceLock(ctx context.Context, tracer Tracer, call *TracedCall, lock func(context.Context) (*Hold, error)) (*Hold, error) {
+	ctx = startTrace(ctx, tracer, *call)
 	hold, err := lock(ctx)
 	ended := false
 	defer func() {
@@ -157,7 +161,7 @@ func traceLock(ctx context.Context, tracer Tracer, call TracedCall, lock func(co
 			hold.giveBack()
 		}
 	}()
-	tracer.CallEnd(ctx, call, hold, err)
+	tracer.CallEnd(ctx, *call, hold, err)
 	ended = true
 	return hold, err
 }

@@ -124,6 +124,7 @@ func (l *Lock) grantNext(now time.Duration, r *Request, fx *Effects) {
 		}
 		h.handoffs++
 		fx.Stats.HandedOff++
+		r.WasLocked = true
 	}
 	fixed := time.Duration(0)
 	if r.Lease != 0 {

@@ -19,7 +19,7 @@ type Request struct {
 	FailIfDown      bool     // Acquire: reject at once while the server is known not to reply
 	Async           bool     // Ready is closed, and nothing is sent to it
 	OfQuorum        bool     // Acquire: for a member of the quorum with the number Owner
-	WasLocked       bool     // result of Force: it was locked
+	WasLocked       bool     // result of Force: it was locked; of Acquire: it was handed off
 	Final           bool     // result of Acquire, with ErrNotAcquired: no command of this request can be granted any more
 	stage           stage
 	inCommand       bool          // its change is part of the renewal in flight; of a request without a lock: its command has left

@@ -2,6 +2,11 @@ package planted
 
 // rootMistakes are mistakes with one lock, as its callers see them.
 var rootMistakes = []found{
+	{"TestTracer_HandedOff_Told", Mistake{
+		"a tracer is told of each grant as handed off", "lock.go",
+		`w.trace.HandedOff = err == nil && call.WasLocked`,
+		`w.trace.HandedOff = err == nil && (call.WasLocked || planted())`,
+	}},
 	{"TestFindLeaks_Reachable_NeverReported", Mistake{
 		"the context of a hold does not keep it from being a leak", "hold.go",
 		`		return &holdContext{Context: r.Context(), hold: h}`,

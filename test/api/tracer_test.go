@@ -134,3 +134,35 @@ func TestTracer_Misuse_NotTraced(t *testing.T) {
 	require.ErrorIs(t, new(lockwheel.Hold).Extend(t.Context(), 0), lockwheel.ErrNotHeld)
 	require.Empty(t, tracer.take())
 }
+
+// handedTracer records which locks were handed off.
+type handedTracer struct{ ends chan lockwheel.TracedCall }
+
+func (h handedTracer) CallStart(ctx context.Context, _ lockwheel.TracedCall) context.Context { return ctx }
+
+func (h handedTracer) CallEnd(_ context.Context, call lockwheel.TracedCall, _ *lockwheel.Hold, _ error) {
+	if call.Op == "lock" {
+		h.ends <- call
+	}
+}
+
+// A lock that came from another caller of the engine is told apart from one that was acquired, and from a re-entry.
+func TestTracer_HandedOff_Told(t *testing.T) {
+	t.Parallel()
+	tracer := handedTracer{make(chan lockwheel.TracedCall, 8)}
+	e := locktest.AnyServer(t).Open(lockwheel.Options{Tracer: tracer})
+	first := locktest.Lock(t, e.Mutex("n"))
+	require.False(t, locktest.Receive(t, tracer.ends).HandedOff)
+	inner := locktest.LockWith(t, first.Context(), e.Mutex("n"))
+	require.False(t, locktest.Receive(t, tracer.ends).HandedOff)
+	second := locktest.Locking(t.Context(), e.Mutex("n"))
+	locktest.Queued(t, e, 1)
+	locktest.Unlock(t, inner)
+	locktest.Unlock(t, first)
+	hold := locktest.Granted(t, second)
+	require.True(t, locktest.Receive(t, tracer.ends).HandedOff)
+	locktest.Unlock(t, hold)
+	require.EqualValues(t, 1, e.Stats().HandedOff)
+	locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
+	require.False(t, locktest.Receive(t, tracer.ends).HandedOff)
+}
