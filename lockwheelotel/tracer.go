@@ -25,6 +25,7 @@ const (
 	holderKey    = attribute.Key("lockwheel.holder.id")
 	tokenKey     = attribute.Key("lockwheel.fencing.token")
 	outcomeKey   = attribute.Key("lockwheel.outcome")
+	handedKey    = attribute.Key("lockwheel.handed_off")
 )
 
 // NewTracer returns a tracer for lockwheel.Options.Tracer. It makes one span for each call that locks, tries to lock,
@@ -91,6 +92,9 @@ func (t *tracer) CallEnd(ctx context.Context, call lockwheel.TracedCall, hold *l
 		if token := hold.Token(); token != 0 {
 			span.SetAttributes(tokenKey.Int64(int64(token)))
 		}
+	}
+	if call.HandedOff {
+		span.SetAttributes(handedKey.Bool(true))
 	}
 	if err == nil {
 		span.SetAttributes(outcomeKey.String("ok"))

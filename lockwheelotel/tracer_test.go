@@ -311,3 +311,18 @@ func TestTracer_Concurrent_SpanEach(t *testing.T) {
 	require.Len(t, e.ended.Ended(), 64)
 	require.Len(t, e.ended.Started(), 64)
 }
+
+// The span of a lock that was handed off inside the engine says so; others have no such attribute.
+func TestTracer_HandedOff_Attribute(t *testing.T) {
+	t.Parallel()
+	e := openTraced(t)
+	tracer := lockwheelotel.NewTracer(lockwheelotel.WithTracerProvider(e.provider))
+	for _, handed := range []bool{false, true} {
+		call := lockwheel.TracedCall{Op: "lock", Name: "n", Kind: "plain"}
+		ctx := tracer.CallStart(t.Context(), call)
+		call.HandedOff = handed
+		tracer.CallEnd(ctx, call, nil, nil)
+		_, has := says(e.next(t))["lockwheel.handed_off"]
+		require.Equal(t, handed, has)
+	}
+}
