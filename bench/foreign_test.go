@@ -43,8 +43,8 @@ func (c *contest) enter(number, longest *atomic.Int64, asked time.Time) {
 	c.inside.Add(-1)
 }
 
-// With Options.Foreign, lockwheel and each of the libraries that lock with a string exclude each other under contention,
-// and each gets its turn.
+// With Options.Foreign, lockwheel and each of the libraries that lock with a string exclude each other under
+// contention, and each gets its turn.
 func TestForeign_OldClients_NoOverlap(t *testing.T) {
 	const workers = 4
 	lasts, sections := long.Pick(3*time.Second, 30*time.Second), long.Pick(300, 10_000)
@@ -148,4 +148,32 @@ func TestForeign_OldClients_AtOurHash(t *testing.T) {
 	_, _, err = locker.TryWithContext(t.Context(), "n")
 	require.ErrorContains(t, err, "WRONGTYPE")
 	require.NotErrorIs(t, err, rueidislock.ErrNotLocked)
+}
+
+// rueidislock with its default majority of three keys, and a Multi of the first two of them, exclude each other.
+func TestForeign_RueidislockMajority_Multi(t *testing.T) {
+	server := redistest.Start(t)
+	opts := rueidis.ClientOption{InitAddress: []string{server.Addr()}}
+	locks, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: opts, Foreign: true})
+	require.NoError(t, err)
+	defer locks.Close()
+	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{ClientOption: opts, TryNextAfter: 10 * time.Second})
+	require.NoError(t, err)
+	defer locker.Close()
+	both := locks.Multi(locks.Mutex("rueidislock:0:n"), locks.Mutex("rueidislock:1:n"))
+
+	hold, err := both.Lock(t.Context())
+	require.NoError(t, err)
+	_, _, err = locker.TryWithContext(t.Context(), "n")
+	require.Error(t, err)
+	require.NoError(t, hold.Unlock(t.Context()))
+
+	_, release, err := locker.WithContext(t.Context(), "n")
+	require.NoError(t, err)
+	_, err = both.TryLock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+	release()
+	hold, err = both.Lock(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, hold.Unlock(t.Context()))
 }
