@@ -37,6 +37,8 @@
 // Engine.Wait waits for the workers: senders, replica senders, subscribers, the refresher and unsubscriptions, and for
 // lender's calls on the engine's own client. The goroutines of rueidis's connections are not in this list.
 //
+// The user of StartUnconnected has one more, which connects and then ends.
+//
 // In a cluster every master has senders, replica senders and a subscriber of its own, so a silent master delays no
 // other. Behind Sentinel each master has such workers as well. When a master is replaced, its workers finish what they
 // have and never talk to another master.
