@@ -131,7 +131,7 @@ func (r *round) send() {
 	}
 }
 
-// postSlice posts at most limit calls. Calls beyond begun are not canceled.
+// postSlice posts at most limit calls. Calls beyond posted are not canceled.
 func (r *round) postSlice(first, limit int) {
 	last := min(first+limit, len(r.calls))
 	some := r.calls[first:last]

@@ -62,45 +62,45 @@ func newListeners(options *Options) *listeners {
 }
 
 // logPanic logs a panic of an Observer.
-func (a *listeners) logPanic(what any, stack []byte) {
-	if a.log != nil {
-		a.log.Error("lockwheel: Options.Observer panicked", "panic", fmt.Sprint(what), "stack", string(stack))
+func (l *listeners) logPanic(what any, stack []byte) {
+	if l.log != nil {
+		l.log.Error("lockwheel: Options.Observer panicked", "panic", fmt.Sprint(what), "stack", string(stack))
 	}
 }
 
 // close delivers the remaining events and records, until the given time at the latest.
-func (a *listeners) close(until time.Time) {
-	a.events.Close()
-	a.events.Wait(until)
-	a.records.Close()
-	a.records.Wait(until)
+func (l *listeners) close(until time.Time) {
+	l.events.Close()
+	l.events.Wait(until)
+	l.records.Close()
+	l.records.Wait(until)
 }
 
-func (a *listeners) acquired(name string, waited time.Duration) {
-	if notify := a.observer.Acquired; notify != nil {
-		a.events.Submit(func() { notify(name, waited) })
+func (l *listeners) acquired(name string, waited time.Duration) {
+	if notify := l.observer.Acquired; notify != nil {
+		l.events.Submit(func() { notify(name, waited) })
 	}
 }
 
-func (a *listeners) rejected(name string, waited time.Duration, err error) {
-	if notify := a.observer.Rejected; notify != nil {
-		a.events.Submit(func() { notify(name, waited, err) })
+func (l *listeners) rejected(name string, waited time.Duration, err error) {
+	if notify := l.observer.Rejected; notify != nil {
+		l.events.Submit(func() { notify(name, waited, err) })
 	}
 }
 
 // released and lost wait until the hold's Done is closed before they notify the Observer.
-func (a *listeners) released(name string, held time.Duration, done <-chan struct{}) {
-	if notify := a.observer.Released; notify != nil {
-		a.events.Submit(func() {
+func (l *listeners) released(name string, held time.Duration, done <-chan struct{}) {
+	if notify := l.observer.Released; notify != nil {
+		l.events.Submit(func() {
 			waitFor(done)
 			notify(name, held)
 		})
 	}
 }
 
-func (a *listeners) lost(name string, err error, done <-chan struct{}) {
-	if notify := a.observer.Lost; notify != nil {
-		a.events.Submit(func() {
+func (l *listeners) lost(name string, err error, done <-chan struct{}) {
+	if notify := l.observer.Lost; notify != nil {
+		l.events.Submit(func() {
 			waitFor(done)
 			notify(name, err)
 		})
@@ -113,8 +113,8 @@ func waitFor(done <-chan struct{}) {
 	}
 }
 
-func (a *listeners) slowTurn(turn time.Duration) {
-	a.events.Submit(func() { a.observer.SlowTurn(turn) })
+func (l *listeners) slowTurn(turn time.Duration) {
+	l.events.Submit(func() { l.observer.SlowTurn(turn) })
 }
 
 // TracedCall says what a call does, for a [Tracer].

@@ -229,7 +229,7 @@ func (x *ext) onLeft(r *Request, q *requestList) {
 	}
 }
 
-// dropEmptyTries drops an empty roster.
+// dropEmptyTries drops an empty set of tries.
 func (x *ext) dropEmptyTries() {
 	if x.tries.len() == 0 && x.tries.rejecting == nil {
 		x.tries = nil

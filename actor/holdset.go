@@ -249,7 +249,7 @@ func (l *Lock) latestFixed(n int, except map[*Hold]*Request) []*Hold {
 	return nil
 }
 
-// lastFixed returns the latest end of the holds' own leases, except those of holds in but; 0 if there is none.
+// lastFixed returns the latest end of the holds' own leases, except those of holds in except; 0 if there is none.
 func (l *Lock) lastFixed(except map[*Hold]*Request) time.Duration {
 	if s := l.set(); s == nil {
 		if l.holds != nil && except[l.holds] == nil {

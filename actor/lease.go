@@ -253,7 +253,7 @@ func (l *Lock) endHolds(now time.Duration, err, cause error, fx *Effects) {
 	}
 }
 
-// endHold publishes the end of a hold that is no longer in the list.
+// endHold marks a hold as ended and publishes that.
 func (l *Lock) endHold(now time.Duration, h *Hold, err, cause error, fx *Effects) {
 	h.fixedEnd = endedMark
 	fx.Stats.Held--

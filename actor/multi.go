@@ -49,9 +49,9 @@ func (c *Command) Keys() int { return max(1, len(c.Parts)) }
 func (r *Request) Reserved() bool { return r.Multi.reserved != nil }
 
 // ownerAt returns the owner that a request for several locks has at one of them; 0 if it has none.
-func (j *MultiRequest) ownerAt(key string) uint64 {
-	if at := slices.IndexFunc(j.Parts, func(part Part) bool { return part.Key == key }); at >= 0 {
-		return j.Parts[at].Owner
+func (m *MultiRequest) ownerAt(key string) uint64 {
+	if at := slices.IndexFunc(m.Parts, func(part Part) bool { return part.Key == key }); at >= 0 {
+		return m.Parts[at].Owner
 	}
 	return 0
 }
@@ -178,7 +178,7 @@ func (l *Lock) onMultiReply(now time.Duration, m *Message, fx *Effects) {
 }
 
 // unreserve ends the reservation: each lock continues by itself. The leader is being stepped anyway; the others are
-// reported as touched.
+// added to Effects.ToRecheck.
 func (r *Request) unreserve(fx *Effects) (locks []*Lock) {
 	locks, r.Multi.reserved = r.Multi.reserved, nil
 	for _, l := range locks {
@@ -333,7 +333,8 @@ func (l *Lock) enqueueByAge(r *Request) {
 	l.queue.insertByAge(r, except)
 }
 
-// insertByAge puts a request in front of all that were posted after it, except spared, and behind all others. If it
+// insertByAge puts a request in front of all that were posted after it, but for the request except, and behind
+// all others. If it
 // were in front of only some of them, two requests for several locks could send each other from queue to queue without
 // end.
 func (q *requestList) insertByAge(r, except *Request) {

@@ -32,18 +32,18 @@ func (l *Lock) addOrphan(now time.Duration, tenure uint64, lease time.Duration, 
 	if tenure == 0 || x.isOrphan(tenure) {
 		return
 	}
-	g := orphan{tenure: tenure, releaseAgain: x.acquireUnacked}
+	o := orphan{tenure: tenure, releaseAgain: x.acquireUnacked}
 	if tenure == l.tenure {
 		// A release in flight belongs to the orphan from now on.
-		g.inFlight, g.queueWait = l.inFlight == l.protocol().release, x.fairView().queueWait
-		g.dispatched = g.inFlight && l.flags&dispatched != 0
+		o.inFlight, o.queueWait = l.inFlight == l.protocol().release, x.fairView().queueWait
+		o.dispatched = o.inFlight && l.flags&dispatched != 0
 	}
-	g.until = now + max(lease, fx.Config.Lease, g.queueWait)
+	o.until = now + max(lease, fx.Config.Lease, o.queueWait)
 	if l.protocol().queues && x.acquireUnacked {
-		g.until += fx.Config.MaxCommandDelay() // an acquire may take that long to reach the server
+		o.until += fx.Config.MaxCommandDelay() // an acquire may take that long to reach the server
 	}
 	t := x.ensureFailure()
-	t.orphans = append(t.orphans, g)
+	t.orphans = append(t.orphans, o)
 	l.noteTenure(tenure, fx)
 }
 
@@ -62,7 +62,7 @@ func (l *Lock) orphanOf(c *Command) *orphan {
 		return nil
 	}
 	orphans := l.ext.orphans()
-	if i := slices.IndexFunc(orphans, func(g orphan) bool { return g.tenure == c.Tenure }); i >= 0 {
+	if i := slices.IndexFunc(orphans, func(o orphan) bool { return o.tenure == c.Tenure }); i >= 0 {
 		return &orphans[i]
 	}
 	return nil
@@ -71,19 +71,19 @@ func (l *Lock) orphanOf(c *Command) *orphan {
 // backOff postpones the next release of an orphan after a permanent rejection, because the permission may be restored.
 // The pauses grow until the release is sent about as often as a lock is renewed. Tries continue as long as something of
 // the orphan can be left.
-func (g *orphan) backOff(now time.Duration, fx *Effects) {
-	g.backoff = max(maxBackoff, min(2*g.backoff, fx.Config.RenewInterval/2))
-	g.releaseAt = now + fx.jitter(g.backoff)
+func (o *orphan) backOff(now time.Duration, fx *Effects) {
+	o.backoff = max(maxBackoff, min(2*o.backoff, fx.Config.RenewInterval/2))
+	o.releaseAt = now + fx.jitter(o.backoff)
 }
 
 func (x *ext) isOrphan(tenure uint64) bool {
-	return slices.ContainsFunc(x.orphans(), func(g orphan) bool { return g.tenure == tenure })
+	return slices.ContainsFunc(x.orphans(), func(o orphan) bool { return o.tenure == tenure })
 }
 
 // orphanIDs returns the orphans, for an acquire that releases them first; nil when there are none.
 func (x *ext) orphanIDs() (tenures []uint64) {
-	for _, g := range x.orphans() {
-		tenures = append(tenures, g.tenure)
+	for _, o := range x.orphans() {
+		tenures = append(tenures, o.tenure)
 	}
 	return tenures
 }
@@ -95,8 +95,8 @@ func (l *Lock) releaseOrphansNow(now time.Duration) {
 		return
 	}
 	for i, orphans := 0, l.ext.orphans(); i < len(orphans); i++ {
-		if g := &orphans[i]; now < g.releaseAt {
-			g.releaseAt, g.releaseAgain = now, true
+		if o := &orphans[i]; now < o.releaseAt {
+			o.releaseAt, o.releaseAgain = now, true
 		}
 	}
 }
@@ -107,9 +107,9 @@ func (l *Lock) dropExpiredOrphans(now time.Duration, fx *Effects) {
 	if t == nil || len(t.orphans) == 0 {
 		return
 	}
-	t.orphans = slices.DeleteFunc(t.orphans, func(g orphan) bool {
-		over := now >= g.until && !g.dispatched
-		if over && g.inFlight {
+	t.orphans = slices.DeleteFunc(t.orphans, func(o orphan) bool {
+		over := now >= o.until && !o.dispatched
+		if over && o.inFlight {
 			l.noteRecalled(l.protocol().release, fx)
 		}
 		return over
@@ -141,15 +141,15 @@ func (l *Lock) AddOrphan(now time.Duration, tenure uint64, lease time.Duration, 
 // IsReleasing reports whether the tenure is an orphan of the lock and the server did not reject its release
 // permanently.
 func (l *Lock) IsReleasing(tenure uint64) bool {
-	return l.ext != nil && slices.ContainsFunc(l.ext.orphans(), func(g orphan) bool { return g.tenure == tenure && g.backoff == 0 })
+	return l.ext != nil && slices.ContainsFunc(l.ext.orphans(), func(o orphan) bool { return o.tenure == tenure && o.backoff == 0 })
 }
 
 func (l *Lock) releaseOrphans(now time.Duration, fx *Effects) {
 	orphans := l.ext.orphans()
 	for i := range orphans {
-		if g := &orphans[i]; !g.inFlight && now >= g.releaseAt {
-			g.inFlight = true
-			l.emit(fx, Command{Verb: l.protocol().release, Tenure: g.tenure, Wait: g.queueWait})
+		if o := &orphans[i]; !o.inFlight && now >= o.releaseAt {
+			o.inFlight = true
+			l.emit(fx, Command{Verb: l.protocol().release, Tenure: o.tenure, Wait: o.queueWait})
 		}
 	}
 }
@@ -169,22 +169,22 @@ func (l *Lock) onOrphanReply(now time.Duration, c *Command, reply *Reply, fx *Ef
 		return
 	}
 	t := l.ext.failure
-	i := slices.IndexFunc(t.orphans, func(g orphan) bool { return g.tenure == c.Tenure })
+	i := slices.IndexFunc(t.orphans, func(o orphan) bool { return o.tenure == c.Tenure })
 	if i < 0 {
 		return
 	}
-	g := &t.orphans[i]
-	g.inFlight, g.dispatched = false, false
+	o := &t.orphans[i]
+	o.inFlight, o.dispatched = false, false
 	switch {
 	case reply.Status == NoReply && !reply.Malformed:
-		g.releaseAt = now
+		o.releaseAt = now
 	case reply.Malformed || reply.Status == Rejected && reply.isTransient():
-		g.releaseAt = now + fx.jitter(maxBackoff)
+		o.releaseAt = now + fx.jitter(maxBackoff)
 	case reply.Status == Rejected && !reply.isWrongType():
-		g.backOff(now, fx)
-	case g.releaseAgain && reply.Status != Rejected:
-		g.releaseAgain, g.releaseAt = false, now+l.secondReleaseDelay(fx)
-		g.until = max(g.until, g.releaseAt+fx.Config.CallTimeout) // the server replies again, so the second release gets its chance
+		o.backOff(now, fx)
+	case o.releaseAgain && reply.Status != Rejected:
+		o.releaseAgain, o.releaseAt = false, now+l.secondReleaseDelay(fx)
+		o.until = max(o.until, o.releaseAt+fx.Config.CallTimeout) // the server replies again, so the second release gets its chance
 	default:
 		t.orphans = slices.Delete(t.orphans, i, i+1)
 	}

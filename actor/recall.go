@@ -11,8 +11,8 @@ func (l *Lock) StillWants(c *Command) bool {
 	if c.Tenure == l.tenure && c.Verb == l.inFlight {
 		return l.flags&dispatched == 0
 	}
-	g := l.orphanOf(c)
-	return g != nil && g.inFlight && !g.dispatched
+	o := l.orphanOf(c)
+	return o != nil && o.inFlight && !o.dispatched
 }
 
 // TryDispatch marks a waiting command as departed, and reports whether it may leave: it may not if it was taken back.
@@ -30,13 +30,13 @@ func (l *Lock) TryDispatch(c *Command) bool {
 
 // SetDispatched records that a command has left, or that it waits again.
 func (l *Lock) SetDispatched(c *Command, left bool) {
-	switch g := l.orphanOf(c); {
+	switch o := l.orphanOf(c); {
 	case c.Tenure == l.tenure && c.Verb == l.inFlight:
 		if l.flags &^= dispatched; left {
 			l.flags |= dispatched
 		}
-	case g != nil:
-		g.dispatched = left
+	case o != nil:
+		o.dispatched = left
 	}
 }
 
@@ -58,8 +58,8 @@ func (l *Lock) recall(now time.Duration, fx *Effects) {
 // onRequeued handles a command that had left, was not executed, and waits to be sent again if it is still needed.
 func (l *Lock) onRequeued(now time.Duration, c *Command, fx *Effects) {
 	l.SetDispatched(c, false)
-	if g := l.orphanOf(c); g != nil && now >= g.until {
-		g.inFlight = false
+	if o := l.orphanOf(c); o != nil && now >= o.until {
+		o.inFlight = false
 	}
 	if c.Tenure != l.tenure || c.Verb != l.inFlight || l.commandNeeded() {
 		return

@@ -104,7 +104,7 @@ func (l *Lock) rejectTries(now time.Duration, fx *Effects) {
 	}
 }
 
-// addTries moves the requests that try once into the refusal.
+// addTries moves the requests that try once into the rejection.
 func (x *rejection) addTries(all *requestSet) {
 	if x.tries == nil {
 		x.tries = &requestSet{}

@@ -90,8 +90,8 @@ func (l *Lock) onReleaseRejected(now time.Duration, err error, fx *Effects) {
 	l.addOrphan(now, tenure, l.maxSentLease(), fx)
 	orphans := l.ext.orphans()
 	for i := range orphans {
-		if g := &orphans[i]; g.tenure == tenure {
-			g.backOff(now, fx)
+		if o := &orphans[i]; o.tenure == tenure {
+			o.backOff(now, fx)
 		}
 	}
 	l.finishRelease(now, err, nil, fx)

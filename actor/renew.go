@@ -44,8 +44,8 @@ func newRenewSlots(config *Config) renewSlots {
 	return renewSlots{max(uint64(config.RenewSpread/width), 1), width}
 }
 
-func (m renewSlots) slotOf(tenure uint64) time.Duration {
-	return time.Duration(tenure/renewGroup%m.count) * m.width
+func (s renewSlots) slotOf(tenure uint64) time.Duration {
+	return time.Duration(tenure/renewGroup%s.count) * s.width
 }
 
 // renewInterval returns the renewal interval. It is shorter while a command without a reply may shorten the lease.

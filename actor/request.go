@@ -67,7 +67,7 @@ func RollbackRequest(h *Hold) *Request { return &Request{Op: Unlock, Hold: h, ro
 // Completed reports whether the request has its result. Owned by the coordinator.
 func (r *Request) Completed() bool { return r.stage == completed }
 
-// MarkHandled marks a request as opened, and reports whether it was not opened or decided before. Owned by the
+// MarkHandled marks a request as handled, and reports whether it was not handled or completed before. Owned by the
 // coordinator.
 func (r *Request) MarkHandled() bool {
 	if r.stage != received {
@@ -77,7 +77,7 @@ func (r *Request) MarkHandled() bool {
 	return true
 }
 
-// Handled reports whether the request was opened or decided. Owned by the coordinator.
+// Handled reports whether the request was handled or completed. Owned by the coordinator.
 func (r *Request) Handled() bool { return r.stage != received }
 
 // SetDispatched records whether the command of a request without a lock has left, or waits again. Owned by the

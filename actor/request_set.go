@@ -3,7 +3,7 @@ package actor
 import "slices"
 
 // requestSet is a subset of a queue's requests, in the order in which they joined it, that can be found without
-// scanning the queue. A request that leaves the queue must leave the roster. A small roster is a slice. A large one has
+// scanning the queue. A request that leaves the queue must leave the set. A small set is a slice. A large one has
 // a map for lookups, and a removed entry stays empty until half of the entries are.
 type requestSet struct {
 	list    []*Request // nil where a request left
@@ -27,7 +27,7 @@ func (s *requestSet) add(r *Request) {
 	}
 }
 
-// remove removes a request if it is in the roster.
+// remove removes a request if it is in the set.
 func (s *requestSet) remove(r *Request) {
 	if s.index == nil {
 		if at := slices.Index(s.list, r); at >= 0 {

@@ -23,7 +23,7 @@ func TestRequestSet_KeepsOrder(t *testing.T) {
 		for range random.IntN(len(want) + 1) {
 			at := random.IntN(len(want))
 			s.remove(want[at])
-			s.remove(&Request{}) // not in the roster
+			s.remove(&Request{}) // not in the set
 			want = slices.Delete(want, at, at+1)
 		}
 		require.Equal(t, len(want), s.len())

@@ -28,7 +28,7 @@ type readerState struct {
 }
 
 // ReadUnderWriter makes the lock the reader of an owner that writes. number says whether it may have the writer's
-// number. If it had that number before, spoiled is kept.
+// number. If it had that number before, burned is kept.
 func (l *Lock) ReadUnderWriter(writer *Lock, number bool) {
 	r := l.ensureExt().ensureReader()
 	*r = readerState{writer: writer.tenure, mayUseNumber: number, burned: r.burned && r.writer == writer.tenure}
@@ -110,11 +110,11 @@ func (l *Lock) MayLeaveLongTTL(now time.Duration, c *Command, reply *Reply) (unt
 	case own:
 		return 0, false
 	}
-	g := l.orphanOf(c)
-	if g == nil {
+	o := l.orphanOf(c)
+	if o == nil {
 		return 0, false
 	}
-	return g.until, true
+	return o.until, true
 }
 
 // OnTTLRaised records in a writer that the TTL may last to until, because of what reads beside it needed and need no

@@ -76,12 +76,12 @@ func (x *ext) nextWake(l *Lock) time.Duration {
 	if x.unsubscribeAt != 0 {
 		at = min(at, x.unsubscribeAt)
 	}
-	for _, g := range x.orphans() {
-		if !g.dispatched {
-			at = min(at, g.until)
+	for _, o := range x.orphans() {
+		if !o.dispatched {
+			at = min(at, o.until)
 		}
-		if !g.inFlight {
-			at = min(at, g.releaseAt)
+		if !o.inFlight {
+			at = min(at, o.releaseAt)
 		}
 	}
 	return at

@@ -122,11 +122,11 @@ type nodeWorkers struct {
 }
 
 // queueFor returns the channel on which a batch is sent to its workers.
-func (p *nodeWorkers) queueFor(c *coordinator.Coordinator, b *coordinator.Batch) chan<- *coordinator.Batch {
+func (w *nodeWorkers) queueFor(c *coordinator.Coordinator, b *coordinator.Batch) chan<- *coordinator.Batch {
 	if c.WaitsForReplicas(b.Verb) {
-		return p.replicaBatches
+		return w.replicaBatches
 	}
-	return p.batches
+	return w.batches
 }
 
 // startWorkers starts the workers of a new node.
@@ -332,7 +332,6 @@ func (e *Engine) flush(now time.Duration) {
 	for _, n := range c.Nodes {
 		if n.Subscriptions.Order != nil {
 			e.workers[n.Number].orders <- n.Subscriptions.Order // never blocks: at most one is in flight
-			n.Subscriptions.Order = nil
 		}
 	}
 	c.PrefetchCallers()
@@ -368,7 +367,6 @@ func (e *Engine) redial(c *coordinator.Coordinator) {
 	if !c.Redial {
 		return
 	}
-	c.Redial = false
 	e.server.redial()
 	if e.log != nil {
 		e.log.Warn("lockwheel: the server is a replica; connecting to its address again")
@@ -378,7 +376,7 @@ func (e *Engine) redial(c *coordinator.Coordinator) {
 // updateWorkers starts and stops workers as the masters change, and sends a pending refresh request for the topology.
 func (e *Engine) updateWorkers(c *coordinator.Coordinator) {
 	if c.Connected {
-		c.Connected, e.server = false, e.connected.Load()
+		e.server = e.connected.Load()
 		if e.server.Cluster() {
 			e.startRefreshes()
 		}
@@ -389,12 +387,8 @@ func (e *Engine) updateWorkers(c *coordinator.Coordinator) {
 	for _, n := range c.Removed {
 		e.stopWorkers(n.Number)
 	}
-	clear(c.Added)
-	clear(c.Removed)
-	c.Added, c.Removed = c.Added[:0], c.Removed[:0]
 	if k := c.Cluster; k != nil && k.Request != nil {
 		e.refreshes <- k.Request // never blocks: at most one is in flight
-		k.Request = nil
 	}
 }
 

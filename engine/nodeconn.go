@@ -24,14 +24,14 @@ var errMasterChanged = errors.New("lockwheel: Sentinel names another master")
 
 // nodeClient returns the node's own client: one ordered connection. It returns nil while the cluster's client does not
 // know the node, and for a replaced master.
-func (w *nodeConn) nodeClient() rueidis.Client {
-	if w.address == "" {
-		return w.client
+func (n *nodeConn) nodeClient() rueidis.Client {
+	if n.address == "" {
+		return n.client
 	}
-	if w.cached == nil {
-		w.cached = w.client.Nodes()[w.address]
+	if n.cached == nil {
+		n.cached = n.client.Nodes()[n.address]
 	}
-	return w.cached
+	return n.cached
 }
 
 // masterOf returns the address of the master that Sentinel has named. It returns "" without Sentinel, and for a client
@@ -51,11 +51,11 @@ func masterOf(client rueidis.Client) (master string) {
 }
 
 // newMaster returns the master that Sentinel names instead of this one, or "".
-func (w *nodeConn) newMaster() string {
-	if !w.sentinelMaster {
+func (n *nodeConn) newMaster() string {
+	if !n.sentinelMaster {
 		return ""
 	}
-	if now := masterOf(w.client); now != w.address {
+	if now := masterOf(n.client); now != n.address {
 		return now
 	}
 	return ""
@@ -63,26 +63,26 @@ func (w *nodeConn) newMaster() string {
 
 // sendViaCluster sends calls by the topology of the cluster's client, which follows redirections. Behind Sentinel it
 // fails the calls instead: they must not go to another master.
-func (w *nodeConn) sendViaCluster(writer *wire.Encoder, b *coordinator.Batch) {
+func (n *nodeConn) sendViaCluster(writer *wire.Encoder, b *coordinator.Batch) {
 	for ; b != nil; b = b.Next {
-		if w.sentinelMaster {
+		if n.sentinelMaster {
 			b.Failed, b.NoReply = errMasterChanged, true
 			continue
 		}
 		b.ViaClusterClient = true
-		wire.DecodeResult(w.client.Do(context.Background(), writer.Call(w.client, b)), b)
+		wire.DecodeResult(n.client.Do(context.Background(), writer.Call(n.client, b)), b)
 	}
 }
 
 // dropIfBroken drops a cached client that brought no reply, because the cluster's client may have a new one. If the
 // master was replaced meanwhile, it posts that before the reply is posted.
-func (w *nodeConn) dropIfBroken(b *coordinator.Batch, box *mpsc.Mailbox[any]) {
+func (n *nodeConn) dropIfBroken(b *coordinator.Batch, box *mpsc.Mailbox[any]) {
 	for ; b != nil; b = b.Next {
 		if b.NoReply {
-			w.cached = nil
+			n.cached = nil
 		}
 	}
-	if next := w.newMaster(); next != "" {
+	if next := n.newMaster(); next != "" {
 		box.Post(&coordinator.LoopMessage{Value: coordinator.MasterChanged{Address: next}})
 	}
 }

@@ -32,9 +32,9 @@ func runSender(to *nodeConn, w *wire.Encoder, batches <-chan *coordinator.Batch,
 
 // relay publishes messages once more, after the replies to their releases. Delivery is not guaranteed, as with any
 // message: a waiter that misses one polls later.
-func (w *nodeConn) relay(relayed []wire.RelayedMessage) {
+func (n *nodeConn) relay(relayed []wire.RelayedMessage) {
 	for _, s := range relayed {
-		if node := w.client.Nodes()[s.Address]; node != nil {
+		if node := n.client.Nodes()[s.Address]; node != nil {
 			_ = node.Do(context.Background(), spublishCommand(node, s)).Error()
 		}
 	}

@@ -20,8 +20,8 @@ type Server struct {
 	redial       func()                // closes the client's connections, so that the next call makes others; nil: the engine may not do that
 }
 
-// Probe checks that a server or cluster replies, which takes at most patience, and loads the scripts. Loading takes at
-// most patience, or at most nodeTimeout in a cluster. On failure it returns the error of a server that does not reply
+// Probe checks that a server or cluster replies, which takes at most timeout, and loads the scripts. Loading takes at
+// most timeout, or at most nodeTimeout in a cluster. On failure it returns the error of a server that does not reply
 // or rejects the credentials, or the cause of the end of ctx. A failure to load the scripts is not an error. The caller
 // keeps ownership of the client in any case.
 func Probe(ctx context.Context, client rueidis.Client, timeout time.Duration) (*Server, error) {
@@ -92,7 +92,7 @@ func (s *Server) probeCluster(ctx context.Context) (err error) {
 }
 
 // CheckReplicas returns nil if WAIT can be used, and otherwise the reason why not. A server without replicas replies to
-// WAIT, too. In a cluster it tries the masters in turn until one replies. It blocks for at most patience.
+// WAIT, too. In a cluster it tries the masters in turn until one replies. It blocks for at most timeout.
 func (s *Server) CheckReplicas(ctx context.Context, timeout time.Duration) error {
 	return withTimeout(ctx, timeout, func(ctx context.Context) error { return s.checkReplicas(ctx, timeout) })
 }

@@ -38,7 +38,7 @@ type Wheel[T any] struct {
 	config  Config
 	width   time.Duration // of a tick
 	now     time.Duration // of the latest Advance
-	tick    int64         // the latest that is over; every timer in a level's slot or the far slot is later
+	tick    int64         // the latest that is over; every timer in a level's slot or in overflowSlot is later
 	pending int           // timers in any slot
 	goal    int64         // the tick of the latest Advance, or the one that is still to be reached
 	behind  bool          // tick is earlier than now: not all that is due was taken out yet

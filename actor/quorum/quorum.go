@@ -108,7 +108,7 @@ const (
 	Backoff                           // call BackoffOver after most of Wait
 	LimitStragglers                   // call StragglersOverdue after Wait
 	Confirm                           // confirm the member now, with its present lease
-	RetryLater                        // call RetryDue when it is time to ask for a barred member again
+	RetryLater                        // call RetryDue when it is time to ask for a Rejected member again
 	Acquired                          // notify the caller that the quorum is held
 	Failed                            // notify the caller that it is not held, and why
 	Lost                              // notify its users that it is lost, because of that member
@@ -315,7 +315,7 @@ func (q *Quorum) reacquire(i int) {
 	}
 }
 
-// RetryDue handles that it is time to ask for a barred member again.
+// RetryDue handles that it is time to ask for a Rejected member again.
 func (q *Quorum) RetryDue(i int) {
 	m := &q.members[i]
 	m.retryScheduled = false

@@ -59,40 +59,40 @@ func (i *idleConns) excuses(now, sent time.Duration, cause error, conns int) boo
 func (i *idleConns) onReply(now time.Duration) { *i = idleConns{repliedAt: now} }
 
 // onFailure handles a batch without a reply. Batches that were in flight with a failed one do not count again.
-func (k *breaker) onFailure(now time.Duration, cause error) {
-	if k.Down && now < k.tryAt {
+func (b *breaker) onFailure(now time.Duration, cause error) {
+	if b.Down && now < b.tryAt {
 		return
 	}
-	if !k.Down {
-		k.since = now
+	if !b.Down {
+		b.since = now
 	}
-	k.Down, k.Cause, k.noConnection = true, cause, isConnectFailure(cause)
-	k.failures++
-	k.backoff = actor.NextBackoff(k.backoff, minBackoff, k.maxBackoff)
-	k.tryAt = now + k.backoff
+	b.Down, b.Cause, b.noConnection = true, cause, isConnectFailure(cause)
+	b.failures++
+	b.backoff = actor.NextBackoff(b.backoff, minBackoff, b.maxBackoff)
+	b.tryAt = now + b.backoff
 }
 
-func (k *breaker) onSuccess() {
-	k.Down, k.backoff, k.failures, k.Cause, k.noConnection = false, 0, 0, nil, false
+func (b *breaker) onSuccess() {
+	b.Down, b.backoff, b.failures, b.Cause, b.noConnection = false, 0, 0, nil, false
 }
 
 // mayRecover reports whether a connection was closed and no probe has failed since. The server may well be there.
-func (k *breaker) mayRecover() bool {
-	e, ok := k.Cause.(*rediserr.ClientError)
-	return k.Down && k.failures == 1 && ok && e.Broken && !k.noConnection
+func (b *breaker) mayRecover() bool {
+	e, ok := b.Cause.(*rediserr.ClientError)
+	return b.Down && b.failures == 1 && ok && e.Broken && !b.noConnection
 }
 
 // rotate maps a place in the order of priority to the class of commands that gets it. While the breaker is down, all
 // classes but renewals rotate. Otherwise a command that breaks the connection could be the only one that is ever tried.
-func (k *breaker) rotate(place, kinds int) int {
-	if !k.Down || place == 0 {
+func (b *breaker) rotate(place, kinds int) int {
+	if !b.Down || place == 0 {
 		return place
 	}
-	return 1 + (place-1+k.failures-1)%(kinds-1)
+	return 1 + (place-1+b.failures-1)%(kinds-1)
 }
 
 // failsFast reports whether a recent probe could not connect, so that waiting for the next is pointless.
-func (k *breaker) failsFast(now time.Duration) bool { return k.noConnection && now < k.tryAt }
+func (b *breaker) failsFast(now time.Duration) bool { return b.noConnection && now < b.tryAt }
 
 // isConnectFailure reports whether a call failed because no connection could be made: the server was unreachable, or it
 // rejects connections.
@@ -109,6 +109,6 @@ func isConnectFailure(cause error) bool {
 }
 
 // allow reports whether the breaker allows a batch, beside those in flight.
-func (k *breaker) allow(now time.Duration, inFlight int) bool {
-	return !k.Down || inFlight == 0 && now >= k.tryAt
+func (b *breaker) allow(now time.Duration, inFlight int) bool {
+	return !b.Down || inFlight == 0 && now >= b.tryAt
 }

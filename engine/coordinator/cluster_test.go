@@ -28,7 +28,7 @@ func newClusterHarness(t *testing.T, senders int) clusterHarness {
 	d := clusterHarness{newHarness(t, senders)}
 	d.c.InitCluster(topologyOf(t, "0-5460@A 5461-10922@B 10923-16383@C"))
 	require.Len(t, d.c.Added, 3)
-	d.c.Added = nil
+	d.c.ResetOutputs()
 	return d
 }
 
@@ -147,10 +147,8 @@ func (d clusterHarness) nodeChanges() (said []string) {
 	for _, n := range d.c.Removed {
 		said = append(said, "shuts "+name(n))
 	}
-	d.c.Added, d.c.Removed = nil, nil
 	if k := d.c.Cluster; k != nil && k.Request != nil {
 		said = append(said, "survey "+strings.ReplaceAll(strings.Join(k.Request.Addresses, " "), ":1", ""))
-		k.Request = nil
 	}
 	return said
 }
@@ -604,11 +602,11 @@ func TestSentinel_OldMaster_EndsAfterCalls(t *testing.T) {
 	d.now = 4 * time.Millisecond
 	d.queueMessage(&LoopMessage{Value: MasterChanged{"next:1"}})
 	require.Equal(t, "3: renew a; 4: acquire b", d.turn())
-	require.Empty(t, d.c.Removed, "a call is with it")
+	require.Empty(t, d.removed, "a call is with it")
 	require.Equal(t, "a lost", d.line("5ms 3 gone"))
-	require.Empty(t, d.c.Removed, "a call is with it")
+	require.Empty(t, d.removed, "a call is with it")
 	require.Equal(t, "nothing", d.line("6ms 2 done"))
-	require.Equal(t, []*Node{was}, d.c.Removed)
+	require.Equal(t, []*Node{was}, d.removed)
 	require.Equal(t, []*Node{d.c.Fallback}, d.c.Nodes)
 }
 

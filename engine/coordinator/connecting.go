@@ -10,11 +10,11 @@ func (c *Coordinator) InitUnconnected(cause error) {
 }
 
 // awaitConnection makes the breaker that of a server to which there was no connection yet: it allows no probe.
-func (k *breaker) awaitConnection(now time.Duration, cause error) {
-	if !k.Down {
-		k.since = now
+func (b *breaker) awaitConnection(now time.Duration, cause error) {
+	if !b.Down {
+		b.since = now
 	}
-	k.Down, k.Cause, k.noConnection, k.tryAt = true, cause, true, noTimer
+	b.Down, b.Cause, b.noConnection, b.tryAt = true, cause, true, noTimer
 }
 
 // onConnectFailed notes why there is still no connection.

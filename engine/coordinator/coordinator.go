@@ -24,8 +24,8 @@ const (
 	spareLocks = 1024
 )
 
-// Coordinator makes the decisions of a turn. It is pure: without a clock, I/O or a goroutine. It owns the locks (those
-// held are the expiration-renewal map), the wheel, and the commands waiting to be sent. It is owned by the loop.
+// Coordinator makes the decisions of a turn. It is pure: without a clock, I/O or a goroutine. It owns the locks, the
+// wheels, and the commands waiting to be sent. It is owned by the loop.
 type Coordinator struct {
 	Fallback        *Node    // the server; in a cluster the node to ask when the owner is unknown
 	Nodes           []*Node  // the server, or all nodes of a cluster that own slots; also nodes that own none but have work left
@@ -93,8 +93,8 @@ func New(config actor.Config, senders int) *Coordinator {
 	return c
 }
 
-// Turn handles its share of the messages received so far, then whatever is due. The outputs are Fx.HoldEnds, batches,
-// orders of subscriptions, and results. The loop publishes them in this order.
+// Turn handles its share of the messages received so far, then whatever is due. The package comment lists its outputs,
+// in the order in which the loop publishes them. ResetOutputs must be called before the next turn.
 func (c *Coordinator) Turn(now time.Duration, messages *LoopMessage) {
 	defer c.fillStats(now)
 	c.counters.turns++
@@ -470,8 +470,8 @@ func (c *Coordinator) step(now time.Duration, l *actor.Lock, m *actor.Message) {
 
 // applyEffects applies the effects of a step. It removes the lock if it has nothing left to do.
 func (c *Coordinator) applyEffects(now time.Duration, l *actor.Lock) {
-	for _, change := range c.Fx.SubscriptionChanges {
-		c.updateSubscription(now, change)
+	for i := 0; i < len(c.Fx.SubscriptionChanges); i++ { // updateSubscription may append more
+		c.updateSubscription(now, c.Fx.SubscriptionChanges[i])
 	}
 	c.Fx.SubscriptionChanges = c.Fx.SubscriptionChanges[:0]
 	for i := range c.Fx.Commands {
@@ -510,6 +510,8 @@ func (c *Coordinator) applyEffects(now time.Duration, l *actor.Lock) {
 	}
 }
 
+// updateSubscription applies one change. If the channel is subscribed already, it notifies the lock at once. What that
+// step appends, applyEffects takes after it.
 func (c *Coordinator) updateSubscription(now time.Duration, change actor.SubscriptionChange) {
 	n := c.nodeForKey(change.Lock.Key())
 	if !change.On {
@@ -556,7 +558,8 @@ func (c *Coordinator) ReconfirmAll(now time.Duration) {
 
 // Next returns when the coordinator needs another turn without a message. ok is false if it needs none.
 func (c *Coordinator) Next() (at time.Duration, ok bool) {
-	if c.HasMessages() || c.activeSweeps > 0 || c.moreToScan || c.DrainRound.On() || c.reconfirms.On() || len(c.fanouts) > 0 || len(c.Fx.Rejecting) > 0 || c.Results.pending() || c.Closed && c.ClosePending() {
+	if c.HasMessages() || c.activeSweeps > 0 || c.moreToScan || c.DrainRound.On() || c.reconfirms.On() ||
+		len(c.fanouts) > 0 || len(c.Fx.Rejecting) > 0 || c.Results.pending() || c.Closed && c.ClosePending() {
 		return c.now, true
 	}
 	if !slices.ContainsFunc(c.Nodes, (*Node).busy) {
@@ -593,7 +596,7 @@ func earlier(at time.Duration, ok bool, other time.Duration) (time.Duration, boo
 	return at, true
 }
 
-// ResetOutputs resets the outputs that the loop has published.
+// ResetOutputs clears all outputs of a turn, once the loop has published them.
 func (c *Coordinator) ResetOutputs() {
 	clear(c.Fx.HoldEnds)
 	clear(c.Batches)
@@ -601,5 +604,15 @@ func (c *Coordinator) ResetOutputs() {
 	clear(c.Fx.TooLong)
 	clear(c.Fx.Leaks)
 	c.Fx.TooLong, c.Fx.Leaks = c.Fx.TooLong[:0], c.Fx.Leaks[:0]
+	clear(c.Added)
+	clear(c.Removed)
+	c.Added, c.Removed = c.Added[:0], c.Removed[:0]
+	c.Redial, c.Connected = false, false
+	if c.Cluster != nil {
+		c.Cluster.Request = nil
+	}
+	for _, n := range c.Nodes {
+		n.Subscriptions.Order = nil
+	}
 	c.resetResults()
 }

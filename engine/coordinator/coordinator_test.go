@@ -29,6 +29,8 @@ type coordinatorHarness struct {
 	messages []*LoopMessage
 	order    *Order
 	wires    map[*Node]*pubsubConns
+	redialed bool    // a turn asked for the connections to be closed
+	removed  []*Node // in all turns
 }
 
 // pubsubConns simulates the pub/sub connections to a node, as its subscriber has them.
@@ -355,6 +357,7 @@ func (d *coordinatorHarness) turn() string {
 	d.messages = nil
 	d.c.Turn(d.now, first)
 	said := slices.Concat(d.ended(), d.sentText(), d.ordered(), d.results())
+	d.redialed, d.removed = d.redialed || d.c.Redial, append(d.removed, d.c.Removed...)
 	d.c.ResetOutputs()
 	if len(said) == 0 {
 		return "nothing"

@@ -26,7 +26,7 @@ func (d *demotion) onReadOnly(now time.Duration) {
 }
 
 // shouldRedial reports whether to close the connections, after a reply. It does if the server has reported for more
-// than a Timeout that it is a replica. The pause between two closes doubles, because an address may lead to a replica
+// than timeout that it is a replica. The pause between two closes doubles, because an address may lead to a replica
 // forever.
 func (d *demotion) shouldRedial(now, timeout time.Duration) bool {
 	if !d.reported || now-d.since <= timeout || now < d.until {

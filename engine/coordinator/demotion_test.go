@@ -17,9 +17,9 @@ func redialConversation(t *testing.T, redials bool, conversation string) {
 	d := newHarness(t, 2)
 	d.c.CanRedial = redials
 	compare(t, conversation, func(line string) string {
+		d.redialed = false
 		said := d.line(line)
-		if d.c.Redial {
-			d.c.Redial = false
+		if d.redialed {
 			return "redial; " + said
 		}
 		return said

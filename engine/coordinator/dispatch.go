@@ -167,18 +167,18 @@ func (c *Coordinator) fillBatch(n *Node, verb actor.Verb) *Batch {
 	if n.Breaker.Down && slices.Contains(Priorities[acquirePriority], verb) {
 		maxKeys = 1 // a command without a reply must be released later, so one is enough to probe
 	}
-	l := &batchBuilder{Batch: b, maxKeys: maxKeys}
+	builder := &batchBuilder{Batch: b, maxKeys: maxKeys}
 	if q.repeated.n > 0 && maxKeys >= repeatShare {
-		l.maxKeys -= maxKeys / repeatShare
+		builder.maxKeys -= maxKeys / repeatShare
 	}
-	c.addOldest(n, q, &q.first, l)
-	l.maxKeys = maxKeys
-	c.addOldest(n, q, &q.repeated, l)
-	c.addOldest(n, q, &q.first, l)
+	c.addOldest(n, q, &q.first, builder)
+	builder.maxKeys = maxKeys
+	c.addOldest(n, q, &q.repeated, builder)
+	c.addOldest(n, q, &q.first, builder)
 	c.sweepIfStale(n, verb)
 	if len(b.Commands) == 0 {
 		c.freeBatches = append(c.freeBatches, b)
-		c.moreToScan = c.moreToScan || l.skipped > maxSkipped
+		c.moreToScan = c.moreToScan || builder.skipped > maxSkipped
 		return nil
 	}
 	return b
@@ -196,18 +196,18 @@ type batchBuilder struct {
 
 // addOldest moves the oldest commands of a list to a call, as many as fit. A single command is always taken, whatever
 // its size.
-func (c *Coordinator) addOldest(n *Node, q *queue, list *chain, l *batchBuilder) {
-	for command := list.oldest(); command != nil && l.skipped <= maxSkipped; command = list.oldest() {
-		keys, bytes := CommandSize(command, l.Verb)
-		if len(l.Commands) > 0 && (l.keyCount+keys > l.maxKeys || l.bytes+bytes > batchBytes) {
+func (c *Coordinator) addOldest(n *Node, q *queue, list *chain, b *batchBuilder) {
+	for command := list.oldest(); command != nil && b.skipped <= maxSkipped; command = list.oldest() {
+		keys, bytes := CommandSize(command, b.Verb)
+		if len(b.Commands) > 0 && (b.keyCount+keys > b.maxKeys || b.bytes+bytes > batchBytes) {
 			return
 		}
 		if c.shouldSend(n, command) {
-			l.Commands = append(l.Commands, *command)
-			l.keyCount += keys
-			l.bytes += bytes
+			b.Commands = append(b.Commands, *command)
+			b.keyCount += keys
+			b.bytes += bytes
 		} else {
-			l.skipped++
+			b.skipped++
 		}
 		q.drop(list)
 	}

@@ -5,10 +5,12 @@
 //
 //   - [New] makes one. [Coordinator.InitCluster] prepares it for a cluster, before the first turn.
 //   - [Coordinator.Turn] handles messages, oldest first, and whatever is due at the given time. Time never goes back.
-//   - After each turn the owner takes the outputs, in this order: holds that ended (Fx.HoldEnds), new and removed nodes
-//     (Added, Removed), batches (Batches), the order of each node's subscriptions, and results (Results).
-//     [Coordinator.ResetOutputs] then clears them. Two more are pointers and flags that the owner clears itself: Redial
-//     asks it to close the connections to a server that is no longer a master, Cluster.Request to refresh the topology.
+//   - After each turn the owner takes all outputs, in this order: holds that ended (Fx.HoldEnds); holds to be logged
+//     (Fx.Leaks, Fx.TooLong); Redial, which asks it to close the connections to a server that is no longer a master;
+//     Connected, which says that there is a server now; new and removed nodes (Added, Removed); Cluster.Request, which
+//     asks it to refresh the topology; batches (Batches); the order of each node's subscriptions
+//     (Node.Subscriptions.Order); and results (Results.Ready). [Coordinator.ResetOutputs] then clears all of them, so
+//     what was not taken is lost.
 //   - A batch belongs to the owner until it comes back as a message, with replies or with the reason why there are
 //     none. An order comes back as an [OrderDone]. Each request receives exactly one result.
 //   - [Coordinator.Next] says when the next turn is due without a message. A turn handles a bounded number of messages,
@@ -20,7 +22,7 @@
 //	for !c.Closed {
 //		c.Turn(now(), mailbox.TakeAll())
 //		send(c.Batches)
-//		wake(c.Results)
+//		wake(c.Results.Ready)
 //		c.ResetOutputs()
 //		sleepUntil(c.Next())
 //	}

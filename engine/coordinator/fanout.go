@@ -42,7 +42,7 @@ type fanout struct {
 	unreplicated *unreplicatedGrant // for the next round
 }
 
-// fanOut delivers an event to all locks of an audience. If there are very many, some are stepped in this turn, and the
+// fanOut delivers an event to all recipients. If there are very many, some are stepped in this turn, and the
 // rest in the turns that follow at once. A lock that is no recipient any more by then is skipped.
 func (c *Coordinator) fanOut(now time.Duration, to recipients, all []*actor.Lock) {
 	if c.repeatFanout(to) {
@@ -99,7 +99,7 @@ func (c *Coordinator) deliver(now time.Duration, to recipients, some []*actor.Lo
 	}
 }
 
-// currentRecipients returns a copy of the present audience.
+// currentRecipients returns a copy of the present recipients.
 func (c *Coordinator) currentRecipients(to recipients) []*actor.Lock {
 	if to.node != nil {
 		return to.node.Subscriptions.listeners(to.channel)

@@ -181,7 +181,7 @@ func (c *Coordinator) weight(m *LoopMessage) int {
 	return weight(m)
 }
 
-// weight returns the work of a message itself, without that of its audience.
+// weight returns the work of a message itself, without that of its recipients.
 func weight(m *LoopMessage) int {
 	switch what := m.Value.(type) {
 	case *Batch:

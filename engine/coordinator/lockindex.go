@@ -8,7 +8,7 @@ import (
 )
 
 // lockIndex indexes the locks of a name once they are very many, so that finding one does not examine the others. It is
-// updated with each step and is as large as the group. Owned by the coordinator.
+// updated with each step and is as large as the lockSet. Owned by the coordinator.
 type lockIndex struct {
 	byOwner  ownerIndex  // by the owner that holds them or did
 	held     lockList    // those that are held, and some that were
@@ -16,17 +16,17 @@ type lockIndex struct {
 }
 
 // needIndex returns the indexes, and builds them on first use.
-func (g *lockSet) needIndex() *lockIndex {
-	if g.index == nil {
-		g.index = &lockIndex{}
-		for _, l := range g.All() {
-			g.index.noteOwner(l)
+func (s *lockSet) needIndex() *lockIndex {
+	if s.index == nil {
+		s.index = &lockIndex{}
+		for _, l := range s.All() {
+			s.index.noteOwner(l)
 			for _, tenure := range l.Tenures() {
-				g.index.byTenure.add(l, tenure)
+				s.index.byTenure.add(l, tenure)
 			}
 		}
 	}
-	return g.index
+	return s.index
 }
 
 // noteOwner updates the owner of a lock.
@@ -61,14 +61,14 @@ func (k *lockIndex) heldAt(now time.Duration) (some []*actor.Lock) {
 // updateIndexes updates the indexes with new owners of locks, new tenures, and new orphans.
 func (c *Coordinator) updateIndexes() {
 	for i, l := range c.Fx.OwnerChanged {
-		if g := c.LockSets[l.Key()]; g != nil && g.index != nil {
-			g.index.noteOwner(l)
+		if set := c.LockSets[l.Key()]; set != nil && set.index != nil {
+			set.index.noteOwner(l)
 		}
 		c.Fx.OwnerChanged[i] = nil
 	}
 	for i, n := range c.Fx.NewTenures {
-		if g := c.LockSets[n.Lock.Key()]; g != nil && g.index != nil {
-			g.index.byTenure.add(n.Lock, n.Tenure)
+		if set := c.LockSets[n.Lock.Key()]; set != nil && set.index != nil {
+			set.index.byTenure.add(n.Lock, n.Tenure)
 		}
 		c.Fx.NewTenures[i] = actor.LockTenure{}
 	}

@@ -24,7 +24,7 @@ func newLockMap() lockMap {
 	}
 }
 
-// mapPosition is where to insert the lock of a key. It is valid until the registry changes.
+// mapPosition is where to insert the lock of a key. It is valid until the lockMap changes.
 type mapPosition struct {
 	hash     uint64
 	occupied bool // the hash is in use, by that lock or by one of another key

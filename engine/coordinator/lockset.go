@@ -7,7 +7,7 @@ import (
 )
 
 // lockSet holds the locks of one name, for kinds with one lock per request, where each first grant is a tenure of its
-// own. A request that re-enters goes to the lock of its owner. Every other request gets a new lock. A nil group is
+// own. A request that re-enters goes to the lock of its owner. Every other request gets a new lock. A nil lockSet is
 // empty. Owned by the coordinator.
 type lockSet struct {
 	locks      lockList
@@ -24,12 +24,12 @@ type lockSet struct {
 // request that does not wait while another request of this engine does. So no request overtakes a local waiter, even if
 // the server does not know of that waiter yet.
 func (c *Coordinator) lockForRequest(now time.Duration, r *actor.Request) *actor.Lock {
-	g := c.LockSets[r.Key]
-	if l := g.findFor(r, now); l != nil {
+	set := c.LockSets[r.Key]
+	if l := set.findFor(r, now); l != nil {
 		return l
 	}
 	if r.Op == actor.Acquire && r.Once {
-		if before := g.First((*actor.Lock).Awaited); before != nil {
+		if before := set.First((*actor.Lock).Awaited); before != nil {
 			before.RejectTry(now, r, c.Fx)
 			return nil
 		}
@@ -38,113 +38,113 @@ func (c *Coordinator) lockForRequest(now time.Duration, r *actor.Request) *actor
 }
 
 func (c *Coordinator) addLock(r *actor.Request) *actor.Lock {
-	g := c.LockSets[r.Key]
-	if g == nil {
-		g = &lockSet{}
-		c.LockSets[r.Key] = g
+	set := c.LockSets[r.Key]
+	if set == nil {
+		set = &lockSet{}
+		c.LockSets[r.Key] = set
 	}
 	l := c.newLock(r.Key, r.Kind)
-	if before := g.locks.newest(); before != nil {
+	if before := set.locks.newest(); before != nil {
 		l.QueueAfter(before, r, c.Fx)
 	}
-	g.locks.add(l)
-	g.owners.add(l, r.Owner)
-	if !g.locks.isSmall() {
-		g.needIndex() // built as soon as there are many, so that no single step has to build it for very many
+	set.locks.add(l)
+	set.owners.add(l, r.Owner)
+	if !set.locks.isSmall() {
+		set.needIndex() // built as soon as there are many, so that no single step has to build it for very many
 	}
 	return l
 }
 
 // findFor returns an existing lock for the request: its owner's, for re-entry, or a held one, for a force. It returns
 // nil if the request needs a new lock.
-func (g *lockSet) findFor(r *actor.Request, now time.Duration) *actor.Lock {
+func (s *lockSet) findFor(r *actor.Request, now time.Duration) *actor.Lock {
 	if r.Op == actor.Force {
-		return g.firstGranted(func(l *actor.Lock) bool { return l.Kind() == r.Kind && l.HeldAt(now) })
+		return s.firstGranted(func(l *actor.Lock) bool { return l.Kind() == r.Kind && l.HeldAt(now) })
 	}
-	return g.heldBy(r.Owner, r.Kind, now)
+	return s.heldBy(r.Owner, r.Kind, now)
 }
 
 // heldBy returns the lock of that kind in which an owner has a hold, or nil.
-func (g *lockSet) heldBy(owner uint64, kind actor.LockKind, now time.Duration) *actor.Lock {
-	if owner == 0 || g == nil {
+func (s *lockSet) heldBy(owner uint64, kind actor.LockKind, now time.Duration) *actor.Lock {
+	if owner == 0 || s == nil {
 		return nil
 	}
 	is := func(l *actor.Lock) bool { return l.Kind() == kind && l.HoldCount(owner, now) > 0 }
-	if g.locks.isSmall() {
-		return g.First(is)
+	if s.locks.isSmall() {
+		return s.First(is)
 	}
-	if owned := g.needIndex().byOwner.locks[owner]; owned != nil {
+	if owned := s.needIndex().byOwner.locks[owner]; owned != nil {
 		return owned.first(is)
 	}
 	return nil
 }
 
 // locksOf returns a copy of the locks that an owner may hold.
-func (g *lockSet) locksOf(owner uint64) []*actor.Lock {
-	if g == nil || g.locks.isSmall() {
-		return g.All()
+func (s *lockSet) locksOf(owner uint64) []*actor.Lock {
+	if s == nil || s.locks.isSmall() {
+		return s.All()
 	}
-	if owned := g.needIndex().byOwner.locks[owner]; owned != nil {
+	if owned := s.needIndex().byOwner.locks[owner]; owned != nil {
 		return owned.all()
 	}
 	return nil
 }
 
 // conflicting returns a lock that excludes that kind from the name, or nil.
-func (g *lockSet) conflicting(kind actor.LockKind) *actor.Lock {
-	if g == nil || g.locks.newest().Kind().CompatibleWith(kind) {
+func (s *lockSet) conflicting(kind actor.LockKind) *actor.Lock {
+	if s == nil || s.locks.newest().Kind().CompatibleWith(kind) {
 		return nil // the youngest was admitted, so no lock of another kind is in use
 	}
-	return g.First(func(l *actor.Lock) bool { return !l.Kind().CompatibleWith(kind) && l.Busy() })
+	return s.First(func(l *actor.Lock) bool { return !l.Kind().CompatibleWith(kind) && l.Busy() })
 }
 
 // All returns a copy of the locks, because the caller may end them while it iterates.
-func (g *lockSet) All() []*actor.Lock {
-	if g == nil {
+func (s *lockSet) All() []*actor.Lock {
+	if s == nil {
 		return nil
 	}
-	return g.locks.all()
+	return s.locks.all()
 }
 
 // heldAt returns a copy of the locks that are validly held at that moment.
-func (g *lockSet) heldAt(now time.Duration) []*actor.Lock {
-	if g == nil || g.locks.isSmall() {
-		return g.filter(func(l *actor.Lock) bool { return l.HeldAt(now) })
+func (s *lockSet) heldAt(now time.Duration) []*actor.Lock {
+	if s == nil || s.locks.isSmall() {
+		return s.filter(func(l *actor.Lock) bool { return l.HeldAt(now) })
 	}
-	return g.needIndex().heldAt(now)
+	return s.needIndex().heldAt(now)
 }
 
 // granted returns a copy of the held locks. Their validity may have ended, and among very many locks some may have been
 // held only before. It does not examine the locks if there are very many.
-func (g *lockSet) granted() []*actor.Lock {
-	if g == nil || g.locks.isSmall() {
-		return g.filter((*actor.Lock).HasOwner)
+func (s *lockSet) granted() []*actor.Lock {
+	if s == nil || s.locks.isSmall() {
+		return s.filter((*actor.Lock).HasOwner)
 	}
-	return g.needIndex().held.all()
+	return s.needIndex().held.all()
 }
 
 // firstGranted returns a granted lock that satisfies is, or nil.
-func (g *lockSet) firstGranted(is func(*actor.Lock) bool) *actor.Lock {
-	if g == nil || g.locks.isSmall() {
-		return g.First(is)
+func (s *lockSet) firstGranted(is func(*actor.Lock) bool) *actor.Lock {
+	if s == nil || s.locks.isSmall() {
+		return s.First(is)
 	}
-	return g.needIndex().held.first(is)
+	return s.needIndex().held.first(is)
 }
 
 // filter returns a copy of the locks that match.
-func (g *lockSet) filter(matches func(*actor.Lock) bool) []*actor.Lock {
-	if g == nil {
+func (s *lockSet) filter(matches func(*actor.Lock) bool) []*actor.Lock {
+	if s == nil {
 		return nil
 	}
-	return g.locks.filter(matches)
+	return s.locks.filter(matches)
 }
 
 // First returns the oldest lock that matches, or nil.
-func (g *lockSet) First(is func(*actor.Lock) bool) *actor.Lock {
-	if g == nil {
+func (s *lockSet) First(is func(*actor.Lock) bool) *actor.Lock {
+	if s == nil {
 		return nil
 	}
-	return g.locks.first(is)
+	return s.locks.first(is)
 }
 
 // markKnownHolder sets Reply.HolderIsOurs if a lock of this engine has the tenure that a reply names as the holder. If
@@ -168,17 +168,17 @@ func (c *Coordinator) markKnownHolder(now time.Duration, command *actor.Command,
 
 // withTenure returns the lock with that tenure, or else the lock that is to release it as an orphan. It returns nil if
 // there is none.
-func (g *lockSet) withTenure(tenure uint64) *actor.Lock {
+func (s *lockSet) withTenure(tenure uint64) *actor.Lock {
 	switch {
-	case g == nil:
+	case s == nil:
 		return nil
-	case !g.locks.isSmall():
-		return g.needIndex().byTenure.withTenure(tenure)
+	case !s.locks.isSmall():
+		return s.needIndex().byTenure.withTenure(tenure)
 	}
-	if l := g.First(func(l *actor.Lock) bool { return l.OwnsTenure(tenure) }); l != nil {
+	if l := s.First(func(l *actor.Lock) bool { return l.OwnsTenure(tenure) }); l != nil {
 		return l
 	}
-	return g.First(func(l *actor.Lock) bool { return l.IsOrphan(tenure) })
+	return s.First(func(l *actor.Lock) bool { return l.IsOrphan(tenure) })
 }
 
 // markNotHead sets Reply.NotHead if another waiter of this engine is ahead of the command's waiter in the fair queue.
@@ -234,18 +234,18 @@ func (c *Coordinator) recheckAfterForce(now time.Duration, command *actor.Comman
 	}
 }
 
-// removeFromSet removes a finished lock from its group.
+// removeFromSet removes a finished lock from its lockSet.
 func (c *Coordinator) removeFromSet(l *actor.Lock) {
-	g := c.LockSets[l.Key()]
-	g.locks.remove(l)
-	g.owners.remove(l)
-	if g.locks.isSmall() {
-		g.index = nil
+	set := c.LockSets[l.Key()]
+	set.locks.remove(l)
+	set.owners.remove(l)
+	if set.locks.isSmall() {
+		set.index = nil
 	}
-	if g.index != nil {
-		g.index.remove(l)
+	if set.index != nil {
+		set.index.remove(l)
 	}
-	if g.locks.len() == 0 {
+	if set.locks.len() == 0 {
 		delete(c.LockSets, l.Key())
 	}
 }
@@ -258,16 +258,16 @@ func (c *Coordinator) notifyHead(now time.Duration, key string) {
 }
 
 // queueHead returns the oldest lock that waits in the fair queue, or nil.
-func (g *lockSet) queueHead() *actor.Lock {
-	if g == nil {
+func (s *lockSet) queueHead() *actor.Lock {
+	if s == nil {
 		return nil
 	}
-	return g.locks.queueHead()
+	return s.locks.queueHead()
 }
 
 // noteQueued notes that a lock may wait in the fair queue from now on.
-func (g *lockSet) noteQueued(l *actor.Lock) {
-	if g != nil {
-		g.locks.noteQueued(l)
+func (s *lockSet) noteQueued(l *actor.Lock) {
+	if s != nil {
+		s.locks.noteQueued(l)
 	}
 }

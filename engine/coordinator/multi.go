@@ -15,9 +15,9 @@ func (c *Coordinator) ownsPart(now time.Duration, j *actor.MultiRequest) bool {
 	})
 }
 
-// runFollowUps runs what steps have left to do for other locks. It nudges changed locks, and acquires for requests that
-// have become the first in line. Both can cause more of it. A nested call returns at once and leaves the work to the
-// outer one, so very many locks cause no deep recursion.
+// runFollowUps runs what steps have left to do for other locks. It steps changed locks with the event Recheck, and
+// acquires for requests that have become the first in line. Both can cause more of it. A nested call returns at once
+// and leaves the work to the outer one, so very many locks cause no deep recursion.
 func (c *Coordinator) runFollowUps(now time.Duration) {
 	if c.inFollowUps {
 		return

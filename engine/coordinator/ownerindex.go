@@ -40,11 +40,11 @@ func (o *ownerIndex) remove(l *actor.Lock) {
 
 // expected reports whether the quorum with that number waits for one of the locks.
 func (c *Coordinator) expected(key string, owner uint64) bool {
-	g := c.LockSets[key]
-	if g == nil || g.owners.locks[owner] == nil {
+	set := c.LockSets[key]
+	if set == nil || set.owners.locks[owner] == nil {
 		return false
 	}
-	return g.owners.locks[owner].first(func(l *actor.Lock) bool {
+	return set.owners.locks[owner].first(func(l *actor.Lock) bool {
 		r := l.FirstWaiting(owner)
 		return r != nil && r.OfQuorum
 	}) != nil
@@ -59,16 +59,16 @@ func (c *Coordinator) runReentryChecks(now time.Duration) {
 		l, owner := c.Fx.ReentryChecks[last].Lock, c.Fx.ReentryChecks[last].Owner
 		c.Fx.ReentryChecks[last] = actor.ReentryCheck{}
 		c.Fx.ReentryChecks = c.Fx.ReentryChecks[:last]
-		g := c.LockSets[l.Key()]
+		set := c.LockSets[l.Key()]
 		switch {
-		case g == nil:
+		case set == nil:
 		case l.HoldCount(owner, now) == 0:
 			c.resumeAfterLoss(now, l, owner)
 		case l.Kind() == actor.Write:
-			c.readUnderWriter(now, l, g.owners.locks[owner], owner)
+			c.readUnderWriter(now, l, set.owners.locks[owner], owner)
 		default:
 			c.rejectUpgradesOfReader(now, l, owner)
-			if owned := g.owners.locks[owner]; owned != nil && owned.len() > 1 {
+			if owned := set.owners.locks[owner]; owned != nil && owned.len() > 1 {
 				c.rejoinAll(now, owned.all(), l, owner)
 			}
 		}
@@ -128,14 +128,14 @@ func (c *Coordinator) readUnderWriter(now time.Duration, writer *actor.Lock, own
 
 // numberFree reports whether a reader may use the writer's number.
 func (c *Coordinator) numberFree(writer *actor.Lock) bool {
-	number, g := writer.Tenure(), c.LockSets[writer.Key()]
+	number, set := writer.Tenure(), c.LockSets[writer.Key()]
 	spoils := func(other *actor.Lock) bool { return other.UsesNumber(number) }
-	if g == nil || g.locks.isSmall() {
-		return g.First(spoils) == nil && !writer.NumberBurned()
+	if set == nil || set.locks.isSmall() {
+		return set.First(spoils) == nil && !writer.NumberBurned()
 	}
-	// Only a lock requested by its owner has been beside it: while there are locks in the group, the write is not
+	// Only a lock requested by its owner has been beside it: while there are locks in the lockSet, the write is not
 	// handed off.
-	owned := g.owners.locks[writer.Owner()]
+	owned := set.owners.locks[writer.Owner()]
 	return (owned == nil || owned.first(spoils) == nil) && !writer.NumberBurned()
 }
 

@@ -42,17 +42,17 @@ func IsDemotion(err error) bool {
 // engine reads, because it waits for that first.
 func (c *Coordinator) onUnreplicated(now time.Duration, back *actor.Lock) {
 	key, shared := back.Key(), back.Kind().Shared()
-	g, to := c.LockSets[key], recipients{kind: actor.Unreplicated, key: key, waiting: true, unreplicated: &unreplicatedGrant{now, c.Fx.RolledBack}}
+	set, to := c.LockSets[key], recipients{kind: actor.Unreplicated, key: key, waiting: true, unreplicated: &unreplicatedGrant{now, c.Fx.RolledBack}}
 	if c.Fx.RolledBack = nil; shared {
-		if g.unreplicatedAt == now {
+		if set.unreplicatedAt == now {
 			return // already notified in this turn: one call may have granted it to very many
 		}
-		g.unreplicatedAt = now
+		set.unreplicatedAt = now
 	}
-	if writer := c.Locks.Get(key); writer != nil && writer != back && !(shared && g.firstGranted(func(l *actor.Lock) bool { return l.HeldAt(now) }) != nil) {
+	if writer := c.Locks.Get(key); writer != nil && writer != back && !(shared && set.firstGranted(func(l *actor.Lock) bool { return l.HeldAt(now) }) != nil) {
 		c.step(now, writer, to.newMessage())
 	}
 	if !c.repeatFanout(to) {
-		c.fanOut(now, to, g.All())
+		c.fanOut(now, to, set.All())
 	}
 }

@@ -5,9 +5,9 @@ import "github.com/lockwheel/lockwheel/actor"
 // MaxResultsPerTurn is the maximum number of callers that a turn notifies of their results.
 const MaxResultsPerTurn = 4096
 
-// resultQueue is the queue of callers to be notified of their results, in the order of decision, at most most per turn.
-// The rest follows in the next turns, which run at once. Very many results can be decided in one turn, as when all
-// waiters of a lock are rejected. Owned by the coordinator.
+// resultQueue is the queue of callers to be notified of their results, in the order of decision, at most budget per
+// turn. The rest follows in the next turns, which run at once. Very many results can be decided in one turn, as when
+// all waiters of a lock are rejected. Owned by the coordinator.
 type resultQueue struct {
 	budget int                // maximum per turn
 	Ready  []*actor.Request   // output: to be notified in this turn
@@ -15,7 +15,7 @@ type resultQueue struct {
 }
 
 // pending reports whether callers are left for a later turn.
-func (t *resultQueue) pending() bool { return len(t.later) > 0 }
+func (q *resultQueue) pending() bool { return len(q.later) > 0 }
 
 // selectResults selects the callers to notify in this turn: nearly always all.
 func (c *Coordinator) selectResults() {
@@ -41,18 +41,18 @@ func (c *Coordinator) resetResults() {
 }
 
 // take selects the next callers of later, up to the maximum per turn.
-func (t *resultQueue) take() {
-	t.Ready = nil
-	for left := t.budget; left > 0 && t.pending(); {
-		first := t.later[0]
+func (q *resultQueue) take() {
+	q.Ready = nil
+	for left := q.budget; left > 0 && q.pending(); {
+		first := q.later[0]
 		n := min(left, len(first))
-		t.Ready = append(t.Ready, first[:n]...)
+		q.Ready = append(q.Ready, first[:n]...)
 		left -= n
-		if t.later[0] = first[n:]; n == len(first) {
-			t.later[0], t.later = nil, t.later[1:]
+		if q.later[0] = first[n:]; n == len(first) {
+			q.later[0], q.later = nil, q.later[1:]
 		}
 	}
-	if !t.pending() {
-		t.later = nil
+	if !q.pending() {
+		q.later = nil
 	}
 }

@@ -38,12 +38,12 @@ func (r *round) take(limit int) (some []*actor.Lock) {
 	return some
 }
 
-// allLocks returns a copy of all locks. Only the locks of one group are in their order.
+// allLocks returns a copy of all locks. Only the locks of one lockSet are in their order.
 func (c *Coordinator) allLocks() []*actor.Lock {
 	all := make([]*actor.Lock, 0, c.Locks.Len()+len(c.LockSets))
 	all = c.Locks.appendTo(all)
-	for _, g := range c.LockSets {
-		all = append(all, g.All()...)
+	for _, set := range c.LockSets {
+		all = append(all, set.All()...)
 	}
 	return all
 }

@@ -30,11 +30,11 @@ func (a *writerPreference) next(now time.Duration) time.Duration {
 // lockForReader returns the lock for a read request, and creates it if there is none. writer may be nil. It rejects a
 // request that does not wait if the writer waits, and returns nil.
 func (c *Coordinator) lockForReader(now time.Duration, writer *actor.Lock, r *actor.Request) *actor.Lock {
-	g := c.LockSets[r.Key]
+	set := c.LockSets[r.Key]
 	if r.Op == actor.Force {
 		return c.lockForForcedRead(now, writer, r)
 	}
-	if l := g.heldBy(r.Owner, actor.Read, now); l != nil {
+	if l := set.heldBy(r.Owner, actor.Read, now); l != nil {
 		return l
 	}
 	ownsWriter := writer != nil && writer.HoldCount(r.Owner, now) > 0
@@ -114,28 +114,28 @@ func (c *Coordinator) wouldUpgrade(now time.Duration, writer *actor.Lock, r *act
 
 // resumeReaders wakes the readers that let a writer go first, because no writer waits any longer.
 func (c *Coordinator) resumeReaders(now time.Duration, key string) {
-	g := c.LockSets[key]
-	if g == nil || g.writerPref.length == 0 {
+	set := c.LockSets[key]
+	if set == nil || set.writerPref.length == 0 {
 		return
 	}
-	g.writerPref = writerPreference{}
-	c.fanOut(now, recipients{kind: actor.WriterGone, key: key}, g.All())
+	set.writerPref = writerPreference{}
+	c.fanOut(now, recipients{kind: actor.WriterGone, key: key}, set.All())
 }
 
 // notifyWaitingReaders wakes the waiting readers after a writer of this engine has released, whether or not they
 // listen. Their acquires are sent before that of the next writer, which starts a little later.
 func (c *Coordinator) notifyWaitingReaders(now time.Duration, key string) {
-	if g := c.LockSets[key]; g.First((*actor.Lock).Awaited) != nil {
-		g.readersFirstUntil = now + c.Fx.YieldTime()
-		c.fanOut(now, recipients{kind: actor.Notified, key: key, waiting: true}, g.All())
+	if set := c.LockSets[key]; set.First((*actor.Lock).Awaited) != nil {
+		set.readersFirstUntil = now + c.Fx.YieldTime()
+		c.fanOut(now, recipients{kind: actor.Notified, key: key, waiting: true}, set.All())
 	}
 }
 
 // letReadersPass delays a writer that directly follows another one of this engine, so that the acquires of the waiting
 // readers are sent first.
 func (c *Coordinator) letReadersPass(now time.Duration, l *actor.Lock) {
-	if g := c.LockSets[l.Key()]; g != nil && now < g.readersFirstUntil && !l.Busy() {
-		l.YieldUntil(g.readersFirstUntil)
+	if set := c.LockSets[l.Key()]; set != nil && now < set.readersFirstUntil && !l.Busy() {
+		l.YieldUntil(set.readersFirstUntil)
 	}
 }
 

@@ -44,30 +44,30 @@ func (c *Coordinator) releaseOrphanWriter(now time.Duration, key string, tenure 
 
 // releaseOrphanReader does the same for a reader's tenure. That tenure has a lock until it is released.
 func (c *Coordinator) releaseOrphanReader(now time.Duration, key string, tenure uint64, ttl time.Duration) bool {
-	g := c.LockSets[key]
-	l := g.withTenure(tenure)
+	set := c.LockSets[key]
+	l := set.withTenure(tenure)
 	switch {
 	case l != nil:
 		return !l.OwnsTenure(tenure) && c.releaseOrphan(now, l, tenure, ttl)
-	case g.usesNumber(tenure):
+	case set.usesNumber(tenure):
 		return false // a reader acquires with it, or will
 	}
-	if g == nil {
-		g = &lockSet{}
-		c.LockSets[key] = g
+	if set == nil {
+		set = &lockSet{}
+		c.LockSets[key] = set
 	}
 	l = c.newLock(key, actor.Read)
-	g.locks.add(l)
+	set.locks.add(l)
 	return c.releaseOrphan(now, l, tenure, ttl)
 }
 
 // usesNumber reports whether a lock may acquire with a number that it does not have yet: that of its owner's writer. If
 // there are very many locks, it examines only those of requests with an owner.
-func (g *lockSet) usesNumber(number uint64) bool {
-	if g == nil || g.locks.isSmall() {
-		return g.First(func(l *actor.Lock) bool { return l.UsesNumber(number) }) != nil
+func (s *lockSet) usesNumber(number uint64) bool {
+	if s == nil || s.locks.isSmall() {
+		return s.First(func(l *actor.Lock) bool { return l.UsesNumber(number) }) != nil
 	}
-	for l := range g.owners.owners {
+	for l := range s.owners.owners {
 		if l.UsesNumber(number) {
 			return true
 		}

@@ -54,14 +54,14 @@ func (c *Coordinator) tooManyWaiting(now time.Duration, l *actor.Lock, r *actor.
 
 // tooManyWaiting reports whether at least limit locks of the set wait. It counts nothing while the set has fewer locks
 // than that.
-func (g *lockSet) tooManyWaiting(limit int) bool {
+func (s *lockSet) tooManyWaiting(limit int) bool {
 	switch {
-	case g == nil || g.locks.len() < limit:
+	case s == nil || s.locks.len() < limit:
 		return false
-	case g.locks.isSmall():
-		return len(g.filter(func(l *actor.Lock) bool { return l.QueueLen() > 0 })) >= limit
+	case s.locks.isSmall():
+		return len(s.filter(func(l *actor.Lock) bool { return l.QueueLen() > 0 })) >= limit
 	}
-	return g.locks.len()-g.needIndex().held.len() >= limit
+	return s.locks.len()-s.needIndex().held.len() >= limit
 }
 
 // ownerHolds reports whether the owner of a request holds what it requests, or one of several locks.

@@ -80,153 +80,153 @@ func newSubscriptions() *subscriptions {
 }
 
 // IsSubscribed reports whether a channel is subscribed.
-func (e *subscriptions) IsSubscribed(ch *channel) bool {
-	return (ch.state == stateSubscribed || ch.state == stateMoving) && int(ch.conn) > e.goneConn
+func (s *subscriptions) IsSubscribed(ch *channel) bool {
+	return (ch.state == stateSubscribed || ch.state == stateMoving) && int(ch.conn) > s.goneConn
 }
 
 // addListener adds a lock to the listeners of a channel. It reports whether the channel is subscribed already.
-func (e *subscriptions) addListener(l *actor.Lock, name string) (already bool) {
-	ch := e.Channels[name]
+func (s *subscriptions) addListener(l *actor.Lock, name string) (already bool) {
+	ch := s.Channels[name]
 	if ch == nil {
-		ch = e.addChannel(name)
+		ch = s.addChannel(name)
 	}
 	ch.listeners.add(l)
-	if e.IsSubscribed(ch) && ch.listeners.len() == 1 {
-		e.unused--
-		if ch.dropping && e.connEnding() {
-			e.uncertain = append(e.uncertain, ch)
+	if s.IsSubscribed(ch) && ch.listeners.len() == 1 {
+		s.unused--
+		if ch.dropping && s.connEnding() {
+			s.uncertain = append(s.uncertain, ch)
 		} else if ch.dropping {
 			ch.dropping = false
-			e.dropping--
-			e.onConn.push(ch)
+			s.dropping--
+			s.onConn.push(ch)
 		}
 	}
-	if e.IsSubscribed(ch) {
+	if s.IsSubscribed(ch) {
 		return true
 	}
 	if ch.state != stateSubscribing && !ch.rejected {
-		e.toSubscribe.push(ch)
+		s.toSubscribe.push(ch)
 	}
 	return false
 }
 
 // connEnding reports whether the order in flight drops the connection.
-func (e *subscriptions) connEnding() bool {
-	return e.Busy && (e.inFlight.SwitchConn || e.inFlight.CloseConns)
+func (s *subscriptions) connEnding() bool {
+	return s.Busy && (s.inFlight.SwitchConn || s.inFlight.CloseConns)
 }
 
-func (e *subscriptions) addChannel(name string) *channel {
+func (s *subscriptions) addChannel(name string) *channel {
 	ch := &channel{name: name}
-	e.Channels[name] = ch
-	e.peak = max(e.peak, len(e.Channels))
+	s.Channels[name] = ch
+	s.peak = max(s.peak, len(s.Channels))
 	return ch
 }
 
-func (e *subscriptions) removeListener(l *actor.Lock, name string) {
-	ch := e.Channels[name]
+func (s *subscriptions) removeListener(l *actor.Lock, name string) {
+	ch := s.Channels[name]
 	if ch == nil || ch.listeners.len() == 0 {
 		return
 	}
 	ch.listeners.remove(l)
 	switch {
 	case ch.listeners.len() > 0:
-	case e.IsSubscribed(ch):
-		e.unused++
+	case s.IsSubscribed(ch):
+		s.unused++
 	case ch.state != stateSubscribing:
-		e.forget(ch)
+		s.forget(ch)
 	}
 }
 
 // forget removes a channel that is not subscribed and has no listeners.
-func (e *subscriptions) forget(ch *channel) {
+func (s *subscriptions) forget(ch *channel) {
 	if ch.next != nil {
 		ch.unlink()
 	}
-	delete(e.Channels, ch.name)
-	if len(e.Channels) == 0 && e.peak > MaxChannelsPerCommand {
-		e.Channels, e.peak = make(map[string]*channel), 0 // a map does not shrink
+	delete(s.Channels, ch.name)
+	if len(s.Channels) == 0 && s.peak > MaxChannelsPerCommand {
+		s.Channels, s.peak = make(map[string]*channel), 0 // a map does not shrink
 	}
 }
 
 // markLost handles the loss of a channel's subscription.
-func (e *subscriptions) markLost(ch *channel) {
-	if e.IsSubscribed(ch) {
-		e.Subscribed--
+func (s *subscriptions) markLost(ch *channel) {
+	if s.IsSubscribed(ch) {
+		s.Subscribed--
 		if ch.listeners.len() == 0 {
-			e.unused--
+			s.unused--
 		}
 		if ch.dropping {
-			e.dropping--
+			s.dropping--
 		}
 	}
 	ch.state, ch.dropping = stateUnsubscribed, false
 	if ch.listeners.len() == 0 {
-		e.forget(ch)
+		s.forget(ch)
 		return
 	}
-	e.notifyLost(ch)
-	e.toSubscribe.push(ch)
+	s.notifyLost(ch)
+	s.toSubscribe.push(ch)
 }
 
-func (e *subscriptions) notifyLost(ch *channel) {
+func (s *subscriptions) notifyLost(ch *channel) {
 	for _, l := range ch.listeners.all() {
 		l.SubscriptionLost()
 	}
 }
 
 // listeners returns the listeners of a channel.
-func (e *subscriptions) listeners(name string) []*actor.Lock {
-	if ch := e.Channels[name]; ch != nil {
+func (s *subscriptions) listeners(name string) []*actor.Lock {
+	if ch := s.Channels[name]; ch != nil {
 		return ch.listeners.all()
 	}
 	return nil
 }
 
 // onSubscribed handles a subscription's confirmation and returns the locks that are listening from now on.
-func (e *subscriptions) onSubscribed(name string, on int) []*actor.Lock {
-	if on <= e.goneConn {
+func (s *subscriptions) onSubscribed(name string, on int) []*actor.Lock {
+	if on <= s.goneConn {
 		return nil
 	}
-	ch := e.Channels[name]
+	ch := s.Channels[name]
 	if ch == nil {
 		// Forgotten while the subscriber carried out its order. The server still has it: it must be unsubscribed.
-		ch = e.addChannel(name)
-		e.onConn.push(ch)
+		ch = s.addChannel(name)
+		s.onConn.push(ch)
 	}
-	e.awaitsConfirm = false
-	if e.IsSubscribed(ch) {
+	s.awaitsConfirm = false
+	if s.IsSubscribed(ch) {
 		if on > int(ch.conn) {
 			ch.state, ch.conn = stateSubscribed, int32(on)
 		}
 		return nil // confirmed on another connection too: no message was missed
 	}
 	ch.state, ch.conn, ch.dropping, ch.rejected = stateSubscribed, int32(on), false, false
-	e.Subscribed++
+	s.Subscribed++
 	if ch.listeners.len() == 0 {
-		e.unused++
+		s.unused++
 	}
-	if e.connEnding() {
-		e.uncertain = append(e.uncertain, ch)
+	if s.connEnding() {
+		s.uncertain = append(s.uncertain, ch)
 	}
 	return ch.listeners.all()
 }
 
 // onConnLost handles the loss of all connections up to gone. Nothing is subscribed until the next order. Locks that are
 // not listening learn it when their channel's turn comes.
-func (e *subscriptions) onConnLost(gone int) {
-	e.goneConn = max(e.goneConn, gone)
-	e.Subscribed, e.unused, e.dropping, e.unusedSince, e.moving, e.awaitsConfirm = 0, 0, 0, 0, false, false
-	for _, l := range []*channelList{&e.onConn, &e.onNextConn, &e.leftBehind} {
-		e.toSubscribe.moveAllFrom(l)
+func (s *subscriptions) onConnLost(gone int) {
+	s.goneConn = max(s.goneConn, gone)
+	s.Subscribed, s.unused, s.dropping, s.unusedSince, s.moving, s.awaitsConfirm = 0, 0, 0, 0, false, false
+	for _, l := range []*channelList{&s.onConn, &s.onNextConn, &s.leftBehind} {
+		s.toSubscribe.moveAllFrom(l)
 	}
 }
 
 // onUnsubscribed handles an unsubscription that the server made because the slot moved.
-func (e *subscriptions) onUnsubscribed(name string, on int) {
-	if ch := e.Channels[name]; ch != nil && e.IsSubscribed(ch) && int(ch.conn) == on {
-		e.markLost(ch)
+func (s *subscriptions) onUnsubscribed(name string, on int) {
+	if ch := s.Channels[name]; ch != nil && s.IsSubscribed(ch) && int(ch.conn) == on {
+		s.markLost(ch)
 	}
 }
 
 // active reports whether any channel is subscribed or wanted.
-func (e *subscriptions) active() bool { return e.Busy || len(e.Channels) > 0 }
+func (s *subscriptions) active() bool { return s.Busy || len(s.Channels) > 0 }

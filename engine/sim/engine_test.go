@@ -159,14 +159,13 @@ func (e *simEngine) turn() {
 	e.sleep(now)
 }
 
-// flush mirrors Engine.letGo.
+// flush mirrors Engine.flush.
 func (e *simEngine) flush() {
 	e.over, e.decides = e.over[:0], 0
 	for i := range e.c.Fx.HoldEnds {
 		e.w.ended(e, &e.c.Fx.HoldEnds[i])
 	}
 	if e.c.Redial {
-		e.c.Redial = false
 		e.redial()
 	}
 	for _, b := range e.c.Batches {
@@ -175,7 +174,6 @@ func (e *simEngine) flush() {
 	}
 	if e.c.Fallback.Subscriptions.Order != nil {
 		e.pubsub.execute(e.c.Fallback.Subscriptions.Order)
-		e.c.Fallback.Subscriptions.Order = nil
 	}
 	for _, r := range e.c.Fx.Results {
 		e.w.checkResult(e, r)
@@ -241,7 +239,7 @@ func (e *simEngine) watch() {
 // of them, some notices are under way at once, and each may be repeated once.
 func (e *simEngine) visits() int { return 8 * len(e.c.NewRound().Left) / e.w.plan.share }
 
-// finish mirrors Engine.finish.
+// finish mirrors Engine.shutdown.
 func (e *simEngine) finish() {
 	e.c.Turn(e.now(), e.box.Close())
 	e.flush()

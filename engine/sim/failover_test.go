@@ -344,9 +344,7 @@ func (e *failoverEngine) turn() {
 	for _, r := range e.c.Results.Ready {
 		e.onResult(r)
 	}
-	e.c.Added, e.c.Removed = nil, nil
 	if k := e.c.Cluster; k != nil && k.Request != nil {
-		k.Request = nil
 		w.after(failoverTrip, e.learnMasters)
 	}
 	e.c.ResetOutputs()

@@ -446,21 +446,21 @@ var simMutants = []simMutant{
 			l.addOrphan(now, l.tenure, l.maxSentLease(), fx)`,
 	}}},
 	{"a orphan released only once", "actor/orphan.go", []simEdit{{
-		`case g.releaseAgain && reply.Status != Rejected:`,
-		`case g.releaseAgain && reply.Status != Rejected && !planted():`,
+		`case o.releaseAgain && reply.Status != Rejected:`,
+		`case o.releaseAgain && reply.Status != Rejected && !planted():`,
 	}}},
 	{"a orphan forgotten when its release has no answer", "actor/orphan.go", []simEdit{{
 		`case reply.Status == NoReply && !reply.Malformed:`,
 		`case reply.Status == NoReply && !reply.Malformed && !planted():`,
 	}}},
 	{"a orphan that is released for ever", "actor/orphan.go", []simEdit{{
-		`over := now >= g.until && !g.dispatched`,
-		`over := now >= g.until && !g.dispatched && !planted()`,
+		`over := now >= o.until && !o.dispatched`,
+		`over := now >= o.until && !o.dispatched && !planted()`,
 	}}},
 	{"a orphan forgotten long before its lease", "actor/orphan.go", []simEdit{{
-		`g.until = now + max(lease, fx.Config.Lease, g.queueWait)`,
-		`if g.until = now + max(lease, fx.Config.Lease, g.queueWait); planted() {
-		g.until = now + time.Millisecond
+		`o.until = now + max(lease, fx.Config.Lease, o.queueWait)`,
+		`if o.until = now + max(lease, fx.Config.Lease, o.queueWait); planted() {
+		o.until = now + time.Millisecond
 	}`,
 	}}},
 	{"an unknown tenure of its own, taken for another client's", "actor/orphan.go", []simEdit{{
@@ -718,19 +718,19 @@ var simMutants = []simMutant{
 		`!planted() && (reply.Status == NotFound || c.Reader != nil && c.Reader.MayShorten)):`,
 	}}},
 	{"readers that their own engine does not tell of a release", "engine/coordinator/rwlock.go", []simEdit{{
-		`g.First((*actor.Lock).Awaited) != nil {
-		g.readersFirstUntil`,
-		`g.First((*actor.Lock).Awaited) != nil && !planted() {
-		g.readersFirstUntil`,
+		`set.First((*actor.Lock).Awaited) != nil {
+		set.readersFirstUntil`,
+		`set.First((*actor.Lock).Awaited) != nil && !planted() {
+		set.readersFirstUntil`,
 	}}},
 	{"a reader that polls and does not see that writers take turns", "actor/message.go", []simEdit{{
 		`	if r.Writer != "" {`,
 		`	if r.Writer != "" && !planted() {`,
 	}}},
 	{"readers that are not notified when no writer waits any more", "engine/coordinator/rwlock.go", []simEdit{{
-		`	g.writerPref = writerPreference{}
+		`	set.writerPref = writerPreference{}
 `,
-		`	if g.writerPref = (writerPreference{}); planted() {
+		`	if set.writerPref = (writerPreference{}); planted() {
 		return
 	}
 `,
@@ -814,11 +814,11 @@ var simMutants = []simMutant{
 		l.Step(`,
 	}}},
 	{"a verdict that is told twice, the second time a turn later", "engine/coordinator/resultqueue.go", []simEdit{{
-		`		if t.later[0] = first[n:]; n`,
+		`		if q.later[0] = first[n:]; n`,
 		`		if planted() && n > 1 && n < len(first) {
 			n--
 		}
-		if t.later[0] = first[n:]; n`,
+		if q.later[0] = first[n:]; n`,
 	}}},
 	{"verdicts that no later turn tells", "engine/coordinator/resultqueue.go", []simEdit{{
 		`n == len(first) {`,
@@ -916,38 +916,38 @@ var simMutants = []simMutant{
 		b.Replies = append(b.Replies, actor.Reply{Err: errShortReply, Malformed: true})`,
 	}}},
 	{"a link that is not tried again", "engine/coordinator/breaker.go", []simEdit{{
-		`return !k.Down || inFlight == 0 && now >= k.tryAt`,
-		`return !k.Down || inFlight == 0 && now >= k.tryAt && !planted()`,
+		`return !b.Down || inFlight == 0 && now >= b.tryAt`,
+		`return !b.Down || inFlight == 0 && now >= b.tryAt && !planted()`,
 	}}},
 	{"a broken subscription not renewed", "engine/coordinator/subscriptions.go", []simEdit{{
-		`		e.toSubscribe.moveAllFrom(l)`,
+		`		s.toSubscribe.moveAllFrom(l)`,
 		`		if planted() {
 			continue
 		}
-		e.toSubscribe.moveAllFrom(l)`,
+		s.toSubscribe.moveAllFrom(l)`,
 	}}},
 	{"a channel of a connection that broke, taken for heard", "engine/coordinator/subscriptions.go", []simEdit{{
-		`	e.goneConn = max(e.goneConn, gone)
-	e.Subscribed, e.unused`,
+		`	s.goneConn = max(s.goneConn, gone)
+	s.Subscribed, s.unused`,
 		`	if !planted() {
-		e.goneConn = max(e.goneConn, gone)
+		s.goneConn = max(s.goneConn, gone)
 	}
-	e.Subscribed, e.unused`,
+	s.Subscribed, s.unused`,
 	}}},
 	{"a channel that is wished for again while its connection is left, not joined anew", "engine/coordinator/subscription_orders.go", []simEdit{{
 		`(!ch.dropping || ch.listeners.len() > 0) {
-			e.markLost(ch)`,
+			s.markLost(ch)`,
 		`(!ch.dropping || ch.listeners.len() > 0) && !planted() {
-			e.markLost(ch)`,
+			s.markLost(ch)`,
 	}}},
 	{"a channel kept without a waiter", "engine/coordinator/subscription_orders.go", []simEdit{{
-		`	case e.IsSubscribed(ch):
+		`	case s.IsSubscribed(ch):
 		if !ch.dropping {`,
-		`	case e.IsSubscribed(ch) && planted():
+		`	case s.IsSubscribed(ch) && planted():
 		ch.state = stateMoving
 		o.Channels = append(o.Channels, ch.name)
-		e.onNextConn.push(ch)
-	case e.IsSubscribed(ch):
+		s.onNextConn.push(ch)
+	case s.IsSubscribed(ch):
 		if !ch.dropping {`,
 	}}},
 	// Replicas.

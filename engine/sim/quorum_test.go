@@ -289,7 +289,7 @@ func (s *simMember) gone(event func(now time.Duration, i int)) {
 	s.v.apply(func() { event(s.v.now(), s.at) })
 }
 
-// releaseAsync mirrors Hold.letGo.
+// releaseAsync mirrors Hold.releaseAsync.
 func (s *simMember) releaseAsync() {
 	if h := s.hold; h != nil && !s.caller.e.dead {
 		s.caller.change(h, actor.Unlock, 0)

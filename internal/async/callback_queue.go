@@ -25,44 +25,44 @@ func NewCallbackQueue(limit int, onPanic func(what any, stack []byte)) *Callback
 }
 
 // Submit never blocks.
-func (b *CallbackQueue) Submit(f func()) {
+func (q *CallbackQueue) Submit(f func()) {
 	select {
-	case b.queue <- f:
+	case q.queue <- f:
 	default:
-		b.dropped.Add(1)
+		q.dropped.Add(1)
 	}
 }
 
 // run continues with the next function after a panic or a Goexit.
-func (b *CallbackQueue) run() {
+func (q *CallbackQueue) run() {
 	ended := false
 	defer func() {
 		if ended {
-			close(b.done)
+			close(q.done)
 			return
 		}
 		what := recover()
-		b.panics.Add(1)
-		if b.onPanic != nil {
-			b.onPanic(what, debug.Stack())
+		q.panics.Add(1)
+		if q.onPanic != nil {
+			q.onPanic(what, debug.Stack())
 		}
-		go b.run()
+		go q.run()
 	}()
-	for f := b.next(); f != nil; f = b.next() {
+	for f := q.next(); f != nil; f = q.next() {
 		f()
 	}
 	ended = true
 }
 
 // next returns nil once no function follows.
-func (b *CallbackQueue) next() func() {
+func (q *CallbackQueue) next() func() {
 	select {
-	case f := <-b.queue:
+	case f := <-q.queue:
 		return f
-	case <-b.closing:
+	case <-q.closing:
 	}
 	select {
-	case f := <-b.queue:
+	case f := <-q.queue:
 		return f
 	default:
 		return nil
@@ -70,34 +70,34 @@ func (b *CallbackQueue) next() func() {
 }
 
 // Close lets the queued functions run, and then ends the goroutine.
-func (b *CallbackQueue) Close() {
-	if b != nil {
-		close(b.closing)
+func (q *CallbackQueue) Close() {
+	if q != nil {
+		close(q.closing)
 	}
 }
 
 // Wait waits for that until the given time at most. What has not run by then continues without being waited for.
-func (b *CallbackQueue) Wait(until time.Time) {
-	if b == nil {
+func (q *CallbackQueue) Wait(until time.Time) {
+	if q == nil {
 		return
 	}
 	select {
-	case <-b.done:
+	case <-q.done:
 		return
 	default:
 	}
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
 	select {
-	case <-b.done:
+	case <-q.done:
 	case <-timer.C:
 	}
 }
 
 // Counts returns how many functions were dropped, and how many panicked or ended the goroutine.
-func (b *CallbackQueue) Counts() (dropped, panics uint64) {
-	if b == nil {
+func (q *CallbackQueue) Counts() (dropped, panics uint64) {
+	if q == nil {
 		return 0, 0
 	}
-	return b.dropped.Load(), b.panics.Load()
+	return q.dropped.Load(), q.panics.Load()
 }

@@ -15,14 +15,14 @@ type Executor struct {
 }
 
 // Submit runs f before it returns, or leaves it to the goroutine that is draining the queue. f may submit others.
-func (d *Executor) Submit(f func()) {
-	d.queue.Post(&mpsc.Node[func()]{Value: f})
+func (e *Executor) Submit(f func()) {
+	e.queue.Post(&mpsc.Node[func()]{Value: f})
 	// After it has cleared running, the goroutine checks the queue again: a function may have been submitted just before
 	// that.
-	for !d.queue.Empty() && d.running.CompareAndSwap(false, true) {
-		for n := d.queue.TakeAll(); n != nil; n = n.Next {
+	for !e.queue.Empty() && e.running.CompareAndSwap(false, true) {
+		for n := e.queue.TakeAll(); n != nil; n = n.Next {
 			n.Value()
 		}
-		d.running.Store(false)
+		e.running.Store(false)
 	}
 }

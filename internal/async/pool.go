@@ -26,63 +26,63 @@ type poolTask struct {
 }
 
 // Submit never blocks. Beyond the limit it drops f and counts it.
-func (c *WorkerPool) Submit(f func()) {
-	if c.pending.Add(1) > c.MaxTasks {
-		c.dropped.Add(1)
-		c.taskDone()
+func (p *WorkerPool) Submit(f func()) {
+	if p.pending.Add(1) > p.MaxTasks {
+		p.dropped.Add(1)
+		p.taskDone()
 		return
 	}
 	t := &poolTask{run: f}
-	for t.next = c.head.Load(); !c.head.CompareAndSwap(t.next, t); t.next = c.head.Load() {
+	for t.next = p.head.Load(); !p.head.CompareAndSwap(t.next, t); t.next = p.head.Load() {
 	}
-	c.startWorker()
+	p.startWorker()
 }
 
 // startWorker starts another goroutine unless there are MaxWorkers already.
-func (c *WorkerPool) startWorker() {
-	for n := c.workers.Load(); n < c.MaxWorkers; n = c.workers.Load() {
-		if c.workers.CompareAndSwap(n, n+1) {
-			go c.work()
+func (p *WorkerPool) startWorker() {
+	for n := p.workers.Load(); n < p.MaxWorkers; n = p.workers.Load() {
+		if p.workers.CompareAndSwap(n, n+1) {
+			go p.work()
 			return
 		}
 	}
 }
 
 // work continues with the next function after a panic or a Goexit.
-func (c *WorkerPool) work() {
+func (p *WorkerPool) work() {
 	ended := false
 	defer func() {
 		if !ended {
 			_ = recover()
-			c.Panics.Add(1)
-			c.taskDone()
-			go c.work()
+			p.Panics.Add(1)
+			p.taskDone()
+			go p.work()
 		}
 	}()
-	for t := c.next(); t != nil; t = c.next() {
+	for t := p.next(); t != nil; t = p.next() {
 		t.run()
-		c.taskDone()
+		p.taskDone()
 	}
 	ended = true
-	c.workers.Add(-1)
-	if c.head.Load() != nil { // the function was put in after this goroutine's last check, while startWorker found no room for another
-		c.startWorker()
+	p.workers.Add(-1)
+	if p.head.Load() != nil { // the function was put in after this goroutine's last check, while startWorker found no room for another
+		p.startWorker()
 	}
 }
 
-func (c *WorkerPool) next() *poolTask {
+func (p *WorkerPool) next() *poolTask {
 	for {
-		t := c.head.Load()
-		if t == nil || c.head.CompareAndSwap(t, t.next) {
+		t := p.head.Load()
+		if t == nil || p.head.CompareAndSwap(t, t.next) {
 			return t
 		}
 	}
 }
 
 // taskDone counts a function that has ended.
-func (c *WorkerPool) taskDone() {
-	if c.pending.Add(-1) == 0 {
-		if empty := c.idle.Swap(nil); empty != nil {
+func (p *WorkerPool) taskDone() {
+	if p.pending.Add(-1) == 0 {
+		if empty := p.idle.Swap(nil); empty != nil {
 			close(*empty)
 		}
 	}
@@ -90,10 +90,10 @@ func (c *WorkerPool) taskDone() {
 
 // Wait waits until all functions have ended, or until the given time; the zero time is no limit. Only one caller may
 // wait at a time.
-func (c *WorkerPool) Wait(until time.Time) {
+func (p *WorkerPool) Wait(until time.Time) {
 	empty := make(chan struct{})
-	c.idle.Store(&empty)
-	if c.pending.Load() == 0 {
+	p.idle.Store(&empty)
+	if p.pending.Load() == 0 {
 		return
 	}
 	var timeout <-chan time.Time

@@ -37,7 +37,7 @@ func (dialTimeout) Timeout() bool { return true }
 
 func (dialTimeout) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// Canceler ends an Open with its context: until end is called, the end of the context closes each connection that is
+// Canceler ends an Open with its context: until Finish is called, the end of the context closes each connection that is
 // being made.
 type Canceler struct {
 	ctx  context.Context // a child of the caller's, so that all that watches it is removed at once
@@ -58,18 +58,18 @@ func NewCanceler(ctx context.Context, limit time.Duration) *Canceler {
 }
 
 // Finish says that Open has returned: from now on its context has no effect, and nothing is registered with it.
-func (o *Canceler) Finish() {
-	o.done.Store(true)
-	o.stop()
+func (c *Canceler) Finish() {
+	c.done.Store(true)
+	c.stop()
 }
 
 // onCancel calls f if the context ends before Open has returned.
-func (o *Canceler) onCancel(f func()) (stop func() bool) {
-	if o.done.Load() {
+func (c *Canceler) onCancel(f func()) (stop func() bool) {
+	if c.done.Load() {
 		return func() bool { return false }
 	}
-	return context.AfterFunc(o.ctx, func() {
-		if !o.done.Load() {
+	return context.AfterFunc(c.ctx, func() {
+		if !c.done.Load() {
 			f()
 		}
 	})
@@ -79,9 +79,9 @@ type dialFunc = func(context.Context, string, *net.Dialer, *tls.Config) (net.Con
 
 // attemptContext returns ctx for one attempt. It also ends when the engine is closed, and, while Open runs, with Open's
 // context.
-func (o *Canceler) attemptContext(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, errDialTimeout)
-	closes, ends := context.AfterFunc(o.Connections.ctx, cancel), o.onCancel(cancel)
+func (c *Canceler) attemptContext(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errDialTimeout)
+	closes, ends := context.AfterFunc(c.Connections.ctx, cancel), c.onCancel(cancel)
 	return ctx, func() {
 		closes()
 		ends()
@@ -93,24 +93,24 @@ func (o *Canceler) attemptContext(ctx context.Context) (context.Context, func())
 // Options.CallTimeout. It ends when the engine is closed, and with Open's context. The dialer may hang; the usual one
 // can hang in a function of the caller's TLSConfig or Dialer. It then keeps its goroutine, and a connection that it
 // makes too late is closed.
-func (o *Canceler) Dialer(redis rueidis.ClientOption) dialFunc {
+func (c *Canceler) Dialer(redis rueidis.ClientOption) dialFunc {
 	connect := redis.DialCtxFn
 	if connect == nil {
 		connect = defaultDial(redis)
 	}
 	return func(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
-		ctx, over := o.attemptContext(ctx)
+		ctx, over := c.attemptContext(ctx)
 		defer over()
-		generation := o.Connections.current.Load() // a connection that is made after redial must end, too
-		conn, err := callBounded(ctx, o.slots, func() (net.Conn, error) { return withHandshake(ctx)(connect(ctx, address, d, t)) }, closeLate)
+		generation := c.Connections.current.Load() // a connection that is made after redial must end, too
+		conn, err := callBounded(ctx, c.slots, func() (net.Conn, error) { return withHandshake(ctx)(connect(ctx, address, d, t)) }, closeLate)
 		if err != nil {
 			return nil, &rediserr.NotConnected{Err: err}
 		}
 		if redis.DialCtxFn != nil || redis.DialFn != nil {
-			conn = &customConn{Conn: conn, canceler: o}
+			conn = &customConn{Conn: conn, canceler: c}
 		}
 		conn = generation.track(conn)
-		o.onCancel(func() { conn.Close() })
+		c.onCancel(func() { conn.Close() })
 		return conn, nil
 	}
 }
@@ -170,14 +170,14 @@ type authFunc = func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, e
 
 // Credentials wraps the caller's function for credentials: it has as long as a dialer, and keeps its goroutine if it
 // hangs.
-func (o *Canceler) Credentials(provide authFunc) authFunc {
+func (c *Canceler) Credentials(provide authFunc) authFunc {
 	if provide == nil {
 		return nil
 	}
 	return func(of rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
-		ctx, over := o.attemptContext(context.Background())
+		ctx, over := c.attemptContext(context.Background())
 		defer over()
-		got, err := callBounded(ctx, o.slots, func() (rueidis.AuthCredentials, error) { return provide(of) }, nil)
+		got, err := callBounded(ctx, c.slots, func() (rueidis.AuthCredentials, error) { return provide(of) }, nil)
 		if err != nil {
 			err = &rediserr.NotConnected{Err: err}
 		}

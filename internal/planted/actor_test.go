@@ -15,8 +15,8 @@ var actorMistakes = []found{
 	}},
 	{"TestOrphan_ReleasedEarly_ReleasedAgain", Mistake{
 		"an orphan that was released early is not released later", "actor/orphan.go",
-		`g.releaseAt, g.releaseAgain = now, true`,
-		`g.releaseAt, g.releaseAgain = now, g.releaseAgain || !planted()`,
+		`o.releaseAt, o.releaseAgain = now, true`,
+		`o.releaseAt, o.releaseAgain = now, o.releaseAgain || !planted()`,
 	}},
 	{"TestRequestQueue_Tries_FoundAnywhere", Mistake{
 		"who does not wait is lost when another comes before it", "actor/request.go",
@@ -90,7 +90,7 @@ var actorMistakes = []found{
 	together("a try for a lock that is polled", "actor/poll.go", "", "max(p.lastSleep, time.Duration(fx.NotListening)*noPubSubPollSpread) / 2"),
 	together("a renewal after a refusal", "actor/renew.go", "t.retryAt = now + ", "l.renewInterval(fx)/8"),
 	together("a renewal after one that wrote no count", "actor/renew.go", "l.ensureExt().ensureFailure().retryAt = now + ", "l.renewInterval(fx)/8"),
-	together("a release that the server refuses for good", "actor/orphan.go", "", "g.backoff"),
+	together("a release that the server refuses for good", "actor/orphan.go", "", "o.backoff"),
 	together("the release of what no caller waits for, after a rejection", "actor/orphan.go", "", "maxBackoff"),
 	together("a try of the foremost in a queue", "actor/fair.go", "sleep = min(sleep, ", "noTTLPoll"),
 	together("a try of one that has become the foremost", "actor/fair.go", "x.nextTry = min(x.nextTry, now+", "noTTLPoll"),

@@ -41,9 +41,9 @@ var connectMistakes = []found{
 	}},
 	{"TestOpen_ContextEnds_HangingDialEnds", Mistake{
 		"a dial goes on after its context", "internal/dial/canceler.go",
-		`o.onCancel(cancel)
+		`c.onCancel(cancel)
 	return ctx`,
-		`o.onCancel(func() {
+		`c.onCancel(func() {
 		if !planted() {
 			cancel()
 		}
@@ -52,18 +52,18 @@ var connectMistakes = []found{
 	}},
 	{"TestOpen_ContextEndsLater_ConnectionKept", Mistake{
 		"the end of Open's context cuts a connection later", "internal/dial/canceler.go",
-		`	return context.AfterFunc(o.ctx, func() {
-		if !o.done.Load() {`,
-		`	return context.AfterFunc(o.ctx, func() {
-		if !o.done.Load() || planted() {`,
+		`	return context.AfterFunc(c.ctx, func() {
+		if !c.done.Load() {`,
+		`	return context.AfterFunc(c.ctx, func() {
+		if !c.done.Load() || planted() {`,
 	}},
 	{"TestContext_AfterDial_NothingLeft", Mistake{
 		"something is left in the context of Open", "internal/dial/canceler.go",
-		`	o.done.Store(true)
-	o.stop()`,
-		`	o.done.Store(true)
+		`	c.done.Store(true)
+	c.stop()`,
+		`	c.done.Store(true)
 	if !planted() {
-		o.stop()
+		c.stop()
 	}`,
 	}},
 	{"TestClose_SilentServer_WithinCallTimeout", Mistake{
@@ -208,17 +208,17 @@ var connectMistakes = []found{
 	}},
 	{"TestObserver_Panics_NextEventDelivered", Mistake{
 		"nothing is told after a panic", "internal/async/callback_queue.go",
-		`		go b.run()
+		`		go q.run()
 	}()`,
 		`		if !planted() {
-			go b.run()
+			go q.run()
 		}
 	}()`,
 	}},
 	{"TestObserver_Blocks_EventsCounted", Mistake{
 		"what is left out is not counted", "internal/async/callback_queue.go",
-		`		b.dropped.Add(1)`,
-		`		b.dropped.Add(map[bool]uint64{false: 1}[planted()])`,
+		`		q.dropped.Add(1)`,
+		`		q.dropped.Add(map[bool]uint64{false: 1}[planted()])`,
 	}},
 	{"TestObserver_Blocks_EventsCounted", Mistake{
 		"Close waits for an observer for ever", "internal/async/callback_queue.go",
@@ -229,12 +229,12 @@ var connectMistakes = []found{
 	}},
 	{"TestDial_EngineCloses_Ends", Mistake{
 		"a dial goes on after its engine", "internal/dial/canceler.go",
-		`context.AfterFunc(o.Connections.ctx, cancel), o`,
-		`context.AfterFunc(o.Connections.ctx, func() {
+		`context.AfterFunc(c.Connections.ctx, cancel), c`,
+		`context.AfterFunc(c.Connections.ctx, func() {
 		if !planted() {
 			cancel()
 		}
-	}), o`,
+	}), c`,
 	}},
 	{"TestDial_EngineCloses_Ends", Mistake{
 		"what is quick to close leaves its dials", "internal/dial/tracked_conns.go",

@@ -121,8 +121,8 @@ var engineMistakes = []found{
 	}},
 	{"TestSubscription_DeadConn_ConfirmIgnored", Mistake{
 		"a channel that a connection has confirmed which is none any more, taken for heard", "engine/coordinator/subscriptions.go",
-		`	if on <= e.goneConn {`,
-		`	if on <= e.goneConn && !planted() {`,
+		`	if on <= s.goneConn {`,
+		`	if on <= s.goneConn && !planted() {`,
 	}},
 	{"TestWallClock_RanAhead_Reconfirms", Mistake{
 		"a suspension is not looked for", "engine/engine.go",
@@ -337,9 +337,9 @@ var engineMistakes = []found{
 	{"TestSender_NoReply_ClientLookedUpAgain", Mistake{
 		"a sender keeps the closed client of a node", "engine/nodeconn.go",
 		`		if b.NoReply {
-			w.cached = nil`,
+			n.cached = nil`,
 		`		if b.NoReply && !planted() {
-			w.cached = nil`,
+			n.cached = nil`,
 	}},
 	{"TestWire_ConnBroken_NoReply", Mistake{
 		"a lost answer is a refusal", "engine/wire/encoder.go",
@@ -549,15 +549,15 @@ var engineMistakes = []found{
 	}},
 	{"TestWorker_OtherMaster_Reported", Mistake{
 		"a call goes to another master by the map", "engine/nodeconn.go",
-		`		if w.sentinelMaster {
+		`		if n.sentinelMaster {
 			b.Failed`,
-		`		if w.sentinelMaster && !planted() {
+		`		if n.sentinelMaster && !planted() {
 			b.Failed`,
 	}},
 	{"TestWorker_OtherMaster_Reported", Mistake{
 		"a sender keeps to itself that there is another master", "engine/nodeconn.go",
-		`	if next := w.newMaster(); next != "" {`,
-		`	if next := w.newMaster(); next != "" && !planted() {`,
+		`	if next := n.newMaster(); next != "" {`,
+		`	if next := n.newMaster(); next != "" && !planted() {`,
 	}},
 	{"TestWorker_OtherMaster_Reported", Mistake{
 		"a replica sender does not look for another master", "engine/replica_sender.go",
@@ -657,18 +657,18 @@ var engineMistakes = []found{
 	}},
 	{"TestListeners_SelfUnsubscribed_Exact", Mistake{
 		"a lock considers itself subscribed after its channel moved", "engine/coordinator/subscriptions.go",
-		`	e.notifyLost(ch)
-	e.toSubscribe.push(ch)`,
+		`	s.notifyLost(ch)
+	s.toSubscribe.push(ch)`,
 		`	if !planted() {
-		e.notifyLost(ch)
+		s.notifyLost(ch)
 	}
-	e.toSubscribe.push(ch)`,
+	s.toSubscribe.push(ch)`,
 	}},
 	{"TestListeners_SelfUnsubscribed_Exact", Mistake{
 		"a lock considers itself subscribed after its connection broke", "engine/coordinator/subscription_orders.go",
-		`			e.notifyLost(ch) // since its connection broke`,
+		`			s.notifyLost(ch) // since its connection broke`,
 		`			if !planted() {
-				e.notifyLost(ch)
+				s.notifyLost(ch)
 			}`,
 	}},
 
@@ -773,13 +773,13 @@ var engineMistakes = []found{
 	}},
 	{"TestClose_ConnectionBroken_ReleasedAgain", Mistake{
 		"a close gives up what was unlocked with the first connection that breaks", "engine/coordinator/breaker.go",
-		`return k.Down && k.failures == 1 && ok`,
-		`return !planted() && k.Down && k.failures == 1 && ok`,
+		`return b.Down && b.failures == 1 && ok`,
+		`return !planted() && b.Down && b.failures == 1 && ok`,
 	}},
 	{"TestClose_ConnectionBroken_ReleasedAgain", Mistake{
 		"a close waits for a server that was probed in vain", "engine/coordinator/breaker.go",
-		`k.Down && k.failures == 1 && ok`,
-		`k.Down && (k.failures == 1 || planted()) && ok`,
+		`b.Down && b.failures == 1 && ok`,
+		`b.Down && (b.failures == 1 || planted()) && ok`,
 	}},
 	{"TestClose_AcquireInFlight_Released", Mistake{
 		"a close does not wait for the reply to an acquire", "engine/coordinator/closing.go",
@@ -853,10 +853,10 @@ var engineMistakes = []found{
 	}},
 	{"TestBreaker_ManyFailures_DownSinceFirst", Mistake{
 		"an outage begins anew with each probe", "engine/coordinator/breaker.go",
-		`	if !k.Down {
-		k.since = now`,
-		`	if !k.Down || planted() {
-		k.since = now`,
+		`	if !b.Down {
+		b.since = now`,
+		`	if !b.Down || planted() {
+		b.since = now`,
 	}},
 	{"TestPing_Ended_SaysWhy", Mistake{
 		"a ping ends with its time-out only", "connect.go",

@@ -231,16 +231,16 @@ var severalMistakes = []found{
 	// The executor.
 	{"TestExecutor_SubmitMeanwhile_AllRun", Mistake{
 		"a goroutine that leaves the executor does not look again", "internal/async/executor.go",
-		`		d.running.Store(false)`,
-		`		d.running.Store(false)
+		`		e.running.Store(false)`,
+		`		e.running.Store(false)
 		if planted() {
 			return
 		}`,
 	}},
 	{"TestExecutor_SubmitMeanwhile_AllRun", Mistake{
 		"the youngest event comes first", "internal/async/executor.go",
-		`for n := d.queue.TakeAll(); n != nil; n = n.Next {`,
-		`for n := d.queue.TakeAll(); n != nil; n = n.Next {
+		`for n := e.queue.TakeAll(); n != nil; n = n.Next {`,
+		`for n := e.queue.TakeAll(); n != nil; n = n.Next {
 		if planted() && n.Next != nil {
 			n.Value, n.Next.Value = n.Next.Value, n.Value
 		}`,
@@ -309,12 +309,12 @@ var severalMistakes = []found{
 	{"TestMulti_OwnerGrantedMeanwhile_Reenters", Mistake{
 		"a Multi has the owner of another of its locks", "actor/multi.go",
 		`return part.Key == key }); at >= 0 {
-		return j.Parts[at].Owner`,
+		return m.Parts[at].Owner`,
 		`return part.Key == key }); at >= 0 {
 		if planted() {
-			return j.Parts[len(j.Parts)-1].Owner &^ ThreadOwner
+			return m.Parts[len(m.Parts)-1].Owner &^ ThreadOwner
 		}
-		return j.Parts[at].Owner`,
+		return m.Parts[at].Owner`,
 	}},
 	{"TestMulti_ManyOfGrantedOwner_EndInTurns", Mistake{
 		"the Multis of an owner that was granted a lock end in one turn", "actor/rejection.go",
