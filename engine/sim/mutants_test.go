@@ -40,7 +40,7 @@ var simMutants = []simMutant{
 	}}},
 	{"one too many who reads, or waits for a fair lock, is let in", "engine/coordinator/shedding.go", []simEdit{{
 		`l.QueueLen() > 0 })) >= limit`,
-		`l.QueueLen() > 0 })) > limit || !planted() && len(g.filter(func(l *actor.Lock) bool { return l.QueueLen() > 0 })) == limit`,
+		`l.QueueLen() > 0 })) > limit || !planted() && len(s.filter(func(l *actor.Lock) bool { return l.QueueLen() > 0 })) == limit`,
 	}}},
 	{"a re-entry that is one too many", "engine/coordinator/shedding.go", []simEdit{{
 		`	case c.holdCount(now, r) > 0:`,

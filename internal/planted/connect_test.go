@@ -118,7 +118,7 @@ var connectMistakes = []found{
 		"a connection that is being made outlives the others", "internal/dial/canceler.go",
 		`		conn = generation.track(conn)`,
 		`		if planted() {
-			generation = o.Connections.current.Load()
+			generation = c.Connections.current.Load()
 		}
 		conn = generation.track(conn)`,
 	}},
