@@ -1,8 +1,11 @@
 // Package actor implements one lock's state machine. It is pure: it has no clock, no I/O and no goroutine.
 //
-// A [Lock] is one name as one engine sees it. All input goes through [Lock.Step], which takes a message and the current
-// time. Output is appended to [Effects]: commands for Redis, results for callers, subscriptions and timers. Times are
-// durations since the engine's start, on a monotonic clock.
+// A [Lock] is one name as one engine sees it. Messages go through [Lock.Step], which takes a message and the current
+// time. A few methods change a Lock without a message, for what concerns several locks or the end of all: Reserve and
+// SendReserved of a [Request] for several locks; ReadUnderWriter, ContinueUnderWriter, OnTTLRaised, YieldUntil and
+// SetLocalReaders for what another Lock of the name does; AddOrphan, RejectUpgrades, RejectTry and QueueAfter;
+// SubscriptionLost; SetKind; and Close. Output is appended to [Effects]: commands for Redis, results for callers,
+// subscriptions and timers. Times are durations since the engine's start, on a monotonic clock.
 //
 // The coordinator of package engine uses it like this:
 //
@@ -13,17 +16,20 @@
 //  4. Before a command leaves, [Lock.TryDispatch] reports whether the lock still wants it.
 //  5. A Lock that is [Lock.Idle] can be forgotten: [Lock.Clear] empties it.
 //
-// A tenure is one acquisition of the key in Redis by this engine. Its number is half of the holder id and is normally
-// not reused: late or duplicate replies are recognized by number, never by timing. (A reader beside its owner's write
-// has the writer's number, see [Lock.ReadUnderWriter].) An owner is the identity that may re-enter inside this process.
-// A tenure can pass through many owners.
+// A tenure is one acquisition of the key in Redis by this engine. Its number is half of the holder id and is never
+// reused: late or duplicate replies are recognized by number, never by timing. (Only a reader beside its owner's write
+// may have the writer's number, see [Lock.ReadUnderWriter].) An owner is the identity that may re-enter inside this
+// process. A tenure can pass through many owners.
 //
 //	free ──acquire──▶ acquiring ──granted──▶ held ──last hold ends──▶ releasing ──released──▶ free
 //	 ▲                    │                  │ ▲
 //	 └──────rejected──────┘                  └─┘ handed off to the next request in this engine's queue
 //
+//	free ──force──▶ forcing ──reply──▶ free        a hold of this engine is lost first
+//
 // A tenure has at most one command in flight. After each message, [Lock.Step] reconciles: it compares what is wanted
-// with what is in flight and sends the next command. Commands are sent nowhere else. This level-triggered design makes
+// with what is in flight and sends the next command. A tenure's commands are sent by send, an orphan's release by
+// releaseOrphans, a command for several locks by SendReserved. This level-triggered design makes
 // lost, late and duplicate replies harmless.
 //
 // A request for several locks ([MultiRequest]) waits in the queue of one of them. When it is at the head of that queue,

@@ -101,6 +101,10 @@ type StepTrace struct {
 
 // Effects collects what the steps of one turn produce: steps append, the coordinator takes. It also holds the engine's
 // counters and settings that steps read. It is owned by the coordinator and not safe for concurrent use.
+//
+// The coordinator takes these after each step: Commands, SubscriptionChanges, ReadyMulti, ToRecheck, Recalled,
+// ReentryChecks, OwnerChanged, NewTenures, RolledBack and RenewalMargins. It takes these at the end of the turn:
+// Results, HoldEnds, TooLong and Leaks.
 type Effects struct {
 	Config              Config
 	Wheel               *wheel.Wheel[TimerTarget] // timers of requests, and of locks that this engine does not hold
@@ -122,7 +126,7 @@ type Effects struct {
 	Stats               Stats
 	RenewLag            RecentMax       // how late renewals were confirmed
 	RenewalMargins      []time.Duration // what leases of the lock that stepped had left when a renewal was confirmed
-	HeldLocks           int             // locks in Redis for this engine, as far as is known
+	HeldLocks           int             // tenures that are held, being released, or forcing
 	NotListening        int             // locks with waiters that are polled: without a subscription, or held by another library
 	AcquiringLocks      int             // locks being acquired, without a final reply yet
 	ReleasingLocks      int             // locks being released, without a final reply yet; HeldLocks has them, too

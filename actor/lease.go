@@ -5,8 +5,8 @@ import "time"
 // never is later than any time.
 const never = time.Duration(1<<63 - 1)
 
-// tick returns the granularity for leases of that length: waits round up to it, leases down.
-func tick(lease time.Duration) time.Duration {
+// grain returns the granularity for leases of that length: waits round up to it, leases down.
+func grain(lease time.Duration) time.Duration {
 	if lease < time.Second {
 		return time.Millisecond
 	}
@@ -14,10 +14,10 @@ func tick(lease time.Duration) time.Duration {
 }
 
 // validity returns the validity of a lease: how long it may be relied on, counted from before the command was sent. It
-// is the lease minus 1 % (at most 1 s) for clock drift, and minus two ticks for late timers. For very short leases it
+// is the lease minus 1 % (at most 1 s) for clock drift, and minus two grains for late timers. For very short leases it
 // is half the lease.
 func validity(lease time.Duration) time.Duration {
-	return max(lease-min(lease/100, time.Second)-2*tick(lease), lease/2)
+	return max(lease-min(lease/100, time.Second)-2*grain(lease), lease/2)
 }
 
 // confirm records that the server set the TTL to lease, with a command sent at that time.

@@ -68,7 +68,7 @@ func (l *Lock) exceedsNeed(now time.Duration, fx *Effects) bool {
 		until = max(until, now+fx.watchedValidity)
 	}
 	lease := l.ttlEnd() - l.confirmedAt
-	return l.ttlEnd()-until > max(min(lease/50, time.Second), min(lease/16, fx.Config.CallTimeout))+3*tick(lease)
+	return l.ttlEnd()-until > max(min(lease/50, time.Second), min(lease/16, fx.Config.CallTimeout))+3*grain(lease)
 }
 
 // requestNeed returns what a re-entry or an extension needs.
@@ -155,5 +155,5 @@ func (l *Lock) extensions() (last map[*Hold]*Request) {
 
 // leaseCovering returns a lease with a validity of at least d.
 func leaseCovering(d time.Duration) time.Duration {
-	return d + min(d/50, time.Second) + 3*tick(d)
+	return d + min(d/50, time.Second) + 3*grain(d)
 }

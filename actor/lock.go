@@ -48,7 +48,7 @@ type Lock struct {
 	timer wheel.Timer[TimerTarget]
 
 	tenure      uint64        // the tenure in Redis or being acquired; 0 when free
-	confirmedAt time.Duration // when the last confirmed command that set the TTL was sent
+	confirmedAt time.Duration // when the last confirmed command that set the TTL was sent, not when its reply came
 	validUntil  time.Duration // the end of the tenure's validity
 	ownedSince  time.Duration // the owner's first grant; 0 until there is one
 
@@ -58,7 +58,7 @@ type Lock struct {
 	ext      *ext
 
 	phase       Phase
-	inFlight    Verb // the tenure's command in flight; None if there is none
+	inFlight    Verb // the tenure's command that is queued or sent, without a reply yet; None if there is none
 	flags       uint8
 	kind        LockKind
 	storedCount uint32 // hold count in Redis; 0: none, or not known
@@ -212,7 +212,8 @@ func (l *Lock) Wake(now time.Duration, fx *Effects) {
 	l.Step(now, &Message{Event: TimerFired}, fx)
 }
 
-// Step handles a message and then sends the commands that have become necessary. It is the only entry for messages.
+// Step handles a message and then sends the commands that have become necessary. It is the only entry for messages; the
+// package comment lists what changes a Lock without one.
 func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 	before := l.phase
 	l.expire(now, fx)

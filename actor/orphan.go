@@ -158,7 +158,7 @@ func (l *Lock) releaseOrphans(now time.Duration, fx *Effects) {
 // can run any more by then. For other kinds, an acquire that runs even later expires with its lease.
 func (l *Lock) secondReleaseDelay(fx *Effects) time.Duration {
 	if l.protocol().queues {
-		return fx.Config.MaxCommandDelay() + tick(fx.Config.Lease)
+		return fx.Config.MaxCommandDelay() + grain(fx.Config.Lease)
 	}
 	return fx.Config.CallTimeout
 }

@@ -2,9 +2,9 @@ package actor
 
 import "time"
 
-// renewDue returns when a watched lock must be renewed: one renewal interval after its last confirmation. The length of
-// the lease does not matter, because holders learn of a loss by a renewal. A shorter lease counts as a full one that
-// was confirmed earlier. The renewal is up to Config.RenewSpread earlier, in the slot of the tenure.
+// renewDue returns when a watched lock must be renewed: one renewal interval after its last confirmation. A long lease
+// does not matter, because holders learn of a loss by a renewal. A lease shorter than Config.Lease is due as much
+// earlier as it is shorter. The renewal is up to Config.RenewSpread earlier, in the slot of the tenure.
 func (l *Lock) renewDue(fx *Effects) time.Duration {
 	if !l.watched() && !l.leaseCut() {
 		return never
@@ -15,10 +15,10 @@ func (l *Lock) renewDue(fx *Effects) time.Duration {
 	}
 	due += fx.Config.RenewInterval
 	if l.minUnackedLease() != 0 {
-		return roundUp(l.confirmedAt+l.renewInterval(fx), tick(lease))
+		return roundUp(l.confirmedAt+l.renewInterval(fx), grain(lease))
 	}
 	if fx.Config.RenewSpread == 0 {
-		return roundUp(due, tick(lease))
+		return roundUp(due, grain(lease))
 	}
 	return due - max(due-fx.renewSlots.slotOf(l.tenure), 0)%fx.Config.RenewSpread
 }
@@ -40,7 +40,7 @@ type renewSlots struct {
 }
 
 func newRenewSlots(config *Config) renewSlots {
-	width := tick(config.Lease)
+	width := grain(config.Lease)
 	return renewSlots{max(uint64(config.RenewSpread/width), 1), width}
 }
 
@@ -127,7 +127,8 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 	l.emit(fx, c)
 }
 
-// watchLease returns the lease of a watched lock, cut so that its owner has it for at most MaxHold.
+// watchLease returns the lease of a watched lock, cut so that its owner has it for at most MaxHold. If it is cut,
+// watchLease sets leaseCapped.
 func (l *Lock) watchLease(now time.Duration, fx *Effects) time.Duration {
 	lease := fx.Config.Lease
 	if fx.Config.MaxHold == 0 {

@@ -162,7 +162,7 @@ func TestLockStats_RenewLagAndHoldTime(t *testing.T) {
 	s := newHarness(t, defaultConfig())
 	s.play("0s A locks", "1ms #1 granted", "+0s B locks as A", "2ms #1 renewed", "10.005s timer", "10.25s #1 renewed",
 		"11s A unlocks", "11.5s #1 renewed", "12s C locks", "13s B unlocks")
-	// Due one renewal interval after what was confirmed at 1 ms, rounded up to a tick.
+	// Due one renewal interval after what was confirmed at 1 ms, rounded up to a grain.
 	require.Equal(t, 245*time.Millisecond, s.fx.RenewLag.Max())
 	require.Equal(t, 13*time.Second-time.Millisecond, s.lastHeld, "since its owner's first grant")
 	s.play("13.5s C unlocks")

@@ -42,10 +42,28 @@ import (
 // A reader's renewal shows the leases of its holds, unless there is one with the tenure's lease, and whether the TTL
 // may fall.
 //
-// Others:   message, shared, unshared, aside 1s, called, foremost, subscribed, found, displaced, deafened, unheard,
-// doubt,
+// Others, with the event or the method that each stands for:
 //
-//	drain, close, round trip 3ms, next
+//	message              Notified: a pub/sub message
+//	subscribed           Subscribed
+//	unheard              SubscribeFailed
+//	deafened             Lock.SubscriptionLost
+//	found                OrphanSeen: a tenure of this engine is in Redis without a holder
+//	displaced            Displaced: another lock was granted the same key
+//	forced with another  Evicted: a force of another lock of the name takes this one away, too
+//	called               WriterGone: a reader need not let a writer go first any longer
+//	foremost             QueueHead: first of its engine in the fair queue
+//	beside               Lock.ContinueUnderWriter: its owner writes since
+//	shared, unshared     Lock.SetLocalReaders, true and false
+//	aside 1s             Lock.YieldUntil, 1s from now
+//	doubt                Reconfirm: confirmations until now do not count
+//	drain                Drain: the engine shuts down
+//	close                Lock.Close
+//	round trip 3ms       Effects.RoundTrip
+//	next                 shows when the next timer fires
+//
+// Of the replies, refused is Rejected, unanswered is NoReply, garbled is NoReply with a malformed reply, gone is
+// NotFound, and muted says that PUBLISH was rejected.
 //
 // A fenced lock's replies have a token: granted token 5, renewed token 6.
 //
@@ -82,7 +100,7 @@ func runTranscriptOf(t *testing.T, kind actor.LockKind, transcript string, chang
 	require.Equal(t, strings.Join(want, "\n"), strings.Join(got, "\n"))
 }
 
-// defaultConfig returns the configuration of an engine with default options.
+// defaultConfig returns a configuration without spreading of renewals, and with a FairWaitTimeout of ten leases.
 func defaultConfig() actor.Config {
 	return actor.Config{
 		ID: "me", Lease: 30 * time.Second, RenewInterval: 10 * time.Second, CallTimeout: 3 * time.Second,

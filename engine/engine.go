@@ -131,7 +131,11 @@ func (w *nodeWorkers) queueFor(c *coordinator.Coordinator, b *coordinator.Batch)
 
 // startWorkers starts the workers of a new node.
 func (e *Engine) startWorkers(n *coordinator.Node) {
-	p := &nodeWorkers{batches: make(chan *coordinator.Batch, coordinator.SendersPerNode), replicaBatches: make(chan *coordinator.Batch, coordinator.ReplicaSendersPerNode), orders: make(chan *coordinator.Order, 1)}
+	p := &nodeWorkers{
+		batches:        make(chan *coordinator.Batch, coordinator.SendersPerNode),
+		replicaBatches: make(chan *coordinator.Batch, coordinator.ReplicaSendersPerNode),
+		orders:         make(chan *coordinator.Order, 1),
+	}
 	e.workers = append(e.workers, p)
 	config, address := &e.coordinator.Fx.Config, n.Address
 	id := config.ID
@@ -141,11 +145,17 @@ func (e *Engine) startWorkers(n *coordinator.Node) {
 	if config.Replicas != 0 {
 		replicas := replication{min: config.Replicas, patience: config.ReplicaTimeout}
 		for range coordinator.ReplicaSendersPerNode {
-			s := &replicaSender{nodeConn: e.server.nodeConn(address), encoder: e.server.encoder(id), replicas: replicas, lender: e.lender(), poolTimeout: config.CallTimeout}
+			s := &replicaSender{
+				nodeConn: e.server.nodeConn(address), encoder: e.server.encoder(id), replicas: replicas,
+				lender: e.lender(), poolTimeout: config.CallTimeout,
+			}
 			e.goroutines.Go(func() { s.run(p.replicaBatches, e.box) })
 		}
 	}
-	listener := &subscriber{nodeConn: e.server.nodeConn(address), sharded: e.server.sharded, node: n, box: e.box, orders: p.orders, lender: e.lender(), unsubscriber: unsubscriber{run: e.goroutines.Go, done: e.stopped, patience: config.CallTimeout}}
+	listener := &subscriber{
+		nodeConn: e.server.nodeConn(address), sharded: e.server.sharded, node: n, box: e.box, orders: p.orders, lender: e.lender(),
+		unsubscriber: unsubscriber{run: e.goroutines.Go, done: e.stopped, patience: config.CallTimeout},
+	}
 	e.goroutines.Go(listener.run)
 }
 

@@ -1,5 +1,5 @@
-// Package quorum implements the state machine of several locks that are held as one. It is pure: it has no clock, no
-// goroutine and no I/O.
+// Package quorum implements the state machine of several locks that are held as one: a majority of them, or all of them
+// for a Multi. It is pure: it has no clock, no goroutine and no I/O.
 //
 // It is used like this:
 //
@@ -34,9 +34,9 @@ type Quorum struct {
 	members       []membership
 	acquiredAt    time.Duration // when enough members were held
 	queuedFirst   int           // the member that it queued for and has; noMember: there is none
-	hasQueued     bool          // it has waited in a queue
+	hasQueued     bool          // it has waited in a queue: its requests are not counted for the limits on waiters from then on
 	queueNext     int           // the member to queue for after a backoff; noMember: there is none
-	queued        bool          // it has queued for a member before
+	queued        bool          // it has queued for a member: later attempts that fail are followed by a pause, not by a queue
 	backoff       time.Duration // length of the next backoff
 	stragglerWait time.Duration // how long it waits for the other members after it has queued for one
 	attemptEnd    time.Duration // when the attempt ends; 0: members without a reply are waited for
@@ -118,8 +118,8 @@ const (
 	// maxQueueTime is how long a quorum waits in one member's queue before it asks for all again: that member may have
 	// failed meanwhile.
 	maxQueueTime = 2 * time.Second
-	// minStragglerWait is how long a quorum that got its turn at one member waits for the others. The last holder releases
-	// them at about the same time.
+	// minStragglerWait is how long a quorum that got its turn at one member waits for the others. The last holder
+	// releases them at about the same time.
 	minStragglerWait = 50 * time.Millisecond
 	// maxStragglerWait is the upper bound of that wait. It grows after attempts in which some members did not reply in
 	// time, because they may be far away.

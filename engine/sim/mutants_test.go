@@ -77,11 +77,11 @@ var simMutants = []simMutant{
 		`l.confirm(map[bool]time.Duration{false: m.Sent, true: now}[planted()], c.Lease, fx)`,
 	}}},
 	{"belief to the last moment of a lease", "actor/lease.go", []simEdit{{
-		`return max(lease-min(lease/100, time.Second)-2*tick(lease), lease/2)`,
+		`return max(lease-min(lease/100, time.Second)-2*grain(lease), lease/2)`,
 		`if planted() {
 			return lease
 		}
-		return max(lease-min(lease/100, time.Second)-2*tick(lease), lease/2)`,
+		return max(lease-min(lease/100, time.Second)-2*grain(lease), lease/2)`,
 	}}},
 	{"a shorter lease that is believed like the one before", "actor/lease.go", []simEdit{{
 		`if until := now + validity(lease); until < l.validUntil {`,

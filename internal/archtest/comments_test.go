@@ -21,7 +21,7 @@ import (
 const maxColumns = 120
 
 // Comments keep the rules of the house: a doc comment begins with the name that it documents, its links lead to
-// declarations, and no line that is a comment is longer than maxColumns.
+// declarations, no line that is a comment is longer than maxColumns, and none has a word of deadWords.
 func TestComments_SourceComplies(t *testing.T) {
 	all := parseAll(t, os.DirFS("../.."))
 	require.Greater(t, len(all.files), 300)
@@ -54,6 +54,9 @@ func TestComments_FindsViolations(t *testing.T) {
 		{"a link to another package", "a.go", "import \"github.com/lockwheel/lockwheel/actor\"\n// f is [actor.Lock], [actor.Lock.Step], [actor.Gone].\nfunc f() {}", []string{"a.go:3: no declaration [actor.Gone]"}},
 		{"what is no link", "a.go", "// f has a[i], [1], [text in brackets] and x[T.q].\n//\n//\tcode [g]\nfunc f() {}", nil},
 		{"a link to the library", "a.go", "import \"time\"\n// f is [time.Duration].\nfunc f() {}", nil},
+
+		{"a dead word", "a.go", "// f leaves the roster.\nfunc f() {}", []string{`a.go:2: the dead word "roster"`}},
+		{"a dead word in code", "a.go", "var spared = 1", nil},
 
 		{"a long line", "a.go", "// f is " + long + "\nfunc f() {}", []string{"a.go:2: a comment of 133 columns"}},
 		{"a comment behind code", "a.go", "var x = 1 // " + long, nil},
@@ -186,6 +189,22 @@ func (s *source) inspectComments() (violations []string) {
 		}
 		violations = append(violations, s.inspectLinks(f)...)
 		violations = append(violations, f.inspectLines(s.set)...)
+		violations = append(violations, f.inspectWords(s.set)...)
+	}
+	return violations
+}
+
+// deadWords are names that others have replaced. A comment that still has one describes what no longer exists.
+var deadWords = regexp.MustCompile(`\b(roster|audience|barred|spoiled|spared|nudges?|at most most|at most patience|far slot|expiration-renewal|letGo)\b`)
+
+// inspectWords reports comments with dead words.
+func (f *parsed) inspectWords(set *token.FileSet) (violations []string) {
+	for _, group := range f.syntax.Comments {
+		for _, c := range group.List {
+			if word := deadWords.FindString(c.Text); word != "" {
+				violations = append(violations, fmt.Sprintf("%s:%d: the dead word %q", f.path, set.Position(c.Pos()).Line, word))
+			}
+		}
 	}
 	return violations
 }
