@@ -138,7 +138,9 @@ func TestTracer_Misuse_NotTraced(t *testing.T) {
 // handedTracer records which locks were handed off.
 type handedTracer struct{ ends chan lockwheel.TracedCall }
 
-func (h handedTracer) CallStart(ctx context.Context, _ lockwheel.TracedCall) context.Context { return ctx }
+func (h handedTracer) CallStart(ctx context.Context, _ lockwheel.TracedCall) context.Context {
+	return ctx
+}
 
 func (h handedTracer) CallEnd(_ context.Context, call lockwheel.TracedCall, _ *lockwheel.Hold, _ error) {
 	if call.Op == "lock" {
