@@ -63,7 +63,7 @@ func (m Mutex) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 	return m.handed(m.lock(ctx, opts, acquireMode{once: true}))
 }
 
-// handed returns what the caller of a Lock has of its hold.
+// handed returns the hold as the caller of a Lock gets it: with Options.FindLeaks, a handle of it.
 func (m Mutex) handed(hold *Hold, err error) (*Hold, error) {
 	if err != nil {
 		return nil, err
@@ -110,8 +110,8 @@ func (m Mutex) Do(ctx context.Context, f func(context.Context) error, opts ...Op
 // A plain lock's key that is a hash is deleted, also if no lock library wrote it. A key of another type stays, and the
 // error says so.
 //
-// ForceUnlock itself ends ctx if ctx is the context of that hold. It then waits until the deadline of ctx, or until
-// the end of the context with which the hold was locked.
+// If ctx is the context of the hold that is forced, ForceUnlock itself ends it. The call then waits until the deadline
+// of ctx, or until the context with which the hold was locked ends.
 func (m Mutex) ForceUnlock(ctx context.Context) (wasLocked bool, err error) {
 	if tracer := m.tracer(ctx); tracer != nil {
 		traced := TracedCall{Op: "force unlock", Name: m.name, Kind: kindNames[m.kind]}

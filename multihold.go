@@ -14,7 +14,7 @@ import (
 )
 
 // multiHold implements a hold of several locks. It is the parent of that hold, which has no engine. The hold lasts
-// while at least need of the members are held.
+// while at least required of the members are held.
 //
 // Its actor makes the decisions. Events of the members happen on the loops of their engines, and executor runs them one
 // at a time. The goroutine that sets ended ends the group.

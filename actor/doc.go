@@ -1,7 +1,7 @@
 // Package actor implements one lock's state machine. It is pure: it has no clock, no I/O and no goroutine.
 //
 // A [Lock] is one name as one engine sees it. Messages go through [Lock.Step], which takes a message and the current
-// time. A few methods change a Lock without a message, for what concerns several locks or the end of all: Reserve and
+// time. These methods change a Lock without a message, for what concerns several locks or the end of all: Reserve and
 // SendReserved of a [Request] for several locks; ReadUnderWriter, ContinueUnderWriter, OnTTLRaised, YieldUntil and
 // SetLocalReaders for what another Lock of the name does; AddOrphan, RejectUpgrades, RejectTry and QueueAfter;
 // SubscriptionLost; SetKind; and Close. Output is appended to [Effects]: commands for Redis, results for callers,

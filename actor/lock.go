@@ -23,7 +23,7 @@ func (p Phase) String() string {
 	return [...]string{free: "free", acquiring: "acquiring", held: "held", releasing: "releasing", forcing: "forcing"}[p]
 }
 
-// Flags in Lock.flags: what a lock should do as soon as it may, and facts for which there is room beside that.
+// Flags in Lock.flags: what a lock should do as soon as it may, and other facts that need one bit.
 const (
 	wantConfirm           uint8 = 1 << iota // confirm the tenure now
 	confirmedSinceHandoff                   // confirmed since its last owner unlocked

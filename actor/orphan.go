@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// orphan is an orphan: a tenure that may be in Redis, or may come back, and that has no holder to renew or release it.
+// orphan is a tenure that may be in Redis, or may come back there, and that has no holder to renew or release it.
 // Orphans result from commands without a reply that no caller waits for any more.
 type orphan struct {
 	tenure       uint64

@@ -43,7 +43,7 @@
 // other. Behind Sentinel each master has such workers as well. When a master is replaced, its workers finish what they
 // have and never talk to another master.
 //
-// All goroutines but the loop only post messages. A turn of the loop:
+// All goroutines but the loop change the loop's state only by posting messages. A turn of the loop:
 //
 //   - reads the clock once
 //   - hands the messages to the actors and fires the due timers, both up to a limit per turn
