@@ -133,8 +133,8 @@ func HasPrefixFold(text, with string) bool {
 }
 
 // connRejections lists prefixes of errors with which a server rejects a client. No command that got one of them was
-// executed. All but the first and the fourth are replies to what is sent on a new connection. They are without ERR,
-// which rueidis takes off a reply.
+// executed. NOAUTH, and the limit on clients, may be the reply to any command; the others are replies to what is sent
+// on a new connection. They are without ERR, which rueidis takes off a reply.
 var connRejections = []string{
 	"NOAUTH", "WRONGPASS", "DENIED", "max number of clients", "AUTH <password> called without any password",
 	"Client sent AUTH, but no password", "invalid password", "DB index is out of range", "invalid DB index",

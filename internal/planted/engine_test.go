@@ -284,8 +284,8 @@ var engineMistakes = []found{
 	}},
 	{"TestOrphan_ReplyOvertaken_NoDelay", Mistake{
 		"who is told of a half that was released meanwhile, and heard of that, waits a little", "actor/wait.go",
-		`t.orphanSeenAt != 0 && !x.retryNow {`,
-		`t.orphanSeenAt != 0 && (!x.retryNow || planted()) {`,
+		`f.orphanSeenAt != 0 && !x.retryNow {`,
+		`f.orphanSeenAt != 0 && (!x.retryNow || planted()) {`,
 	}},
 
 	// The mailbox.
