@@ -12,7 +12,8 @@ const MaxClockSkew = 5 * time.Second
 const maxServerMillis = 7_258_118_400_000
 
 // serverClock is a lower bound of a server's clock, derived from its replies. It is a lower bound so that no call takes
-// effect later than it should. The bound falls by 1 % of its age, because clocks run at different rates.
+// effect later than it should. The bound falls by 1 % of its age, because clocks run at different rates. The zero value
+// is a clock of which nothing is known. Owned by the coordinator.
 type serverClock struct {
 	least time.Duration // lower bound at time 0 of this engine's clock, since 1970
 	at    time.Duration // when the bound was determined, on this engine's clock

@@ -9,7 +9,8 @@ import (
 	"github.com/lockwheel/lockwheel/engine/slot"
 )
 
-// cluster is the coordinator's cluster topology. Owned by the coordinator.
+// cluster is the coordinator's cluster topology. newCluster makes one, and InitCluster or becomeCluster gives each slot
+// a node. The zero value has no maps to write to. Owned by the coordinator.
 type cluster struct {
 	slots        [slot.Count]*Node
 	movedAt      [slot.Count]time.Duration // when a new master of the slot was learned; 0: it never changed
@@ -26,7 +27,7 @@ type cluster struct {
 	Request       *RefreshRequest // output: for the topology refresher
 }
 
-// move is a range of slots with a new master.
+// move is a range of slots, both ends included, with a new master. Owned by the coordinator.
 type move struct {
 	first, last int
 	to          *Node
@@ -88,7 +89,7 @@ func (k *cluster) learn(now time.Duration, m move) {
 	}
 }
 
-// denial is a slot and the address of a node that named another master for it.
+// denial is a slot and the address of a node that named another master for it. It is a key of cluster.denials.
 type denial struct {
 	slot    uint16
 	address string

@@ -95,7 +95,8 @@ func (c *Coordinator) addNode(address string) *Node {
 }
 
 // reconfirmation tracks which locks must be confirmed: those of slots with a new owner, or all, if no earlier
-// confirmation counts. A pass visits all locks, a bounded number per turn. Owned by the coordinator.
+// confirmation counts. A pass visits all locks, a bounded number per turn. The zero value has nothing to confirm. Owned
+// by the coordinator.
 type reconfirmation struct {
 	everyLock     bool            // a pass over all locks was requested since the current pass began
 	passEveryLock bool            // the current pass is for all locks

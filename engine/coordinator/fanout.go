@@ -7,7 +7,8 @@ import (
 )
 
 // recipients is a set of locks that receive an event, which may be very many. It is the listeners of a channel of a
-// node, or the locks of a key.
+// node, or, with a nil node, the locks of a key. It is a description and not a copy of the set: currentRecipients and
+// isRecipient look it up. The zero value has none. It is immutable once it is passed to fanOut, but for unreplicated.
 type recipients struct {
 	kind         actor.Event
 	node         *Node
@@ -18,6 +19,7 @@ type recipients struct {
 }
 
 // unreplicatedGrant says that too few replicas had a grant. Only requests that waited at that time receive the cause.
+// It is immutable.
 type unreplicatedGrant struct {
 	at    time.Duration
 	cause error

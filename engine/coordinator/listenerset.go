@@ -10,7 +10,7 @@ import (
 const maxScannedListeners = 16
 
 // listenerSet is a set of the locks that listen to a channel, in the order in which they were added. Removal takes
-// amortized constant time.
+// amortized constant time. The zero value is empty. Owned by the coordinator.
 type listenerSet struct {
 	locks     []*actor.Lock       // nil where a lock was removed
 	positions map[*actor.Lock]int // index of each lock; nil while there are few

@@ -8,7 +8,8 @@ import (
 )
 
 // lockIndex indexes the locks of a name once they are very many, so that finding one does not examine the others. It is
-// updated with each step and is as large as the lockSet. Owned by the coordinator.
+// updated with each step and is as large as the lockSet. The zero value is that of an empty lockSet; needIndex builds
+// the one of others. Owned by the coordinator.
 type lockIndex struct {
 	byOwner  ownerIndex  // by the owner that holds them or did
 	held     lockList    // those that are held, and some that were
@@ -75,7 +76,8 @@ func (c *Coordinator) updateIndexes() {
 	c.Fx.OwnerChanged, c.Fx.NewTenures = c.Fx.OwnerChanged[:0], c.Fx.NewTenures[:0]
 }
 
-// tenureIndex indexes locks by their tenures and by the orphans that they are to release. A lock has few of them.
+// tenureIndex indexes locks by their tenures and by the orphans that they are to release. A lock has few of them. The
+// zero value is empty. Owned by the coordinator.
 type tenureIndex struct {
 	locks   map[uint64]*actor.Lock
 	tenures map[*actor.Lock][]uint64

@@ -8,7 +8,8 @@ import (
 
 // lockList is a list of the per-request locks of one name, oldest first. A long list has a map that finds a lock's
 // index. A removed lock leaves a hole, and holes are compacted when they exceed half of the list. So adding and
-// removing very many locks takes linear time. A short list is only a slice.
+// removing very many locks takes linear time. A short list is only a slice. The zero value is empty. Owned by the
+// coordinator.
 type lockList struct {
 	list      []*actor.Lock // nil where a lock was removed; the last element is never nil
 	positions map[*actor.Lock]int

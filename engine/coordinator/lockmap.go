@@ -2,14 +2,13 @@ package coordinator
 
 import (
 	"hash/maphash"
-	"slices"
 
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// lockMap is a hash map from keys to locks. It is keyed by the hash, because the locks hold the keys: so an entry
-// takes 17 bytes instead of 25. Measured with a million locks, when Go's map is at its emptiest: 295 bytes a lock
-// instead of 314. Owned by the coordinator.
+// lockMap is a hash map from keys to locks. It is keyed by the hash, because the locks hold the keys: so an entry takes
+// 17 bytes instead of 25. Measured with a million locks, when Go's map is at its emptiest: 295 bytes a lock instead of
+// 314. newLockMap makes one; the zero value has no hash function. Owned by the coordinator.
 type lockMap struct {
 	hash       func(key string) uint64
 	byHash     map[uint64]*actor.Lock
@@ -24,7 +23,8 @@ func newLockMap() lockMap {
 	}
 }
 
-// mapPosition is where to insert the lock of a key. It is valid until the lockMap changes.
+// mapPosition is where to insert the lock of a key. find returns it, and it is valid until the lockMap changes. The
+// zero value is no position. Owned by the coordinator.
 type mapPosition struct {
 	hash     uint64
 	occupied bool // the hash is in use, by that lock or by one of another key
@@ -90,17 +90,4 @@ func (r *lockMap) appendTo(all []*actor.Lock) []*actor.Lock {
 		all = append(all, l)
 	}
 	return all
-}
-
-// sortedKeys returns the keys of all locks in ascending order.
-func (r *lockMap) sortedKeys() []string {
-	keys := make([]string, 0, r.Len())
-	for _, l := range r.byHash {
-		keys = append(keys, l.Key())
-	}
-	for key := range r.collisions {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }

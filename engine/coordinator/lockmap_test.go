@@ -44,3 +44,16 @@ func TestLockMap_HashCollision_KeysDistinct(t *testing.T) {
 		})
 	}
 }
+
+// sortedKeys returns the keys of all locks in ascending order.
+func (r *lockMap) sortedKeys() []string {
+	keys := make([]string, 0, r.Len())
+	for _, l := range r.byHash {
+		keys = append(keys, l.Key())
+	}
+	for key := range r.collisions {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -43,7 +43,7 @@ func redirection(refused, from string) (in uint16, address string, asking, ok bo
 
 // deadRedirect is the error of a call that was redirected to a node which is down. Its text begins with the node's
 // reply, so it counts as transient. The cause may be an error of the program's dialer: the loop never calls its Error
-// method.
+// method. It is immutable and always has both parts.
 type deadRedirect struct {
 	reply error
 	cause error // why the target node is down

@@ -12,10 +12,11 @@ const writerPreferenceMin, writerPreferenceMax = time.Second, time.Minute
 
 // writerPreference prevents a continuous stream of local readers from starving a local writer. New readers wait until
 // the writer has the lock or has left, or until a deadline. The deadline always ends the wait, because a current reader
-// may be waiting for one of them. Then they all read, and the next readers wait for twice as long.
+// may be waiting for one of them. Then they all read, and the next readers wait for twice as long. The zero value means
+// that no reader lets a writer go first. Owned by the coordinator.
 type writerPreference struct {
-	until  time.Duration
-	length time.Duration
+	until  time.Duration // the deadline
+	length time.Duration // of the wait that until ends; 0: there was none since the last writer was done
 }
 
 // next returns until when a new reader waits.

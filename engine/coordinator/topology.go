@@ -11,19 +11,22 @@ import (
 // MOVED reply corrects the topology as well.
 const minRefreshBackoff, maxRefreshBackoff = 50 * time.Millisecond, time.Second
 
-// Topology is the cluster topology according to one node: the owner of each slot. It is immutable.
+// Topology is the cluster topology according to one node: the owner of each slot. The topology refresher, or Probe,
+// makes it; from then on it is immutable. The zero value says nothing of any slot.
 type Topology struct {
 	Ranges []SlotRange
 	Source string // address of the node that sent it
 }
 
-// SlotRange is a range of slots, both ends included, and the address of their master.
+// SlotRange is a range of slots, both ends included, and the address of their master. It belongs to a Topology.
 type SlotRange struct {
 	First, Last int
 	Address     string
 }
 
-// RefreshRequest is a request to refresh the topology. The nodes are asked in that order.
+// RefreshRequest is a request to refresh the topology. The nodes are asked in that order, and then others that the
+// client knows; the zero value leaves the order to it. The coordinator makes it, and from then on it belongs to the
+// topology refresher.
 type RefreshRequest struct{ Addresses []string }
 
 // onTopology handles the result of a topology refresh.
