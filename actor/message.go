@@ -113,6 +113,12 @@ const (
 	Rejected                  // the server rejected it, for Err
 )
 
+// Values of Reply.TTL that are no duration, as the server's PTTL returns them. All such values are negative.
+const (
+	NoTTL time.Duration = -1 // the key never expires
+	NoKey time.Duration = -2 // there is no such key: the lock is not held
+)
+
 // Reply is the reply to one command, and what the coordinator knows about it. It is also the result of a State request
 // (with Status, Count, TTL, Holder and Foreign), of a count request and of a shutdown that was cut short (with Count
 // only).
@@ -133,7 +139,7 @@ type Reply struct {
 	Replicas        int           // of a grant, if Config.Replicas is set: how many replicas have it
 	Listeners       int           // SendRenew: subscribers of the channel; -1 unknown
 	Count           int           // SendState: the hold count; also the result of a count request
-	TTL             time.Duration // SendAcquire when HeldByOther, SendState; negative: none
+	TTL             time.Duration // SendAcquire when HeldByOther, SendState; negative: NoTTL or NoKey
 	Holder          string        // SendAcquire when HeldByOther, SendState
 	Writer          string        // SendReadAcquire when HeldByOther: the writer's holder id
 	Readers         string        // SendWriteAcquire when HeldByOther: all or some reading tenures of this engine, separated by spaces

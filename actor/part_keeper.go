@@ -57,8 +57,8 @@ func (k *PartKeeper) SinglePartTime() time.Duration { return max(minSinglePartTi
 // rejectOvertaken gives a request for several locks its result if it has waited for its OvertakenAfter, and reports
 // whether it did.
 func (r *Request) rejectOvertaken(now time.Duration, fx *Effects) bool {
-	j := r.Multi
-	if r.Completed() || j.OvertakenAfter == 0 || now-r.receivedAt < j.OvertakenAfter {
+	m := r.Multi
+	if r.Completed() || m.OvertakenAfter == 0 || now-r.receivedAt < m.OvertakenAfter {
 		return false
 	}
 	fx.Complete(now, r, ErrOvertaken, nil)

@@ -14,8 +14,8 @@
 //     asks it to refresh the topology; batches (Batches); the order of each node's subscriptions
 //     (Node.Subscriptions.Order); and results (Results.Ready), for which [Coordinator.PrefetchCallers] fills the CPU
 //     cache. [Coordinator.ResetOutputs] then clears all of them, so what was not taken is lost.
-//   - [Coordinator.NoteTurn] counts how long the turn and its outputs took, for [Stats]. An owner without a clock leaves
-//     it out.
+//   - [Coordinator.NoteTurn] counts how long the turn and its outputs took, for [Stats]. An owner without a clock
+//     leaves it out.
 //   - A batch belongs to the owner until it comes back as a message, with replies or with the reason why there are
 //     none. An order comes back as an [OrderDone]. Each request receives exactly one result.
 //   - [Coordinator.Next] says when the next turn is due without a message. A turn handles a bounded number of messages,

@@ -22,13 +22,13 @@ func (c *Coordinator) onWrongNode(b *Batch) bool {
 }
 
 // owner returns the owner of a slot, including what was learned in this turn.
-func (k *cluster) owner(slot uint16) *Node {
-	for _, m := range slices.Backward(k.pendingMoves) {
+func (cl *cluster) owner(slot uint16) *Node {
+	for _, m := range slices.Backward(cl.pendingMoves) {
 		if m.first <= int(slot) && int(slot) <= m.last {
 			return m.to
 		}
 	}
-	return k.slots[slot]
+	return cl.slots[slot]
 }
 
 // dropStaleOwnerReply turns a reply into a missing one if the node no longer owned the keys when it arrived. A master

@@ -31,29 +31,29 @@ func (s *lockSet) needIndex() *lockIndex {
 }
 
 // noteOwner updates the owner of a lock.
-func (k *lockIndex) noteOwner(l *actor.Lock) {
-	k.byOwner.remove(l)
-	k.byOwner.add(l, l.Owner())
-	if l.HasOwner() && !k.held.has(l) {
-		k.held.add(l)
+func (ix *lockIndex) noteOwner(l *actor.Lock) {
+	ix.byOwner.remove(l)
+	ix.byOwner.add(l, l.Owner())
+	if l.HasOwner() && !ix.held.has(l) {
+		ix.held.add(l)
 	}
 }
 
-func (k *lockIndex) remove(l *actor.Lock) {
-	k.byOwner.remove(l)
-	k.held.remove(l)
-	k.byTenure.remove(l)
+func (ix *lockIndex) remove(l *actor.Lock) {
+	ix.byOwner.remove(l)
+	ix.held.remove(l)
+	ix.byTenure.remove(l)
 }
 
 // heldAt returns a copy of the locks that are validly held. It removes those that are no longer held: each is removed
 // at most once per grant.
-func (k *lockIndex) heldAt(now time.Duration) (some []*actor.Lock) {
-	for _, l := range k.held.all() {
+func (ix *lockIndex) heldAt(now time.Duration) (some []*actor.Lock) {
+	for _, l := range ix.held.all() {
 		switch {
 		case l.HeldAt(now):
 			some = append(some, l)
 		case !l.HasOwner():
-			k.held.remove(l)
+			ix.held.remove(l)
 		}
 	}
 	return some

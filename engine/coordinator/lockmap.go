@@ -31,62 +31,62 @@ type mapPosition struct {
 }
 
 // find returns the lock of a key, or nil, and the place to insert it.
-func (r *lockMap) find(key string) (*actor.Lock, mapPosition) {
-	hash := r.hash(key)
-	l := r.byHash[hash]
+func (m *lockMap) find(key string) (*actor.Lock, mapPosition) {
+	hash := m.hash(key)
+	l := m.byHash[hash]
 	at := mapPosition{hash, l != nil}
 	switch {
 	case l != nil && l.Key() == key:
 		return l, at
-	case len(r.collisions) > 0:
-		return r.collisions[key], at
+	case len(m.collisions) > 0:
+		return m.collisions[key], at
 	}
 	return nil, at
 }
 
 // Get returns the lock of a key, or nil.
-func (r *lockMap) Get(key string) *actor.Lock {
-	l, _ := r.find(key)
+func (m *lockMap) Get(key string) *actor.Lock {
+	l, _ := m.find(key)
 	return l
 }
 
 // add inserts a lock. Its key must have none.
-func (r *lockMap) add(l *actor.Lock) {
-	_, at := r.find(l.Key())
-	r.put(at, l)
+func (m *lockMap) add(l *actor.Lock) {
+	_, at := m.find(l.Key())
+	m.put(at, l)
 }
 
 // put inserts a lock at the place that find returned.
-func (r *lockMap) put(at mapPosition, l *actor.Lock) {
+func (m *lockMap) put(at mapPosition, l *actor.Lock) {
 	if !at.occupied {
-		r.byHash[at.hash] = l
+		m.byHash[at.hash] = l
 		return
 	}
-	if r.collisions == nil {
-		r.collisions = make(map[string]*actor.Lock)
+	if m.collisions == nil {
+		m.collisions = make(map[string]*actor.Lock)
 	}
-	r.collisions[l.Key()] = l
+	m.collisions[l.Key()] = l
 }
 
 // remove removes a lock, which must be present.
-func (r *lockMap) remove(l *actor.Lock) {
-	hash := r.hash(l.Key())
-	if len(r.collisions) == 0 || r.byHash[hash] == l {
-		delete(r.byHash, hash)
+func (m *lockMap) remove(l *actor.Lock) {
+	hash := m.hash(l.Key())
+	if len(m.collisions) == 0 || m.byHash[hash] == l {
+		delete(m.byHash, hash)
 		return
 	}
-	delete(r.collisions, l.Key())
+	delete(m.collisions, l.Key())
 }
 
 // Len returns the number of locks.
-func (r *lockMap) Len() int { return len(r.byHash) + len(r.collisions) }
+func (m *lockMap) Len() int { return len(m.byHash) + len(m.collisions) }
 
 // appendTo appends all locks, in no order.
-func (r *lockMap) appendTo(all []*actor.Lock) []*actor.Lock {
-	for _, l := range r.byHash {
+func (m *lockMap) appendTo(all []*actor.Lock) []*actor.Lock {
+	for _, l := range m.byHash {
 		all = append(all, l)
 	}
-	for _, l := range r.collisions {
+	for _, l := range m.collisions {
 		all = append(all, l)
 	}
 	return all

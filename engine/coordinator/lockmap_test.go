@@ -46,12 +46,12 @@ func TestLockMap_HashCollision_KeysDistinct(t *testing.T) {
 }
 
 // sortedKeys returns the keys of all locks in ascending order.
-func (r *lockMap) sortedKeys() []string {
-	keys := make([]string, 0, r.Len())
-	for _, l := range r.byHash {
+func (m *lockMap) sortedKeys() []string {
+	keys := make([]string, 0, m.Len())
+	for _, l := range m.byHash {
 		keys = append(keys, l.Key())
 	}
-	for key := range r.collisions {
+	for key := range m.collisions {
 		keys = append(keys, key)
 	}
 	slices.Sort(keys)

@@ -8,8 +8,8 @@ import (
 )
 
 // ownsPart reports whether the owner holds one of the locks of a request for several.
-func (c *Coordinator) ownsPart(now time.Duration, j *actor.MultiRequest) bool {
-	return slices.ContainsFunc(j.Parts, func(part actor.Part) bool {
+func (c *Coordinator) ownsPart(now time.Duration, m *actor.MultiRequest) bool {
+	return slices.ContainsFunc(m.Parts, func(part actor.Part) bool {
 		l := c.Locks.Get(part.Key)
 		return l != nil && l.HoldCount(part.Owner, now) > 0
 	})

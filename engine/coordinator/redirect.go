@@ -143,13 +143,13 @@ func (c *Coordinator) probeUnknownNode(now time.Duration, n *Node) {
 // would make all locks of the slot retry.
 func (c *Coordinator) onSlotMoved(now time.Duration, slot uint16, from, to *Node) {
 	c.invalidateTopology()
-	k := c.Cluster
-	if k.denied(now, slot, to) {
+	cl := c.Cluster
+	if cl.denied(now, slot, to) {
 		return
 	}
-	k.learn(now, move{int(slot), int(slot), to})
+	cl.learn(now, move{int(slot), int(slot), to})
 	if from != to {
-		k.deny(now, slot, from)
+		cl.deny(now, slot, from)
 	}
 }
 

@@ -20,12 +20,12 @@ type writerPreference struct {
 }
 
 // next returns until when a new reader waits.
-func (a *writerPreference) next(now time.Duration) time.Duration {
-	if now >= a.until {
-		a.length = actor.NextBackoff(a.length, writerPreferenceMin, writerPreferenceMax)
-		a.until = now + a.length
+func (p *writerPreference) next(now time.Duration) time.Duration {
+	if now >= p.until {
+		p.length = actor.NextBackoff(p.length, writerPreferenceMin, writerPreferenceMax)
+		p.until = now + p.length
 	}
-	return a.until
+	return p.until
 }
 
 // lockForReader returns the lock for a read request, and creates it if there is none. writer may be nil. It rejects a

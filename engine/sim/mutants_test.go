@@ -622,15 +622,15 @@ var simMutants = []simMutant{
 			}`,
 	}}},
 	{"a server's clock that is taken for the most that it can show", "engine/coordinator/clockskew.go", []simEdit{{
-		`*k = serverClock{lower, to, true}`,
+		`*s = serverClock{lower, to, true}`,
 		`if planted() {
 		lower = upper
 	}
-	*k = serverClock{lower, to, true}`,
+	*s = serverClock{lower, to, true}`,
 	}}},
 	{"a server's clock that is taken for what it was, though it was set, or this engine's stood still", "engine/coordinator/clockskew.go", []simEdit{{
-		`k.known && known > lower && known <= upper {`,
-		`k.known && (known > lower && known <= upper || planted()) {`,
+		`s.known && known > lower && known <= upper {`,
+		`s.known && (known > lower && known <= upper || planted()) {`,
 	}}},
 	{"an acquire that came too late, and is not sent again", "engine/coordinator/clockskew.go", []simEdit{{
 		`c.retry(now, b.Node, b)
@@ -779,8 +779,8 @@ var simMutants = []simMutant{
 	}}},
 
 	{"several locks that others are let have for ever", "actor/part_keeper.go", []simEdit{{
-		`if r.Completed() || j.OvertakenAfter == 0 ||`,
-		`if r.Completed() || planted() || j.OvertakenAfter == 0 ||`,
+		`if r.Completed() || m.OvertakenAfter == 0 ||`,
+		`if r.Completed() || planted() || m.OvertakenAfter == 0 ||`,
 	}}},
 	{"several locks of which no part is kept", "actor/part_keeper.go", []simEdit{{
 		`k.lastTime = max(minPartsTime, waited/2)`,
@@ -825,8 +825,8 @@ var simMutants = []simMutant{
 		`n == len(first) || planted() {`,
 	}}},
 	{"a verdict that is told before those that are told later", "engine/coordinator/resultqueue.go", []simEdit{{
-		`	if !t.pending() && len(`,
-		`	if (!t.pending() || planted()) && len(`,
+		`	if !q.pending() && len(`,
+		`	if (!q.pending() || planted()) && len(`,
 	}}},
 	{"a loop that sleeps while there are callers to be told", "engine/coordinator/coordinator.go", []simEdit{{
 		`|| c.Results.pending() ||`,
