@@ -188,7 +188,7 @@ type connection struct {
 	sharded       bool
 	release       func()
 	broken        <-chan error
-	channels      [][]string // all channels requested on it
+	channels      [][]string                       // all channels requested on it
 	unsubscribing atomic.Pointer[unsubscribeNotes] // nil until the connection is retired: then its messages are ignored
 }
 
