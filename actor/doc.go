@@ -42,7 +42,7 @@
 //   - which commands they send,
 //   - whether a grant comes with a fencing token,
 //   - whether each first grant has a Lock of its own (a per-request lock: fair locks and readers),
-//   - whether a tenure waits in a queue on the server while it is asking,
+//   - whether a tenure waits in a queue on the server while it is acquiring,
 //   - on which channel notifications arrive.
 //
 // This package is not part of lockwheel's API: any version may change it. See docs/versions.md.

@@ -78,7 +78,8 @@ type ReentryCheck struct {
 	Owner uint64
 }
 
-// LockTenure is a per-request lock and a tenure that it has or has to release.
+// LockTenure is a per-request lock and a tenure that it has or has to release. It is an entry of Effects.NewTenures,
+// and owned by the coordinator.
 type LockTenure struct {
 	Lock   *Lock
 	Tenure uint64

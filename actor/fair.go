@@ -3,7 +3,7 @@ package actor
 import "time"
 
 // A tenure of a kind that queues keeps its number while it waits. The number identifies its place in the fair queue,
-// which the server keeps for all processes. The tenure is asking until it is granted or no request wants it any more.
+// which the server keeps for all processes. The tenure is acquiring until it is granted or no request wants it any more.
 // Then it is released like a held one. The release gives up its place and subtracts what it added to the times of those
 // behind it.
 

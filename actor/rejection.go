@@ -15,7 +15,8 @@ type rejection struct {
 	owner uint64         // its requests for several locks, while it holds this one; 0: none
 }
 
-// rejectedPart is a part of a queue that is rejected for the same reason.
+// rejectedPart is a part of a queue that is rejected for the same reason. Without last it is only the reason. Owned by
+// the coordinator.
 type rejectedPart struct {
 	last       *Request // the last request of the part
 	err, cause error

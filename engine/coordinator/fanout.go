@@ -35,8 +35,8 @@ func (to *recipients) newMessage() *actor.Message {
 }
 
 // fanout is the delivery of an event to more locks than a turn steps. If the same event recurs meanwhile, one more
-// round follows, however often it recurs: the event says that something changed, not how often. Owned by the
-// coordinator.
+// round follows, however often it recurs: the event says that something changed, not how often. The zero value has no
+// recipients. Owned by the coordinator.
 type fanout struct {
 	to           recipients
 	round        // locks that are still to be stepped

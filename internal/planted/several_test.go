@@ -59,7 +59,7 @@ var severalMistakes = []found{
 	{"TestQuorum_ContextEnds_WaitEnds", Mistake{
 		"a wait for a quorum that does not end with its time", "quorum.go",
 		`	case <-timeout:`,
-		`	case <-map[bool]<-chan time.Time{false: late}[planted()]:`,
+		`	case <-map[bool]<-chan time.Time{false: timeout}[planted()]:`,
 	}},
 	{"TestQuorum_NeedsMajority", Mistake{
 		"a quorum that others have counts as unavailable", "quorum.go",
