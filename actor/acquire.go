@@ -561,9 +561,9 @@ func (l *Lock) lateReplyBackoff() time.Duration {
 // onLateReply handles a reply that came after the validity of its own lease, which is no grant; pause is the one before
 // this try. The pauses grow with each late reply.
 //
-// The first late reply may be a short delay of the server or of this process. Two in a row mean that the lease of the
-// first request is shorter than a round trip. Such a request would never be granted the lock, and would keep all other
-// callers of this engine from it. So a request with a longer lease then goes first.
+// The first late reply may be a short delay of the server or of this process. Two in a row suggest that the lease of
+// the first request is shorter than a round trip. Such a request would never be granted the lock, and would keep all
+// other callers of this engine from it. So a request with a longer lease then goes first.
 func (l *Lock) onLateReply(now, pause, lease time.Duration, fx *Effects) {
 	x := l.ensureExt()
 	f := x.ensureFailure()

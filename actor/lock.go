@@ -16,7 +16,7 @@ const (
 	free      Phase = iota // this engine has no tenure; requests may wait, and orphans may be left in Redis
 	acquiring              // an acquire was sent, or will be sent again; a fair lock's tenure may wait in the server's queue
 	held                   // granted by the server and not given up: an owner has it, or a handoff to the next one is being decided
-	releasing              // no request wants it any more: the release was sent, or will be sent again
+	releasing              // given up: the release was sent, or will be sent again; requests may wait for the next tenure
 	forcing                // a force was sent, under a tenure number of its own; the reply ends it
 )
 
@@ -288,7 +288,7 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 	case ContinueRejecting:
 		l.continueRejecting(now, fx)
 	case Recheck:
-		// The lock was changed before this step: what follows from that is the part of reconcile.
+		// The lock was changed before this step. reconcile does what follows from that.
 	}
 	l.reconcile(now, fx)
 	if fx.OnStep != nil {

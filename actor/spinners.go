@@ -16,10 +16,10 @@ import "time"
 // at those times this engine has the lock, and between them it leaves the lock free, for the others (spinnerWindows, in
 // ms):
 //
-//	0        3.5     7.5   8.5     16      20      29    30      39    40   ms since this engine got the lock
+//	0         3.5      7.5   8.5      16      20       29    30       39    40  ms since this engine got the lock
 //	├── own ──┼─ free ─┼ own ┼─ free ─┼─ own ─┼─ free ─┼ own ┼─ free ─┼ own ┼─▶
-//	   ▲  ▲               ▲               ▲
-//	   1  3             7 to 8        15 to 20                                 the last holder tries again
+//	   ▲   ▲              ▲              ▲
+//	   1   3           7 to 8         15 to 20          the last holder tries again
 type spinnerState struct {
 	presumed bool // there are presumed to be spinners
 	acquired bool // one of them had the lock since this engine had it last
