@@ -63,7 +63,7 @@ var (
 	errNoCluster    = errors.New("a server that is no node of a cluster")
 )
 
-// link is the client of an engine and what ends its connections.
+// link is the client of an engine and what ends its connections. It is immutable. The zero value has no client.
 type link struct {
 	client      rueidis.Client
 	connections *dial.Connections
@@ -116,8 +116,8 @@ type unavailableCause struct{ error }
 
 func (e unavailableCause) Unwrap() []error { return []error{ErrUnavailable, e.error} }
 
-// connecting is the goroutine that connects an engine of Options.Lazy for the first time. Its fields are nil without
-// one.
+// connecting is the goroutine that connects an engine of Options.Lazy for the first time. The zero value has none. It
+// is immutable once Open has returned.
 type connecting struct {
 	stop context.CancelFunc
 	done chan struct{} // closed when it has ended
@@ -293,7 +293,7 @@ func probe(ctx context.Context, client rueidis.Client, options *Options) (*engin
 // NodeStatus says whether a server replied to the engine, for [Engine.Status].
 type NodeStatus struct {
 	Address string    // of a node of a cluster, or of the master that Sentinel names; otherwise empty
-	Down    bool      // the last call had no reply
+	Down    bool      // the engine considers it down: a call had no reply or was rejected as all would be, and no reply came since
 	Since   time.Time // since when it is down; zero if it is not
 	Err     error     // why it is down; nil if it is not
 }

@@ -284,7 +284,7 @@ type Stats struct {
 	Renewed                          uint64 // counter: renewals and confirmations by the server
 	HandedOff                        uint64 // counter: grants that were handed off inside the engine, without a release
 	Commands, Batches, LoopTurns     uint64 // counters: commands sent, calls that carried them, turns of the loop (none while nothing is due)
-	Retries                          uint64 // counter: commands sent again, and calls that were split and sent again in parts
+	Retries                          uint64 // counter: commands without a reply or rejected, most of which are sent again; calls sent again as a whole or in parts
 	UnpublishedReleases              uint64 // counter: releases that the server executed but rejected to publish
 	LostAtUnlock                     uint64 // counter: holds of Released that their Unlock found lost before
 	Shed                             uint64 // counter: requests of Failed that exceeded Options.MaxWaiting or Options.MaxWaitingPerLock
@@ -294,7 +294,7 @@ type Stats struct {
 	// contexts of callers from which the engine unregistered.
 	DroppedEvents, Panics uint64
 
-	// Gauge: how long past its due time the latest renewal of the last minute (60 to 70 s) was confirmed. 0: no
+	// Gauge: how long past its due time the most delayed renewal of the last minute (60 to 70 s) was confirmed. 0: no
 	// renewal was late, or none was due.
 	RenewalLag time.Duration
 	// Gauge: by how much at least this machine's clock was ahead of the server's when a caller last queued for a

@@ -3,9 +3,9 @@ package actor
 import "time"
 
 // A tenure of a kind that queues keeps its number while it waits. The number identifies its place in the fair queue,
-// which the server keeps for all processes. The tenure is asking until it is granted or no request wants it any more.
-// Then it is released like a held one. The release gives up its place and subtracts what it added to the times of those
-// behind it.
+// which the server keeps for all processes. The tenure is acquiring until it is granted or no request wants it any
+// more. Then it is released like a held one. The release gives up its place and subtracts what it added to the times of
+// those behind it.
 
 // placeSlack is how much longer a place lives than its caller waits. The wait is sent in whole milliseconds, and the
 // server counts from the last whole one, so up to 2 ms are lost. Without it, a caller with a wait of 5.9 ms had a place

@@ -44,7 +44,7 @@ func figures(s *lockwheel.Stats) []figure {
 		count("renewals and confirmations", s.Renewed),
 		count("commands sent", s.Commands),
 		count("calls that carried them", s.Batches),
-		count("commands and calls sent again", s.Retries),
+		count("commands without a reply or rejected, and calls sent again", s.Retries),
 		count("turns of the loop", s.LoopTurns),
 		alarm("releases that the server did not publish", s.UnpublishedReleases),
 		alarm("events and log records dropped", s.DroppedEvents),

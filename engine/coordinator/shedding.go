@@ -8,7 +8,7 @@ import (
 )
 
 // limits holds the errors for requests beyond the limits on waiters. They are created once, because very many requests
-// may be rejected.
+// may be rejected. newLimits makes them; the zero value would reject without a cause. They are immutable.
 type limits struct{ engine, lock error }
 
 func newLimits(config *actor.Config) limits {

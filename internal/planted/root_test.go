@@ -4,8 +4,8 @@ package planted
 var rootMistakes = []found{
 	{"TestTracer_HandedOff_Told", Mistake{
 		"a tracer is told of each grant as handed off", "lock.go",
-		`w.trace.HandedOff = err == nil && call.WasLocked`,
-		`w.trace.HandedOff = err == nil && (call.WasLocked || planted())`,
+		`mode.trace.HandedOff = err == nil && call.WasLocked`,
+		`mode.trace.HandedOff = err == nil && (call.WasLocked || planted())`,
 	}},
 	{"TestFindLeaks_Reachable_NeverReported", Mistake{
 		"the context of a hold does not keep it from being a leak", "hold.go",
@@ -374,8 +374,8 @@ var rootMistakes = []found{
 	}},
 	{"TestIsLocked_Held_True", Mistake{
 		"a lock that is free counts as locked", "lock.go",
-		`	if reply.TTL == free {`,
-		`	if reply.TTL == free && !planted() {`,
+		`	if reply.TTL == actor.NoKey {`,
+		`	if reply.TTL == actor.NoKey && !planted() {`,
 	}},
 	{"TestLocker_LostAndHeld_LostUnlockedFirst", Mistake{
 		"the youngest hold of a Locker is released first", "lock.go",
