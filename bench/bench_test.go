@@ -56,6 +56,9 @@ Unit unlock-p50-ns better=lower
 Unit unlock-p99-ns better=lower
 Unit p50-ns better=lower
 Unit p99-ns better=lower
+Unit p99.9-ns better=lower
+Unit added-p50-ns better=lower
+Unit added-p99-ns better=lower
 Unit from-due-p99-ns better=lower
 Unit heap-B/lock better=lower
 Unit client-cores better=lower
@@ -227,6 +230,29 @@ func BenchmarkSteady(b *testing.B) {
 			}
 			reportQuantiles(b, "", run.Called)
 			b.ReportMetric(nano(run.FromDue.P99), "from-due-p99-ns")
+		})
+	}
+}
+
+func BenchmarkGateway(b *testing.B) {
+	s, p := serverAndPlan(b, delayed)
+	section(b, "gateway")
+	results, err := Gateway(s, p)
+	require.NoError(b, err)
+	without := FindGateway(results, peers.Unlocked.Name)
+	for _, g := range results {
+		report(b, g.Name, nil, g.Failure, func(b *testing.B, turn int) {
+			q := MedianQuantiles(g.Rounds)
+			added := MedianQuantiles(g.Added(without))
+			if turn >= 0 {
+				q, added = g.Rounds[turn], g.Added(without)[turn]
+			}
+			reportQuantiles(b, "", q)
+			b.ReportMetric(nano(q.P999), "p99.9-ns")
+			// Two figures that hardly differ can have a difference below 0, which has no ratio.
+			if added.P50 > 0 && added.P99 > 0 {
+				reportQuantiles(b, "added-", added)
+			}
 		})
 	}
 }

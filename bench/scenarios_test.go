@@ -21,6 +21,7 @@ var tiny = Plan{
 	Goroutines: []int{1, 2}, Contenders: []int{2}, Holds: []HoldPlan{{Locks: 10, Lease: time.Second}},
 	ThroughputWorkers: 8,
 	Calls:             20, OpenLoop: 100 * time.Millisecond, WithHeld: HoldPlan{Locks: 100, Lease: 3 * time.Second},
+	Gateway:   100 * time.Millisecond,
 	Handovers: 4,
 }
 
