@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -287,13 +288,24 @@ func BenchmarkKinds(b *testing.B) {
 	section(b, "kinds")
 	k, err := Kinds(s, p)
 	require.NoError(b, err)
-	for i, r := range append(k.Alike, k.Ten...) {
-		goroutines := "goroutines=2048"
-		if i >= len(k.Alike) {
-			goroutines = "goroutines=1"
+	for _, of := range []struct {
+		client  string
+		results []Result
+	}{{peers.Lockwheel.Name, slices.Concat(k.Alike, k.Ten)}, {peers.Redisson.Name, k.Redisson}} {
+		for _, r := range of.results {
+			reportResultOf(b, of.client, &r, "kind="+valueOf(r.Name), goroutinesOf(r.Name))
 		}
-		reportResultOf(b, peers.Lockwheel.Name, &r, "kind="+valueOf(r.Name), goroutines)
 	}
+	section(b, "kinds, quorum of three")
+	reportResults(b, k.Quorum, "kind=Quorum", "goroutines=2048")
+}
+
+// goroutinesOf returns how many goroutines measure a kind.
+func goroutinesOf(kind string) string {
+	if kind == TenAsOne || kind == TenSequential {
+		return "goroutines=1"
+	}
+	return "goroutines=2048"
 }
 
 // Which sections can be measured over a link.

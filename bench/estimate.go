@@ -24,8 +24,9 @@ func (e Estimate) Pair() time.Duration { return e.interleaved(len(peers.All()), 
 // Ceiling returns the estimate of Ceiling, which has two rounds more to count Pair's keys.
 func (e Estimate) Ceiling() time.Duration { return e.interleaved(3, e.Round) + 2*e.Round }
 
-// Kinds returns the estimate for five kinds, and for ten names in two ways.
-func (e Estimate) Kinds() time.Duration { return e.interleaved(7, e.Round) }
+// Kinds returns the estimate for five kinds and ten names with Redisson beside them, ten names one after the other, and
+// two quorums.
+func (e Estimate) Kinds() time.Duration { return e.interleaved(15, e.Round) + 6*e.kindWarmUp() }
 
 // Hot returns the estimate for each number of goroutines and clients.
 func (e Estimate) Hot() time.Duration { return e.interleaved(len(peers.All())+1, e.ContendedRound) }

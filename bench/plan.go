@@ -44,6 +44,9 @@ func (p Plan) Repeat(times int) Plan {
 	return p
 }
 
+// kindWarmUp returns how long the Java process is warmed up with each kind of lock.
+func (p Plan) kindWarmUp() time.Duration { return p.WarmUp / 5 }
+
 // runs returns how often to run what has no rounds.
 func (p Plan) runs() int { return max(1, p.Runs) }
 

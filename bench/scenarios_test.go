@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -156,9 +157,18 @@ func TestKinds_EveryKindAndTen_Measured(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, k.Alike, 5)
 	require.Len(t, k.Ten, 2)
-	for _, result := range append(k.Alike, k.Ten...) {
+	require.Len(t, k.Redisson, 6)
+	require.Len(t, k.Quorum, 2)
+	for _, result := range slices.Concat(k.Alike, k.Ten, k.Quorum) {
 		require.Empty(t, result.Failure, result.Name)
 		require.Positive(t, result.PairsPerSecond(), result.Name)
+	}
+	for i, name := range []string{KindPlain, KindFenced, KindFair, KindWrite, KindRead, TenAsOne} {
+		require.Equal(t, name, k.Redisson[i].Name)
+		if !leftOut(t, peers.Redisson.Name, k.Redisson[i].Failure) {
+			require.Empty(t, k.Redisson[i].Failure, name)
+			require.Positive(t, k.Redisson[i].PairsPerSecond(), name)
+		}
 	}
 }
 

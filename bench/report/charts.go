@@ -32,7 +32,7 @@ func (r *results) drawings() map[string]*barChart {
 	heaps, cores, growth := r.holdCharts()
 	return map[string]*barChart{
 		"pair": r.pairChart(), "ceiling": r.ceilingChart(), "kinds": r.kindsChart(), "hot": r.hotChart(), "wake": r.wakeChart(),
-		"alone": r.aloneChart(), "steady": r.steadyChart(), "hold-heap": heaps, "hold-cores": cores, "growth": growth,
+		"alone": r.aloneChart(), "steady": r.steadyChart(), "gateway": r.gatewayChart(), "hold-heap": heaps, "hold-cores": cores, "growth": growth,
 		"flood-one": r.floodChart(false), "flood-own": r.floodChart(true),
 	}
 }

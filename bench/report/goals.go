@@ -50,6 +50,7 @@ func (r *results) goals() []goal {
 	all = append(all, r.hotGoals()...)
 	all = append(all, r.wakeGoals()...)
 	all = append(all, r.latencyGoals()...)
+	all = append(all, r.gatewayGoals()...)
 	all = append(all, r.holdGoals()...)
 	return append(all, r.floodGoals()...)
 }

@@ -49,6 +49,7 @@ func (r *results) chapters() []chapter {
 		{&r.wake, "Wake", wakeText, []string{"wake"}, r.wakeTable()},
 		{&r.latency, "Latency", aloneText, []string{"alone"}, r.aloneTable()},
 		{&r.latency, "Latency under a steady load", steadyText, []string{"steady"}, r.steadyTable()},
+		{&r.gateway, "Gateway", gatewayText, []string{"gateway"}, r.gatewayTable()},
 		{&r.hold, "Hold", holdText, []string{"hold-heap", "hold-cores", "growth"}, r.holdTables()},
 		{&r.flood, "Flood", floodText, []string{"flood-one", "flood-own"}, r.floodTables()},
 	}

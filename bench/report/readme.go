@@ -47,7 +47,7 @@ func (r *results) measuredPart() string {
 	}
 	t := newTable("what", "figure", "section")
 	t.prose = true
-	for _, line := range []func(*table){r.pairLines, r.kindsLine, r.hotLine, r.latencyLine, r.holdLines, r.floodLine} {
+	for _, line := range []func(*table){r.pairLines, r.kindsLine, r.hotLine, r.latencyLine, r.gatewayLine, r.holdLines, r.floodLine} {
 		line(t)
 	}
 	return fmt.Sprintf("%s; %s; %s. Figures are this machine's, so compare those of one row.\n%s\n\n%s", last.Machine.CPU, last.Machine.System,

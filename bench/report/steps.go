@@ -15,6 +15,7 @@ func newResults() *results {
 	r.hot.name, r.hot.steps = "Hot", hotSteps
 	r.wake.name, r.wake.steps = "Wake", wakeSteps
 	r.latency.name, r.latency.steps = "Latency", latencySteps
+	r.gateway.name, r.gateway.steps = "Gateway", gatewaySteps
 	r.hold.name, r.hold.steps = "Hold", holdSteps
 	r.flood.name, r.flood.steps = "Flood", floodSteps
 	return r
