@@ -17,7 +17,7 @@ final class Load {
   /** Every worker has names of its own. A lock of several names, as a multi lock, has as many as "each" says. */
   Answer pair(Request r) throws Exception {
     RedissonClient client = clients.get(r.text("client"));
-    Round round = new Round();
+    Round round = new Round(false);
     int workers = (int) r.number("workers");
     int names = (int) r.number("names", workers);
     for (int i = 0; i < workers; i++) {
@@ -38,7 +38,7 @@ final class Load {
   Answer hot(Request r) throws Exception {
     String[] names = r.text("client").split(",");
     int each = (int) r.number("workers");
-    Round round = new Round();
+    Round round = new Round(true);
     for (String name : names) {
       for (int i = 0; i < each; i++) {
         round.add(i + 1, clients.get(name).getLock(r.text("name")));
