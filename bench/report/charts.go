@@ -73,10 +73,6 @@ func (r *results) ceilingChart() *barChart {
 	return singleSeriesChart("Lock and unlock of 2 048 names, and what the server can do at all", r.ceiling.Figures.Standings)
 }
 
-func (r *results) kindsChart() *barChart {
-	return singleSeriesChart("Kinds of lock: names of their own, 2 048 goroutines", r.kinds.Figures.Alike)
-}
-
 func (r *results) hotChart() *barChart {
 	g := &barChart{title: "All goroutines lock one name", unit: "pairs a second", xLabel: "clients × goroutines of each"}
 	for _, h := range r.hot.Figures {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/lockwheel/lockwheel/bench"
@@ -77,14 +76,6 @@ func addedCell(added []measure.Quantiles, quantile func(measure.Quantiles) time.
 		return "–"
 	}
 	return micros(quantile(bench.MedianQuantiles(added)))
-}
-
-// timesOrDash writes a ratio, and a dash for one that was not measured.
-func timesOrDash(x float64) string {
-	if math.IsNaN(x) {
-		return "–"
-	}
-	return decimals(x) + " ×"
 }
 
 func (r *results) gatewayChart() *barChart {

@@ -306,26 +306,3 @@ func lateCell(d time.Duration) string {
 	}
 	return millis(d)
 }
-
-// kindsTables returns the kinds compared with each other, and ten names in both ways.
-func (r *results) kindsTables() string {
-	k := &r.kinds.Figures
-	return kindsTable(k.Alike, bench.KindPlain, "to Mutex") + "\n" + kindsTable(k.Ten, bench.TenSequential, "to one after the other")
-}
-
-func kindsTable(entries []bench.Result, base, ratioTo string) string {
-	t := newTable("", "pairs/s", minMax(roundsOf(entries)), "µs/pair", "client CPU µs", "server CPU µs", "B", "allocs", ratioTo)
-	for i := range entries {
-		s := &entries[i]
-		if s.Failure != "" {
-			t.failed(s.Name, s.Failure)
-			continue
-		}
-		to := "–"
-		if b := successOf(entries, base); b != nil {
-			to = ratio(s.PairsPerSecond(), b.PairsPerSecond())
-		}
-		t.row(s.Name, count(s.PairsPerSecond()), rangeOf(&s.Series), decimals(s.NsPerPair()/1000), micros(s.ClientCPU()), micros(s.ServerCPU()), count(s.BytesPerPair()), allocs(&s.Series), to)
-	}
-	return t.String()
-}

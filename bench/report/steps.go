@@ -39,13 +39,6 @@ func ceilingSteps(into *bench.CeilingResult, s *bench.Server, p bench.Plan) []st
 	}}}
 }
 
-func kindsSteps(into *bench.KindsOfLock, s *bench.Server, p bench.Plan) []step {
-	return []step{{"2048 goroutines; ten names as one and in turn", bench.Estimate{Plan: p}.Kinds(), func() (err error) {
-		*into, err = bench.Kinds(s, p)
-		return err
-	}}}
-}
-
 func hotSteps(into *[]hotRun, s *bench.Server, p bench.Plan) (steps []step) {
 	for _, clients := range []int{1, 2} {
 		for _, n := range p.Contenders {
