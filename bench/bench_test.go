@@ -49,6 +49,8 @@ Unit B/pair better=lower
 Unit allocs/pair better=lower
 Unit client-cpu-ns/pair better=lower
 Unit server-cpu-ns/pair better=lower
+Unit client-cpu-ns/renewal better=lower
+Unit server-cpu-ns/renewal better=lower
 Unit longest-wait-ns better=lower
 Unit lock-p50-ns better=lower
 Unit lock-p99-ns better=lower
@@ -280,6 +282,19 @@ func BenchmarkCeiling(b *testing.B) {
 	require.NoError(b, err)
 	b.Logf("keys a call: %.1f by Pair, %d by the server alone", c.Keys, c.Sent)
 	reportResults(b, c.Standings, "goroutines=2048")
+	section(b, "ceiling, one caller")
+	reportResults(b, c.One, "goroutines=1")
+	section(b, "ceiling, renewals")
+	for _, r := range c.Renew {
+		report(b, r.Name, nil, r.Failure, func(b *testing.B, turn int) {
+			s := r.Series
+			if turn >= 0 {
+				s = s.Only(turn)
+			}
+			b.ReportMetric(nano(s.ClientCPU()), "client-cpu-ns/renewal")
+			b.ReportMetric(nano(s.ServerCPU()), "server-cpu-ns/renewal")
+		})
+	}
 }
 
 func BenchmarkKinds(b *testing.B) {

@@ -218,13 +218,17 @@ func TestLatencyAndWake_Contestants_Measured(t *testing.T) {
 	}
 }
 
-// Ceiling measures the server alone, with as many keys a call as Pair sends.
+// Ceiling measures the server alone, with as many keys a call as Pair sends and with its very calls; a caller in a bare
+// loop; and renewals that are sent back to back.
 func TestCeiling_ManyKeysPerCall_Measured(t *testing.T) {
 	c, err := Ceiling(openServer(t, ""), tiny)
 	require.NoError(t, err)
 	require.Greater(t, c.Sent, 1)
 	require.Greater(t, c.Keys, 1.0)
-	for _, s := range c.Standings {
+	require.Len(t, c.Standings, 4)
+	require.Len(t, c.One, 2)
+	require.Len(t, c.Renew, 2)
+	for _, s := range slices.Concat(c.Standings, c.One, c.Renew) {
 		require.Empty(t, s.Failure, s.Name)
 		require.Positive(t, s.PairsPerSecond(), s.Name)
 	}

@@ -57,22 +57,6 @@ func (g *barChart) putResults(entries []bench.Result, group int) {
 	}
 }
 
-// singleSeriesChart returns a chart of contestants side by side.
-func singleSeriesChart(title string, entries []bench.Result) *barChart {
-	g := &barChart{title: title, unit: "pairs a second", linear: true}
-	for i := range entries {
-		g.labels = append(g.labels, entries[i].Name)
-	}
-	for i := range entries {
-		g.put("pairs a second", i, entries[i].PairsPerSecond())
-	}
-	return g
-}
-
-func (r *results) ceilingChart() *barChart {
-	return singleSeriesChart("Lock and unlock of 2 048 names, and what the server can do at all", r.ceiling.Figures.Standings)
-}
-
 func (r *results) hotChart() *barChart {
 	g := &barChart{title: "All goroutines lock one name", unit: "pairs a second", xLabel: "clients × goroutines of each"}
 	for _, h := range r.hot.Figures {

@@ -23,7 +23,9 @@ func fixture() *results {
 	}
 	r.ceiling.Figures = bench.CeilingResult{Keys: 99.5, Sent: 100, Standings: []bench.Result{
 		fixtureResult(bench.CeilingPair, 200_000), fixtureResult(bench.CeilingBatched, 240_000), fixtureResult(bench.CeilingSingle, 120_000),
-	}}
+		fixtureResult(bench.CeilingReplayed, 230_000),
+	}, One: []bench.Result{fixtureResult(bench.CeilingPair, 5000), fixtureResult(bench.CeilingLoop, 9000)},
+		Renew: []bench.Result{fixtureResult(bench.CeilingPair, 100_000), fixtureResult(bench.CeilingRenewed, 600_000)}}
 	r.kinds.Figures = bench.KindsOfLock{
 		Alike: []bench.Result{
 			fixtureResult(bench.KindPlain, 200_000), fixtureResult(bench.KindFenced, 150_000), fixtureResult(bench.KindFair, 90_000),

@@ -139,16 +139,6 @@ func allocs(s *measure.Series) string {
 	return "–"
 }
 
-func (r *results) ceilingTable() string {
-	c := &r.ceiling.Figures
-	text := resultsTable(c.Standings)
-	if pair, batched := bench.Find(c.Standings, bench.CeilingPair), bench.Find(c.Standings, bench.CeilingBatched); pair != nil && batched != nil {
-		text += fmt.Sprintf("\nPair reached %s of the server alone with batched scripts, which were sent %d keys a call; Pair's calls carried %.1f.\n",
-			ratio(pair.PairsPerSecond(), batched.PairsPerSecond()), c.Sent, c.Keys)
-	}
-	return text
-}
-
 func (r *results) hotTables() string {
 	var b strings.Builder
 	for _, h := range r.hot.Figures {

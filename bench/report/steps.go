@@ -32,13 +32,6 @@ func pairSteps(into *[]pairRun, s *bench.Server, p bench.Plan) (steps []step) {
 	return steps
 }
 
-func ceilingSteps(into *bench.CeilingResult, s *bench.Server, p bench.Plan) []step {
-	return []step{{"2048 goroutines and the server alone", bench.Estimate{Plan: p}.Ceiling(), func() (err error) {
-		*into, err = bench.Ceiling(s, p)
-		return err
-	}}}
-}
-
 func hotSteps(into *[]hotRun, s *bench.Server, p bench.Plan) (steps []step) {
 	for _, clients := range []int{1, 2} {
 		for _, n := range p.Contenders {
