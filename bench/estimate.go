@@ -21,15 +21,15 @@ type Estimate struct{ Plan }
 // Pair returns the estimate for each number of goroutines.
 func (e Estimate) Pair() time.Duration { return e.interleaved(len(peers.All()), e.Round) }
 
-// Ceiling returns the estimate of Ceiling, which has two rounds more to count Pair's keys, and acquires and releases the
-// locks of each turn of renewals.
+// Ceiling returns the estimate of Ceiling, which has two rounds more to count Pair's keys, and acquires and releases
+// the locks of each turn of renewals.
 func (e Estimate) Ceiling() time.Duration {
 	locks := time.Duration(e.Rounds+2) * 3 * time.Duration(e.WithHeld.Locks) * estimatedPerLock
 	return e.interleaved(8, e.Round) + 2*e.Round + locks
 }
 
-// Kinds returns the estimate for five kinds and ten names with Redisson beside them, ten names one after the other, and
-// two quorums.
+// Kinds returns the estimate for five kinds and ten names with Redisson beside them, ten names one after the other,
+// and two quorums.
 func (e Estimate) Kinds() time.Duration { return e.interleaved(15, e.Round) + 6*e.kindWarmUp() }
 
 // Hot returns the estimate for each number of goroutines and clients.

@@ -18,7 +18,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// Gateway measures the requests of every library, and those without a lock, which take as long as the backend or longer.
+// Gateway measures the requests of every library and those without a lock. All take at least as long as the backend.
 func TestGateway_AllContestants_Measured(t *testing.T) {
 	results, err := Gateway(openServer(t, ""), tiny)
 	require.NoError(t, err)

@@ -19,8 +19,8 @@ func TestGateway_Table_AddedToPings(t *testing.T) {
 	require.Contains(t, text, "| no lock | 5.10 | 5.70 | 6.30 | – | – | – | – | – | – | – | – |")
 }
 
-// Requests with a lock that were faster than those without one add nothing that can be compared: no goal is met by them.
-// Nor is one by a contestant that failed.
+// Requests with a lock that were faster than those without one add nothing that can be compared: they meet no goal. Nor
+// does a contestant that failed.
 func TestGateway_NothingAddedOrFailed_NotMeasured(t *testing.T) {
 	goals := []string{"a request: p50 added, to two PINGs", "a request: p99 added, to two PINGs", "a request: p99 added, to redislock"}
 	r := fixture()
