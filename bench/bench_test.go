@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -244,19 +245,28 @@ func BenchmarkGateway(b *testing.B) {
 	without := FindGateway(results, peers.Unlocked.Name)
 	for _, g := range results {
 		report(b, g.Name, nil, g.Failure, func(b *testing.B, turn int) {
-			q := MedianQuantiles(g.Rounds)
-			added := MedianQuantiles(g.Added(without))
+			all := g.Added(without)
+			add := addsInEach(all)
+			q, added := MedianQuantiles(g.Rounds), MedianQuantiles(all)
 			if turn >= 0 {
-				q, added = g.Rounds[turn], g.Added(without)[turn]
+				q = g.Rounds[turn]
+			}
+			if turn >= 0 && add {
+				added = all[turn]
 			}
 			reportQuantiles(b, "", q)
 			b.ReportMetric(nano(q.P999), "p99.9-ns")
-			// Two figures that hardly differ can have a difference below 0, which has no ratio.
-			if added.P50 > 0 && added.P99 > 0 {
+			if add {
 				reportQuantiles(b, "added-", added)
 			}
 		})
 	}
+}
+
+// addsInEach reports whether a lock added something in each round. Figures that hardly differ can have a difference of 0
+// or less, which has no ratio; and without such rounds the others would be too large.
+func addsInEach(rounds []measure.Quantiles) bool {
+	return len(rounds) > 0 && !slices.ContainsFunc(rounds, func(q measure.Quantiles) bool { return q.P50 <= 0 || q.P99 <= 0 })
 }
 
 func BenchmarkWake(b *testing.B) {
