@@ -103,7 +103,7 @@ func TestGatewayAdded_RoundByRound(t *testing.T) {
 // before. When the server replies again so does the service, and no key, hold, waiter or goroutine is left.
 func TestGateway_ServerStops_AnswersInTime(t *testing.T) {
 	const (
-		deadline = 2 * time.Second        // of a request
+		deadline = 4 * time.Second        // of a request: shorter than the server is stopped
 		lock     = time.Second            // of its lock
 		call     = 500 * time.Millisecond // of the unlock
 		stopped  = 5 * time.Second
@@ -111,7 +111,9 @@ func TestGateway_ServerStops_AnswersInTime(t *testing.T) {
 	)
 	goroutines := runtime.NumGoroutine()
 	t.Cleanup(func() { // after all others
-		require.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines }, 10*time.Second, 10*time.Millisecond)
+		for ends := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > goroutines; time.Sleep(10 * time.Millisecond) {
+			require.True(t, time.Now().Before(ends), "%d goroutines, %d before", runtime.NumGoroutine(), goroutines)
+		}
 	})
 	server := redistest.Start(t)
 	engine, err := lockwheel.Open(t.Context(), lockwheel.Options{
@@ -125,13 +127,13 @@ func TestGateway_ServerStops_AnswersInTime(t *testing.T) {
 
 	requests := make(chan []visit)
 	go func() {
-		visits, err := v.site.load(int((stopped+2*time.Second)/every), every, rand.New(rand.NewPCG(1, 1)))
+		visits, err := v.site.load(int((stopped+5*time.Second)/every), every, rand.New(rand.NewPCG(1, 1)))
 		if err != nil {
 			t.Error(err)
 		}
 		requests <- visits
 	}()
-	require.Eventually(t, func() bool { return engine.Stats().Released > 100 }, deadline, time.Millisecond)
+	require.Eventually(t, func() bool { return engine.Stats().Released > 20 }, 4*time.Second, time.Millisecond)
 	require.NoError(t, server.Pause())
 	time.Sleep(stopped)
 	require.NoError(t, server.Continue())
