@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -237,38 +236,6 @@ func BenchmarkSteady(b *testing.B) {
 	}
 }
 
-func BenchmarkGateway(b *testing.B) {
-	s, p := serverAndPlan(b, delayed)
-	section(b, "gateway")
-	results, err := Gateway(s, p)
-	require.NoError(b, err)
-	without := FindGateway(results, peers.Unlocked.Name)
-	for _, g := range results {
-		report(b, g.Name, nil, g.Failure, func(b *testing.B, turn int) {
-			all := g.Added(without)
-			add := addsInEach(all)
-			q, added := MedianQuantiles(g.Rounds), MedianQuantiles(all)
-			if turn >= 0 {
-				q = g.Rounds[turn]
-			}
-			if turn >= 0 && add {
-				added = all[turn]
-			}
-			reportQuantiles(b, "", q)
-			b.ReportMetric(nano(q.P999), "p99.9-ns")
-			if add {
-				reportQuantiles(b, "added-", added)
-			}
-		})
-	}
-}
-
-// addsInEach reports whether a lock added something in each round. Figures that hardly differ can have a difference of
-// 0 or less, which has no ratio; and without such rounds the others would be too large.
-func addsInEach(rounds []measure.Quantiles) bool {
-	return len(rounds) > 0 && !slices.ContainsFunc(rounds, func(q measure.Quantiles) bool { return q.P50 <= 0 || q.P99 <= 0 })
-}
-
 func BenchmarkWake(b *testing.B) {
 	s, p := serverAndPlan(b, delayed)
 	section(b, "wake")
@@ -283,52 +250,6 @@ func BenchmarkWake(b *testing.B) {
 			reportQuantiles(b, "", q)
 		})
 	}
-}
-
-func BenchmarkCeiling(b *testing.B) {
-	s, p := serverAndPlan(b, direct)
-	section(b, "ceiling")
-	c, err := Ceiling(s, p)
-	require.NoError(b, err)
-	b.Logf("keys a call: %.1f by Pair, %d by the server alone", c.Keys, c.Sent)
-	reportResults(b, c.Standings, "goroutines=2048")
-	section(b, "ceiling, one caller")
-	reportResults(b, c.One, "goroutines=1")
-	section(b, "ceiling, renewals")
-	for _, r := range c.Renew {
-		report(b, r.Name, nil, r.Failure, func(b *testing.B, turn int) {
-			s := r.Series
-			if turn >= 0 {
-				s = s.Only(turn)
-			}
-			b.ReportMetric(nano(s.ClientCPU()), "client-cpu-ns/renewal")
-			b.ReportMetric(nano(s.ServerCPU()), "server-cpu-ns/renewal")
-		})
-	}
-}
-
-func BenchmarkKinds(b *testing.B) {
-	s, p := serverAndPlan(b, delayed)
-	section(b, "kinds")
-	k, err := Kinds(s, p)
-	require.NoError(b, err)
-	for _, of := range []struct {
-		client  string
-		results []Result
-	}{{peers.Lockwheel.Name, append(k.Alike, k.Ten[0])}, {peers.Redisson.Name, k.Redisson}} {
-		for _, r := range of.results {
-			goroutines := "goroutines=2048"
-			if r.Name == TenAsOne {
-				goroutines = "goroutines=1"
-			}
-			reportResultOf(b, of.client, &r, "kind="+valueOf(r.Name), goroutines)
-		}
-	}
-	// benchstat warns of a table in which not all contestants have the same lines.
-	section(b, "kinds, one after the other")
-	reportResultOf(b, peers.Lockwheel.Name, &k.Ten[1], "kind="+valueOf(TenSequential), "goroutines=1")
-	section(b, "kinds, quorum of three")
-	reportResults(b, k.Quorum, "kind=Quorum", "goroutines=2048")
 }
 
 // Which sections can be measured over a link.

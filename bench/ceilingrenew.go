@@ -85,8 +85,12 @@ func measureRenewals(s *Server, p Plan) (sample measure.Sample, err error) {
 		var failed, wrong error
 		sample, failed, wrong = measureRound(s, entry{name: CeilingPair, run: func() (int, time.Duration, error) {
 			began, before := time.Now(), ours.Engine.Stats().Renewed
-			time.Sleep(max(p.Round, renewEvery))
-			return int(ours.Engine.Stats().Renewed - before), time.Since(began), nil
+			time.Sleep(max(p.Round, 2*renewEvery))
+			renewed := int(ours.Engine.Stats().Renewed - before)
+			if renewed == 0 {
+				return 0, time.Since(began), errors.New("no renewal in two intervals")
+			}
+			return renewed, time.Since(began), nil
 		}})
 		return errors.Join(failed, wrong)
 	})

@@ -25,7 +25,7 @@ func (e Estimate) Pair() time.Duration { return e.interleaved(len(peers.All()), 
 // the locks of each turn of renewals.
 func (e Estimate) Ceiling() time.Duration {
 	locks := time.Duration(e.Rounds+2) * 3 * time.Duration(e.WithHeld.Locks) * estimatedPerLock
-	return e.interleaved(8, e.Round) + 2*e.Round + locks
+	return e.interleaved(8, e.Round) + 2*e.Round + locks + time.Duration(e.Rounds)*2*renewEvery
 }
 
 // Kinds returns the estimate for five kinds and ten names with Redisson beside them, ten names one after the other,

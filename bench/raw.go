@@ -97,11 +97,13 @@ func runLoop(addr string, bursts []burst, d time.Duration) (pairs int, took time
 	}
 	defer c.conn.Close()
 	began := time.Now()
-	for err == nil && time.Since(began) < d {
-		err = c.exchangeAll(bursts)
+	for pairs == 0 || time.Since(began) < d {
+		if err := c.exchangeAll(bursts); err != nil {
+			return pairs, time.Since(began), err
+		}
 		pairs += pairsOf(bursts)
 	}
-	return pairs, time.Since(began), err
+	return pairs, time.Since(began), nil
 }
 
 func pairsOf(bursts []burst) (pairs int) {
@@ -176,8 +178,8 @@ func runPipelined(addr string, bursts []burst, inFlight int, d time.Duration) (p
 	sent := make(chan *burst, inFlight)
 	go func() {
 		defer close(sent)
-		// It ends with a whole round: every lock that was acquired is released.
-		for i := 0; i%len(bursts) != 0 || time.Since(began) < d; i++ {
+		// It ends with a whole round, even the first one: every lock that was acquired is released.
+		for i := 0; i == 0 || i%len(bursts) != 0 || time.Since(began) < d; i++ {
 			b := &bursts[i%len(bursts)]
 			sent <- b
 			if _, err := c.conn.Write(b.write); err != nil {
