@@ -478,7 +478,7 @@ func (l *Lock) sendAcquire(now time.Duration, fx *Effects) {
 	}
 	if l.protocol().queues {
 		p := l.ensureExt().ensureFair()
-		c.Wait, c.QueuedAfter = p.keepWait(fx.queueWaitOf(r)), p.queuedAfter
+		c.Wait, c.QueuedAfter = p.renew(r, fx), p.queuedAfter
 	}
 	l.emit(fx, c)
 }
