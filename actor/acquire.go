@@ -467,7 +467,7 @@ func (l *Lock) sendAcquire(now time.Duration, fx *Effects) {
 		fx.AcquiringLocks++
 	}
 	l.inFlight = l.protocol().acquire
-	c := Command{Verb: l.inFlight, Lease: fx.leaseFor(r), Retry: x != nil && x.knownHeld && !r.Once}
+	c := Command{Verb: l.inFlight, Lease: fx.leaseFor(r), Retry: x != nil && x.knownHeld && !r.Once && !x.fairView().notified}
 	if x != nil {
 		x.retryNow = false
 		c.Orphans = x.orphanIDs()

@@ -89,6 +89,7 @@ type fairPlace struct {
 	life        time.Duration // placeLife when an acquire of it left last
 	queuedAfter uint64        // the tenure of this engine that queued before it and has the same wait; 0: none
 	queued      bool          // it has a place in the queue
+	notified    bool          // it was notified since its last acquire: the next one leaves before those that only keep places
 	notHead     bool          // the lock was free and another waiter's turn, and a waiter of this engine ahead of it polls
 }
 

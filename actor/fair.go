@@ -30,7 +30,7 @@ func (p *fairPlace) renew(r *Request, fx *Effects) time.Duration {
 	if p.queueWait == 0 {
 		p.queueWait = wait
 	}
-	p.life = fx.placeLife()
+	p.life, p.notified = fx.placeLife(), false
 	return wait
 }
 

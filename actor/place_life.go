@@ -2,9 +2,9 @@ package actor
 
 import "time"
 
-// placeCost is what the engine may spend of a place's life on each waiter: three renewals, at 10 000 renewals of places
-// per second. A server does several times that.
-const placeCost = 300 * time.Microsecond
+// placeCost is the part of a place's life for each waiter: three renewals, at 5000 renewals of places per second. A
+// server does several times that.
+const placeCost = 600 * time.Microsecond
 
 // placeLives decides how long the places of an engine's waiters live in fair queues without being renewed. A place
 // whose life ends before its turn to be renewed loses its order, and with very many of them a free lock is granted to

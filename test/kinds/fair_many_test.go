@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/internal/long"
 )
 
 // lockAsyncMany posts n callers of a fair lock, and waits until each has a place in the queue. The engine takes so many
@@ -27,7 +28,8 @@ func lockAsyncMany(t *testing.T, s *locktest.Server, m lockwheel.Mutex, n int) [
 // their places lived for FairWaitTimeout only.
 func TestFairQueue_ManyWaitersShortTimeout_OrderKept(t *testing.T) {
 	s := locktest.RealServer(t)
-	const n, timeout = 10_000, 100 * time.Millisecond
+	n := long.Pick(10_000, 100_000)
+	timeout := time.Duration(n) * 10 * time.Microsecond
 	holder, e := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{FairWaitTimeout: timeout})
 	hold := locktest.Lock(t, holder.FairMutex("n"))
 	waiting := lockAsyncMany(t, s, e.FairMutex("n"), n)
