@@ -317,6 +317,9 @@ func (l *Lock) hasWaiters(owner uint64, own bool) bool {
 	return w != nil && (!own || w.ofQuorum > 0)
 }
 
+// QuorumWaits reports whether the quorum with that owner number waits for the lock.
+func (l *Lock) QuorumWaits(owner uint64) bool { return l.hasWaiters(owner, true) }
+
 // FirstWaiting returns a request that waits for the per-request lock as that owner; nil if there is none. All requests
 // that wait at such a lock have the same owner.
 func (l *Lock) FirstWaiting(owner uint64) *Request {
