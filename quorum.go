@@ -77,11 +77,40 @@ import (
 func Quorum(locks ...Mutex) Multi {
 	m := Multi{locks: slices.Clone(locks), name: joinNames(locks), quorum: true}
 	for i, l := range locks {
-		if slices.ContainsFunc(locks[:i], func(other Mutex) bool { return other.engine == l.engine && !l.engine.zero() }) {
-			m.err = fmt.Errorf("lockwheel: lock %s: a quorum needs engines that differ, on servers that differ", quoted(l.name))
+		if err := checkServerDiffers(locks[:i], l); err != nil {
+			m.err = err
 		}
 	}
 	return m
+}
+
+// checkServerDiffers returns an error for a lock of a quorum that is known to be on the server of one before it.
+func checkServerDiffers(before []Mutex, l Mutex) error {
+	for _, other := range before {
+		switch {
+		case other.engine == l.engine && !l.engine.zero():
+			return fmt.Errorf("lockwheel: lock %s: a quorum needs engines that differ, on servers that differ", quoted(l.name))
+		case other.engine.sharesServer(l.engine):
+			return fmt.Errorf("lockwheel: lock %s: a quorum needs servers that differ, and two of its engines are connected to %v", quoted(l.name), l.engine.options.Redis.InitAddress)
+		}
+	}
+	return nil
+}
+
+// sharesServer reports whether two engines are known to be connected to one server: they have an address in common.
+// Other names of one server are not recognized, and neither is one behind a client or a dialer of the caller.
+func (e *Engine) sharesServer(other *Engine) bool {
+	if e == nil || other == nil || e.zero() || other.zero() {
+		return false
+	}
+	of, with := &e.options, &other.options
+	for _, o := range []*Options{of, with} {
+		if o.Client != nil || o.Redis.DialCtxFn != nil || o.Redis.DialFn != nil {
+			return false
+		}
+	}
+	return of.Redis.Sentinel.MasterSet == with.Redis.Sentinel.MasterSet &&
+		slices.ContainsFunc(of.Redis.InitAddress, func(address string) bool { return slices.Contains(with.Redis.InitAddress, address) })
 }
 
 // lockQuorum acquires at least as many locks as are needed.

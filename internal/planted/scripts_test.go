@@ -128,7 +128,7 @@ var scriptMistakes = []found{
 		`if type(length) == 'number' and 2 * gone > length then`,
 		`if false then`,
 	}},
-	{"TestFairQueue_AllLeave_NothingRemains", Mistake{
+	{"TestFairQueue_LeftBehindAtHead_Removed", Mistake{
 		"places left behind that are taken off the head count on", "scripts/lib/fair_queue.lua",
 		`    if is_gone(till) then gone = gone - 1 end
 `, ``,
