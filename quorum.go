@@ -91,26 +91,32 @@ func checkServerDiffers(before []Mutex, l Mutex) error {
 		case other.engine == l.engine && !l.engine.zero():
 			return fmt.Errorf("lockwheel: lock %s: a quorum needs engines that differ, on servers that differ", quoted(l.name))
 		case other.engine.sharesServer(l.engine):
-			return fmt.Errorf("lockwheel: lock %s: a quorum needs servers that differ, and two of its engines are connected to %v", quoted(l.name), l.engine.options.Redis.InitAddress)
+			return fmt.Errorf("lockwheel: lock %s: a quorum needs servers that differ, and two of its engines are connected to %v", quoted(l.name), l.engine.servers.addresses)
 		}
 	}
 	return nil
 }
 
+// serverNames are the addresses by which an engine knows its server, to recognize another engine on the same one. There
+// are none if a client or a dialer of the caller decides what an address means.
+type serverNames struct {
+	masterSet string // behind Sentinel
+	addresses []string
+}
+
+func (o *Options) serverNames() serverNames {
+	if o.Client != nil || o.Redis.DialCtxFn != nil || o.Redis.DialFn != nil {
+		return serverNames{}
+	}
+	return serverNames{o.Redis.Sentinel.MasterSet, slices.Clone(o.Redis.InitAddress)}
+}
+
 // sharesServer reports whether two engines are known to be connected to one server: they have an address in common.
-// Other names of one server are not recognized, and neither is one behind a client or a dialer of the caller.
 func (e *Engine) sharesServer(other *Engine) bool {
-	if e == nil || other == nil || e.zero() || other.zero() {
+	if e == nil || other == nil || e.servers.masterSet != other.servers.masterSet {
 		return false
 	}
-	of, with := &e.options, &other.options
-	for _, o := range []*Options{of, with} {
-		if o.Client != nil || o.Redis.DialCtxFn != nil || o.Redis.DialFn != nil {
-			return false
-		}
-	}
-	return of.Redis.Sentinel.MasterSet == with.Redis.Sentinel.MasterSet &&
-		slices.ContainsFunc(of.Redis.InitAddress, func(address string) bool { return slices.Contains(with.Redis.InitAddress, address) })
+	return slices.ContainsFunc(e.servers.addresses, func(address string) bool { return slices.Contains(other.servers.addresses, address) })
 }
 
 // lockQuorum acquires at least as many locks as are needed.
