@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -253,9 +254,18 @@ func openClient(options *Options, o *dial.Canceler) (rueidis.Client, error) {
 		if err == context.DeadlineExceeded { // rueidis bounds the handshake with its own context
 			err = errNoReply
 		}
-		return nil, fmt.Errorf("connecting to %v: %w", redis.InitAddress, redisurl.WithoutSecrets(withoutAdvice(err), &redis))
+		return nil, fmt.Errorf("connecting to %s: %w", addressText(&redis, o.Connections.RejectedAt()), redisurl.WithoutSecrets(withoutAdvice(err), &redis))
 	}
 	return client, nil
+}
+
+// addressText returns the addresses of the options for an error. Behind Sentinel it begins with the one that rejected the
+// client, if that was not a sentinel of the options: mostly the master.
+func addressText(redis *rueidis.ClientOption, rejectedAt string) string {
+	if redis.Sentinel.MasterSet == "" || rejectedAt == "" || slices.Contains(redis.InitAddress, rejectedAt) {
+		return fmt.Sprint(redis.InitAddress)
+	}
+	return fmt.Sprintf("%s, which was found through the sentinels %v", rejectedAt, redis.InitAddress)
 }
 
 // withoutAdvice returns the server's rejection of a CLIENT command without the advice of rueidis about DisableCache,

@@ -25,6 +25,7 @@ type Engine struct {
 	loop       *engine.Engine
 	config     actor.Config
 	options    Options
+	servers    serverNames
 	link       atomic.Pointer[link] // nil until there was a connection, with Options.Lazy
 	connecting connecting
 	cluster    atomic.Bool // the server is a cluster, or may be one as long as there is no link
@@ -64,6 +65,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		return nil, fmt.Errorf("lockwheel: open: %w", openError(ctx, err))
 	}
 	e := &Engine{options: options, config: options.config(), closed: make(chan struct{})}
+	e.servers = options.serverNames()
 	e.options.Redis = rueidis.ClientOption{} // an engine that is printed has no password in it
 	e.listeners = newListeners(&e.options)
 	e.contexts.init(e)

@@ -319,6 +319,9 @@ func (l *Lock) hasWaiters(owner uint64, own bool) bool {
 	return w != nil && (!own || w.ofQuorum > 0)
 }
 
+// QuorumWaits reports whether the quorum with that owner number waits for the lock.
+func (l *Lock) QuorumWaits(owner uint64) bool { return l.hasWaiters(owner, true) }
+
 // FirstWaiting returns a request that waits for the per-request lock as that owner; nil if there is none. All requests
 // that wait at such a lock have the same owner.
 func (l *Lock) FirstWaiting(owner uint64) *Request {
@@ -469,7 +472,7 @@ func (l *Lock) sendAcquire(now time.Duration, fx *Effects) {
 		fx.AcquiringLocks++
 	}
 	l.inFlight = l.protocol().acquire
-	c := Command{Verb: l.inFlight, Lease: fx.leaseFor(r), Retry: x != nil && x.knownHeld && !r.Once}
+	c := Command{Verb: l.inFlight, Lease: fx.leaseFor(r), Retry: x != nil && x.knownHeld && !r.Once && !x.fairView().notified}
 	if x != nil {
 		x.retryNow = false
 		c.Orphans = x.orphanIDs()
@@ -480,7 +483,7 @@ func (l *Lock) sendAcquire(now time.Duration, fx *Effects) {
 	}
 	if l.protocol().queues {
 		p := l.ensureExt().ensureFair()
-		c.Wait, c.QueuedAfter = p.keepWait(fx.queueWaitOf(r)), p.queuedAfter
+		c.Wait, c.QueuedAfter = p.renew(r, fx), p.queuedAfter
 	}
 	l.emit(fx, c)
 }

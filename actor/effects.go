@@ -164,6 +164,7 @@ type Effects struct {
 
 	watchedValidity time.Duration // validity of Config.Lease
 	renewSlots      renewSlots
+	placeLives      placeLives
 	tenure, owner   uint64
 	random          *rand.Rand
 }
@@ -186,6 +187,7 @@ func (fx *Effects) Receive(now time.Duration, r *Request) {
 	r.receivedAt = now
 	if r.Op == Acquire {
 		fx.Stats.Waiting++
+		fx.countPlace(r, 1)
 		fx.WantedLocks += int64(r.lockCount())
 	}
 }
@@ -203,6 +205,7 @@ func (fx *Effects) Complete(now time.Duration, r *Request, err, cause error) {
 	fx.Wheel.Cancel(&r.timer)
 	if r.Op == Acquire {
 		fx.Stats.Waiting--
+		fx.countPlace(r, -1)
 		fx.WantedLocks -= int64(r.lockCount())
 		if err == nil {
 			fx.Stats.Acquired++

@@ -148,7 +148,17 @@ func RejectsConnection(text string) bool {
 	if HasPrefixFold(text, "ERR ") {
 		text = text[len("ERR "):]
 	}
-	return slices.ContainsFunc(connRejections, func(with string) bool { return HasPrefixFold(text, with) })
+	return slices.ContainsFunc(connRejections, func(with string) bool { return HasPrefixFold(text, with) }) || deniesLogin(text)
+}
+
+// deniesLogin reports whether the user may not run a command of the login. The engine sends none of these itself, so a
+// client did when it made a connection. rueidis returns that as the reply to the first command of the connection.
+func deniesLogin(text string) bool {
+	if !HasPrefixFold(text, "NOPERM ") {
+		return false
+	}
+	text = strings.ToLower(text)
+	return slices.ContainsFunc([]string{"select", "client|setname"}, func(name string) bool { return strings.Contains(text, " to run the '"+name+"' command") })
 }
 
 // Transient reports whether an error of the server may be temporary, so that it makes sense to try again.

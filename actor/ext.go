@@ -91,9 +91,11 @@ type handoffState struct {
 
 // fairPlace is a tenure's place in the queue that the server keeps. The zero value has no place, as far as is known.
 type fairPlace struct {
-	queueWait   time.Duration // its wait in the queue; 0: not known yet
+	queueWait   time.Duration // its wait when it queued; 0: not known yet
+	life        time.Duration // placeLife when an acquire of it left last
 	queuedAfter uint64        // the tenure of this engine that queued before it and has the same wait; 0: none
 	queued      bool          // it has a place in the queue
+	notified    bool          // it was notified since its last acquire: the next one leaves before those that only keep places
 	notHead     bool          // the lock was free and another waiter's turn, and a waiter of this engine ahead of it polls
 }
 

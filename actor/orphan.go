@@ -33,13 +33,13 @@ func (l *Lock) addOrphan(now time.Duration, tenure uint64, lease time.Duration, 
 	if tenure == 0 || x.isOrphan(tenure) {
 		return
 	}
-	o := orphan{tenure: tenure, releaseAgain: x.acquireUnacked}
+	o, placeLife := orphan{tenure: tenure, releaseAgain: x.acquireUnacked}, time.Duration(0)
 	if tenure == l.tenure {
 		// A release in flight belongs to the orphan from now on.
-		o.inFlight, o.queueWait = l.inFlight == l.protocol().release, x.fairView().queueWait
+		o.inFlight, o.queueWait, placeLife = l.inFlight == l.protocol().release, x.fairView().queueWait, x.fairView().life
 		o.dispatched = o.inFlight && l.flags&dispatched != 0
 	}
-	o.until = now + max(lease, fx.Config.Lease, o.queueWait)
+	o.until = now + max(lease, fx.Config.Lease, o.queueWait, placeLife)
 	if l.protocol().queues && x.acquireUnacked {
 		o.until += fx.Config.MaxCommandDelay() // an acquire may take that long to reach the server
 	}

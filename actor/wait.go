@@ -98,6 +98,9 @@ func (x *ext) nextBackoff(fx *Effects) time.Duration {
 // onNotified handles a notification on the lock's channel: a hint that the lock may be free, never a promise.
 func (l *Lock) onNotified(now time.Duration) {
 	x := l.ensureExt()
+	if x.fair != nil {
+		x.fair.notified = true
+	}
 	switch {
 	case l.phase == held:
 		l.flags |= wantConfirm

@@ -3,6 +3,41 @@ package planted
 // actorMistakes are mistakes of the actors that the simulation does not look for, or seldom sees. Most concern what
 // many engines would do at the same moment.
 var actorMistakes = []found{
+	{"TestPlaceLife_AnyNumber_WithinBounds", Mistake{
+		"places in fair queues live as long, however many of them an engine has to renew", "actor/place_life.go",
+		`p.doublings++`,
+		`if planted() {
+			break
+		}
+		p.doublings++`,
+	}},
+	{"TestPlaceLife_AnyNumber_WithinBounds", Mistake{
+		"places live long after many waiters have left", "actor/place_life.go",
+		`for p.doublings > 0 &&`,
+		`for p.doublings > 0 && !planted() &&`,
+	}},
+	{"TestPlaceLife_NumberVaries_FewChanges", Mistake{
+		"the life of places changes with each waiter that comes and goes", "actor/place_life.go",
+		`p.waiting+p.waiting/3, life`,
+		`p.waiting+map[bool]int64{false: p.waiting/3}[planted()], life`,
+	}},
+	{"TestFairWaiter_ManyWait_PlaceLivesLonger", Mistake{
+		"a waiter keeps the place for which it waited as long as when it came", "actor/fair.go",
+		`	return wait
+}`,
+		`	return map[bool]time.Duration{false: wait, true: p.queueWait}[planted()]
+}`,
+	}},
+	{"TestFairWaiter_ManyWait_PlaceLivesLonger", Mistake{
+		"a waiter that is notified stands behind all that keep their places", "actor/wait.go",
+		`x.fair.notified = true`,
+		`x.fair.notified = !planted()`,
+	}},
+	{"TestFairWaiter_ManyWait_PlaceLivesLonger", Mistake{
+		"places that live longer are renewed as often", "actor/fair.go",
+		`reply.QueueTTL/2, p.life/3)`,
+		`reply.QueueTTL/2, map[bool]time.Duration{false: p.life, true: fx.Config.FairWaitTimeout}[planted()]/3)`,
+	}},
 	{"TestRejection_TellsIfFinal", Mistake{
 		"what is under way cannot come", "actor/acquire.go",
 		`	return l.phase == acquiring && l.inFlight != None && l.flags&dispatched != 0`,
