@@ -15,7 +15,7 @@ import (
 )
 
 // metricsPage is the reference of all metrics.
-const metricsPage = "../docs/metrics.md"
+const metricsPage = "../docs/operate/metrics.md"
 
 // dashboard is what the tests read of dashboard.json.
 type dashboard struct {

@@ -154,12 +154,12 @@ func TestState_Forbidden_IsAnError(t *testing.T) {
 	assert.EqualValues(t, -1, locksOf(t, stdout)[0].Waiting.Clients)
 }
 
-// The commands that docs/command.md names are enough.
+// The commands that docs/operate/command.md names are enough.
 func TestACL_AsDocumented_IsEnough(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	takenBy(t, s, "a", other)
-	page, err := os.ReadFile("../../docs/command.md")
+	page, err := os.ReadFile("../../docs/operate/command.md")
 	require.NoError(t, err)
 	_, allowed, found := strings.Cut(string(page), "The others need `")
 	require.True(t, found)
