@@ -97,6 +97,31 @@ func TestFiles_Alerts_AllDescribed(t *testing.T) {
 	}
 }
 
+// metricRow matches a row of the page's tables: name, type, unit, meaning, and what to alert on.
+var metricRow = regexp.MustCompile("(?m)^\\| `(lockwheel_\\w+)` \\| (counter|gauge|histogram), ([^|]+) \\| [^|]+ \\| ([^|]+) \\|$")
+
+// The page says the type, the unit, the meaning and what to alert on of each metric. The alerts that it names exist.
+func TestMetricsPage_EachMetric_UnitAndAlert(t *testing.T) {
+	t.Parallel()
+	exported, names := exportedMetrics(t)
+	page, err := os.ReadFile(metricsPage)
+	require.NoError(t, err)
+	rules, err := os.ReadFile("alerts.yml")
+	require.NoError(t, err)
+	var described []string
+	for _, row := range metricRow.FindAllStringSubmatch(string(page), -1) {
+		name, kind, unit, alert := row[1], row[2], row[3], row[4]
+		described = append(described, name)
+		require.EqualValues(t, strings.ToUpper(kind), exported[name].GetType().String(), name)
+		require.Equal(t, strings.HasSuffix(name, "_seconds"), unit == "s", name)
+		for _, named := range regexp.MustCompile(`Lockwheel\w+`).FindAllString(alert, -1) {
+			require.Contains(t, string(rules), "- alert: "+named+"\n", name)
+		}
+	}
+	slices.Sort(described)
+	require.Equal(t, names, described)
+}
+
 // Panels have ids of their own, do not overlap, and each but the headings shows something.
 func TestDashboard_Panels_InTheirPlaces(t *testing.T) {
 	t.Parallel()
