@@ -691,7 +691,7 @@ func ExampleEngine_Shutdown_signal() {
 	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if err := locks.Shutdown(grace); err != nil {
-		log.Print(err) // how many holds were not unlocked
+		log.Print(err) // how many holds were not unlocked, and some of them
 	}
 }
 

@@ -77,7 +77,7 @@ var waysToKeep = map[string]func(hold *lockwheel.Hold) any{
 	"without":   func(hold *lockwheel.Hold) any { return lockwheel.WithoutOwner(hold.Context()) },
 	"uncancel":  func(hold *lockwheel.Hold) any { return context.WithoutCancel(hold.Context()) },
 	"unlocking": func(hold *lockwheel.Hold) any { return hold.Unlock },
-	"function": func(hold *lockwheel.Hold) any { return func() error { return hold.Unlock(context.Background()) } },
+	"function":  func(hold *lockwheel.Hold) any { return func() error { return hold.Unlock(context.Background()) } },
 	"channel": func(hold *lockwheel.Hold) any {
 		c := make(chan *lockwheel.Hold, 1)
 		c <- hold
