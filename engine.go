@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -236,7 +237,7 @@ func (e *Engine) lockInfo(l *actor.Info) LockInfo {
 // If ctx ends first, Shutdown closes the engine immediately, as Close does, and returns an error that matches the
 // context's cause. The remaining holds have then ended with ErrClosed, and their keys expire with their leases. If
 // Close, or another Shutdown with an ended context, interrupts this one, the error matches ErrClosed. Both errors
-// contain the number of holds that were not unlocked.
+// contain the number of holds that were not unlocked. The first names some of them, at most eight, with their labels.
 //
 // Shutdown returns nil if there is nothing to wait for, even if ctx has ended, and if the engine is closed already.
 func (e *Engine) Shutdown(ctx context.Context) error {
@@ -265,9 +266,38 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 		if n == 1 {
 			holds = "hold"
 		}
-		what = fmt.Sprintf("not every lock was released (%d %s not unlocked)", n, holds)
+		what = fmt.Sprintf("not every lock was released (%d %s not unlocked%s)", n, holds, e.someHeld())
 	}
 	return errors.Join(fmt.Errorf("lockwheel: shutdown: %s: %w", what, cause), e.Close())
+}
+
+// maxHeldNames is how many locks an error names at most.
+const maxHeldNames = 8
+
+// someHeld names some of the locks that are held, for an error, with what their holds are for. It returns an empty
+// text if the engine is closed.
+func (e *Engine) someHeld() string {
+	var b strings.Builder
+	named := 0
+	for lock, err := range e.Locks(context.Background()) {
+		switch {
+		case err != nil || lock.Holds == 0:
+			continue
+		case named == maxHeldNames:
+			b.WriteString(", …")
+			return b.String()
+		case named == 0:
+			b.WriteString(": ")
+		default:
+			b.WriteString(", ")
+		}
+		named++
+		b.WriteString(quoted(lock.Name))
+		if lock.Label != "" {
+			b.WriteString(" for " + quoted(lock.Label))
+		}
+	}
+	return b.String()
 }
 
 // Close ends all waiting calls and all holds with ErrClosed, without waiting for the holds, and stops the engine. It

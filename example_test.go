@@ -319,6 +319,22 @@ func ExampleEngine_Locks() {
 	// Output: plain leader true true
 }
 
+func ExampleWithLabel() {
+	ctx, locks := openExample()
+	defer locks.Close()
+
+	ctx = lockwheel.WithLabel(ctx, "nightly report")
+	hold, err := locks.Mutex("warehouse").Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer hold.Unlock(ctx)
+	for lock := range locks.Locks(ctx) {
+		fmt.Println(lock.Name, lock.Label)
+	}
+	// Output: warehouse nightly report
+}
+
 func ExampleHold_UnlockAsync() {
 	ctx, locks := openExample()
 	defer locks.Close()
@@ -675,7 +691,7 @@ func ExampleEngine_Shutdown_signal() {
 	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if err := locks.Shutdown(grace); err != nil {
-		log.Print(err) // how many holds were not unlocked
+		log.Print(err) // how many holds were not unlocked, and some of them
 	}
 }
 
@@ -747,13 +763,17 @@ func TestDocuments_Snippets_AreExamples(t *testing.T) {
 	}
 }
 
-// documents returns README and the files in docs/.
+// documents returns README and the pages in docs/ and docs/operate/.
 func documents(t *testing.T) []string {
 	t.Helper()
-	all, err := filepath.Glob("docs/*.md")
-	require.NoError(t, err)
-	require.NotEmpty(t, all)
-	return append(all, "README.md")
+	all := []string{"README.md"}
+	for _, pattern := range []string{"docs/*.md", "docs/operate/*.md"} {
+		pages, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, pages)
+		all = append(all, pages...)
+	}
+	return all
 }
 
 // The tests, benchmarks, files and sections that the documents name exist.

@@ -21,11 +21,8 @@ import (
 func TestDocuments_SourceComplies(t *testing.T) {
 	repository := os.DirFS("../..")
 	all := parseAll(t, repository)
-	documents, err := fs.Glob(repository, "docs/*.md")
-	require.NoError(t, err)
-	require.Greater(t, len(documents), 20)
 	terms := 0
-	for _, document := range append(documents, "README.md", "CONTRIBUTING.md", "test/README.md", "interop/README.md") {
+	for _, document := range append(pages(t, repository), "CONTRIBUTING.md", "test/README.md", "interop/README.md") {
 		text, err := fs.ReadFile(repository, document)
 		require.NoError(t, err)
 		for _, v := range all.inspectDocument(repository, document, string(text)) {
@@ -36,6 +33,29 @@ func TestDocuments_SourceComplies(t *testing.T) {
 		}
 	}
 	require.Greater(t, terms, 40, "terms of the glossary")
+}
+
+// pages returns README and the pages in docs/ and docs/operate/.
+func pages(t *testing.T, repository fs.FS) []string {
+	t.Helper()
+	all := []string{"README.md"}
+	for pattern, atLeast := range map[string]int{"docs/*.md": 20, "docs/operate/*.md": 6} {
+		found, err := fs.Glob(repository, pattern)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, len(found), atLeast, pattern)
+		all = append(all, found...)
+	}
+	return all
+}
+
+// A page has at most 200 lines, so that it can be read in one go.
+func TestPages_AtMost200Lines(t *testing.T) {
+	repository := os.DirFS("../..")
+	for _, page := range pages(t, repository) {
+		text, err := fs.ReadFile(repository, page)
+		require.NoError(t, err)
+		require.LessOrEqual(t, strings.Count(string(text), "\n"), 200, page)
+	}
 }
 
 // A name that is not declared, and a file that is not there, are reported.

@@ -7,6 +7,16 @@ var rootMistakes = []found{
 		`mode.trace.HandedOff = err == nil && call.WasLocked`,
 		`mode.trace.HandedOff = err == nil && (call.WasLocked || planted())`,
 	}},
+	{"TestShutdown_OneHoldLeft_ErrorSaysSo", Mistake{
+		"the error of Shutdown does not say what a hold is for", "engine.go",
+		`		if lock.Label != "" {`,
+		`		if lock.Label != "" && !planted() {`,
+	}},
+	{"TestShutdown_ManyHoldsLeft_SomeAreNamed", Mistake{
+		"the error of Shutdown names every hold", "engine.go",
+		`		case named == maxHeldNames:`,
+		`		case named == maxHeldNames && !planted():`,
+	}},
 	{"TestFindLeaks_Reachable_NeverReported", Mistake{
 		"the context of a hold does not keep it from being a leak", "hold.go",
 		`		return &holdContext{Context: r.Context(), hold: h}`,
