@@ -16,7 +16,7 @@
 // last to write. A batch and its marker are written by one script, which rejects an older token and a batch out of turn.
 // So no batch is applied twice, which matters: the last step multiplies each balance by 100.
 //
-// With an SQL database the marker is a row, and script is a transaction that begins with
+// With an SQL database the marker is a row, and the script is a transaction that begins with
 //
 //	UPDATE migration SET token = $1, done = $2 + 1 WHERE token <= $1 AND done = $2
 //
@@ -25,8 +25,8 @@
 // What to try:
 //
 //   - -crash 0: the first member does everything.
-//   - Ctrl-C in the middle: the member ends its batch and unlocks.
-//   - -redis redis://127.0.0.1:6379 -members 1 -crash 0 in several terminals: real processes. Kill the one that migrates
+//   - Ctrl-C in the middle: the member stops between two batches and unlocks.
+//   - -redis redis://127.0.0.1:6379 -members 1 -crash 0 in several terminals: real processes. Kill the one that works
 //     with kill -9, or stop it with Ctrl-Z for longer than its lease and continue it with fg: its next batch is
 //     rejected. redis-cli del example/migration begins anew.
 package main

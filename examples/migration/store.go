@@ -10,7 +10,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// The migration has three steps, and each step changes all users in batches.
+// users is how many users there are. Each step of the migration changes all of them, in batches of batchSize.
 const users, batchSize = 60, 10
 
 var batches = len(steps) * users / batchSize
@@ -52,7 +52,7 @@ var (
 )
 
 // write writes users and the marker, or nothing. Its keys are the marker and the users. Its arguments are the token,
-// how many batches are done before and after it, and for each user the number of texts and the fields with their values.
+// how many batches are done before and after it, and for each user the number of texts, then fields with their values.
 var write = rueidis.NewLuaScript(`
 	local last = redis.call('HMGET', KEYS[1], 'token', 'done')
 	if tonumber(ARGV[1]) < tonumber(last[1] or '0') then return -1 end
@@ -81,7 +81,8 @@ func (s store) claim(ctx context.Context, token uint64) (done int, err error) {
 	return s.exec(ctx, token, "", "", nil, nil)
 }
 
-// apply applies a batch, counted from 0. After an error that is not one of the two above it may be applied; claim tells.
+// apply applies a batch, counted from 0. After an error that is not one of the two above, the batch may be applied or
+// not: claim tells.
 func (s store) apply(ctx context.Context, token uint64, batch int) error {
 	var reads rueidis.Commands
 	first := batch * batchSize % users

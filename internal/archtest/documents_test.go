@@ -24,6 +24,10 @@ func TestDocuments_SourceComplies(t *testing.T) {
 	documents, err := fs.Glob(repository, "docs/*.md")
 	require.NoError(t, err)
 	require.Greater(t, len(documents), 20)
+	below, err := fs.Glob(repository, "docs/*/*.md")
+	require.NoError(t, err)
+	require.Greater(t, len(below), 5)
+	documents = append(documents, below...)
 	terms := 0
 	for _, document := range append(documents, "README.md", "CONTRIBUTING.md", "test/README.md", "interop/README.md") {
 		text, err := fs.ReadFile(repository, document)
