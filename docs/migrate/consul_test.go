@@ -34,19 +34,19 @@ func withConsul(ctx context.Context, client *api.Client, name string, f func(con
 	return f(ctx)
 }
 
-// Before.
 var _ = func(ctx context.Context, client *api.Client, account string) error {
+	// Before.
 	return withConsul(ctx, client, "account/"+account, settle)
 }
 
-// As long as programs of the old version run.
 var _ = func(ctx context.Context, client *api.Client, locks *lockwheel.Engine, account string) error {
+	// As long as programs of the old version run.
 	return withConsul(ctx, client, "account/"+account, func(ctx context.Context) error {
 		return locks.Mutex("account/"+account).Do(ctx, settle, lockwheel.Wait(5*time.Second))
 	})
 }
 
-// After.
 var _ = func(ctx context.Context, locks *lockwheel.Engine, account string) error {
+	// After.
 	return locks.Mutex("account/"+account).Do(ctx, settle, lockwheel.Wait(5*time.Second))
 }

@@ -41,26 +41,26 @@ func withMySQL(ctx context.Context, db *sql.DB, name string, f func(context.Cont
 	return f(ctx) // is not told when the connection breaks, and the lock is gone
 }
 
-// Before.
 var _ = func(ctx context.Context, db *sql.DB, account string) error {
+	// Before.
 	return withPostgres(ctx, db, "account/"+account, settle)
 }
 
-// As long as programs of the old version run.
 var _ = func(ctx context.Context, db *sql.DB, locks *lockwheel.Engine, account string) error {
+	// As long as programs of the old version run.
 	return withPostgres(ctx, db, "account/"+account, func(ctx context.Context) error {
 		return locks.Mutex("account/"+account).Do(ctx, settle, lockwheel.Wait(5*time.Second))
 	})
 }
 
-// After.
 var _ = func(ctx context.Context, locks *lockwheel.Engine, account string) error {
+	// After.
 	return locks.Mutex("account/"+account).Do(ctx, settle, lockwheel.Wait(5*time.Second))
 }
 
-// The row remembers the greatest token that has written it. A holder that lost the lock and does not know yet changes
-// no row.
 var _ = func(ctx context.Context, db *sql.DB, locks *lockwheel.Engine, account string, balance int) error {
+	// The row remembers the greatest token that has written it. A holder that lost the lock and does not know yet
+	// changes no row.
 	hold, err := locks.FencedMutex("account/" + account).Lock(ctx)
 	if err != nil {
 		return err

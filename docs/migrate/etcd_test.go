@@ -30,25 +30,25 @@ func withEtcd(ctx context.Context, client *clientv3.Client, name string, f func(
 	return f(ctx)
 }
 
-// Before.
 var _ = func(ctx context.Context, client *clientv3.Client, account string) error {
+	// Before.
 	return withEtcd(ctx, client, "account/"+account, settle)
 }
 
-// As long as programs of the old version run.
 var _ = func(ctx context.Context, client *clientv3.Client, locks *lockwheel.Engine, account string) error {
+	// As long as programs of the old version run.
 	return withEtcd(ctx, client, "account/"+account, func(ctx context.Context) error {
 		return locks.FairMutex("account/"+account).Do(ctx, settle, lockwheel.Wait(5*time.Second))
 	})
 }
 
-// After.
 var _ = func(ctx context.Context, locks *lockwheel.Engine, account string) error {
+	// After.
 	return locks.FairMutex("account/"+account).Do(ctx, settle, lockwheel.Wait(5*time.Second))
 }
 
-// leadWithEtcd stands for the part of a program that leads.
 var _ = func(ctx context.Context, client *clientv3.Client, work func(context.Context) error) error {
+	// The calls of etcd.md that elect a leader.
 	session, err := concurrency.NewSession(client)
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func settleAfterRedsync(ctx context.Context, locks *lockwheel.Engine, account st
 	return locks.Mutex("account/"+account).Do(ctx, settle, lockwheel.Wait(5*time.Second))
 }
 
-// With several servers, there is an engine for each of them.
+// settleAfterRedlock has an engine for each server.
 func settleAfterRedlock(ctx context.Context, one, two, three *lockwheel.Engine, account string) error {
 	name := "account/" + account
 	return lockwheel.Quorum(one.Mutex(name), two.Mutex(name), three.Mutex(name)).Do(ctx, settle, lockwheel.Wait(5*time.Second))

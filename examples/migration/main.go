@@ -13,8 +13,8 @@
 //
 // A lock alone does not make this safe. A member that is suspended in the middle, and goes on after its lease is over,
 // would write beside its successor. So a marker in the store says how many batches are done, and which token was the
-// last to write. A batch and its marker are written by one script, which rejects an older token and a batch out of turn.
-// So no batch is applied twice, which matters: the last step multiplies each balance by 100.
+// last to write. A batch and its marker are written by one script, which rejects an older token, and a batch out of
+// turn. So no batch is applied twice, which matters: the last step multiplies each balance by 100.
 //
 // With an SQL database the marker is a row, and the script is a transaction that begins with
 //
