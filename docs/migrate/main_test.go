@@ -1,5 +1,3 @@
-// Package migrate has the Go of the pages beside it: before, while both run, and after. It is all tests, so that each
-// page shows what compiles, and what can run without etcd, Consul or a database runs.
 package migrate
 
 import (
