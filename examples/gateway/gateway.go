@@ -11,6 +11,9 @@ import (
 	"github.com/lockwheel/lockwheel/examples/internal/server"
 )
 
+// maxAccount is the length of the longest account. Clients choose it, and it is part of the name of a lock.
+const maxAccount = 64
+
 // gateway is the service.
 type gateway struct {
 	locks    *lockwheel.Engine
@@ -33,6 +36,10 @@ func (g *gateway) charge(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), g.deadline)
 	defer cancel()
 	account := r.PathValue("id")
+	if len(account) > maxAccount {
+		http.Error(w, "not an account", http.StatusBadRequest)
+		return
+	}
 	begun, charged := false, false
 	// Do unlocks also if the backend panics, and waits for the server's confirmation for at most Options.CallTimeout.
 	err := g.locks.Mutex("example/account/"+account).Do(ctx, func(ctx context.Context) error {

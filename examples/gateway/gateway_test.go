@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,4 +113,11 @@ func TestGateway_BackendPanics_Unlocked(t *testing.T) {
 	require.Panics(t, func() { status(h, "POST", "/accounts/7/charge") })
 	panics = false
 	require.Equal(t, http.StatusOK, status(h, "POST", "/accounts/7/charge"))
+}
+
+// Clients choose accounts: one that is too long is refused, and names no lock.
+func TestGateway_LongAccount_400(t *testing.T) {
+	locks := lockwheeltest.New(t)
+	h := handlerOn(t, locks, func(context.Context, string) error { t.Error("charged"); return nil })
+	require.Equal(t, http.StatusBadRequest, status(h, "POST", "/accounts/"+strings.Repeat("7", maxAccount+1)+"/charge"))
 }

@@ -10,7 +10,7 @@
 //
 //   - 200: it had the lock of its account, and the backend has charged.
 //   - 429 with Retry-After: another request, of this process or another one, had the lock, and did not unlock it within
-//     -wait.
+//     -wait. Or too many requests wait already.
 //   - 503: Redis did not reply within -wait, or the engine is closed. Nothing was charged.
 //   - 500: the backend failed, or the lock was lost while it worked. The charge may or may not have happened.
 //

@@ -90,6 +90,7 @@ func start(ctx context.Context, set settings, log *server.Log, out io.Writer) (s
 	watch := newWatch(s.spans)
 	opened, err := s.redis.Open(ctx, 1, lockwheel.Options{
 		CallTimeout: set.call,
+		MaxWaiting:  1000, // clients decide how many requests there are
 		Lazy:        true, // the service starts also while Redis is away, and says 503
 		Observer:    watch.recorder.Observer(),
 		Tracer:      s.spans.lockTracer(),

@@ -16,8 +16,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The Go names of the glossary are declared, and the files that documents name in backquotes exist. So are the
-// methods and fields that documents name as Type.Name.
+// maxPage is how many lines README and a page of docs/ may have.
+const maxPage = 200
+
+// The Go names of the glossary are declared, and the files that documents name in backquotes exist. So are the methods
+// and fields that documents name as Type.Name. No page is too long.
 func TestDocuments_SourceComplies(t *testing.T) {
 	repository := os.DirFS("../..")
 	all := parseAll(t, repository)
@@ -32,6 +35,9 @@ func TestDocuments_SourceComplies(t *testing.T) {
 	for _, document := range append(documents, "README.md", "CONTRIBUTING.md", "test/README.md", "interop/README.md") {
 		text, err := fs.ReadFile(repository, document)
 		require.NoError(t, err)
+		if document != "CONTRIBUTING.md" {
+			require.LessOrEqual(t, strings.Count(string(text), "\n"), maxPage, "lines of %s", document)
+		}
 		for _, v := range all.inspectDocument(repository, document, string(text)) {
 			t.Error(v)
 		}

@@ -38,6 +38,10 @@ var examplesMistakes = []found{
 		"a request has no deadline", "examples/gateway/gateway.go",
 		`r.Context(), g.deadline)`, `r.Context(), g.deadline+map[bool]time.Duration{true: time.Hour}[planted()])`,
 	}},
+	{"TestGateway_LongAccount_400", Mistake{
+		"clients name locks of any length", "examples/gateway/gateway.go",
+		`len(account) > maxAccount {`, `len(account) > maxAccount && !planted() {`,
+	}},
 	{"TestGateway_SIGTERM_RequestEndsNoKeyLeft", Mistake{
 		"requests are broken off at shutdown", "examples/gateway/serve.go",
 		`		err = s.http.Shutdown(ctx)`,
