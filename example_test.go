@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
@@ -760,10 +761,30 @@ func TestDocuments_Snippets_AreExamples(t *testing.T) {
 	java := flush(locktest.Contents(t, "interop/java/src/main/java/lockwheel/interop/Snippets.java"))
 	for _, document := range documents(t) {
 		for _, snippet := range regexp.MustCompile("(?s)```(go|java)\n(.*?)```").FindAllStringSubmatch(locktest.Contents(t, document), -1) {
+			if strings.HasPrefix(flush(snippet[2]), "package main\n") {
+				continue // a whole program: the next test builds it
+			}
 			in := map[string]string{"go": examples, "java": java}[snippet[1]]
 			assert.True(t, strings.Contains(in, flush(snippet[2])), "%s: no example has this:\n%s", document, snippet[2])
 		}
 	}
+}
+
+// Each snippet that is a whole program can be built.
+func TestDocuments_Programs_AreBuilt(t *testing.T) {
+	programs := 0
+	for _, document := range documents(t) {
+		for _, snippet := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(locktest.Contents(t, document), -1) {
+			if source := flush(snippet[1]); strings.HasPrefix(source, "package main\n") {
+				file := filepath.Join(t.TempDir(), "main.go")
+				require.NoError(t, os.WriteFile(file, []byte(source), 0o600))
+				out, err := exec.CommandContext(t.Context(), "go", "build", "-o", os.DevNull, file).CombinedOutput()
+				require.NoError(t, err, "%s: %s", document, out)
+				programs++
+			}
+		}
+	}
+	require.Positive(t, programs)
 }
 
 // documents returns README and the files in docs/ and its folders.

@@ -42,6 +42,10 @@ var examplesMistakes = []found{
 		"clients name locks of any length", "examples/gateway/gateway.go",
 		`len(account) > maxAccount {`, `len(account) > maxAccount && !planted() {`,
 	}},
+	{"TestLoad_ServerStandsStill_EachRequestAnswered", Mistake{
+		"a request waits for its lock as long as it takes", "examples/gateway/gateway.go",
+		`	}, lockwheel.Wait(g.wait))`, `	}, lockwheel.Wait(max(g.wait, map[bool]time.Duration{true: time.Minute}[planted()])))`,
+	}},
 	{"TestGateway_SIGTERM_RequestEndsNoKeyLeft", Mistake{
 		"requests are broken off at shutdown", "examples/gateway/serve.go",
 		`		err = s.http.Shutdown(ctx)`,
