@@ -80,7 +80,7 @@ func TestGateway_RedisAway_503(t *testing.T) {
 
 // Redis goes away while the backend works, so the release is not confirmed: the charge has happened all the same.
 func TestGateway_ReleaseUnconfirmed_200(t *testing.T) {
-	locks := lockwheeltest.New(t, lockwheeltest.WithOptions(lockwheel.Options{CallTimeout: 100 * time.Millisecond}))
+	locks := lockwheeltest.New(t, lockwheeltest.WithOptions(lockwheel.Options{CallTimeout: time.Second}))
 	h := handlerOn(t, locks, func(context.Context, string) error { locks.Down(); return nil })
 	require.Equal(t, http.StatusOK, status(h, "POST", "/accounts/7/charge"))
 	locks.Up()

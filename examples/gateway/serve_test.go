@@ -41,7 +41,7 @@ func fetch(method, url string, header ...string) string {
 func TestGateway_SIGTERM_RequestEndsNoKeyLeft(t *testing.T) {
 	redis := redistest.Start(t)
 	process := exec.Command(os.Args[0])
-	process.Env = append(os.Environ(), envArgs+"=-redis redis://"+redis.Addr()+" -listen 127.0.0.1:0 -ops 127.0.0.1:0 -takes 500ms")
+	process.Env = append(os.Environ(), envArgs+"=-redis redis://"+redis.Addr()+" -listen 127.0.0.1:0 -ops 127.0.0.1:0 -takes 500ms -wait 10s")
 	out, err := process.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, process.Start())
@@ -85,7 +85,7 @@ func TestGateway_StartsWithoutRedis_503(t *testing.T) {
 // are below those of requests, and these below the caller's.
 func TestGateway_Operators_SeeRequestsAndLocks(t *testing.T) {
 	spans := t.TempDir() + "/spans.json"
-	e := exampletest.Start(t, run, "-listen", "127.0.0.1:0", "-ops", "127.0.0.1:0", "-takes", "1ms", "-traces", spans)
+	e := exampletest.Start(t, run, "-listen", "127.0.0.1:0", "-ops", "127.0.0.1:0", "-takes", "1ms", "-wait", "10s", "-traces", spans)
 	url := e.Await(`serves on (.*)`)[0]
 	ops := e.Await(`for operators: (.*)/metrics`)[0]
 	const traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
