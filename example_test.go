@@ -717,23 +717,6 @@ func ExampleServerError() {
 	// Output: WRONGTYPE Operation against a key holding the wrong kind of value; it is a list
 }
 
-// Who holds it, and for what: the label is in lists and in log records.
-func ExampleWithLabel() {
-	ctx, locks := openExample()
-	defer locks.Close()
-
-	ctx = lockwheel.WithLabel(ctx, "nightly report")
-	hold, err := locks.Mutex("warehouse").Lock(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer hold.Unlock(ctx)
-	for lock := range locks.Locks(ctx) {
-		fmt.Println(lock.Name, lock.Label)
-	}
-	// Output: warehouse nightly report
-}
-
 // In tests of a program that locks.
 func Example_miniredis() {
 	ctx := context.Background()
