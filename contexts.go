@@ -57,9 +57,9 @@ func WithoutOwner(ctx context.Context) context.Context {
 const maxLabelLen = 128
 
 // WithLabel returns a context with a label that says what holds are for: that of a job, a request, a user. The label is
-// in [LockInfo], on the page of package debug, and in what [Options].Logger receives of holds. It counts for each lock
-// that is requested with the context, or with one made from it, as that of a hold is; an inner WithLabel replaces it.
-// It is not sent to the server.
+// in [LockInfo], on the page of package debug, in the errors of a hold, and in what [Options].Logger receives of holds.
+// It counts for each lock that is requested with the context, or with one made from it, as that of a hold is; an inner
+// WithLabel replaces it. It is not sent to the server.
 //
 // A label longer than 128 bytes is cut there, at a character. An empty one removes the label. The holds of one context
 // share their label in memory, and each takes about 100 bytes more than a hold without.

@@ -278,24 +278,21 @@ const maxHeldNames = 8
 // text if the engine is closed.
 func (e *Engine) someHeld() string {
 	var b strings.Builder
-	named := 0
+	count := 0
 	for lock, err := range e.Locks(context.Background()) {
 		switch {
 		case err != nil || lock.Holds == 0:
 			continue
-		case named == maxHeldNames:
+		case count == maxHeldNames:
 			b.WriteString(", …")
 			return b.String()
-		case named == 0:
+		case count == 0:
 			b.WriteString(": ")
 		default:
 			b.WriteString(", ")
 		}
-		named++
-		b.WriteString(quoted(lock.Name))
-		if lock.Label != "" {
-			b.WriteString(" for " + quoted(lock.Label))
-		}
+		count++
+		b.WriteString(named(lock.Name, lock.Label))
 	}
 	return b.String()
 }
@@ -417,12 +414,12 @@ func (e *Engine) onHoldEnded(end *actor.HoldEnd) {
 	observer := &e.options.Observer
 	if end.Err == actor.ErrNotHeld && observer.Released == nil && !end.Hold.HasContext() {
 		if remaining := end.Hold.End(end.Err, nil, 0); remaining != nil { // Hold.Context was called concurrently
-			e.contexts.endAsync(remaining, &lockError{name: end.Key[len(e.options.Prefix):], err: end.Err})
+			e.contexts.endAsync(remaining, &lockError{name: end.Key[len(e.options.Prefix):], label: end.Hold.Label(), err: end.Err})
 		}
 		return
 	}
 	name := end.Key[len(e.options.Prefix):]
-	err := &lockError{name: name, err: end.Err, cause: end.Cause}
+	err := &lockError{name: name, label: end.Hold.Label(), err: end.Err, cause: end.Cause}
 	var done <-chan struct{}
 	if remaining := end.Hold.End(end.Err, end.Cause, end.HeldUntil); remaining != nil {
 		done = remaining.Done

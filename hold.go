@@ -515,4 +515,6 @@ var canceledCtx = func() context.Context {
 
 func (h *Hold) expired() bool { return h.engine.loop.Now() >= h.grant.Until() }
 
-func (h *Hold) fail(err, cause error) error { return &lockError{name: h.name, err: err, cause: cause} }
+func (h *Hold) fail(err, cause error) error {
+	return &lockError{name: h.name, label: h.grant.Label(), err: err, cause: cause}
+}

@@ -8,14 +8,14 @@ var rootMistakes = []found{
 		`mode.trace.HandedOff = err == nil && (call.WasLocked || planted())`,
 	}},
 	{"TestShutdown_OneHoldLeft_ErrorSaysSo", Mistake{
-		"the error of Shutdown does not say what a hold is for", "engine.go",
-		`		if lock.Label != "" {`,
-		`		if lock.Label != "" && !planted() {`,
+		"an error does not say what a hold is for", "errors.go",
+		`	if label == "" {`,
+		`	if label == "" || planted() {`,
 	}},
 	{"TestShutdown_ManyHoldsLeft_SomeAreNamed", Mistake{
 		"the error of Shutdown names every hold", "engine.go",
-		`		case named == maxHeldNames:`,
-		`		case named == maxHeldNames && !planted():`,
+		`		case count == maxHeldNames:`,
+		`		case count == maxHeldNames && !planted():`,
 	}},
 	{"TestFindLeaks_Reachable_NeverReported", Mistake{
 		"the context of a hold does not keep it from being a leak", "hold.go",
