@@ -16,8 +16,8 @@ import (
 
 // Quorum returns locks on independent servers as one lock, held while a majority of them is held: the algorithm known
 // as Redlock, and Redisson's RedLock. Each lock belongs to another engine, and each engine must be on its own server
-// that shares nothing with the others. All callers must use the same locks, and should give them in the same order.
-// On the wire they are the individual locks.
+// that shares nothing with the others. Two engines with an address in common are an error. All callers must use the
+// same locks, and should give them in the same order. On the wire they are the individual locks.
 //
 // Use an odd number of servers. With an even number, two callers can get half each, and both have to start again.
 //

@@ -57,6 +57,14 @@ func (h *Hold) Note() *Note {
 	return nil
 }
 
+// Label returns the hold's label; empty if it has none. Safe for concurrent use.
+func (h *Hold) Label() string {
+	if n := h.Note(); n != nil {
+		return n.Label
+	}
+	return ""
+}
+
 // Watcher is notified of the end of a hold, on the goroutine that ends it: it must not block. It is an interface
 // because a hold of several locks watches each of them, and a function value would be allocated with every grant.
 type Watcher interface {
