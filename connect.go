@@ -259,8 +259,8 @@ func openClient(options *Options, o *dial.Canceler) (rueidis.Client, error) {
 	return client, nil
 }
 
-// addressText returns the addresses of the options for an error. Behind Sentinel it begins with the one that rejected the
-// client, if that was not a sentinel of the options: mostly the master.
+// addressText returns the addresses of the options for an error. Behind Sentinel it begins with the one that rejected
+// the client, if that was not a sentinel of the options: mostly the master.
 func addressText(redis *rueidis.ClientOption, rejectedAt string) string {
 	if redis.Sentinel.MasterSet == "" || rejectedAt == "" || slices.Contains(redis.InitAddress, rejectedAt) {
 		return fmt.Sprint(redis.InitAddress)

@@ -78,8 +78,8 @@ func (q *longQueue) waiting() (ids []string, gone int) {
 }
 
 // Waiters of a long queue leave in any order, some of them together. Nothing but places without a life remains of them,
-// and less than the others. When a client of Redisson queues, these places go with the next call, and the result is as if
-// each waiter had been removed when it left.
+// and less than the others. When a client of Redisson queues, these places go with the next call, and the result is as
+// if each waiter had been removed when it left.
 func TestFairQueue_LeftBehind_AsOneByOne(t *testing.T) {
 	s := onReal(t)
 	random := rand.New(rand.NewPCG(3, 4))

@@ -22,8 +22,8 @@ const (
 	quotedUser, permission = "User ", " has no permissions"
 )
 
-// Secret is a user or a password that no error repeats. A user is less secret: a short one may be a word of any text, so
-// only the whole word counts, and the rest of the text stays.
+// Secret is a user or a password that no error repeats. A user is less secret: a short one may be a word of any text,
+// so only the whole word counts, and the rest of the text stays.
 type Secret struct {
 	Text string
 	User bool
@@ -39,7 +39,8 @@ func RedactError(err error, secrets ...Secret) error {
 }
 
 // RedactText returns the text of a server's error reply, without any user that it names. If the text still repeats a
-// part of one of the secrets, it returns a fixed text instead. A user of less than minSecretPart bytes is left out alone.
+// part of one of the secrets, it returns a fixed text instead. A user of less than minSecretPart bytes is left out
+// alone.
 func RedactText(text string, secrets ...Secret) actor.ServerError {
 	said := RedactQuoted(text)
 	rest := knownTexts.Replace(string(said))
@@ -62,7 +63,9 @@ func replaceWord(text, user string) string {
 		return text
 	}
 	var b strings.Builder
-	isPart := func(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 || c == '_' }
+	isPart := func(c byte) bool {
+		return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 || c == '_'
+	}
 	for before := byte(0); len(text) > 0; {
 		end := len(user)
 		if strings.HasPrefix(text, user) && !isPart(before) && (end == len(text) || !isPart(text[end])) {

@@ -204,8 +204,8 @@ func TestMaxWaiting_QuorumFull_SaysSo(t *testing.T) {
 	locktest.Unlock(t, locktest.Granted(t, waiting))
 }
 
-// A caller with the context of a quorum's hold may wait for a lock that the quorum is missing. The quorum's own request,
-// which waits there as well, does not fill the place of that caller; a further one is rejected.
+// A caller with the context of a quorum's hold may wait for a lock that the quorum is missing. The quorum's own
+// request, which waits there as well, does not fill the place of that caller; a further one is rejected.
 func TestMaxWaiting_QuorumsOwnMember_Admitted(t *testing.T) {
 	t.Parallel()
 	for _, opts := range []lockwheel.Options{{MaxWaitingPerLock: 1}, {MaxWaiting: 1}} {
