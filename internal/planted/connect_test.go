@@ -68,9 +68,9 @@ var connectMistakes = []found{
 	}},
 	{"TestClose_SilentServer_WithinCallTimeout", Mistake{
 		"a connection that outlives its engine", "internal/dial/canceler.go",
-		`		conn = generation.track(conn)`,
+		`		conn = generation.track(conn, func() { c.Connections.rejectedAt.Store(&address) })`,
 		`		if !planted() {
-			conn = generation.track(conn)
+			conn = generation.track(conn, func() { c.Connections.rejectedAt.Store(&address) })
 		}`,
 	}},
 	{"TestOpen_ClusterWithoutSlots_Rejected", Mistake{
@@ -116,11 +116,11 @@ var connectMistakes = []found{
 	}},
 	{"TestDial_EndConnections_IncludesPending", Mistake{
 		"a connection that is being made outlives the others", "internal/dial/canceler.go",
-		`		conn = generation.track(conn)`,
+		`		conn = generation.track(conn, func() { c.Connections.rejectedAt.Store(&address) })`,
 		`		if planted() {
 			generation = c.Connections.current.Load()
 		}
-		conn = generation.track(conn)`,
+		conn = generation.track(conn, func() { c.Connections.rejectedAt.Store(&address) })`,
 	}},
 	{"TestDial_EndConnections_IncludesPending", Mistake{
 		"later connections end with those before", "internal/dial/tracked_conns.go",

@@ -205,7 +205,7 @@ func TestMaxWaiting_QuorumFull_SaysSo(t *testing.T) {
 }
 
 // A caller with the context of a quorum's hold may wait for a lock that the quorum is missing. The quorum's own
-// request, which waits there as well, does not fill the place of that caller. A further one is rejected.
+// request, which waits there as well, does not fill the place of that caller; a further one is rejected.
 func TestMaxWaiting_QuorumsOwnMember_Admitted(t *testing.T) {
 	t.Parallel()
 	for _, opts := range []lockwheel.Options{{MaxWaitingPerLock: 1}, {MaxWaiting: 1}} {
