@@ -39,6 +39,8 @@ var (
 	deleteText string
 	//go:embed lib/no_hash.lua
 	noHashText string
+	//go:embed lib/tell_engines.lua
+	tellEnginesText string
 	//go:embed lib/grant.lua
 	grantText string
 	//go:embed lib/confirm.lua
@@ -81,7 +83,7 @@ var (
 	Acquire = load("acquire", leasesText+answersText+channelText+orphansText+expireText+noHashText+grantText+acquireText)
 	Renew   = load("renew", leasesText+answersText+channelText+expireText+confirmText+renewText)
 	Release = load("release", answersText+channelText+releaseText)
-	Force   = load("force", noHashText+channelText+deleteText+forceText)
+	Force   = load("force", noHashText+channelText+deleteText+tellEnginesText+forceText)
 	State   = load("state", noHashText+stateText)
 )
 
@@ -98,7 +100,7 @@ var MultiAcquire = load("multi_acquire", answersText+channelText+orphansText+exp
 var (
 	FairAcquire = load("fair_acquire", answersText+channelText+expireText+noHashText+grantText+deleteText+fairQueueText+fairAcquireText)
 	FairRelease = load("fair_release", channelText+deleteText+fairQueueText+fairReleaseText)
-	FairForce   = load("fair_force", noHashText+channelText+deleteText+fairQueueText+fairForceText)
+	FairForce   = load("fair_force", noHashText+channelText+deleteText+fairQueueText+tellEnginesText+fairForceText)
 )
 
 func load(name, text string) Script {
