@@ -136,7 +136,7 @@ func TestClose_Returns_NothingFollows(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	client := &gated{Client: s.Client(), gate: make(chan struct{})}
-	e, err := lockwheel.Open(t.Context(), lockwheel.Options{Client: client})
+	e, err := lockwheel.Open(t.Context(), lockwheel.Options{Client: client, Anonymous: true}) // its record would be a call at the gate
 	require.NoError(t, err)
 	asked := locktest.Locking(t.Context(), e.Mutex("n"))
 	locktest.Eventually(t, "a call at the gate", func() bool { return client.at.Load() == 1 })
