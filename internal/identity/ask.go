@@ -13,18 +13,18 @@ import (
 func Read(client rueidis.Client, prefix string, ids []string) (map[string]Record, error) {
 	calls := make([]rueidis.Completed, 0, len(ids))
 	for _, id := range ids {
-		calls = append(calls, client.B().Hgetall().Key(Key(prefix, id)).Build())
+		calls = append(calls, client.B().Hmget().Key(Key(prefix, id)).Field(Names...).Build())
 	}
 	records := make(map[string]Record)
 	if len(calls) == 0 {
 		return records, nil
 	}
 	for i, reply := range client.DoMulti(context.Background(), calls...) {
-		fields, err := reply.AsStrMap()
+		values, err := reply.AsStrSlice()
 		if _, rejected := rueidis.IsRedisErr(err); err != nil && !rejected {
 			return nil, err
 		}
-		if r, _, ok := Parse(ids[i], fields); ok {
+		if r, _, ok := Parse(ids[i], values); ok {
 			records[ids[i]] = r
 		}
 	}

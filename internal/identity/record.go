@@ -36,10 +36,17 @@ func Key(prefix, id string) string { return prefix + keyPrefix + id }
 // engineID matches an engine's client id.
 var engineID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// IDOfKey returns the id of the engine that a record is of. ok is false if the key is not that of a record.
-func IDOfKey(prefix, key string) (id string, ok bool) {
-	id, ok = strings.CutPrefix(key, prefix+keyPrefix)
-	return id, ok && engineID.MatchString(id)
+// Keys returns a pattern for SCAN that the keys of records match, with any prefix. SplitKey tells them from others.
+func Keys() string { return "*" + keyPrefix + "*" }
+
+// SplitKey returns the prefix and the id of the engine that a record is of. ok is false if the key is not that of a record.
+func SplitKey(key string) (prefix, id string, ok bool) {
+	at := strings.LastIndex(key, keyPrefix)
+	if at < 0 {
+		return "", "", false
+	}
+	prefix, id = key[:at], key[at+len(keyPrefix):]
+	return prefix, id, engineID.MatchString(id)
 }
 
 // EngineOf returns the id of the engine in a holder's id, and the number of its tenure. ok is false for another form.
@@ -67,9 +74,16 @@ func (r *Record) Fields() (fields []string) {
 	return fields
 }
 
-// Parse returns the record of an engine from the fields of its hash, and how long it lived when it was written. Of what
-// it does not understand it takes nothing. ok is false if there is no record.
-func Parse(id string, fields map[string]string) (r Record, ttl time.Duration, ok bool) {
+// Names are the names of all fields of a record, for HMGET: the hash may have others.
+var Names = []string{"name", "program", "host", "pid", "version", "started", "page", "ttl_ms"}
+
+// Parse returns the record of an engine from the values of Names, and how long it lived when it was written. A value that
+// it does not understand counts as none. ok is false if there is no record.
+func Parse(id string, values []string) (r Record, ttl time.Duration, ok bool) {
+	fields := make(map[string]string)
+	for i, value := range values[:min(len(values), len(Names))] {
+		fields[Names[i]] = value
+	}
 	text := func(name string) string { return fields[name][:min(len(fields[name]), MaxText)] }
 	r = Record{ID: id, Name: text("name"), Program: text("program"), Host: text("host"), Version: text("version"), Page: text("page")}
 	r.PID, _ = strconv.Atoi(fields["pid"])
