@@ -138,8 +138,10 @@ func (s *subscriptions) pin(name string) {
 		ch.rejected = true
 		s.rejected.push(ch)
 	}
-	ch.pinned = true
-	s.want(ch, true)
+	if !ch.pinned {
+		ch.pinned = true
+		s.want(ch, true)
+	}
 }
 
 // unpin ends that.
@@ -232,6 +234,9 @@ func (s *subscriptions) onSubscribed(name string, on int) []*actor.Lock {
 			ch.state, ch.conn = stateSubscribed, int32(on)
 		}
 		return nil // confirmed on another connection too: no message was missed
+	}
+	if ch.rejected && ch.state != stateSubscribing { // pinned again while an earlier order for it was in flight
+		s.onConn.push(ch)
 	}
 	ch.state, ch.conn, ch.dropping, ch.rejected = stateSubscribed, int32(on), false, false
 	s.Subscribed++

@@ -935,9 +935,9 @@ var simMutants = []simMutant{
 	s.Subscribed, s.unused`,
 	}}},
 	{"a channel that is wished for again while its connection is left, not joined anew", "engine/coordinator/subscription_orders.go", []simEdit{{
-		`(!ch.dropping || ch.listeners.len() > 0) {
+		`(!ch.dropping || ch.wanted()) {
 			s.markLost(ch)`,
-		`(!ch.dropping || ch.listeners.len() > 0) && !planted() {
+		`(!ch.dropping || ch.wanted()) && !planted() {
 			s.markLost(ch)`,
 	}}},
 	{"a channel kept without a waiter", "engine/coordinator/subscription_orders.go", []simEdit{{
