@@ -113,11 +113,11 @@ func rejectsClientName(err error) bool {
 // EngineInfo is what an engine says about itself, for [Holder]. Any client that may write its record could have written
 // something else.
 type EngineInfo struct {
-	ID      string // as [Engine.ID]
-	Name    string // [Options].Name
-	Program string
-	Host    string
-	PID     int
+	ID      string    // as [Engine.ID]
+	Name    string    // [Options].Name
+	Program string    // the base name of the program
+	Host    string    // as the operating system names it
+	PID     int       // of the process, on that host
 	Version string    // of lockwheel
 	Started time.Time // when it was opened, by the clock of its host
 	Page    string    // [Options].PageAddress
@@ -132,9 +132,8 @@ type Holder struct {
 	Engine EngineInfo
 
 	// Since is when the holder was granted the lock, by the clock of this machine. It is zero if the engine did not reply:
-	// the server keeps no such time. Label is that of the hold ([WithLabel]).
+	// the server keeps no such time.
 	Since time.Time
-	Label string
 }
 
 const (
@@ -149,8 +148,8 @@ const (
 //
 // It takes the round trip of State and another one for the record. If there is a record, it asks the holder's engine
 // since when, on a connection of its own. If no answer comes within 1 s or Options.CallTimeout, Since is zero. So it is
-// for people and reports, not for the path of a lock. At most 8 such questions of an engine are in flight; a further call
-// does not ask.
+// for people and reports, not for the path of a lock. At most 8 such calls of an engine are in flight; a further one
+// returns only the holder's id.
 //
 // It blocks for at most two of Options.CallTimeout, or until ctx ends. It returns the errors of State. A record that
 // cannot be read is no error: Engine is zero then.
@@ -217,7 +216,7 @@ func (m Mutex) resolve(ctx context.Context, link *link, h Holder, id string, ten
 	ctx, cancel := context.WithTimeout(ctx, min(answerTimeout, m.engine.config.CallTimeout))
 	defer cancel()
 	if a, replied := identity.Ask(ctx, link.client, id, tenure, m.key()); replied && a.Held {
-		h.Since, h.Label = time.Now().Add(-a.Age), a.Label
+		h.Since = time.Now().Add(-a.Age)
 		answers <- h
 	}
 }

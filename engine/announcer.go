@@ -105,7 +105,7 @@ func (a *announcer) logRejected(err error) {
 }
 
 func (a *announcer) publish(answer *coordinator.Answer) {
-	text := identity.Answer{Held: answer.Held, Age: answer.Age, Label: answer.Label}
+	text := identity.Answer{Held: answer.Held, Age: answer.Age}
 	a.client.Do(context.Background(), a.client.B().Publish().Channel(identity.AskerChannel(answer.Asker)).Message(text.Text()).Build())
 }
 

@@ -90,9 +90,5 @@ func identityOf(h *inspect.Holder) (who, since string) {
 	if err != nil {
 		return who, "unknown: its engine did not answer"
 	}
-	since = fmt.Sprintf("%s (%v)", granted.Format(time.RFC3339), time.Since(granted).Round(time.Millisecond))
-	if h.Label != "" {
-		since += ", label " + printable(h.Label)
-	}
-	return who, since
+	return who, fmt.Sprintf("%s (%v)", granted.Format(time.RFC3339), time.Since(granted).Round(time.Millisecond))
 }

@@ -30,7 +30,6 @@ type Answer struct {
 	Asker string
 	Held  bool          // this engine has the tenure; otherwise the rest is zero
 	Age   time.Duration // how long its owner has had the lock
-	Label string        // of the owner's first hold
 }
 
 // InitOwnChannel names the engine's own channel. It must be called before the first turn.
@@ -85,8 +84,8 @@ func (c *Coordinator) onOwnChannelFailed(now time.Duration, n *Node, err error) 
 	}
 }
 
-// confirmHolders has this engine's holds of a key confirmed at once: another client says that it took the lock away. Only
-// the server's reply ends a hold.
+// confirmHolders has this engine's holds of a key confirmed at once: another client says that it took the lock away.
+// Only the server's reply ends a hold.
 func (c *Coordinator) confirmHolders(now time.Duration, key string) {
 	if l := c.Locks.Get(key); l != nil && l.HeldAt(now) {
 		c.step(now, l, &actor.Message{Event: actor.Notified})
@@ -105,7 +104,8 @@ func (c *Coordinator) holderWeight(key string) int {
 	return 1
 }
 
-// answer replies to a query. It contains nothing about other tenures than the one that the query names.
+// answer replies to a query. It contains nothing about other tenures than the one that the query names, and no label:
+// labels are never sent to the server.
 func (c *Coordinator) answer(now time.Duration, q HolderQuery) {
 	a := Answer{Asker: q.Asker}
 	l := c.Locks.Get(q.Key)
@@ -113,11 +113,7 @@ func (c *Coordinator) answer(now time.Duration, q HolderQuery) {
 		l = c.LockSets[q.Key].withTenure(q.Tenure)
 	}
 	if l != nil && l.OwnsTenure(q.Tenure) && l.HeldAt(now) {
-		info := l.Info(now)
-		a.Held, a.Age = true, now-info.Since
-		if info.Note != nil {
-			a.Label = info.Note.Label
-		}
+		a.Held, a.Age = true, now-l.Info(now).Since
 	}
 	c.own.Answers = append(c.own.Answers, a)
 }

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// channelPrefix comes before an engine's id in the name of its channel. Databases and prefixes of names share channels:
-	// a holder's id alone says where its engine is reached.
+	// channelPrefix comes before an engine's id in the name of its channel. Databases and prefixes of names share
+	// channels: a holder's id alone says where its engine is reached.
 	channelPrefix = "lockwheel:engine:"
 	// askerPrefix comes before the id of a question in the channel on which its answer is expected.
 	askerPrefix = "lockwheel:asker:"
@@ -55,9 +55,8 @@ func Question(asker string, tenure uint64, key string) string {
 
 // Answer is an engine's reply to a question.
 type Answer struct {
-	Held  bool          // the engine has that tenure; otherwise the rest is zero
-	Age   time.Duration // how long the owner has had the lock
-	Label string
+	Held bool          // the engine has that tenure; otherwise Age is zero
+	Age  time.Duration // how long the owner has had the lock
 }
 
 // Text returns the text of an answer.
@@ -65,7 +64,7 @@ func (a *Answer) Text() string {
 	if !a.Held {
 		return "free"
 	}
-	return "held " + strconv.FormatInt(max(a.Age, 0).Milliseconds(), 10) + " " + a.Label[:min(len(a.Label), MaxText)]
+	return "held " + strconv.FormatInt(max(a.Age, 0).Milliseconds(), 10)
 }
 
 // ParseAnswer returns an answer. ok is false for another text.
@@ -73,11 +72,11 @@ func ParseAnswer(text string) (a Answer, ok bool) {
 	if text == "free" {
 		return a, true
 	}
-	text, ok = strings.CutPrefix(text, "held ")
-	age, label, _ := strings.Cut(text, " ")
+	age, ok := strings.CutPrefix(text, "held ")
+	age, _, _ = strings.Cut(age, " ") // a later version may say more
 	ms, err := strconv.ParseInt(age, 10, 48)
-	if !ok || err != nil || ms < 0 || len(label) > MaxText {
+	if !ok || err != nil || ms < 0 {
 		return Answer{}, false
 	}
-	return Answer{Held: true, Age: time.Duration(ms) * time.Millisecond, Label: label}, true
+	return Answer{Held: true, Age: time.Duration(ms) * time.Millisecond}, true
 }

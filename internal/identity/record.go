@@ -39,7 +39,8 @@ var engineID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-
 // Keys returns a pattern for SCAN that the keys of records match, with any prefix. SplitKey tells them from others.
 func Keys() string { return "*" + keyPrefix + "*" }
 
-// SplitKey returns the prefix and the id of the engine that a record is of. ok is false if the key is not that of a record.
+// SplitKey returns the prefix and the id of the engine that a record is of. ok is false if the key is not that of a
+// record.
 func SplitKey(key string) (prefix, id string, ok bool) {
 	at := strings.LastIndex(key, keyPrefix)
 	if at < 0 {
@@ -77,8 +78,8 @@ func (r *Record) Fields() (fields []string) {
 // Names are the names of all fields of a record, for HMGET: the hash may have others.
 var Names = []string{"name", "program", "host", "pid", "version", "started", "page", "ttl_ms"}
 
-// Parse returns the record of an engine from the values of Names, and how long it lived when it was written. A value that
-// it does not understand counts as none. ok is false if there is no record.
+// Parse returns the record of an engine from the values of Names, and how long it lived when it was written. A value
+// that it does not understand counts as none. ok is false if there is no record.
 func Parse(id string, values []string) (r Record, ttl time.Duration, ok bool) {
 	fields := make(map[string]string)
 	for i, value := range values[:min(len(values), len(Names))] {

@@ -151,6 +151,6 @@ func (s *Server) askSince(ctx context.Context, h *Holder, id string, tenure uint
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	if a, known := identity.Ask(ctx, s.client, id, tenure, key); known && a.Held {
-		h.Since, h.Label = time.Now().Add(-a.Age).UTC().Format(time.RFC3339Nano), a.Label
+		h.Since = time.Now().Add(-a.Age).UTC().Format(time.RFC3339Nano)
 	}
 }

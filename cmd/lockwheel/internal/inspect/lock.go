@@ -26,7 +26,6 @@ type Holder struct {
 	// What Identify found out; empty if nothing.
 	Engine *Engine `json:"engine,omitempty"`
 	Since  string  `json:"since,omitempty"` // when it was granted the lock, by the clock of this machine
-	Label  string  `json:"label,omitempty"`
 }
 
 // Lock is a lock as it was when it was read.
