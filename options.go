@@ -67,8 +67,8 @@ type Options struct {
 	// another master meanwhile (a virtual address, the endpoint of a managed service), the caller must close them.
 	//
 	// The engine takes connections from the client's pool (BlockingPoolSize): at most 2 to each master, with Replicas
-	// at most 4, and up to 2 more for a while when it unsubscribes from very many channels. While the program uses
-	// the whole pool, waiters poll, and with Replicas no lock is granted.
+	// at most 4, and up to 2 more for a while when it unsubscribes from very many channels. Each call of [Mutex.Holder]
+	// uses one for up to 1 s. While the program uses the whole pool, waiters poll, and with Replicas no lock is granted.
 	Client rueidis.Client
 
 	// Lazy lets Open return an engine although the server is down, does not reply, or rejects the credentials: a service
