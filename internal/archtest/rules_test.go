@@ -40,7 +40,7 @@ var product = map[string][]string{
 	"internal/handshake": {"actor", "engine/rediserr"},
 	"internal/redisurl":  {"engine/rediserr"},
 
-	"lockwheeltest": {"", "internal/embedded"},
+	"lockwheeltest": {"", "internal/embedded", "internal/identity"},
 	"debug":         {""},
 	"leader":        {""},
 	"examples":      {"", "leader", "internal/embedded"},
