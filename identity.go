@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,13 +102,15 @@ func connectionName(name string) string {
 	}, name)
 }
 
-// rejectsClientName reports whether a server that does not know the newer handshake has rejected CLIENT SETNAME.
+// rejectsClientName reports whether a server with the older handshake has rejected CLIENT SETNAME: the newer one names
+// the connection by HELLO.
 func rejectsClientName(err error) bool {
 	if err == nil {
 		return false
 	}
 	text := strings.ToLower(err.Error())
-	return strings.Contains(text, "client") && (strings.Contains(text, "noperm") || strings.Contains(text, "unknown command"))
+	rejected := func(why string) bool { return strings.Contains(text, why) }
+	return rejected("setname") || rejected("client") && slices.ContainsFunc([]string{"noperm", "unknown", "support", "not allowed"}, rejected)
 }
 
 // EngineInfo is what an engine says about itself, for [Holder]. Any client that may write its record could have written

@@ -197,3 +197,19 @@ func TestRecord_ProcessKilled_Expires(t *testing.T) {
 	require.Greater(t, ttl, int64(0), "it expires")
 	require.LessOrEqual(t, ttl, int64(30_000))
 }
+
+// A server that does not let a connection be named gets no name, and the engine works.
+func TestClientName_NotAllowed_LeftOut(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	s.Do("ACL", "SETUSER", "few", "on", ">word", "allkeys", "allchannels", "+@all", "-client")
+	for _, resp2 := range []bool{false, true} {
+		e := locktest.OpenRetrying(t, lockwheel.Options{Name: "billing", Redis: rueidis.ClientOption{
+			InitAddress: []string{s.Addr}, Username: "few", Password: "word", AlwaysRESP2: resp2,
+		}})
+		recordWritten(t, s, "", e.ID())
+		locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
+		require.Equal(t, resp2, !strings.Contains(s.Real.String(t, "CLIENT", "LIST"), " name=billing "), "HELLO names it")
+		require.NoError(t, e.Close())
+	}
+}
