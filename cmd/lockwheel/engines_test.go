@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -58,8 +59,8 @@ func TestEngines_RunningProcess_Listed(t *testing.T) {
 	e := engines[0]
 	assert.Equal(t, p.cmd.Process.Pid, e.PID)
 	assert.Equal(t, host, e.Host)
-	assert.Equal(t, "lockwheel.test", e.Program)
-	assert.Equal(t, fmt.Sprintf("lockwheel.test@%s:%d", host, e.PID), e.Name)
+	assert.Equal(t, filepath.Base(os.Args[0]), e.Program)
+	assert.Equal(t, fmt.Sprintf("%s@%s:%d", filepath.Base(os.Args[0]), host, e.PID), e.Name)
 	assert.Equal(t, "my:", e.Prefix)
 	assert.NotEmpty(t, e.Version)
 	started, err := time.Parse(time.RFC3339, e.Started)
@@ -125,7 +126,7 @@ func TestState_HeldByProcess_NamedWithSince(t *testing.T) {
 	assert.Len(t, pids, 2)
 	_, stdout, _ = result(t, urlOf(s.Addr()), "state", "a")
 	host, _ := os.Hostname()
-	assert.Contains(t, stdout, fmt.Sprintf("program lockwheel.test, host %s, pid %d, ", host, p.cmd.Process.Pid))
+	assert.Contains(t, stdout, fmt.Sprintf("program %s, host %s, pid %d, ", filepath.Base(os.Args[0]), host, p.cmd.Process.Pid))
 	assert.NotContains(t, stdout, "unknown")
 
 	// An engine that is stopped does not answer.

@@ -55,6 +55,10 @@ var simMutants = []simMutant{
 	}
 `,
 	}}},
+	{"a notice of any client ends a hold", "engine/coordinator/ownchannel.go", []simEdit{{
+		`c.step(now, l, &actor.Message{Event: actor.Notified})`,
+		`c.step(now, l, &actor.Message{Event: map[bool]actor.Event{false: actor.Notified, true: actor.Displaced}[planted()]})`,
+	}}},
 	// Grants and validity.
 	{"a loss that its late unlock is not told of", "actor/lease.go", []simEdit{{
 		`h.fixedEnd = lostMark`,

@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func TestHolder_OtherEngine_NamedWithSince(t *testing.T) {
 			require.Equal(t, hold.ID(), h.ID)
 			require.Equal(t, there.ID(), h.Engine.ID)
 			require.Equal(t, "there", h.Engine.Name)
-			require.Equal(t, "api.test", h.Engine.Program)
+			require.Equal(t, filepath.Base(os.Args[0]), h.Engine.Program)
 			require.Equal(t, os.Getpid(), h.Engine.PID)
 			require.Equal(t, "http://there/", h.Engine.Page)
 			require.NotEmpty(t, h.Engine.Host)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func TestRecord_Open_SaysWho(t *testing.T) {
 		delete(r, "started")
 		delete(r, "version")
 		require.Equal(t, map[string]string{
-			"name": "billing", "program": "lifecycle.test", "host": host, "pid": strconv.Itoa(os.Getpid()),
+			"name": "billing", "program": filepath.Base(os.Args[0]), "host": host, "pid": strconv.Itoa(os.Getpid()),
 			"page": "http://host-7:8080/locks", "ttl_ms": "30000",
 		}, r)
 		ttl := s.Do("PTTL", prefix+"lockwheel:engine:"+e.ID()).(int64)
@@ -67,7 +68,7 @@ func TestRecord_DefaultName_ProgramHostProcess(t *testing.T) {
 	require.NoError(t, err)
 	defer e.Close()
 	host, _ := os.Hostname()
-	require.Equal(t, "lifecycle.test@"+host+":"+strconv.Itoa(os.Getpid()), recordWritten(t, s, "", e.ID())["name"])
+	require.Equal(t, filepath.Base(os.Args[0])+"@"+host+":"+strconv.Itoa(os.Getpid()), recordWritten(t, s, "", e.ID())["name"])
 }
 
 // The server shows the engine's name, and no credentials, whatever the URL and the name have in them.
