@@ -205,6 +205,16 @@ func (s *simServer) tellHolder(name int, holder simHolder) {
 	}
 }
 
+// onlyHints reports whether there are messages, and each says that a lock was forced.
+func onlyHints(m *coordinator.LoopMessage) bool {
+	for at := m; at != nil; at = at.Next {
+		if _, ok := at.Value.(coordinator.LockForced); !ok {
+			return false
+		}
+	}
+	return m != nil
+}
+
 // isTold delivers a message on the engine's own channel.
 func (e *simEngine) isTold(name int) {
 	e.tracef("◀ told that %s was forced", e.w.plan.names[name])
