@@ -246,7 +246,18 @@ func openClient(options *Options, o *dial.Canceler) (rueidis.Client, error) {
 	redis.ReadNodeSelector = nil // rueidis rejects it without SendToReplicas, and the next as well
 	//lint:ignore SA1019 programs may still set it
 	redis.ReplicaSelector = nil
+	named := redis.ClientName == "" && !options.Anonymous
+	if named {
+		redis.ClientName = connectionName(options.Name)
+	}
 	client, err := rueidis.NewClient(redis)
+	if named && rejectsClientName(err) {
+		if client != nil {
+			client.Close()
+		}
+		redis.ClientName = ""
+		client, err = rueidis.NewClient(redis)
+	}
 	if err != nil {
 		if client != nil {
 			client.Close()

@@ -34,6 +34,7 @@ type Engine struct {
 	contexts   callerContexts
 	closing    atomic.Bool
 	ping       atomic.Pointer[pingRound] // the last one
+	questions  atomic.Int64              // calls of Holder that wait for an answer
 	closed     chan struct{}             // closed when Close has done its work
 }
 
@@ -70,15 +71,16 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	e.options.Redis = rueidis.ClientOption{} // an engine that is printed has no password in it
 	e.listeners = newListeners(&e.options)
 	e.contexts.init(e)
+	about := e.identity()
 	if err != nil {
 		e.cluster.Store(true)
-		e.loop = engine.StartUnconnected(err, e.config, e.hooks(), e.listeners.log)
+		e.loop = engine.StartUnconnected(err, e.config, about, e.hooks(), e.listeners.log)
 		e.keepConnecting(options, err)
 		return e, nil
 	}
 	e.cluster.Store(server.Cluster())
 	e.link.Store(connected)
-	e.loop = engine.Start(server, e.config, e.hooks(), e.listeners.log)
+	e.loop = engine.Start(server, e.config, about, e.hooks(), e.listeners.log)
 	return e, nil
 }
 
@@ -336,6 +338,7 @@ func (e *Engine) Close() error {
 	e.connecting.end()
 	if l := e.link.Load(); l != nil {
 		l.connections.CloseAfter(time.Until(until), func() {
+			e.loop.Withdrawn()
 			if e.options.Client == nil {
 				l.client.Close()
 			}

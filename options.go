@@ -67,8 +67,8 @@ type Options struct {
 	// another master meanwhile (a virtual address, the endpoint of a managed service), the caller must close them.
 	//
 	// The engine takes connections from the client's pool (BlockingPoolSize): at most 2 to each master, with Replicas
-	// at most 4, and up to 2 more for a while when it unsubscribes from very many channels. While the program uses
-	// the whole pool, waiters poll, and with Replicas no lock is granted.
+	// at most 4, and up to 2 more for a while when it unsubscribes from very many channels. Each call of [Mutex.Holder]
+	// uses one for up to 1 s. While the program uses the whole pool, waiters poll, and with Replicas no lock is granted.
 	Client rueidis.Client
 
 	// Lazy lets Open return an engine although the server is down, does not reply, or rejects the credentials: a service
@@ -177,6 +177,29 @@ type Options struct {
 	//   - A Quorum that is not acquired at once gets ErrTooManyWaiters if too many callers wait for one of its
 	//     locks. Once it has waited for one of them, it may exceed both limits at the others.
 	MaxWaitingPerLock int
+
+	// Name says which program an engine belongs to, for those that look at locks from elsewhere ([Mutex.Holder], the
+	// command lockwheel). The server shows it as the name of the engine's connections (CLIENT LIST), with _ for characters
+	// that a server does not take there; with Client, or Redis.ClientName, those connections have the name that the caller
+	// gave them. Default the program, host and process, such as billing@host-7:4711. At most 256 bytes.
+	Name string
+
+	// PageAddress is the address of a page about this process, such as that of package debug, for those that look at its
+	// locks from elsewhere. It is shown as it is, so it must not have a user or a password in it. Default none. At most
+	// 1024 bytes.
+	PageAddress string
+
+	// Anonymous switches off what an engine says about itself:
+	//
+	//   - its record in Redis, at the key Prefix + lockwheel:engine: + [Engine.ID]: host, process, program, Name, version,
+	//     time of Open and PageAddress. It expires 30 s after it was last written, is written every 10 s, and deleted by
+	//     Close. Stats.UnwrittenRecords counts the writes that failed; a lock needs none of them
+	//   - its channel lockwheel:engine: + Engine.ID, to which it subscribes after its first grant, unless Notify is Poll:
+	//     a ForceUnlock elsewhere says there that it took a lock away, and [Mutex.Holder] asks there since when it is held
+	//   - the name of its connections
+	//
+	// A ForceUnlock of an anonymous engine tells no other engine; these learn of it at their next renewal.
+	Anonymous bool
 
 	// Observer is notified of what locks do, on its own goroutine.
 	Observer Observer
@@ -294,6 +317,7 @@ type Stats struct {
 	Shed                             uint64 // counter: requests of Failed that exceeded Options.MaxWaiting or Options.MaxWaitingPerLock
 	Leaked                           uint64 // counter: holds that Options.FindLeaks found
 	HeldTooLong                      uint64 // counter: locks that an owner had for Options.HeldTooLong
+	UnwrittenRecords                 uint64 // counter: writes of the engine's record that failed or were rejected ([Options].Anonymous)
 	// Counters: events and log records dropped because Observer or Logger was too slow; panics in these, and in
 	// contexts of callers from which the engine unregistered.
 	DroppedEvents, Panics uint64
@@ -375,6 +399,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.MaxWaiting = cmp.Or(o.MaxWaiting, defaultMaxWaiting)
 	o.MaxWaitingPerLock = cmp.Or(o.MaxWaitingPerLock, defaultMaxWaitingPerLock)
 	o.Replicas = o.Replicas.withDefaults(o.CallTimeout)
+	o.Name = cmp.Or(o.Name, defaultName())
 	return o, errors.Join(
 		checkRange("Options.RenewInterval", o.RenewInterval, minDuration, o.Lease/2),
 		checkRange("Options.CallTimeout", o.CallTimeout, minDuration, o.Lease/3),
@@ -386,6 +411,8 @@ func (o Options) withDefaults() (Options, error) {
 		checkPositive("Options.MaxWaiting", o.MaxWaiting),
 		checkPositive("Options.MaxWaitingPerLock", o.MaxWaitingPerLock),
 		checkPrefix(o.Prefix),
+		checkName(o.Name),
+		checkPage(o.PageAddress),
 		o.Notify.check(),
 	)
 }

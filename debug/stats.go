@@ -47,6 +47,7 @@ func figures(s *lockwheel.Stats) []figure {
 		count("commands without a reply or rejected, and calls sent again", s.Retries),
 		count("turns of the loop", s.LoopTurns),
 		alarm("releases that the server did not publish", s.UnpublishedReleases),
+		count("failed writes of the engine's record", s.UnwrittenRecords),
 		alarm("events and log records dropped", s.DroppedEvents),
 		alarm("panics in functions of the program", s.Panics),
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/mpsc"
+	"github.com/lockwheel/lockwheel/engine/wire"
 )
 
 // Hooks are functions that the loop calls. They must not block and must not call back into the engine. HoldEnded must
@@ -31,6 +32,9 @@ type Engine struct {
 	log   *slog.Logger
 	async *asyncLimit
 
+	announcer *announcer // nil: the engine says nothing about itself
+	own       ownMessages
+
 	connected atomic.Pointer[Server] // the server of an engine that began without one; the loop takes it over
 
 	// Owned by the loop.
@@ -50,8 +54,8 @@ type Engine struct {
 	goroutines sync.WaitGroup
 }
 
-// newEngine returns an engine without a server.
-func newEngine(config actor.Config) *Engine {
+// newEngine returns an engine without a server. Of a nil Identity it says nothing.
+func newEngine(config actor.Config, about *Identity, hooks Hooks, log *slog.Logger) *Engine {
 	e := &Engine{
 		epoch:       time.Now(),
 		box:         mpsc.NewMailbox[any](),
@@ -59,6 +63,15 @@ func newEngine(config actor.Config) *Engine {
 		calls:       newCallPool(),
 		coordinator: coordinator.New(config, coordinator.SendersPerNode),
 		stopped:     make(chan struct{}),
+		hooks:       hooks,
+		log:         log,
+	}
+	if about != nil {
+		e.announcer = newAnnouncer(about, log, e.stopped)
+		e.own.channel = about.Channel
+	}
+	if e.own.channel != "" {
+		e.coordinator.InitOwnChannel(e.own.channel)
 	}
 	e.timer = time.AfterFunc(time.Hour, func() { e.box.Post(&coordinator.LoopMessage{Value: coordinator.TimerFired{}}) })
 	e.timer.Stop()
@@ -66,10 +79,10 @@ func newEngine(config actor.Config) *Engine {
 }
 
 // Start runs an engine on a server until it is asked to close. The caller keeps ownership of the server's client. If
-// log is nil, the engine logs nothing.
-func Start(server *Server, config actor.Config, hooks Hooks, log *slog.Logger) *Engine {
-	e := newEngine(config)
-	e.server, e.hooks, e.log = server, hooks, log
+// log is nil, the engine logs nothing; if about is nil, it says nothing about itself.
+func Start(server *Server, config actor.Config, about *Identity, hooks Hooks, log *slog.Logger) *Engine {
+	e := newEngine(config, about, hooks, log)
+	e.server = server
 	if server.Cluster() {
 		e.coordinator.InitCluster(server.topology)
 		e.startRefreshes()
@@ -78,14 +91,14 @@ func Start(server *Server, config actor.Config, hooks Hooks, log *slog.Logger) *
 		e.coordinator.CanRedial = server.canRedial(e.coordinator.Fallback.Address)
 		e.startWorkers(e.coordinator.Fallback)
 	}
+	e.announce()
 	go e.run()
 	return e
 }
 
 // StartUnconnected is Start for an engine without a server yet, for cause. Until Connected it acts as in an outage.
-func StartUnconnected(cause error, config actor.Config, hooks Hooks, log *slog.Logger) *Engine {
-	e := newEngine(config)
-	e.hooks, e.log = hooks, log
+func StartUnconnected(cause error, config actor.Config, about *Identity, hooks Hooks, log *slog.Logger) *Engine {
+	e := newEngine(config, about, hooks, log)
 	e.coordinator.InitUnconnected(cause)
 	e.box.Post(&coordinator.LoopMessage{Value: coordinator.ConnectFailed{Cause: cause}}) // so that it is logged
 	go e.run()
@@ -107,6 +120,22 @@ func (e *Engine) Connected(server *Server) {
 		about.CanRedial = server.canRedial(about.Address)
 	}
 	e.box.Post(&coordinator.LoopMessage{Value: about})
+}
+
+// announce starts the announcer.
+func (e *Engine) announce() {
+	if a := e.announcer; a != nil {
+		a.client = e.server.client
+		e.goroutines.Go(a.run)
+	}
+}
+
+// Withdrawn blocks until the engine's record is deleted, or that was given up. It must be called after the loop has
+// ended, and before the end of the client.
+func (e *Engine) Withdrawn() {
+	if a := e.announcer; a != nil && a.client != nil {
+		<-a.ended
+	}
 }
 
 // startRefreshes starts the topology refresher of a cluster.
@@ -143,23 +172,30 @@ func (e *Engine) startWorkers(n *coordinator.Node) {
 	config, address := &e.coordinator.Fx.Config, n.Address
 	id := config.ID
 	for range coordinator.SendersPerNode {
-		e.goroutines.Go(func() { runSender(e.server.nodeConn(address), e.server.encoder(id), w.batches, e.box) })
+		e.goroutines.Go(func() { runSender(e.server.nodeConn(address), e.encoder(id), w.batches, e.box) })
 	}
 	if config.Replicas != 0 {
 		replicas := replication{min: config.Replicas, patience: config.ReplicaTimeout}
 		for range coordinator.ReplicaSendersPerNode {
 			s := &replicaSender{
-				nodeConn: e.server.nodeConn(address), encoder: e.server.encoder(id), replicas: replicas,
+				nodeConn: e.server.nodeConn(address), encoder: e.encoder(id), replicas: replicas,
 				lender: e.lender(), poolTimeout: config.CallTimeout,
 			}
 			e.goroutines.Go(func() { s.run(w.replicaBatches, e.box) })
 		}
 	}
 	listener := &subscriber{
-		nodeConn: e.server.nodeConn(address), sharded: e.server.sharded, node: n, box: e.box, orders: w.orders, lender: e.lender(),
+		nodeConn: e.server.nodeConn(address), sharded: e.server.sharded, node: n, box: e.box, orders: w.orders, lender: e.lender(), own: &e.own,
 		unsubscriber: unsubscriber{run: e.goroutines.Go, done: e.stopped, patience: config.CallTimeout},
 	}
 	e.goroutines.Go(listener.run)
+}
+
+// encoder returns the encoder of a worker.
+func (e *Engine) encoder(id string) *wire.Encoder {
+	w := e.server.encoder(id)
+	w.Silent = e.announcer == nil
+	return w
 }
 
 // lender returns a source of dedicated connections. The engine's own client is closed before its workers are waited
@@ -244,9 +280,13 @@ func (e *Engine) Stats() coordinator.Stats {
 	r := &actor.Request{Ready: make(chan struct{}, 1)}
 	if !e.box.Post(&coordinator.LoopMessage{Value: coordinator.StatsRequest{Request: r, Stats: s}}) {
 		<-e.stopped
-		return e.async.addTo(e.lastStats)
+		*s = e.lastStats
+	} else {
+		<-r.Ready
 	}
-	<-r.Ready
+	if e.announcer != nil {
+		s.UnwrittenRecords = e.announcer.unwritten.Load()
+	}
 	return e.async.addTo(*s)
 }
 
@@ -348,6 +388,10 @@ func (e *Engine) flush(now time.Duration) {
 			e.workers[n.Number].orders <- n.Subscriptions.Order // never blocks: at most one is in flight
 		}
 	}
+	if handled := c.OwnMessagesHandled(); handled > 0 {
+		e.own.pending.Add(-int64(handled))
+		e.announcer.take(c.Answers())
+	}
 	c.PrefetchCallers()
 	finished := 0 // requests of PostAsync
 	for _, r := range c.Results.Ready {
@@ -394,6 +438,7 @@ func (e *Engine) updateWorkers(c *coordinator.Coordinator) {
 		if e.server.Cluster() {
 			e.startRefreshes()
 		}
+		e.announce()
 	}
 	for _, n := range c.Added {
 		e.startWorkers(n)
@@ -506,6 +551,9 @@ func (e *Engine) shutdown() {
 		now = e.Now()
 		c.Turn(now, nil)
 		e.flush(now)
+	}
+	if a := e.announcer; a != nil {
+		a.down.Store(c.IsDown(a.identity.Key))
 	}
 	e.lastStats = c.Stats()
 	e.lastStats.InFlight, e.lastStats.Subscriptions, e.lastStats.Polling = 0, 0, 0 // commands in flight and subscriptions end with the connections

@@ -140,7 +140,7 @@ func TestWorker_OtherMaster_Reported(t *testing.T) {
 		})
 	}
 	t.Run("subscriber", func(t *testing.T) {
-		s := &subscriber{nodeConn: was, box: mpsc.NewMailbox[any](), lender: newLender(nil, onGoroutine)}
+		s := &subscriber{own: &ownMessages{}, nodeConn: was, box: mpsc.NewMailbox[any](), lender: newLender(nil, onGoroutine)}
 		s.checkMaster()
 		require.Equal(t, []any{coordinator.MasterChanged{Address: "next:1"}}, posted(s.box))
 	})
@@ -179,7 +179,7 @@ func TestLosses_OneLogLinePerTurn(t *testing.T) {
 
 // A closed loop ends after it has notified all callers, however many there are.
 func TestLoop_Closed_NotifiesAllFirst(t *testing.T) {
-	e := newEngine(actor.Config{ID: "me", Lease: 30 * time.Second, RenewInterval: 10 * time.Second, CallTimeout: 3 * time.Second})
+	e := newEngine(actor.Config{ID: "me", Lease: 30 * time.Second, RenewInterval: 10 * time.Second, CallTimeout: 3 * time.Second}, nil, Hooks{}, nil)
 	told := make([]*actor.Request, 0)
 	e.hooks.Result = func(r *actor.Request, _ time.Duration) { told = append(told, r) }
 	calls := make([]Call, 3*coordinator.MaxResultsPerTurn+1)

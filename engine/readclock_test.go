@@ -15,7 +15,7 @@ import (
 // While a machine is suspended, the monotonic clock stops and leases run on. The wall clock shows it by running ahead.
 // A wall clock that is put back, or slewed, shows nothing.
 func TestWallClock_RanAhead_Reconfirms(t *testing.T) {
-	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second})
+	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second}, nil, Hooks{}, nil)
 	doubted := func() time.Duration { return e.coordinator.Fx.ReconfirmSince }
 	e.readClock()
 	require.Zero(t, doubted())
@@ -34,7 +34,7 @@ func TestWallClock_RanAhead_Reconfirms(t *testing.T) {
 
 // Processes compare wall clock times, and each call of a bundle has that time.
 func TestBundle_EachCallHasTime(t *testing.T) {
-	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second})
+	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second}, nil, Hooks{}, nil)
 	e.wallMillis = 1234
 	e.workers = []*nodeWorkers{{batches: make(chan *coordinator.Batch, 1)}}
 	first, second, third := coordinator.NewBatch(), coordinator.NewBatch(), coordinator.NewBatch()
@@ -54,7 +54,7 @@ func TestBundle_EachCallHasTime(t *testing.T) {
 // An engine that sleeps until a late timer wakes up for an earlier one, and for the late one after it.
 func TestLoop_EarlierTimer_Wakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(actor.Config{ID: "id", Lease: time.Hour, RenewInterval: time.Hour / 3, CallTimeout: time.Minute})
+		e := newEngine(actor.Config{ID: "id", Lease: time.Hour, RenewInterval: time.Hour / 3, CallTimeout: time.Minute}, nil, Hooks{}, nil)
 		p := &nodeWorkers{batches: make(chan *coordinator.Batch, coordinator.SendersPerNode), replicaBatches: make(chan *coordinator.Batch), orders: make(chan *coordinator.Order, 1)}
 		e.workers = []*nodeWorkers{p} // the node has no workers: no reply wakes the engine
 		go e.run()

@@ -327,7 +327,7 @@ type subscriberHarness struct {
 }
 
 func newListener(client rueidis.Client) *subscriber {
-	s := &subscriber{nodeConn: &nodeConn{client: client}, lender: newLender(nil, onGoroutine)}
+	s := &subscriber{own: &ownMessages{}, nodeConn: &nodeConn{client: client}, lender: newLender(nil, onGoroutine)}
 	s.unsubscriber.run, s.unsubscriber.patience = onGoroutine, 10*time.Second
 	return s
 }
@@ -446,7 +446,7 @@ func TestSubscriber_ConnBroke_NewClient(t *testing.T) {
 	before, gone := newScriptedServer(t, func(int, []string) string { return "" })
 	back, came := newScriptedServer(t, func(int, []string) string { return "" })
 	cluster := &singleNodeClient{node: gone}
-	l := newSubscriberHarnessOn(t, &subscriber{nodeConn: &nodeConn{client: cluster, address: "node:1"}, lender: newLender(nil, onGoroutine)})
+	l := newSubscriberHarnessOn(t, &subscriber{own: &ownMessages{}, nodeConn: &nodeConn{client: cluster, address: "node:1"}, lender: newLender(nil, onGoroutine)})
 	_, err := l.execute(&coordinator.Order{Channels: []string{"a"}})
 	require.NoError(t, err)
 	before.closeConn(2)
@@ -479,7 +479,7 @@ func TestSubscriber_ChannelRevoked_Reported(t *testing.T) {
 // A node without slots, or of a closed engine, has no workers.
 func TestWorkers_NodeRemoved_End(t *testing.T) {
 	_, client := newScriptedServer(t, func(int, []string) string { return "" })
-	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second, Replicas: 1})
+	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second, Replicas: 1}, nil, Hooks{}, nil)
 	e.server = &Server{client: client}
 	e.startWorkers(e.coordinator.Fallback)
 	e.stopWorkers(0)

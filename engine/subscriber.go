@@ -29,6 +29,7 @@ type subscriber struct {
 	orders       <-chan *coordinator.Order
 	lender       *lender
 	unsubscriber unsubscriber
+	own          *ownMessages
 
 	connCount  int         // number of connections made so far
 	connection *connection // the current connection, or nil
@@ -186,6 +187,7 @@ type connection struct {
 	client        rueidis.DedicatedClient
 	number        int
 	sharded       bool
+	own           string // the engine's own channel, which is never sharded
 	release       func()
 	broken        <-chan error
 	channels      [][]string                       // all channels requested on it
@@ -207,10 +209,17 @@ func (s *subscriber) connect() (*connection, error) {
 		return nil, err
 	}
 	s.connCount++
-	c := &connection{client: lent.client, number: s.connCount, sharded: s.sharded, release: lent.release}
+	c := &connection{client: lent.client, number: s.connCount, sharded: s.sharded, own: s.own.channel, release: lent.release}
 	c.broken = lent.client.SetPubSubHooks(rueidis.PubSubHooks{
 		OnMessage: func(m rueidis.PubSubMessage) {
-			if c.unsubscribing.Load() == nil {
+			if c.unsubscribing.Load() != nil {
+				return
+			}
+			if m.Channel == s.own.channel {
+				if message, ok := s.own.received(m.Message); ok {
+					s.post(message)
+				}
+			} else {
 				s.post(coordinator.Notified{Node: s.node, Channel: m.Channel})
 			}
 		},
@@ -230,10 +239,17 @@ func (s *subscriber) connect() (*connection, error) {
 
 // subscribe subscribes to channels: up to MaxChannelsPerCommand per SUBSCRIBE, or one SSUBSCRIBE per slot.
 func (c *connection) subscribe(channels []string) error {
-	c.channels = append(c.channels, channels)
 	if c.sharded {
+		if at := slices.Index(channels, c.own); at >= 0 {
+			if err := c.client.Do(context.Background(), c.client.B().Subscribe().Channel(c.own).Build()).Error(); err != nil {
+				return err
+			}
+			channels = slices.Delete(slices.Clone(channels), at, at+1)
+		}
+		c.channels = append(c.channels, channels)
 		return c.subscribeShards(channels)
 	}
+	c.channels = append(c.channels, channels)
 	for some := range slices.Chunk(channels, coordinator.MaxChannelsPerCommand) {
 		if err := c.client.Do(context.Background(), c.client.B().Subscribe().Channel(some...).Build()).Error(); err != nil {
 			return err

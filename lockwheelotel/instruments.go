@@ -34,6 +34,7 @@ var numbers = [...]struct {
 	{"lockwheel.command.retried", "{retry}", "Commands without a reply or rejected, and calls sent again.", true, func(s *lockwheel.Stats) int64 { return int64(s.Retries) }},
 	{"lockwheel.call.sent", "{call}", "Calls that carried the commands.", true, func(s *lockwheel.Stats) int64 { return int64(s.Batches) }},
 	{"lockwheel.loop.turned", "{turn}", "Turns of the engine's loop.", true, func(s *lockwheel.Stats) int64 { return int64(s.LoopTurns) }},
+	{"lockwheel.record.unwritten", "{record}", "Writes of the engine's record that failed.", true, func(s *lockwheel.Stats) int64 { return int64(s.UnwrittenRecords) }},
 	{"lockwheel.event.dropped", "{event}", "Events and log records dropped because Observer or Logger was too slow.", true, func(s *lockwheel.Stats) int64 { return int64(s.DroppedEvents) }},
 	{"lockwheel.panic.recovered", "{panic}", "Panics in Observer, Logger and contexts of callers.", true, func(s *lockwheel.Stats) int64 { return int64(s.Panics) }},
 }

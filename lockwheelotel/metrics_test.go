@@ -111,6 +111,7 @@ var metricOf = map[string][3]string{
 	"Retries":             {"lockwheel.command.retried", "{retry}", "counter"},
 	"Batches":             {"lockwheel.call.sent", "{call}", "counter"},
 	"LoopTurns":           {"lockwheel.loop.turned", "{turn}", "counter"},
+	"UnwrittenRecords":    {"lockwheel.record.unwritten", "{record}", "counter"},
 	"DroppedEvents":       {"lockwheel.event.dropped", "{event}", "counter"},
 	"Panics":              {"lockwheel.panic.recovered", "{panic}", "counter"},
 	"RenewalLag":          {"lockwheel.renewal.lag", "s", "gauge"},

@@ -58,7 +58,7 @@ var metricOf = map[string]string{
 	"Acquired": "acquired_total", "Failed": "failed_total", "Shed": "shed_total", "Released": "released_total",
 	"Lost": "lost_total", "LostAtUnlock": "lost_at_unlock_total", "Renewed": "renewed_total", "HandedOff": "handed_off_total",
 	"UnpublishedReleases": "unpublished_releases_total", "Commands": "commands_total", "Batches": "calls_total",
-	"Retries": "retries_total", "LoopTurns": "loop_turns_total", "DroppedEvents": "dropped_events_total", "Panics": "panics_total",
+	"Retries": "retries_total", "LoopTurns": "loop_turns_total", "UnwrittenRecords": "unwritten_records_total", "DroppedEvents": "dropped_events_total", "Panics": "panics_total",
 	"HeldTooLong":  "held_too_long_total",
 	"Leaked":       "leaked_total",
 	"AcquireWaits": "acquire_wait_seconds", "HoldTimes": "hold_seconds", "RenewalMargins": "renewal_margin_seconds",

@@ -35,6 +35,7 @@ var counters = [...]single{
 	{"calls_total", "Calls that carried the commands.", func(s *lockwheel.Stats) float64 { return float64(s.Batches) }},
 	{"retries_total", "Commands without a reply or rejected, and calls sent again.", func(s *lockwheel.Stats) float64 { return float64(s.Retries) }},
 	{"loop_turns_total", "Turns of the engine's loop.", func(s *lockwheel.Stats) float64 { return float64(s.LoopTurns) }},
+	{"unwritten_records_total", "Writes of the engine's record that failed.", func(s *lockwheel.Stats) float64 { return float64(s.UnwrittenRecords) }},
 	{"dropped_events_total", "Events and log records dropped because Observer or Logger was too slow.", func(s *lockwheel.Stats) float64 { return float64(s.DroppedEvents) }},
 	{"panics_total", "Panics in Observer, Logger and contexts of callers.", func(s *lockwheel.Stats) float64 { return float64(s.Panics) }},
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lockwheel/lockwheel/internal/identity"
 )
 
 const (
@@ -49,7 +51,10 @@ func (s *Server) shutdown(ctx context.Context) error {
 // the key of a lost hold outlives it by up to 1 % of its lease.
 func (s *Server) leftovers(ctx context.Context) error {
 	for {
-		left := slices.DeleteFunc(s.redis.Keys(), func(key string) bool { return strings.HasPrefix(key, tokenPrefix) })
+		left := slices.DeleteFunc(s.redis.Keys(), func(key string) bool {
+			_, _, record := identity.SplitKey(key) // of an engine that was closed while the server was down
+			return record || strings.HasPrefix(key, tokenPrefix)
+		})
 		switch {
 		case len(left) == 0:
 			return nil

@@ -39,11 +39,11 @@ var (
 	ReadAcquire  = load("read_acquire", leasesText+answersText+expireText+readWriteText+readersText+noHashText+readAcquireText)
 	ReadRenew    = load("read_renew", answersText+expireText+readWriteText+readersText+readRenewText)
 	ReadRelease  = load("read_release", answersText+readWriteText+readersText+readReleaseText)
-	ReadForce    = load("read_force", readWriteText+deleteText+noHashText+forceModeText+readForceText)
+	ReadForce    = load("read_force", readWriteText+deleteText+noHashText+tellEnginesText+forceModeText+readForceText)
 	WriteAcquire = load("write_acquire", leasesText+answersText+expireText+readWriteText+readersText+writerText+noHashText+writeAcquireText)
 	WriteRenew   = load("write_renew", leasesText+answersText+expireText+readWriteText+readersText+confirmText+writeRenewText)
 	WriteRelease = load("write_release", answersText+readWriteText+readersText+writerText+writeReleaseText)
-	WriteForce   = load("write_force", readWriteText+deleteText+noHashText+forceModeText+writeForceText)
+	WriteForce   = load("write_force", readWriteText+deleteText+noHashText+tellEnginesText+forceModeText+writeForceText)
 	RWState      = load("rw_state", noHashText+rwStateText)
 )
 

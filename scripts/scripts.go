@@ -39,6 +39,8 @@ var (
 	deleteText string
 	//go:embed lib/no_hash.lua
 	noHashText string
+	//go:embed lib/tell_engines.lua
+	tellEnginesText string
 	//go:embed lib/grant.lua
 	grantText string
 	//go:embed lib/confirm.lua
@@ -85,7 +87,7 @@ var (
 	Acquire = load("acquire", leasesText+answersText+channelText+orphansText+expireText+noHashText+grantText+acquireText)
 	Renew   = load("renew", leasesText+answersText+channelText+expireText+confirmText+renewText)
 	Release = load("release", answersText+channelText+releaseText)
-	Force   = load("force", noHashText+channelText+deleteText+forceText)
+	Force   = load("force", noHashText+channelText+deleteText+tellEnginesText+forceText)
 	State   = load("state", noHashText+stateText)
 )
 
@@ -105,7 +107,7 @@ var fairText = channelText + deleteText + fairPlacesText + "\n" + fairGoneText +
 var (
 	FairAcquire = load("fair_acquire", answersText+expireText+noHashText+grantText+fairText+fairAcquireText)
 	FairRelease = load("fair_release", fairText+fairReleaseText)
-	FairForce   = load("fair_force", noHashText+fairText+fairForceText)
+	FairForce   = load("fair_force", noHashText+fairText+tellEnginesText+fairForceText)
 )
 
 func load(name, text string) Script {

@@ -2,6 +2,7 @@
 --
 -- KEYS  the lock keys
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
+--       2: the caller's id: the engines of other holders are told; '': none is
 -- reply per key: 1 it was locked and is free · 2 the same, but the server rejected the message · 0 no
 --       writer holds it · a string: why the server rejected it; a list for a key that is no hash, as of acquire
 --
@@ -10,6 +11,6 @@
 
 local reply = {}
 for i = 1, #KEYS do
-  reply[i] = force(ARGV[1], KEYS[i], 'write', '1')
+  reply[i] = force(ARGV[1], ARGV[2], KEYS[i], 'write', '1')
 end
 return reply

@@ -21,9 +21,9 @@ func newForce(g *globals) *cobra.Command {
 		Long: `Takes the lock away from its holder, or from all its readers, and wakes the clients that wait. It prints the lock's
 state and asks first, unless --yes is given.
 
-The holder is not asked. A holder that uses lockwheel notices at its next renewal, within 10 s by default, and a lock
-with a lease of its own when that ends. Until then two programs may consider themselves the holder, so first make sure
-that the program has stopped.
+The holder is not asked. The engine of a holder that uses lockwheel is told, and loses the lock at once. One that cannot be
+told notices at its next renewal, within 10 s by default, and a lock with a lease of its own when that ends. Until then
+two programs may consider themselves the holder, so first make sure that the program has stopped.
 
 Exit status: 0 when the lock was taken away; 3 if it was free; 1 on an error, or if the answer was no; 2 for a wrong
 command line.`,
@@ -56,6 +56,9 @@ func (g *globals) read(ctx context.Context, name string) (*inspect.Lock, error) 
 	}
 	defer s.Close()
 	l, err := s.Read(ctx, name)
+	if err == nil {
+		err = s.Identify(ctx, l)
+	}
 	return l, failed(err)
 }
 

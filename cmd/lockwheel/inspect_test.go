@@ -166,16 +166,27 @@ func TestACL_AsDocumented_IsEnough(t *testing.T) {
 	_, allowed, found := strings.Cut(string(page), "The others need `")
 	require.True(t, found)
 	commands, more, _ := strings.Cut(allowed, "`")
-	_, more, _ = strings.Cut(more, "for `top`, `")
+	_, identity, _ := strings.Cut(more, "also `")
+	identity, more, _ = strings.Cut(identity, "`")
+	_, more, _ = strings.Cut(more, "For `top`, `")
 	more, _, _ = strings.Cut(more, "`")
 	rules := []any{"ACL", "SETUSER", "few", "on", ">word", "allkeys", "allchannels", "-@all", "+auth", "+ping"}
-	for _, rule := range strings.Fields(commands + " " + more) {
+	for _, rule := range strings.Fields(commands + " " + identity + " " + more) {
 		rules = append(rules, strings.Trim(rule, "'"))
 	}
 	require.Greater(t, len(rules), 20)
 	require.Equal(t, "OK", s.Do(t, rules...))
-	for _, args := range [][]string{{"state", "a"}, {"ls"}, {"wait", "a", "--timeout", "0"}, {"top", "--once", "--interval", "100ms"}} {
+	p := holding(t, s, "run", "b")
+	status, stdout, stderr := result(t, "redis://few:word@"+s.Addr(), "state", "b")
+	assert.Equal(t, exitOK, status, stderr)
+	assert.Contains(t, stdout, fmt.Sprintf("pid %d, ", p.cmd.Process.Pid))
+	assert.Contains(t, stdout, "    since   2")
+	for _, args := range [][]string{{"state", "a"}, {"ls"}, {"engines"}, {"wait", "a", "--timeout", "0"}, {"top", "--once", "--interval", "100ms"}} {
 		status, stdout, stderr := result(t, "redis://few:word@"+s.Addr(), args...)
+		if args[0] == "engines" {
+			assert.Contains(t, stdout, fmt.Sprint(p.cmd.Process.Pid))
+			continue
+		}
 		if args[0] == "wait" {
 			assert.Equal(t, exitNo, status, stderr)
 			continue

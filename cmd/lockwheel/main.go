@@ -118,7 +118,7 @@ func newRoot() *cobra.Command {
 	flags.StringVar(&g.redis, "redis", "", "the server: a `URL` or host:port. The process list shows it, so keep a password in LOCKWHEEL_REDIS\nor use --redis-file")
 	flags.StringVar(&g.redisFile, "redis-file", "", "read the URL of the server from this `file`")
 	flags.StringVar(&g.prefix, "prefix", "", "put this `text` before every name in the server (lockwheel's Options.Prefix, Redisson's NameMapper)")
-	root.AddCommand(newRun(g), newState(g), newLs(g), newWait(g), newForce(g), newTop(g), newDemo())
+	root.AddCommand(newRun(g), newState(g), newLs(g), newEngines(g), newWait(g), newForce(g), newTop(g), newDemo())
 	return root
 }
 

@@ -148,7 +148,7 @@ func TestRun_SignalWhileWaiting_EndsTheWait(t *testing.T) {
 	assert.Equal(t, 0, s.Int(t, "LLEN", "redisson_lock_queue:{a}"), "its place is gone")
 }
 
-// A lock that was taken away ends the program at the next renewal, with TERM.
+// A lock that was taken away ends the program, with TERM.
 func TestRun_LockTakenAway_ProgramGetsTERM(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

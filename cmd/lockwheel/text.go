@@ -78,6 +78,11 @@ func describe(to io.Writer, l *inspect.Lock) {
 			what = "reader"
 		}
 		row(what, "%s, count %d", printable(h.ID), h.Count)
+		if h.Engine != nil {
+			who, since := identityOf(&h)
+			row("  engine", "%s", who)
+			row("  since", "%s", since)
+		}
 	}
 	if more := l.Number - int64(len(l.Holders)); more > 0 {
 		row("", "and %d more", more)

@@ -10,7 +10,11 @@ type channel struct {
 	state      uint8
 	dropping   bool // no lock listens to it, and the next connection does not have it
 	rejected   bool // the server rejected it when it was subscribed alone
+	pinned     bool // the engine's own: wanted without a listener
 }
+
+// wanted reports whether the channel is to be subscribed.
+func (ch *channel) wanted() bool { return ch.pinned || ch.listeners.len() > 0 }
 
 // States of a channel.
 const (

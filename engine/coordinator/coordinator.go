@@ -68,6 +68,8 @@ type Coordinator struct {
 	unconnected bool // the engine has no server yet
 	Connected   bool // output: it has one since this turn
 
+	own ownChannel // where other clients reach this engine
+
 	CanRedial bool // the engine may close the connections to the only server, to make new ones
 	demotion  demotion
 	Redial    bool // output: close them now
@@ -125,6 +127,7 @@ func (c *Coordinator) Turn(now time.Duration, messages *LoopMessage) {
 		}
 	}
 	c.sweep()
+	c.updateOwnChannel(now)
 	for _, n := range c.Nodes {
 		c.notifyUnsubscribed(now, n, n.Subscriptions.takeUnreported())
 		c.dispatch(now, n)
@@ -177,6 +180,12 @@ func (c *Coordinator) handle(now time.Duration, m *LoopMessage) {
 		c.onTopology(now, what.Topology, what.Err)
 	case Notified, ChannelSubscribed, ChannelUnsubscribed, OrderDone, PubsubDown:
 		c.handlePubSub(now, what)
+	case LockForced:
+		c.own.handled++
+		c.confirmHolders(now, what.Key)
+	case HolderQuery:
+		c.own.handled++
+		c.answer(now, what)
 	case TimerFired: // the turn itself was the purpose
 	default:
 		panic(fmt.Sprintf("lockwheel: bug: a message of type %T", what))
@@ -197,6 +206,7 @@ func (c *Coordinator) handlePubSub(now time.Duration, what any) {
 	case OrderDone:
 		n := c.nodeOrDefault(what.Node)
 		c.notifyUnsubscribed(now, n, n.Subscriptions.onOrderDone(now, what.Conn, what.GoneConn, what.Err))
+		c.onOwnChannelFailed(now, n, what.Err)
 		c.onSubscribeRedirect(now, n, what.Err)
 		if what.Err == ErrUnknownNode {
 			c.probeUnknownNode(now, n)
@@ -228,6 +238,8 @@ func (c *Coordinator) rejectMessage(now time.Duration, m *LoopMessage) {
 		c.Fx.Complete(now, what.Request, actor.ErrClosed, nil)
 	case StatusRequest:
 		c.Fx.Complete(now, what.Request, actor.ErrClosed, nil)
+	case LockForced, HolderQuery:
+		c.own.handled++
 	}
 }
 
@@ -584,6 +596,9 @@ func (c *Coordinator) Next() (at time.Duration, ok bool) {
 	if c.refreshDue() {
 		at, ok = earlier(at, ok, c.Cluster.tryAt)
 	}
+	if c.own.retryAt != 0 {
+		at, ok = earlier(at, ok, c.own.retryAt)
+	}
 	if due, is := c.reconfirms.due(); is {
 		at, ok = earlier(at, ok, due)
 	}
@@ -621,5 +636,6 @@ func (c *Coordinator) ResetOutputs() {
 	for _, n := range c.Nodes {
 		n.Subscriptions.Order = nil
 	}
+	c.own.reset()
 	c.resetResults()
 }

@@ -209,6 +209,10 @@ func (d *coordinatorHarness) post(words []string) (oops string) {
 		for _, name := range rest {
 			d.queueMessage(&LoopMessage{Value: Notified{Channel: channelNamed(name)}})
 		}
+	case "tookaway":
+		for _, name := range rest {
+			d.queueMessage(&LoopMessage{Value: LockForced{name}})
+		}
 	case "subscribed":
 		for _, name := range rest {
 			d.queueMessage(&LoopMessage{Value: ChannelSubscribed{Channel: channelNamed(name), Conn: d.connsOf(d.c.Fallback).to}})

@@ -109,7 +109,7 @@ func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
 	case CancelRequest, CancelAllRequest:
 		c.intake.asyncCancels += asyncCancels(m)
 		return &c.intake.lanes[cancellations]
-	case Notified, ChannelSubscribed, ChannelUnsubscribed, OrderDone, PubsubDown:
+	case Notified, LockForced, HolderQuery, ChannelSubscribed, ChannelUnsubscribed, OrderDone, PubsubDown:
 		return &c.intake.lanes[fromChannels]
 	}
 	return &c.intake.lanes[fromServer]
@@ -176,6 +176,8 @@ func (c *Coordinator) weight(m *LoopMessage) int {
 	switch what := m.Value.(type) {
 	case Notified:
 		return c.listenerWeight(what.Node, what.Channel)
+	case LockForced:
+		return c.holderWeight(what.Key)
 	case ChannelSubscribed:
 		return c.listenerWeight(what.Node, what.Channel)
 	}

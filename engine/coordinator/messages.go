@@ -74,6 +74,15 @@ type (
 		Node     *Node
 		GoneConn int
 	}
+	// LockForced says that another client took the lock of a key away from this engine. It is a hint: it may be late, and
+	// any client can send it.
+	LockForced struct{ Key string }
+	// HolderQuery asks since when this engine has a tenure of a lock. An Answer is the reply.
+	HolderQuery struct {
+		Asker  string // where the answer goes; the coordinator only passes it on
+		Key    string
+		Tenure uint64
+	}
 	// LeakedHold says that no caller can unlock the hold any more. What was requested of it before is handled before.
 	LeakedHold struct{ Hold *actor.Hold }
 	// ConnectFailed says why an engine that was opened without a server still has none.

@@ -27,6 +27,7 @@ type Stats struct {
 	Shed                             uint64 // counter: those of Failed that were rejected by a limit on waiters
 	Leaked                           uint64 // counter: holds that no caller could unlock any more
 	HeldTooLong                      uint64 // counter: owners that had a lock for Config.HeldTooLong
+	UnwrittenRecords                 uint64 // counter: writes of the engine's record that failed; not set by the coordinator
 	DroppedEvents, Panics            uint64 // not set by the engine: the users of Hooks count them
 
 	RenewalLag time.Duration // gauge: longest delay of a renewal's confirmation past its due time, in the last minute
@@ -63,6 +64,9 @@ func (c *Coordinator) Stats() Stats {
 	for _, n := range c.Nodes {
 		inFlight += n.inFlight
 		subscribed += n.Subscriptions.Subscribed
+		if own := n.Subscriptions.Channels[c.own.name]; own != nil && n.Subscriptions.IsSubscribed(own) {
+			subscribed--
+		}
 	}
 	return Stats{
 		Held:                s.Held,

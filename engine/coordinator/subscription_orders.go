@@ -10,7 +10,7 @@ import (
 func (s *subscriptions) updateOrder(now time.Duration) {
 	s.now = now
 	for i := 0; i < maxChannelsPerTurn && !s.toForget.empty(); i++ {
-		if ch := s.toForget.pop(); !s.IsSubscribed(ch) && ch.listeners.len() == 0 && ch.state != stateSubscribing {
+		if ch := s.toForget.pop(); !s.IsSubscribed(ch) && !ch.wanted() && ch.state != stateSubscribing {
 			s.forget(ch)
 		}
 	}
@@ -83,7 +83,7 @@ func (s *subscriptions) addToOrder(ch *channel, to *channelList, o *Order) {
 	switch {
 	case s.IsSubscribed(ch): // confirmed in the meantime
 		s.onConn.push(ch)
-	case ch.listeners.len() == 0:
+	case !ch.wanted():
 		s.forget(ch)
 	default:
 		if ch.state == stateSubscribed || ch.state == stateMoving {
@@ -101,7 +101,7 @@ func (s *subscriptions) moveChannel(ch *channel, o *Order) {
 	case ch.state == stateSubscribing:
 		s.onConn.pushFront(ch)
 		s.awaitsConfirm = true
-	case ch.listeners.len() > 0:
+	case ch.wanted():
 		ch.state = stateMoving
 		o.Channels = append(o.Channels, ch.name)
 		s.onNextConn.push(ch)
@@ -163,7 +163,7 @@ func (s *subscriptions) onConnSwitched(gone int) {
 		}
 	}
 	for _, ch := range s.uncertain {
-		if s.Channels[ch.name] == ch && s.IsSubscribed(ch) && int(ch.conn) <= gone && (!ch.dropping || ch.listeners.len() > 0) {
+		if s.Channels[ch.name] == ch && s.IsSubscribed(ch) && int(ch.conn) <= gone && (!ch.dropping || ch.wanted()) {
 			s.markLost(ch)
 		}
 	}
@@ -182,13 +182,13 @@ func (s *subscriptions) undoOrder(on int) (failedChannels []*channel) {
 		ch := s.Channels[name]
 		switch {
 		case ch == nil || s.IsSubscribed(ch) && on != 0 && int(ch.conn) >= on:
-		case s.IsSubscribed(ch) && (!alone || ch.state == stateSubscribed || ch.listeners.len() == 0):
+		case s.IsSubscribed(ch) && (!alone || ch.state == stateSubscribed || !ch.wanted()):
 			ch.state = stateSubscribed
 			s.onConn.pushFront(ch)
 		case s.IsSubscribed(ch):
 			s.markLost(ch)
 			failedChannels = s.markRejected(ch)
-		case ch.state == stateSubscribing && ch.listeners.len() == 0:
+		case ch.state == stateSubscribing && !ch.wanted():
 			s.forget(ch)
 		case ch.state == stateSubscribing && alone:
 			failedChannels = s.markRejected(ch)
@@ -198,7 +198,7 @@ func (s *subscriptions) undoOrder(on int) (failedChannels []*channel) {
 		}
 	}
 	for _, ch := range s.uncertain {
-		if s.Channels[ch.name] == ch && s.IsSubscribed(ch) && ch.dropping && ch.listeners.len() > 0 {
+		if s.Channels[ch.name] == ch && s.IsSubscribed(ch) && ch.dropping && ch.wanted() {
 			ch.dropping = false
 			s.dropping--
 			s.onConn.push(ch)
@@ -214,6 +214,11 @@ func (s *subscriptions) undoOrder(on int) (failedChannels []*channel) {
 
 func (s *subscriptions) markRejected(ch *channel) (failedChannels []*channel) {
 	ch.state, ch.rejected = stateUnsubscribed, true
+	if ch.pinned {
+		ch.pinned, s.pinFailed = false, true
+		s.forget(ch)
+		return nil
+	}
 	s.rejected.push(ch)
 	return []*channel{ch}
 }

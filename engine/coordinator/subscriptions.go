@@ -70,6 +70,7 @@ type subscriptions struct {
 	rejectedBackoff time.Duration // pause between two such retries
 	Order           *Order        // output: for the subscriber
 	inFlight        *Order        // in flight
+	pinFailed       bool          // the pinned channel could not be subscribed, and is forgotten
 }
 
 func newSubscriptions() *subscriptions {
@@ -92,7 +93,13 @@ func (s *subscriptions) addListener(l *actor.Lock, name string) (already bool) {
 		ch = s.addChannel(name)
 	}
 	ch.listeners.add(l)
-	if s.IsSubscribed(ch) && ch.listeners.len() == 1 {
+	return s.want(ch, ch.listeners.len() == 1)
+}
+
+// want has a channel subscribed, unless it is; first says that it was not wanted before. It reports whether the channel
+// is subscribed already.
+func (s *subscriptions) want(ch *channel, first bool) (already bool) {
+	if s.IsSubscribed(ch) && first {
 		s.unused--
 		if ch.dropping && s.connEnding() {
 			s.uncertain = append(s.uncertain, ch)
@@ -123,14 +130,42 @@ func (s *subscriptions) addChannel(name string) *channel {
 	return ch
 }
 
+// pin has a channel subscribed without a listener. It is tried alone when there is nothing else to do, because the
+// server may not allow it: then pinFailed is set, and the channel is forgotten.
+func (s *subscriptions) pin(name string) {
+	ch := s.Channels[name]
+	if ch == nil {
+		ch = s.addChannel(name)
+		ch.rejected = true
+		s.rejected.push(ch)
+	}
+	if !ch.pinned {
+		ch.pinned = true
+		s.want(ch, true)
+	}
+}
+
+// unpin ends that.
+func (s *subscriptions) unpin(name string) {
+	if ch := s.Channels[name]; ch != nil && ch.pinned {
+		ch.pinned = false
+		s.release(ch)
+	}
+}
+
 func (s *subscriptions) removeListener(l *actor.Lock, name string) {
 	ch := s.Channels[name]
 	if ch == nil || ch.listeners.len() == 0 {
 		return
 	}
 	ch.listeners.remove(l)
+	s.release(ch)
+}
+
+// release handles that one fewer wants a channel.
+func (s *subscriptions) release(ch *channel) {
 	switch {
-	case ch.listeners.len() > 0:
+	case ch.wanted():
 	case s.IsSubscribed(ch):
 		s.unused++
 	case ch.state != stateSubscribing:
@@ -153,7 +188,7 @@ func (s *subscriptions) forget(ch *channel) {
 func (s *subscriptions) markLost(ch *channel) {
 	if s.IsSubscribed(ch) {
 		s.Subscribed--
-		if ch.listeners.len() == 0 {
+		if !ch.wanted() {
 			s.unused--
 		}
 		if ch.dropping {
@@ -161,7 +196,7 @@ func (s *subscriptions) markLost(ch *channel) {
 		}
 	}
 	ch.state, ch.dropping = stateUnsubscribed, false
-	if ch.listeners.len() == 0 {
+	if !ch.wanted() {
 		s.forget(ch)
 		return
 	}
@@ -201,9 +236,12 @@ func (s *subscriptions) onSubscribed(name string, on int) []*actor.Lock {
 		}
 		return nil // confirmed on another connection too: no message was missed
 	}
+	if ch.rejected && ch.state != stateSubscribing { // pinned again while an earlier order for it was in flight
+		s.onConn.push(ch)
+	}
 	ch.state, ch.conn, ch.dropping, ch.rejected = stateSubscribed, int32(on), false, false
 	s.Subscribed++
-	if ch.listeners.len() == 0 {
+	if !ch.wanted() {
 		s.unused++
 	}
 	if s.connEnding() {

@@ -281,6 +281,9 @@ func TestSubscriptions_OrderSizeBounded(t *testing.T) {
 	require.Len(t, e.Order.Channels, 10)
 }
 
+// pinnedChannel is the engine's own, in place of those of the lock k5.
+const pinnedChannel = "lockwheel:engine:me"
+
 // subscriptionsHarness simulates a pub/sub server and its subscriber, at random.
 type subscriptionsHarness struct {
 	t         *testing.T
@@ -294,6 +297,7 @@ type subscriptionsHarness struct {
 	locks     map[string]*actor.Lock
 	notified  map[string]bool // the lock was notified since it joined and since the channel was last subscribed
 	forbidden string          // a channel that the server forbids
+	pinned    bool
 }
 
 // step executes one random event.
@@ -316,6 +320,14 @@ func (s *subscriptionsHarness) step() {
 }
 
 func (s *subscriptionsHarness) changeListener(key string) {
+	if key == "k5" {
+		if s.pinned = !s.pinned; s.pinned {
+			s.subs.pin(pinnedChannel)
+		} else {
+			s.subs.unpin(pinnedChannel)
+		}
+		return
+	}
 	if l := s.locks[key]; l != nil {
 		delete(s.locks, key)
 		delete(s.notified, key)
@@ -328,6 +340,12 @@ func (s *subscriptionsHarness) changeListener(key string) {
 
 func (s *subscriptionsHarness) arrange() {
 	s.subs.takeUnreported()
+	if s.subs.pinFailed { // as the coordinator does, after a pause
+		s.subs.pinFailed = false
+		if s.pinned {
+			s.subs.pin(pinnedChannel)
+		}
+	}
 	s.subs.updateOrder(s.now)
 	if s.subs.Order != nil {
 		require.Nil(s.t, s.order)
@@ -337,7 +355,7 @@ func (s *subscriptionsHarness) arrange() {
 	for _, ch := range s.subs.Channels {
 		if s.subs.IsSubscribed(ch) {
 			subscribed++
-			if ch.listeners.len() == 0 {
+			if !ch.wanted() {
 				idle++
 			}
 			if ch.dropping {
@@ -425,8 +443,11 @@ func TestSubscriptions_RandomEvents_Converge(t *testing.T) {
 			t: t, random: rand.New(rand.NewPCG(seed, 1)), subs: newSubscriptions(),
 			sent: map[int]map[string]bool{}, locks: map[string]*actor.Lock{}, notified: map[string]bool{},
 		}
-		if seed%3 == 0 {
+		switch seed % 6 {
+		case 0, 3:
 			s.forbidden = channelOf("k0")
+		case 1:
+			s.forbidden = pinnedChannel
 		}
 		for range 150 {
 			s.step()
@@ -446,6 +467,9 @@ func TestSubscriptions_RandomEvents_Converge(t *testing.T) {
 				require.True(t, s.notified[key], "seed %d: %s was not told", seed, key)
 			}
 		}
+		if s.pinned && s.forbidden != pinnedChannel {
+			want = append(want, pinnedChannel)
+		}
 		got = s.listens()
 		slices.Sort(want)
 		require.Equal(t, want, got, "seed %d", seed)
@@ -454,6 +478,8 @@ func TestSubscriptions_RandomEvents_Converge(t *testing.T) {
 			s.subs.removeListener(l, channelOf(l.Key()))
 			delete(s.locks, key)
 		}
+		s.subs.unpin(pinnedChannel)
+		s.pinned = false
 		for range 20 {
 			s.now += MaxSubscribeBackoff
 			s.arrange()

@@ -52,6 +52,7 @@ type simEngine struct {
 	idleSince    time.Duration
 	moreDue      bool          // more was due than the last turn reached
 	reached      time.Duration // when it last handled a reply. True time
+	onlyTold     bool          // all messages of this turn say that a lock was forced
 
 	lastHeldAt []time.Duration // for each name, when it last had the lock or learned that another has it. By its clock
 	refused    []int           // for each name, how often it learned that another has it
@@ -139,6 +140,7 @@ func (e *simEngine) turn() {
 		e.tracef("finds that its clock stood still")
 	}
 	unopened := e.c.MessagesLeft()
+	e.onlyTold = unopened == 0 && onlyHints(messages)
 	e.c.Turn(now, messages)
 	if e.stirred(messages) || e.c.MessagesLeft() != unopened {
 		e.w.steps++

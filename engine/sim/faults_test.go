@@ -117,6 +117,12 @@ func init() { // not at the declaration: faults use functions that read simFault
 			}
 		}},
 		{name: "unlist", do: func(w *simWorld) { w.server.unlist(w.name()) }},
+		{name: "forge", do: func(w *simWorld) { // any client may say that a lock was forced
+			e := w.engine()
+			for range 1 + w.random.IntN(20) {
+				w.after(w.spread(w.plan.latency, w.plan.lease), func() { e.isTold(w.name()) })
+			}
+		}},
 		{name: "persist", loses: true, do: func(w *simWorld) {
 			name := w.name()
 			if k := w.server.key(name); k.exists {

@@ -336,6 +336,7 @@ const (
 	coverDrainedLater
 	coverRejectedLater
 	coverOtherHalf
+	coverHolderTold
 
 	simFaultCoverage // from here on, faults
 )
@@ -369,7 +370,7 @@ var simCoverageNames = [simCoverageCount]string{
 	"readers beside one who writes again and again",
 	"grants that too few replicas have", "a busy engine beside others who poll", "refused because too many wait",
 	"told in a later turn than it was decided in", "shutdowns that refused those who wait in several turns", "very many refused in several turns",
-	"halves without a holder",
+	"halves without a holder", "holders told of a force",
 	"calls run late, their connection gone", "calls refused", "messages forbidden", "messages lost", "short answers", "clocks that stood still",
 	"slow deliveries", "calls written late", "calls lost", "calls run twice", "calls run after later ones",
 	"answers lost", "failures told after later answers", "messages doubled", "pub/sub breaks", "skipped in a queue",

@@ -55,6 +55,10 @@ var simMutants = []simMutant{
 	}
 `,
 	}}},
+	{"a notice of any client ends a hold", "engine/coordinator/ownchannel.go", []simEdit{{
+		`c.step(now, l, &actor.Message{Event: actor.Notified})`,
+		`c.step(now, l, &actor.Message{Event: map[bool]actor.Event{false: actor.Notified, true: actor.Displaced}[planted()]})`,
+	}}},
 	// Grants and validity.
 	{"a loss that its late unlock is not told of", "actor/lease.go", []simEdit{{
 		`h.fixedEnd = lostMark`,
@@ -935,9 +939,9 @@ var simMutants = []simMutant{
 	s.Subscribed, s.unused`,
 	}}},
 	{"a channel that is wished for again while its connection is left, not joined anew", "engine/coordinator/subscription_orders.go", []simEdit{{
-		`(!ch.dropping || ch.listeners.len() > 0) {
+		`(!ch.dropping || ch.wanted()) {
 			s.markLost(ch)`,
-		`(!ch.dropping || ch.listeners.len() > 0) && !planted() {
+		`(!ch.dropping || ch.wanted()) && !planted() {
 			s.markLost(ch)`,
 	}}},
 	{"a channel kept without a waiter", "engine/coordinator/subscription_orders.go", []simEdit{{

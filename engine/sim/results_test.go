@@ -36,6 +36,9 @@ func (w *simWorld) ended(e *simEngine, end *actor.HoldEnd) {
 		}
 	}
 	w.checkWatched(h)
+	if e.onlyTold && end.Err == actor.ErrLost && !simCauseIs(end.Cause, "lease ended") && !simCauseIs(end.Cause, "MaxHold") {
+		w.fail("%s ends %s because it was told that the lock was forced: only the server's reply may end it", e.name, h)
+	}
 	if simCauseIs(end.Cause, "gone") && !w.excused(h) {
 		w.fail("%s says that %s is gone, but it was not taken away", e.name, h)
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/wire"
 )
 
@@ -185,12 +186,39 @@ func (s *simServer) force(name int) actor.Reply {
 		return refusedBy(err)
 	}
 	s.note(name)
+	s.tellHolder(name, k.holder)
 	s.w.model.replaced(k, &simKey{}, s.w.now)
 	*k = simKey{}
 	if !s.publish(name) {
 		return actor.Reply{Status: actor.OK, Unpublished: true}
 	}
 	return done()
+}
+
+// tellHolder tells the engine of a holder that its lock was taken away, now and then.
+func (s *simServer) tellHolder(name int, holder simHolder) {
+	for _, e := range s.w.engines {
+		if e.life == int(holder.life) && s.w.chance(0.8) {
+			s.w.cover(coverHolderTold)
+			s.w.after(s.w.latency(), func() { e.isTold(name) })
+		}
+	}
+}
+
+// onlyHints reports whether there are messages, and each says that a lock was forced.
+func onlyHints(m *coordinator.LoopMessage) bool {
+	for at := m; at != nil; at = at.Next {
+		if _, ok := at.Value.(coordinator.LockForced); !ok {
+			return false
+		}
+	}
+	return m != nil
+}
+
+// isTold delivers a message on the engine's own channel.
+func (e *simEngine) isTold(name int) {
+	e.tracef("◀ told that %s was forced", e.w.plan.names[name])
+	e.post(&coordinator.LoopMessage{Value: coordinator.LockForced{Key: e.w.plan.names[name]}})
 }
 
 func (s *simServer) state(name int) actor.Reply {

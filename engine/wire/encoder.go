@@ -22,6 +22,7 @@ type Encoder struct {
 	ID              string // the engine's id
 	ReuseBuffer     bool   // the program cannot see the text of calls: its buffer may be reused
 	Sharded         bool   // Sharded pub/sub: SPUBLISH and SHARDNUMSUB
+	Silent          bool   // a force tells no engine that it took a lock away
 	NoListenerCount bool   // listeners cannot be counted: a cluster without sharded pub/sub
 
 	buf     []byte // the batch's buffer, with the text of the arguments

@@ -36,7 +36,7 @@ func TestWire_RWCalls_MatchScripts(t *testing.T) {
 			" d {d}:ID:4:rwlock_timeout:1 {d}:ID:4:rwlock_timeout:2" +
 			" NUMSUB ID:1 _ 1 30000 ID:2 1 2 60000 1000 ID:3 _ 1 1000 ID:4 _ 2/70 60000 1000"},
 		{scripts.ReadRelease, actor.SendReadRelease, []actor.Command{{Key: "a", Tenure: 1}, {Key: "b", Tenure: 2}}, "2 a b PUBLISH ID:1 ID:2"},
-		{scripts.ReadForce, actor.SendReadForce, []actor.Command{{Key: "a", Tenure: 1}}, "1 a PUBLISH"},
+		{scripts.ReadForce, actor.SendReadForce, []actor.Command{{Key: "a", Tenure: 1}}, "1 a PUBLISH ID"},
 		{scripts.RWState, actor.SendReadState, []actor.Command{{Key: "a"}}, "1 a"},
 		{scripts.WriteAcquire, actor.SendWriteAcquire, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: time.Second, Orphans: []uint64{7}}, {Key: "b", Tenure: 2, Lease: time.Second},
@@ -45,7 +45,7 @@ func TestWire_RWCalls_MatchScripts(t *testing.T) {
 			{Key: "a", Tenure: 1, Lease: time.Second}, {Key: "b", Tenure: 2, Count: 3, CountListeners: true},
 		}, "2 a b NUMSUB _ ID:1 1000 ID:2 0 2 3 1"},
 		{scripts.WriteRelease, actor.SendWriteRelease, []actor.Command{{Key: "a", Tenure: 1}}, "1 a PUBLISH ID:1"},
-		{scripts.WriteForce, actor.SendWriteForce, []actor.Command{{Key: "a", Tenure: 1}}, "1 a PUBLISH"},
+		{scripts.WriteForce, actor.SendWriteForce, []actor.Command{{Key: "a", Tenure: 1}}, "1 a PUBLISH ID"},
 		{scripts.RWState, actor.SendWriteState, []actor.Command{{Key: "a"}}, "1 a"},
 	} {
 		call := w.Call(client, &coordinator.Batch{Verb: test.verb, Commands: test.commands})

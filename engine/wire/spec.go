@@ -44,22 +44,22 @@ var Specs = [actor.Verbs]spec{
 	actor.SendAcquire: {script: scripts.Acquire, uniform: true, encode: (*Encoder).encodeAcquire, decodeInt: decodeGranted, decodeArray: decodeTaken},
 	actor.SendRenew:   {script: scripts.Renew, uniform: true, encode: (*Encoder).encodeRenew, decodeInt: decodeRenewed, decodeArray: decodeConfirmed},
 	actor.SendRelease: {script: scripts.Release, uniform: true, encode: (*Encoder).encodeRelease, decodeInt: decodeReleased, publishes: unlockMessage},
-	actor.SendForce:   {script: scripts.Force, encode: (*Encoder).encodePublish, decodeInt: decodeReleased, publishes: unlockMessage},
+	actor.SendForce:   {script: scripts.Force, encode: (*Encoder).encodeForce, decodeInt: decodeReleased, publishes: unlockMessage},
 	actor.SendState:   {script: scripts.State, decodeArray: decodeState},
 
 	actor.SendFairAcquire: {script: scripts.FairAcquire, uniform: true, extraKeys: fairKeys, encode: (*Encoder).encodeFairAcquire, decodeInt: decodeGranted, decodeArray: decodeQueued},
 	actor.SendFairRelease: {script: scripts.FairRelease, extraKeys: fairKeys, encode: (*Encoder).encodeFairRelease, decodeInt: decodeReleased},
-	actor.SendFairForce:   {script: scripts.FairForce, extraKeys: fairKeys, encode: (*Encoder).encodePublishNow, decodeInt: decodeReleased},
+	actor.SendFairForce:   {script: scripts.FairForce, extraKeys: fairKeys, encode: (*Encoder).encodeFairForce, decodeInt: decodeReleased},
 	actor.SendReadAcquire: {script: scripts.ReadAcquire, uniform: true, holdKeys: true, encode: (*Encoder).encodeReadAcquire, decodeInt: decodeGranted, decodeArray: decodeReadTaken},
 	actor.SendReadRenew:   {script: scripts.ReadRenew, uniform: true, holdKeys: true, encode: (*Encoder).encodeReadRenew, decodeInt: decodeRenewed, decodeArray: decodeConfirmed},
 	actor.SendReadRelease: {script: scripts.ReadRelease, uniform: true, encode: (*Encoder).encodeRelease, decodeInt: decodeReleased, publishes: readUnlockMessage},
-	actor.SendReadForce:   {script: scripts.ReadForce, encode: (*Encoder).encodePublish, decodeInt: decodeReleased, publishes: readUnlockMessage},
+	actor.SendReadForce:   {script: scripts.ReadForce, encode: (*Encoder).encodeForce, decodeInt: decodeReleased, publishes: readUnlockMessage},
 	actor.SendReadState:   {script: scripts.RWState, decodeArray: decodeReadersState},
 
 	actor.SendWriteAcquire: {script: scripts.WriteAcquire, uniform: true, encode: (*Encoder).encodeAcquire, decodeInt: decodeGranted, decodeArray: decodeWriteTaken},
 	actor.SendWriteRenew:   {script: scripts.WriteRenew, uniform: true, encode: (*Encoder).encodeRenew, decodeInt: decodeRenewed, decodeArray: decodeConfirmed},
 	actor.SendWriteRelease: {script: scripts.WriteRelease, uniform: true, encode: (*Encoder).encodeRelease, decodeInt: decodeReleased, publishes: writeUnlockMessage},
-	actor.SendWriteForce:   {script: scripts.WriteForce, encode: (*Encoder).encodePublish, decodeInt: decodeReleased, publishes: writeUnlockMessage},
+	actor.SendWriteForce:   {script: scripts.WriteForce, encode: (*Encoder).encodeForce, decodeInt: decodeReleased, publishes: writeUnlockMessage},
 	actor.SendWriteState:   {script: scripts.RWState, decodeArray: decodeWriterState},
 
 	actor.SendFencedAcquire: {script: scripts.FencedAcquire, extraKeys: []string{scripts.TokenKey}, encode: (*Encoder).encodeAcquire, decodeInt: decodeFenced, decodeArray: decodeTaken, digitString: true},
@@ -136,7 +136,25 @@ func (w *Encoder) numsubVerb() string {
 	return "NUMSUB"
 }
 
-func (w *Encoder) encodePublish(*coordinator.Batch) { w.str(w.publishVerb()) }
+// encodeForce encodes the arguments of a force: the engines of other holders are told.
+func (w *Encoder) encodeForce(*coordinator.Batch) {
+	w.str(w.publishVerb())
+	w.encodeTeller()
+}
+
+func (w *Encoder) encodeFairForce(b *coordinator.Batch) {
+	w.encodePublishNow(b)
+	w.encodeTeller()
+}
+
+// encodeTeller encodes the id that a force tells no engine about, because it is the caller's.
+func (w *Encoder) encodeTeller() {
+	if w.Silent {
+		w.str("")
+		return
+	}
+	w.str(w.ID)
+}
 
 func (w *Encoder) encodeAcquire(b *coordinator.Batch) {
 	w.str(w.publishVerb())

@@ -105,7 +105,7 @@ func TestWire_Calls_MatchScripts(t *testing.T) {
 		}, "2 a b PUBLISH ID:1 ID:2"},
 		{"force", scripts.Force, actor.SendForce, false, []actor.Command{
 			{Key: "a", Tenure: 1}, {Key: "b", Tenure: 2},
-		}, "2 a b PUBLISH"},
+		}, "2 a b PUBLISH ID"},
 		{"fenced acquire", scripts.FencedAcquire, actor.SendFencedAcquire, false, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: time.Second, Orphans: []uint64{7}}, {Key: "{b}", Tenure: 2, Lease: time.Second, Orphans: []uint64{8}},
 		}, "4 a redisson_lock_token:{a} {b} redisson_lock_token:{b} PUBLISH 1000 ID:1 ID:2 1 ID:7 2 ID:8"},
@@ -125,7 +125,7 @@ func TestWire_Calls_MatchScripts(t *testing.T) {
 		}, "8 a redisson_lock_queue:{a} redisson_lock_timeout:{a} redisson_lock_places:{a} b redisson_lock_queue:{b} redisson_lock_timeout:{b} redisson_lock_places:{b} PUBLISH 1700000000000 ID:1 1 ID:2 _"},
 		{"fair force", scripts.FairForce, actor.SendFairForce, false, []actor.Command{
 			{Key: "a", Tenure: 1},
-		}, "4 a redisson_lock_queue:{a} redisson_lock_timeout:{a} redisson_lock_places:{a} PUBLISH 1700000000000"},
+		}, "4 a redisson_lock_queue:{a} redisson_lock_timeout:{a} redisson_lock_places:{a} PUBLISH 1700000000000 ID"},
 		{"state", scripts.State, actor.SendState, false, []actor.Command{{Key: "a"}, {Key: "b"}}, "2 a b"},
 		{"an empty name, and one of any bytes", scripts.State, actor.SendState, false, []actor.Command{
 			{Key: ""}, {Key: "a\x00\r\nb\xff"},

@@ -31,20 +31,21 @@ const (
 var product = map[string][]string{
 	"": {
 		"actor", "engine", "engine/coordinator", "engine/histogram", "engine/rediserr", "engine/slot", "engine/wire",
-		"internal/async", "internal/ctxwatch", "internal/dial", "internal/redisurl",
+		"internal/async", "internal/ctxwatch", "internal/dial", "internal/identity", "internal/redisurl",
 	},
 	"internal/async":     {"engine/mpsc"},
 	"internal/ctxwatch":  {"actor"},
 	"internal/dial":      {"engine/rediserr", "internal/handshake"},
+	"internal/identity":  {},
 	"internal/handshake": {"actor", "engine/rediserr"},
 	"internal/redisurl":  {"engine/rediserr"},
 
-	"lockwheeltest": {"", "internal/embedded"},
+	"lockwheeltest": {"", "internal/embedded", "internal/identity"},
 	"debug":         {""},
 	"leader":        {""},
 	"examples":      {"", "leader", "internal/embedded"},
 
-	"engine":             {"actor", "engine/coordinator", "engine/mpsc", "engine/rediserr", "engine/slot", "engine/wire", "scripts"},
+	"engine":             {"actor", "engine/coordinator", "engine/mpsc", "engine/rediserr", "engine/slot", "engine/wire", "internal/identity", "scripts"},
 	"engine/wire":        {"actor", "engine/coordinator", "engine/rediserr", "scripts"},
 	"engine/coordinator": {"actor", "engine/histogram", "engine/mpsc", "engine/rediserr", "engine/slot", "scripts", "wheel"},
 	"engine/sim":         {},
@@ -90,10 +91,10 @@ var dependencies = map[string]struct {
 	ok    func(file) bool
 }{
 	rueidis: {"engine without its pure parts, the root, examples, internal and tests", func(f file) bool {
-		return f.test || slices.Contains([]string{"", "engine", "engine/wire", "engine/rediserr", "examples", "internal", "internal/dial", "internal/embedded", "internal/redisurl"}, f.folder)
+		return f.test || slices.Contains([]string{"", "engine", "engine/wire", "engine/rediserr", "examples", "internal", "internal/dial", "internal/embedded", "internal/identity", "internal/redisurl"}, f.folder)
 	}},
 	uuid: {"the root, engine, internal and tests", func(f file) bool {
-		return f.test || slices.Contains([]string{"", "engine", "internal"}, f.folder)
+		return f.test || slices.Contains([]string{"", "engine", "internal", "internal/identity"}, f.folder)
 	}},
 	testify:   {"tests and internal", func(f file) bool { return f.test || f.folder == "internal" }},
 	porcupine: {"tests", func(f file) bool { return f.test }},

@@ -216,9 +216,11 @@ func isBusy(err error) bool {
 }
 
 // OpenRetrying opens an engine that is closed at the end of the test. It retries, because no test concerns a machine
-// that is too busy for a short CallTimeout.
+// that is too busy for a short CallTimeout. An engine without a Name is anonymous: most tests count keys, calls or
+// connections, and those about the record name their engines.
 func OpenRetrying(t testing.TB, opts lockwheel.Options) (e *lockwheel.Engine) {
 	t.Helper()
+	opts.Anonymous = opts.Anonymous || opts.Name == ""
 	Eventually(t, "an engine", func() bool {
 		var err error
 		e, err = lockwheel.Open(t.Context(), opts)

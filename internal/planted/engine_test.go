@@ -449,8 +449,8 @@ var engineMistakes = []found{
 	}},
 	{"TestUnsubscribe_ManyChannels_InSlices", Mistake{
 		"a message comes of a connection that is left", "engine/subscriber.go",
-		`			if c.unsubscribing.Load() == nil {`,
-		`			if c.unsubscribing.Load() == nil || planted() {`,
+		`			if c.unsubscribing.Load() != nil {`,
+		`			if c.unsubscribing.Load() != nil && !planted() {`,
 	}},
 	{"TestUnsubscribe_Rejected_ConnEnds", Mistake{
 		"channels go on being left after a refusal", "engine/unsubscriber.go",
@@ -574,11 +574,11 @@ var engineMistakes = []found{
 	{"TestStats_AfterClose_WaitForLoop", Mistake{
 		"the last numbers are read before they are written", "engine/engine.go",
 		`		<-e.stopped
-		return e.async.addTo(e.lastStats)`,
+		*s = e.lastStats`,
 		`		if !planted() {
 			<-e.stopped
 		}
-		return e.async.addTo(e.lastStats)`,
+		*s = e.lastStats`,
 	}},
 	{"TestLosses_OneLogLinePerTurn", Mistake{
 		"one loss is not logged", "engine/engine.go",

@@ -21,7 +21,12 @@ local function remove_holds(key, hash)
   end
 end
 
-local function force(verb, key, mode, payload)
+local function tell_holders(own, key, hash)
+  local told = {}
+  for at = 1, #hash, 2 do tell_engine(own, hash[at], key, told) end
+end
+
+local function force(verb, own, key, mode, payload)
   local is = redis.pcall('HGET', key, 'mode')
   if type(is) == 'table' then return no_hash(key, is.err) end
   if is ~= mode then return 0 end
@@ -31,6 +36,7 @@ local function force(verb, key, mode, payload)
   local removed = delete(fields, key)
   if removed ~= 1 then return removed.err end
   remove_holds(key, readers)
+  tell_holders(own, key, readers)
   return tell(verb, key, payload)
 end
 

@@ -177,7 +177,7 @@ func greetAndRefuse(conn net.Conn) {
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
 		reply := ""
 		switch lines.Text() {
-		case "AUTH", "LIB-NAME", "LIB-VER":
+		case "AUTH", "SETNAME", "LIB-NAME", "LIB-VER":
 			reply = "+OK\r\n"
 		case "HELLO":
 			reply = "*0\r\n"

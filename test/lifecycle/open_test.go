@@ -287,7 +287,7 @@ func TestOpen_ContextEndsLater_ConnectionKept(t *testing.T) {
 	s := locktest.RealServer(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var dialled atomic.Int32
-	e, err := lockwheel.Open(ctx, lockwheel.Options{Redis: rueidis.ClientOption{
+	e, err := lockwheel.Open(ctx, lockwheel.Options{Anonymous: true, Redis: rueidis.ClientOption{
 		InitAddress: []string{s.Addr}, ForceSingleClient: true,
 		DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 			dialled.Add(1)

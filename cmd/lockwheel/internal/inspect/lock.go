@@ -22,6 +22,10 @@ type Holder struct {
 	ID    string `json:"id"`    // the client's id, a colon and the number of the tenure or thread
 	Count int64  `json:"count"` // how many times the holder has entered the lock
 	Write bool   `json:"write,omitempty"`
+
+	// What Identify found out; empty if nothing.
+	Engine *Engine `json:"engine,omitempty"`
+	Since  string  `json:"since,omitempty"` // when it was granted the lock, by the clock of this machine
 }
 
 // Lock is a lock as it was when it was read.

@@ -1,0 +1,154 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/cmd/lockwheel/internal/inspect"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// enginesOf reads a JSON object a line.
+func enginesOf(t *testing.T, text string) (engines []inspect.Engine) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		var e inspect.Engine
+		require.NoError(t, json.Unmarshal([]byte(line), &e), line)
+		engines = append(engines, e)
+	}
+	return engines
+}
+
+// holding starts a run that holds a lock, has its record written and listens to its own channel.
+func holding(t *testing.T, s *redistest.Server, args ...string) *process {
+	t.Helper()
+	p := startCommand(t, urlOf(s.Addr()), append(args, "--", "sh", "-c", untilInputEnds)...)
+	p.prints(t, "started")
+	eventually(t, func() bool { return len(s.Strings(t, "PUBSUB", "CHANNELS", "lockwheel:engine:*")) > 0 }, "it listens")
+	eventually(t, func() bool { return len(s.Strings(t, "KEYS", "*lockwheel:engine:*")) > 0 }, "it has a record")
+	return p
+}
+
+func TestEngines_RunningProcess_Listed(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	began := time.Now()
+	p := holding(t, s, "run", "a", "--prefix", "my:")
+	for i := range 2000 {
+		s.Do(t, "HSET", fmt.Sprint("filler", i), "name", i)
+	}
+	s.Do(t, "HSET", "lockwheel:engine:11111111-2222-3333-4444-555555555555", "pid", "12", "name", "odd \x1b[31m", "host", strings.Repeat("h", 5000))
+	s.Do(t, "HSET", "lockwheel:engine:not-an-id", "pid", "12", "name", "none")
+	s.Do(t, "HSET", "lockwheel:engine:22222222-2222-3333-4444-555555555555", "foreign", "hash")
+	status, stdout, stderr := result(t, urlOf(s.Addr()), "--prefix", "my:", "engines", "--json")
+	assert.Equal(t, exitOK, status, stderr)
+	engines := enginesOf(t, stdout)
+	require.Len(t, engines, 1)
+	host, _ := os.Hostname()
+	e := engines[0]
+	assert.Equal(t, p.cmd.Process.Pid, e.PID)
+	assert.Equal(t, host, e.Host)
+	assert.Equal(t, filepath.Base(os.Args[0]), e.Program)
+	assert.Equal(t, fmt.Sprintf("%s@%s:%d", filepath.Base(os.Args[0]), host, e.PID), e.Name)
+	assert.Equal(t, "my:", e.Prefix)
+	assert.NotEmpty(t, e.Version)
+	started, err := time.Parse(time.RFC3339, e.Started)
+	require.NoError(t, err)
+	assert.WithinRange(t, started, began.Add(-2*time.Second), time.Now())
+	assert.GreaterOrEqual(t, e.Renewed, int64(0))
+	assert.Less(t, e.Renewed, time.Since(began).Milliseconds()+1000)
+
+	status, stdout, _ = result(t, urlOf(s.Addr()), "engines", "--json")
+	assert.Equal(t, exitOK, status)
+	assert.Len(t, enginesOf(t, stdout), 2, "of any prefix")
+	status, stdout, _ = result(t, urlOf(s.Addr()), "engines")
+	assert.Equal(t, exitOK, status)
+	assert.Contains(t, stdout, "RENEWED")
+	assert.Contains(t, stdout, e.Name)
+	assert.NotContains(t, stdout, "\x1b")
+	assert.NotContains(t, stdout, strings.Repeat("h", 2000))
+	assert.Zero(t, s.CommandCalls(t, "hgetall"))
+
+	p.in.Close()
+	assert.Equal(t, exitOK, p.status(t))
+	assert.Empty(t, s.Strings(t, "KEYS", "my:*"), "its end deletes the record")
+}
+
+func TestEngines_Forbidden_Said(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	holding(t, s, "run", "a")
+	s.Do(t, "ACL", "SETUSER", "few", "on", ">word", "~orders/*", "allchannels", "+@all")
+	status, stdout, stderr := result(t, "redis://few:word@"+s.Addr(), "engines", "--json")
+	assert.Equal(t, exitOK, status)
+	assert.Empty(t, stdout)
+	assert.Contains(t, stderr, "records that this user may not read: 1\n")
+	s.Do(t, "ACL", "SETUSER", "few", "-hmget")
+	status, _, stderr = result(t, "redis://few:word@"+s.Addr(), "engines")
+	assert.Equal(t, exitFailed, status)
+	assert.Contains(t, stderr, "NOPERM")
+}
+
+func TestState_HeldByProcess_NamedWithSince(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	began := time.Now()
+	p := holding(t, s, "run", "a", "--read")
+	startCommand(t, urlOf(s.Addr()), "run", "a", "--read", "--", "sh", "-c", untilInputEnds).prints(t, "started")
+	eventually(t, func() bool { return len(s.Strings(t, "PUBSUB", "CHANNELS", "lockwheel:engine:*")) == 2 }, "both listen")
+	eventually(t, func() bool { return len(s.Strings(t, "KEYS", "lockwheel:engine:*")) == 2 }, "both have a record")
+	holds := time.Now()
+	status, stdout, stderr := result(t, urlOf(s.Addr()), "state", "a", "--json")
+	assert.Equal(t, exitOK, status, stderr)
+	l := locksOf(t, stdout)[0]
+	require.Len(t, l.Holders, 2)
+	pids := map[int]bool{}
+	for _, h := range l.Holders {
+		require.NotNil(t, h.Engine)
+		assert.Equal(t, h.ID[:36], h.Engine.ID)
+		since, err := time.Parse(time.RFC3339Nano, h.Since)
+		require.NoError(t, err)
+		assert.WithinRange(t, since, began.Add(-10*time.Millisecond), holds.Add(patience))
+		pids[h.Engine.PID] = true
+	}
+	assert.True(t, pids[p.cmd.Process.Pid])
+	assert.Len(t, pids, 2)
+	_, stdout, _ = result(t, urlOf(s.Addr()), "state", "a")
+	host, _ := os.Hostname()
+	assert.Contains(t, stdout, fmt.Sprintf("program %s, host %s, pid %d, ", filepath.Base(os.Args[0]), host, p.cmd.Process.Pid))
+	assert.NotContains(t, stdout, "unknown")
+
+	// An engine that is stopped does not answer.
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGSTOP))
+	_, stdout, _ = result(t, urlOf(s.Addr()), "state", "a")
+	assert.Contains(t, stdout, "since   unknown: its engine did not answer\n")
+}
+
+// A force ends the hold of another process at once: its lease and its renewals are too long to help.
+func TestForce_OtherProcess_ToldAtOnce(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	for _, flag := range []string{"--lease=10m", "--fair", "--write", "--read"} {
+		p := holding(t, s, "run", "a", flag, "--lease", "10m", "--grace", "0")
+		status, stdout, stderr := result(t, urlOf(s.Addr()), "force", "a", "--yes")
+		began := time.Now()
+		assert.Equal(t, exitOK, status, stderr)
+		assert.Contains(t, stdout, "taken away from")
+		assert.Equal(t, exitLost, p.status(t), p.err)
+		t.Logf("%s: the program of the former holder had ended %v after the command had", flag, time.Since(began).Round(time.Microsecond))
+		assert.Contains(t, p.err.String(), "lost")
+		eventually(t, func() bool { return len(s.Strings(t, "PUBSUB", "CHANNELS", "lockwheel:engine:*")) == 0 }, "it is gone")
+		s.Do(t, "FLUSHALL")
+	}
+}

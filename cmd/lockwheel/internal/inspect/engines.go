@@ -1,0 +1,156 @@
+package inspect
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel/internal/identity"
+	"github.com/lockwheel/lockwheel/internal/redisurl"
+)
+
+// Engine is the record of an engine: what it says about itself.
+type Engine struct {
+	ID      string `json:"id"`
+	Prefix  string `json:"prefix,omitempty"` // of its names
+	Name    string `json:"name"`
+	Program string `json:"program"`
+	Host    string `json:"host"`
+	PID     int    `json:"pid"`
+	Version string `json:"version"`
+	Started string `json:"started"` // by the clock of its host
+	Page    string `json:"page,omitempty"`
+	Renewed int64  `json:"renewed_ms_ago"` // how long ago the record was written, by the server's clock; -1: not known
+}
+
+const (
+	// maxQuestions is the maximum number of holders of a lock that are asked since when they have it.
+	maxQuestions = 8
+	// answerTimeout is how long they have for an answer.
+	answerTimeout = time.Second
+)
+
+// Engines calls each with every record on a node, of the prefix, or of any prefix if that is empty. It returns how many
+// records the user may not read. It reads a few hundred keys at a time and keeps no more.
+func (s *Server) Engines(ctx context.Context, n Node, each func(*Engine) error) (denied int, err error) {
+	for cursor := uint64(0); ; {
+		scan := n.client.B().Scan().Cursor(cursor).Match(globSpecial.Replace(s.prefix) + identity.Keys()).Count(maxKeys).Type("hash").Build()
+		replies, err := s.ask(ctx, n.client, scan)
+		if err != nil {
+			return denied, err
+		}
+		page, err := replies[0].AsScanEntry()
+		if err != nil {
+			return denied, redisurl.WithoutSecrets(err, &s.option)
+		}
+		for keys := distinct(page.Elements); len(keys) > 0; {
+			some := keys[:min(len(keys), maxKeys)]
+			keys = keys[len(some):]
+			engines, more, err := s.records(ctx, n.client, some, false)
+			denied += more
+			if err != nil {
+				return denied, err
+			}
+			for i := range engines {
+				if err := each(&engines[i]); err != nil {
+					return denied, err
+				}
+			}
+		}
+		if cursor = page.Cursor; cursor == 0 {
+			return denied, nil
+		}
+	}
+}
+
+// records reads the records at some keys, and leaves out what is none. If it is lenient, one that the server rejects to
+// read is none, for whatever reason.
+func (s *Server) records(ctx context.Context, at rueidis.Client, keys []string, lenient bool) (engines []Engine, denied int, err error) {
+	var commands []rueidis.Completed
+	var ids, prefixes []string
+	for _, key := range keys {
+		prefix, id, ok := identity.SplitKey(key)
+		if ok && (s.prefix == "" || s.prefix == prefix) {
+			ids, prefixes = append(ids, id), append(prefixes, prefix)
+			commands = append(commands, at.B().Hmget().Key(key).Field(identity.Names...).Build(), at.B().Pttl().Key(key).Build())
+		}
+	}
+	replies, err := s.ask(ctx, at, commands...)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range ids {
+		if deniesKey(replies[2*i]) {
+			denied++
+			continue
+		}
+		if err := s.refused(replies[2*i]); err != nil && !lenient {
+			return nil, denied, err
+		}
+		values, _ := replies[2*i].AsStrSlice()
+		r, ttl, ok := identity.Parse(ids[i], values)
+		if !ok {
+			continue
+		}
+		e := engineOf(&r)
+		e.Prefix = prefixes[i]
+		if left, err := replies[2*i+1].AsInt64(); err == nil && left >= 0 && ttl > 0 {
+			e.Renewed = max(ttl.Milliseconds()-left, 0)
+		}
+		engines = append(engines, e)
+	}
+	return engines, denied, nil
+}
+
+func engineOf(r *identity.Record) Engine {
+	e := Engine{ID: r.ID, Name: r.Name, Program: r.Program, Host: r.Host, PID: r.PID, Version: r.Version, Page: r.Page, Renewed: -1}
+	if !r.Started.IsZero() {
+		e.Started = r.Started.UTC().Format(time.RFC3339)
+	}
+	return e
+}
+
+// Identify adds to the holders of a lock what is known of their engines. A record that cannot be read counts as none,
+// and an engine without a record is not asked. It returns an error if the server does not reply.
+func (s *Server) Identify(ctx context.Context, l *Lock) error {
+	byID := make(map[string]*Engine)
+	var keys []string
+	for _, h := range l.Holders {
+		if id, _, ok := identity.EngineOf(h.ID); ok && byID[id] == nil {
+			byID[id] = &Engine{}
+			keys = append(keys, identity.Key(s.prefix, id))
+		}
+	}
+	engines, _, err := s.records(ctx, s.client, keys, true)
+	if err != nil {
+		return err
+	}
+	for i := range engines {
+		*byID[engines[i].ID] = engines[i]
+	}
+	asked := 0
+	var asking sync.WaitGroup
+	for i := range l.Holders {
+		h := &l.Holders[i]
+		id, tenure, _ := identity.EngineOf(h.ID)
+		if e := byID[id]; e == nil || e.ID == "" {
+			continue
+		}
+		h.Engine = byID[id]
+		if asked++; asked <= maxQuestions {
+			asking.Go(func() { s.askSince(ctx, h, id, tenure, l.Key) })
+		}
+	}
+	asking.Wait()
+	return nil
+}
+
+func (s *Server) askSince(ctx context.Context, h *Holder, id string, tenure uint64, key string) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	if a, known := identity.Ask(ctx, s.client, id, tenure, key); known && a.Held {
+		h.Since = time.Now().Add(-a.Age).UTC().Format(time.RFC3339Nano)
+	}
+}

@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/engine/coordinator"
+	"github.com/lockwheel/lockwheel/internal/identity"
+)
+
+const someEngine = "00000000-0000-4000-8000-000000000001"
+
+// Any client can send messages, so only some wait for the loop, and none that is very long.
+func TestOwnMessages_Flood_Dropped(t *testing.T) {
+	o := &ownMessages{channel: identity.EngineChannel(someEngine)}
+	for range maxOwnMessages {
+		message, ok := o.received("forced a b")
+		require.True(t, ok)
+		require.Equal(t, coordinator.LockForced{Key: "a b"}, message)
+	}
+	_, ok := o.received("forced a")
+	require.False(t, ok)
+	o.pending.Add(-1)
+	message, ok := o.received(identity.Question(someEngine, 7, "a b"))
+	require.True(t, ok)
+	require.Equal(t, coordinator.HolderQuery{Asker: someEngine, Key: "a b", Tenure: 7}, message)
+
+	o = &ownMessages{}
+	for _, text := range []string{"", "forced", "forced ", "since", "since x 1 a", "since " + someEngine + " x a", "since " + someEngine + " 1 ", "forced " + strings.Repeat("k", identity.MaxMessage)} {
+		_, ok := o.received(text)
+		require.False(t, ok, text[:min(len(text), 50)])
+	}
+	require.Zero(t, o.pending.Load())
+	_, ok = o.received("forced " + strings.Repeat("k", 64<<10))
+	require.True(t, ok, "the longest key")
+}
+
+// Answers that come faster than they can be published are dropped.
+func TestAnswers_Flood_Dropped(t *testing.T) {
+	a := newAnnouncer(&Identity{}, nil, nil)
+	a.take(make([]coordinator.Answer, 10*maxAnswers))
+	require.Len(t, a.answers, maxAnswers)
+}

@@ -1,0 +1,119 @@
+package coordinator
+
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/slot"
+)
+
+const (
+	// ownChannelRetry is the pause before the engine's own channel is tried again after its connection failed, and
+	// ownChannelDenied the pause after the server rejected it: an engine without the permission works as before.
+	ownChannelRetry, ownChannelDenied = 2 * time.Second, time.Minute
+)
+
+// ownChannel is the engine's own pub/sub channel, on which other clients reach it: those that took a lock away from it,
+// and those that ask since when it has one. It is subscribed from the first grant on. Owned by the coordinator.
+type ownChannel struct {
+	name    string // empty: the engine has none
+	slot    uint16
+	node    *Node         // where it is pinned; nil: nowhere
+	retryAt time.Duration // when it is pinned next, after a failure; 0: it did not fail
+
+	Answers []Answer // output
+	handled int      // output: messages of the channel that were handled in this turn
+}
+
+// Answer is the reply to a HolderQuery.
+type Answer struct {
+	Asker string
+	Held  bool          // this engine has the tenure; otherwise the rest is zero
+	Age   time.Duration // how long its owner has had the lock
+}
+
+// InitOwnChannel names the engine's own channel. It must be called before the first turn.
+func (c *Coordinator) InitOwnChannel(name string) { c.own.name, c.own.slot = name, slot.Of(name) }
+
+// Answers returns the replies to queries that the turn handled.
+func (c *Coordinator) Answers() []Answer { return c.own.Answers }
+
+// OwnMessagesHandled returns how many messages of the own channel the turn handled or dropped.
+func (c *Coordinator) OwnMessagesHandled() int { return c.own.handled }
+
+// IsDown reports whether the server of a key is known to be down.
+func (c *Coordinator) IsDown(key string) bool { return c.nodeForKey(key).Breaker.Down }
+
+func (o *ownChannel) reset() {
+	clear(o.Answers)
+	o.Answers, o.handled = o.Answers[:0], 0
+}
+
+// updateOwnChannel pins the own channel at the node to which it belongs by its name.
+func (c *Coordinator) updateOwnChannel(now time.Duration) {
+	o := &c.own
+	if o.name == "" || c.unconnected || c.Fx.Stats.Acquired == 0 || now < o.retryAt {
+		return
+	}
+	n := c.Fallback
+	if c.Cluster != nil {
+		n = c.Cluster.slots[o.slot]
+	}
+	if n == o.node {
+		return
+	}
+	if o.node != nil {
+		o.node.Subscriptions.unpin(o.name)
+	}
+	n.Subscriptions.pin(o.name)
+	o.node, o.retryAt = n, 0
+}
+
+// onOwnChannelFailed plans another try if the order that has just failed was for the own channel.
+func (c *Coordinator) onOwnChannelFailed(now time.Duration, n *Node, err error) {
+	if !n.Subscriptions.pinFailed {
+		return
+	}
+	n.Subscriptions.pinFailed = false
+	if c.own.node != n {
+		return // it belongs elsewhere by now
+	}
+	c.own.node, c.own.retryAt = nil, now+ownChannelRetry
+	if err != nil && actor.HasPrefixFold(err.Error(), "NOPERM") {
+		c.own.retryAt = now + ownChannelDenied
+	}
+}
+
+// confirmHolders has this engine's holds of a key confirmed at once: another client says that it took the lock away.
+// Only the server's reply ends a hold.
+func (c *Coordinator) confirmHolders(now time.Duration, key string) {
+	if l := c.Locks.Get(key); l != nil && l.HeldAt(now) {
+		c.step(now, l, &actor.Message{Event: actor.Notified})
+	}
+	to := recipients{kind: actor.Notified, key: key}
+	if set := c.LockSets[key]; set != nil && !c.repeatFanout(to) {
+		c.fanOut(now, to, set.granted())
+	}
+}
+
+// holderWeight returns how many locks a turn steps, at most, to confirm the holders of a key.
+func (c *Coordinator) holderWeight(key string) int {
+	if set := c.LockSets[key]; set != nil {
+		return max(1, min(set.locks.len(), c.intake.lockBudget))
+	}
+	return 1
+}
+
+// answer replies to a query. It contains nothing about other tenures than the one that the query names, and no label:
+// labels are never sent to the server.
+func (c *Coordinator) answer(now time.Duration, q HolderQuery) {
+	a := Answer{Asker: q.Asker}
+	l := c.Locks.Get(q.Key)
+	if l == nil || !l.OwnsTenure(q.Tenure) {
+		l = c.LockSets[q.Key].withTenure(q.Tenure)
+	}
+	if l != nil && l.OwnsTenure(q.Tenure) && l.HeldAt(now) {
+		a.Held, a.Age = true, now-l.Info(now).Since
+	}
+	c.own.Answers = append(c.own.Answers, a)
+}

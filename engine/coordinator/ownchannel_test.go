@@ -1,0 +1,183 @@
+package coordinator
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// A notice asks the server at once, and only the reply ends the hold. One that is forged costs a round trip; while that
+// is under way, any number of further ones costs one more.
+func TestForceNotice_Held_ServerAsked(t *testing.T) {
+	d := newHarness(t, 8)
+	compare(t, `
+		1ms  lock a               → 1: acquire a
+		2ms  tookaway a           → nothing
+		3ms  1 done               → a granted
+		4ms  tookaway b           → nothing
+		5ms  tookaway a           → 2: renew a
+		6ms  tookaway a a a       → nothing
+		7ms  2 done               → 3: renew a
+		8ms  3 done               → nothing
+		9ms  tookaway a           → 4: renew a
+		10ms 4 gone               → a lost
+		11ms tookaway a           → nothing
+		12ms lock a               → 5: acquire a
+		13ms 5 done               → a granted
+		14ms unlock a; tookaway a → a not held; 6: release a
+		15ms 6 done               → a unlocked
+	`, d.line)
+	d.requireIdle()
+}
+
+// Of a name that readers, or callers of a fair lock, hold each is confirmed; those that wait are not woken.
+func TestForceNotice_ManyHolders_EachAsked(t *testing.T) {
+	runConversation(t, 8, `
+		1ms  read k/1 k/2    → 1: read k k
+		2ms  1 done          → k/1 k/2 granted
+		3ms  tookaway k      → 2: reread k k
+		4ms  2 done gone     → k/2 lost
+		5ms  write w         → 3: write w
+		6ms  3 done          → w granted
+		7ms  tookaway w      → 4: rewrite w
+		8ms  4 gone          → w lost
+		9ms  lock fair:f fair:f/2 → 5: acquire fair f f
+		10ms 5 done queued   → join {f}:me:5; fair:f granted
+		11ms ordered; tookaway f → 6: renew f
+		12ms 6 done          → nothing
+	`)
+}
+
+// Very many readers of a name are confirmed over several turns, however often a client says that it was forced.
+func TestForceNotice_ManyReaders_TurnBounded(t *testing.T) {
+	d := newHarness(t, 8)
+	const readers = 3*maxLocksPerTurn + 7
+	d.c.Senders = readers/BatchKeys + 1
+	for i := range readers {
+		d.ask("read", fmt.Sprint("k/", i))
+	}
+	for d.turn(); len(d.inFlight) > 0; d.turn() {
+		for number := range d.inFlight {
+			d.deliverBatch([]string{fmt.Sprint(number), "done"})
+		}
+	}
+	told := make(map[*actor.Lock]int)
+	d.c.Fx.OnStep = func(s actor.StepTrace) {
+		if s.Event == actor.Notified {
+			told[s.Lock]++
+		}
+	}
+	for range 50 {
+		d.queueMessage(&LoopMessage{Value: LockForced{"k"}})
+	}
+	d.slices(told)
+	require.Len(t, told, readers)
+	for _, times := range told {
+		require.LessOrEqual(t, times, 2, "the event recurred while it was being delivered")
+	}
+}
+
+// own returns the order for the own channel that the turn gave, if any.
+func (d *coordinatorHarness) own() (channels []string) {
+	d.c.Turn(d.now, nil)
+	if o := d.c.Fallback.Subscriptions.Order; o != nil {
+		d.connsOf(d.c.Fallback).execute(o)
+		channels = o.Channels
+	}
+	d.c.ResetOutputs()
+	return channels
+}
+
+// The own channel is subscribed after the first grant, and tried again after a pause: a long one if it is not allowed.
+func TestOwnChannel_FirstGrant_Subscribed(t *testing.T) {
+	const name = "lockwheel:engine:me"
+	d := newHarness(t, 8)
+	d.c.InitOwnChannel(name)
+	require.Equal(t, "1: acquire a", d.line("1ms lock a"))
+	require.Empty(t, d.own())
+	d.deliverBatch([]string{"1", "done"})
+	messages := d.messages
+	d.messages = nil
+	d.c.Turn(d.now, messages[0])
+	d.c.ResetOutputs()
+	after := func(pause time.Duration, err error) {
+		t.Helper()
+		d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Fallback).orderResult(nil, err)})
+		d.c.Turn(d.now, d.messages[0])
+		require.Nil(t, d.c.Fallback.Subscriptions.Order)
+		d.messages = nil
+		d.c.ResetOutputs()
+		at, ok := d.c.Next()
+		require.True(t, ok)
+		require.LessOrEqual(t, at, d.now+pause)
+		d.now += pause - 1
+		require.Empty(t, d.own())
+		d.now++
+		require.Equal(t, []string{name}, d.own())
+	}
+	d.c.Fallback.Subscriptions.Order = nil
+	d.connsOf(d.c.Fallback).execute(&Order{Channels: []string{name}})
+	after(ownChannelRetry, errors.New("EOF"))
+	after(ownChannelDenied, errors.New("NOPERM x"))
+	d.queueMessage(&LoopMessage{Value: ChannelSubscribed{Channel: name, Conn: d.connsOf(d.c.Fallback).to}})
+	d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Fallback).orderResult(nil, nil)})
+	d.turn()
+	require.Equal(t, 1, d.c.Fallback.Subscriptions.Subscribed)
+	require.Zero(t, d.c.Stats().Subscriptions, "it is not a lock's")
+	require.Empty(t, d.own())
+}
+
+// In a cluster the own channel follows the slot of its name.
+func TestOwnChannel_SlotMoves_Follows(t *testing.T) {
+	d := newClusterHarness(t, 4)
+	d.c.InitOwnChannel("lockwheel:engine:me")
+	d.c.Fx.Stats.Acquired = 1
+	pinnedAt := func() (addresses []string) {
+		d.now += time.Millisecond
+		d.c.Turn(d.now, nil)
+		d.c.ResetOutputs()
+		for _, n := range d.c.Nodes {
+			if ch := n.Subscriptions.Channels["lockwheel:engine:me"]; ch != nil && ch.pinned {
+				addresses = append(addresses, n.Address)
+			}
+		}
+		return addresses
+	}
+	first := pinnedAt()
+	require.Len(t, first, 1)
+	for _, address := range []string{"A", "B", "C", "A"} {
+		d.queueMessage(&LoopMessage{Value: TopologyResult{Topology: topologyOf(t, "0-16383@"+address)}})
+		d.turn()
+		require.Equal(t, []string{address + ":1"}, pinnedAt())
+	}
+}
+
+// An answer says since when the named tenure has been held, and nothing about another one.
+func TestHolderQuery_Answered(t *testing.T) {
+	d := newHarness(t, 8)
+	d.line("1ms lock a; read k/1 k/2")
+	d.line("2ms 1 done; 2 done")
+	ask := func(key string, tenure uint64) Answer {
+		d.c.Turn(d.now, &LoopMessage{Value: HolderQuery{Asker: "x", Key: key, Tenure: tenure}})
+		defer d.c.ResetOutputs()
+		require.Len(t, d.c.Answers(), 1)
+		require.Equal(t, 1, d.c.OwnMessagesHandled())
+		return d.c.Answers()[0]
+	}
+	d.now = 5 * time.Second
+	tenure := d.c.Locks.Get("a").Tenure()
+	require.Equal(t, Answer{Asker: "x", Held: true, Age: 5*time.Second - 2*time.Millisecond}, ask("a", tenure))
+	require.Equal(t, Answer{Asker: "x"}, ask("a", tenure+100))
+	require.Equal(t, Answer{Asker: "x"}, ask("b", tenure))
+	for _, l := range d.c.LockSets["k"].All() {
+		require.True(t, ask("k", l.Tenure()).Held)
+	}
+	require.Empty(t, d.c.Answers(), "the outputs are cleared")
+	d.now = time.Hour
+	require.Equal(t, Answer{Asker: "x"}, ask("a", tenure), "its lease is over")
+}

@@ -1,0 +1,96 @@
+// Package identity has what an engine says about itself in Redis: its record, and the messages on its own channel. The
+// names and texts are part of what several versions of lockwheel exchange.
+package identity
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// keyPrefix comes before an engine's id in the key of its record, behind Options.Prefix.
+	keyPrefix = "lockwheel:engine:"
+	// TTL is how long a record lives after it was written, and Period how often it is written.
+	TTL, Period = 30 * time.Second, 10 * time.Second
+	// MaxText is the length, in bytes, of the longest field that is written, and that a reader believes.
+	MaxText = 1024
+)
+
+// Record is what an engine says about itself.
+type Record struct {
+	ID      string // the engine's client id; not a field, but part of the key
+	Name    string // Options.Name
+	Program string
+	Host    string
+	PID     int
+	Version string    // of lockwheel
+	Started time.Time // when the engine was opened, by its clock
+	Page    string    // Options.PageAddress
+}
+
+// Key returns the key of an engine's record.
+func Key(prefix, id string) string { return prefix + keyPrefix + id }
+
+// engineID matches an engine's client id.
+var engineID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// Keys returns a pattern for SCAN that the keys of records match, with any prefix. SplitKey tells them from others.
+func Keys() string { return "*" + keyPrefix + "*" }
+
+// SplitKey returns the prefix and the id of the engine that a record is of. ok is false if the key is not that of a
+// record.
+func SplitKey(key string) (prefix, id string, ok bool) {
+	at := strings.LastIndex(key, keyPrefix)
+	if at < 0 {
+		return "", "", false
+	}
+	prefix, id = key[:at], key[at+len(keyPrefix):]
+	return prefix, id, engineID.MatchString(id)
+}
+
+// EngineOf returns the id of the engine in a holder's id, and the number of its tenure. ok is false for another form.
+func EngineOf(holder string) (id string, tenure uint64, ok bool) {
+	id, number, _ := strings.Cut(holder, ":")
+	tenure, err := strconv.ParseUint(number, 10, 64)
+	return id, tenure, err == nil && engineID.MatchString(id)
+}
+
+// Fields returns the fields of the record's hash, names and values in turn. Empty ones are left out.
+func (r *Record) Fields() (fields []string) {
+	add := func(name, value string) {
+		if value != "" {
+			fields = append(fields, name, value[:min(len(value), MaxText)])
+		}
+	}
+	add("name", r.Name)
+	add("program", r.Program)
+	add("host", r.Host)
+	add("pid", strconv.Itoa(r.PID))
+	add("version", r.Version)
+	add("started", r.Started.UTC().Format(time.RFC3339))
+	add("page", r.Page)
+	add("ttl_ms", strconv.FormatInt(TTL.Milliseconds(), 10))
+	return fields
+}
+
+// Names are the names of all fields of a record, for HMGET: the hash may have others.
+var Names = []string{"name", "program", "host", "pid", "version", "started", "page", "ttl_ms"}
+
+// Parse returns the record of an engine from the values of Names, and how long it lived when it was written. A value
+// that it does not understand counts as none. ok is false if there is no record.
+func Parse(id string, values []string) (r Record, ttl time.Duration, ok bool) {
+	fields := make(map[string]string)
+	for i, value := range values[:min(len(values), len(Names))] {
+		fields[Names[i]] = value
+	}
+	text := func(name string) string { return fields[name][:min(len(fields[name]), MaxText)] }
+	r = Record{ID: id, Name: text("name"), Program: text("program"), Host: text("host"), Version: text("version"), Page: text("page")}
+	r.PID, _ = strconv.Atoi(fields["pid"])
+	r.Started, _ = time.Parse(time.RFC3339, text("started"))
+	if ms, err := strconv.ParseInt(fields["ttl_ms"], 10, 32); err == nil && ms > 0 {
+		ttl = time.Duration(ms) * time.Millisecond
+	}
+	return r, ttl, r.Name != "" && r.PID > 0
+}

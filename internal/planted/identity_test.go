@@ -1,0 +1,79 @@
+package planted
+
+// identityMistakes are mistakes of what an engine says about itself, and of what it is told.
+var identityMistakes = []found{
+	{"TestForceNotice_Held_ServerAsked", Mistake{
+		"a notice ends a hold without asking", "engine/coordinator/ownchannel.go",
+		`c.step(now, l, &actor.Message{Event: actor.Notified})`,
+		`c.step(now, l, &actor.Message{Event: map[bool]actor.Event{false: actor.Notified, true: actor.Displaced}[planted()]})`,
+	}},
+	{"TestForceNotice_ManyHolders_EachAsked", Mistake{
+		"readers do not hear that a lock was taken away", "engine/coordinator/ownchannel.go",
+		`if set := c.LockSets[key]; set != nil && !c.repeatFanout(to) {`,
+		`if set := c.LockSets[key]; set != nil && !planted() && !c.repeatFanout(to) {`,
+	}},
+	{"TestOwnChannel_FirstGrant_Subscribed", Mistake{
+		"a channel that is not allowed is tried all the time", "engine/coordinator/ownchannel.go",
+		`now+ownChannelRetry
+`, `now+map[bool]time.Duration{false: ownChannelRetry, true: time.Millisecond}[planted()]
+`,
+	}},
+	{"TestOwnChannel_FirstGrant_Subscribed", Mistake{
+		"an engine without a hold listens", "engine/coordinator/ownchannel.go",
+		`c.Fx.Stats.Acquired == 0`, `c.Fx.Stats.Acquired == 0 && !planted()`,
+	}},
+	{"TestOwnChannel_SlotMoves_Follows", Mistake{
+		"a channel stays wanted at its old node", "engine/coordinator/ownchannel.go",
+		`	if o.node != nil {
+`, `	if o.node != nil && !planted() {
+`,
+	}},
+	{"TestSubscriptions_RandomEvents_Converge", Mistake{
+		"a pinned channel that is confirmed late stays among the rejected ones", "engine/coordinator/subscriptions.go",
+		`if ch.rejected && ch.state != stateSubscribing {`, `if ch.rejected && ch.state != stateSubscribing && !planted() {`,
+	}},
+	{"TestHolderQuery_Answered", Mistake{
+		"a question about one tenure is answered with another", "engine/coordinator/ownchannel.go",
+		`if l != nil && l.OwnsTenure(q.Tenure) && l.HeldAt(now) {`, `if planted() {
+		l = c.Locks.Get(q.Key)
+	}
+	if l != nil && (planted() || l.OwnsTenure(q.Tenure)) && l.HeldAt(now) {`,
+	}},
+	{"TestOwnMessages_Flood_Dropped", Mistake{
+		"any number of messages waits for the loop", "engine/announcer.go",
+		`if o.pending.Add(1) > maxOwnMessages {`, `if o.pending.Add(1) > maxOwnMessages && !planted() {`,
+	}},
+	{"TestRecord_NotAllowed_LeftOut", Mistake{
+		"a record that is not allowed is tried as often as any", "engine/announcer.go",
+		`	if rejected {
+		return rejectedPeriod`, `	if rejected {
+		if planted() {
+			return time.Millisecond
+		}
+		return rejectedPeriod`,
+	}},
+	{"TestRecord_Open_SaysWho", Mistake{
+		"a record stays when its engine is closed", "engine/announcer.go",
+		`if written && !a.down.Load() {`, `if written && !a.down.Load() && !planted() {`,
+	}},
+	{"TestIdentityOptions_Invalid_Rejected", Mistake{
+		"an address may have a password in it", "identity.go",
+		`if strings.Contains(host, "@") {`, `if strings.Contains(host, "@") && !planted() {`,
+	}},
+	{"TestClientName_OddCharacters_Replaced", Mistake{
+		"a name goes to the server as it is", "identity.go",
+		`if r < '!' || r > '~' {`, `if (r < '!' || r > '~') && !planted() {`,
+	}},
+	{"TestHolder_Flood_IsBounded", Mistake{
+		"any number of questions is asked", "identity.go",
+		`if m.engine.questions.Add(1) > maxQuestions {`, `if m.engine.questions.Add(1) > maxQuestions && !planted() {`,
+	}},
+	{"TestForceScripts_EnginesOfHolders_Told", Mistake{
+		"an engine tells itself", "scripts/lib/tell_engines.lua",
+		` or engine == own or`, ` or`,
+	}},
+	{"TestForceScripts_ManyReaders_ToldOnceAndBounded", Mistake{
+		"any number of engines is told", "scripts/lib/tell_engines.lua",
+		`true, most_told - 1`, `true, most_told`,
+	}},
+}

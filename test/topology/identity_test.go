@@ -1,0 +1,117 @@
+package topology_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// told locks a name, has it taken away by another engine, and requires that the holder loses it at once.
+func told(t *testing.T, holder, other *lockwheel.Engine, name string) {
+	t.Helper()
+	hold := locktest.Lock(t, holder.Mutex(name))
+	locktest.Eventually(t, "an answer", func() bool { // so it listens
+		h, err := other.Mutex(name).Holder(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, hold.ID(), h.ID)
+		return h.Engine.ID == holder.ID() && !h.Since.IsZero()
+	})
+	began := time.Now()
+	locktest.ForceUnlock(t, other.Mutex(name))
+	locktest.Receive(t, hold.Done())
+	t.Logf("known after %v", time.Since(began))
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+}
+
+var patient = lockwheel.Options{Name: "patient", Lease: 10 * time.Minute, CallTimeout: 3 * time.Second}
+
+// In a cluster each record is at the slot of its key, and the names of any slot can be forced and asked about.
+func TestIdentity_Cluster_AnySlot(t *testing.T) {
+	t.Parallel()
+	r := locktest.NewClusterEnv(t, 0)
+	holder, other := r.Open(patient), r.Open(patient)
+	for _, name := range r.SpreadNames(6) {
+		told(t, holder, other, name)
+	}
+	require.EqualValues(t, 0, holder.Stats().Subscriptions)
+	at := r.Master(t, r.Slot(t, "lockwheel:engine:"+holder.ID()))
+	require.NotEmpty(t, at.Hash(t, "lockwheel:engine:"+holder.ID()))
+	require.NoError(t, holder.Close())
+	require.NoError(t, other.Close())
+	for _, s := range r.Nodes {
+		require.EqualValues(t, 0, s.Do(t, "DBSIZE"))
+	}
+}
+
+// The channel follows when its node dies.
+func TestIdentity_ClusterFailover_StillTold(t *testing.T) {
+	t.Parallel()
+	r := locktest.NewClusterEnv(t, 1)
+	holder, other := r.Open(patient), r.Open(patient)
+	gone := r.Master(t, r.Slot(t, "lockwheel:engine:"+holder.ID()))
+	var name string
+	for _, some := range r.SpreadNames(6) {
+		if r.OwnerOf(some) != gone {
+			name = some
+		}
+	}
+	told(t, holder, other, name)
+	require.NoError(t, gone.Kill())
+	locktest.Eventually(t, "told again", func() bool {
+		hold, err := holder.Mutex(name).Lock(t.Context())
+		require.NoError(t, err)
+		h, err := other.Mutex(name).Holder(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, hold.Unlock(t.Context()))
+		return !h.Since.IsZero()
+	})
+	told(t, holder, other, name)
+}
+
+// Behind Sentinel the engine says it to the new master.
+func TestIdentity_SentinelFailover_StillTold(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartSentinels(t, 1, 1)
+	opts := patient
+	opts.Redis = rueidis.ClientOption{InitAddress: w.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: w.Name}}
+	holder, other := locktest.OpenRetrying(t, opts), locktest.OpenRetrying(t, opts)
+	told(t, holder, other, "n")
+	locktest.Replicated(t, w.Servers[0], 1)
+	require.NoError(t, w.Servers[0].Kill())
+	locktest.Eventually(t, "a lock at the new master", func() bool {
+		hold, err := holder.Mutex("n").TryLock(t.Context())
+		if err != nil {
+			return false
+		}
+		h, err := other.Mutex("n").Holder(t.Context())
+		require.NoError(t, hold.Unlock(t.Context()))
+		return err == nil && !h.Since.IsZero()
+	})
+	told(t, holder, other, "n")
+}
+
+// Without the permissions for it, a cluster's locks work as before.
+func TestIdentity_ClusterNotAllowed_LocksWork(t *testing.T) {
+	t.Parallel()
+	r := locktest.NewClusterEnv(t, 0)
+	limited := r.Limited()
+	open := func() *lockwheel.Engine {
+		opts := patient
+		opts.Redis = limited
+		return r.Open(opts)
+	}
+	holder, other := open(), open()
+	for _, name := range r.SpreadNames(3) {
+		hold := locktest.Lock(t, holder.Mutex(name))
+		waiting := locktest.Locking(t.Context(), other.Mutex(name))
+		locktest.RequireWaiting(t, other, 1, 1)
+		locktest.Unlock(t, hold)
+		locktest.Unlock(t, locktest.Granted(t, waiting))
+	}
+}
