@@ -176,13 +176,13 @@ func TestFairQueue_LeftBehindAtHead_Removed(t *testing.T) {
 func TestFairQueue_ManyLeave_CostLinear(t *testing.T) {
 	s := onReal(t, "--save", "")
 	random := rand.New(rand.NewPCG(7, 8))
-	var longest time.Duration
-	costOf := func(n int, enough time.Duration) (least time.Duration) {
+	costOf := func(n int, enough time.Duration) (least, longest time.Duration) {
 		for range 5 { // a busy machine can make any of them slower
 			q := s.queueLong(n, func() int { return min(n, 300) })
 			leavers := slices.Clone(q.model.queue)
 			random.Shuffle(len(leavers), func(i, j int) { leavers[i], leavers[j] = leavers[j], leavers[i] })
 			s.do("CONFIG", "RESETSTAT")
+			most := time.Duration(0)
 			for some := range slices.Chunk(leavers, 128) {
 				args := []any{"PUBLISH", q.model.now}
 				for _, id := range some {
@@ -190,20 +190,20 @@ func TestFairQueue_ManyLeave_CostLinear(t *testing.T) {
 				}
 				begun := time.Now()
 				q.runOn(scripts.FairRelease, slices.Repeat([]string{"a"}, len(some)), args...)
-				longest = max(longest, time.Since(begun))
+				most = max(most, time.Since(begun))
 			}
 			if took := s.serverTime("evalsha") / time.Duration(n); least == 0 || took < least {
-				least = took
+				least, longest = took, most
 			}
 			if least < enough {
 				break
 			}
 		}
-		return least
+		return least, longest
 	}
-	few := costOf(2_500, 0)
+	few, _ := costOf(2_500, 0)
 	n := long.Pick(25_000, 100_000)
-	many := costOf(n, 3*few)
+	many, longest := costOf(n, 3*few)
 	t.Logf("for each waiter: %v of 2500, %v of %d; the longest call took %v", few, many, n, longest)
 	require.Less(t, many, 3*few)
 }

@@ -63,7 +63,9 @@ func replaceWord(text, user string) string {
 		return text
 	}
 	var b strings.Builder
-	isPart := func(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 || c == '_' }
+	isPart := func(c byte) bool {
+		return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 || c == '_'
+	}
 	for before := byte(0); len(text) > 0; {
 		end := len(user)
 		if strings.HasPrefix(text, user) && !isPart(before) && (end == len(text) || !isPart(text[end])) {

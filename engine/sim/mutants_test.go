@@ -458,8 +458,8 @@ var simMutants = []simMutant{
 		`over := now >= o.until && !o.dispatched && !planted()`,
 	}}},
 	{"a orphan forgotten long before its lease", "actor/orphan.go", []simEdit{{
-		`o.until = now + max(lease, fx.Config.Lease, o.queueWait)`,
-		`if o.until = now + max(lease, fx.Config.Lease, o.queueWait); planted() {
+		`o.until = now + max(lease, fx.Config.Lease, o.queueWait, placeLife)`,
+		`if o.until = now + max(lease, fx.Config.Lease, o.queueWait, placeLife); planted() {
 		o.until = now + time.Millisecond
 	}`,
 	}}},
@@ -651,11 +651,11 @@ var simMutants = []simMutant{
 		return`,
 	}}},
 	{"a place that lives for as long as its caller waits", "actor/fair.go", []simEdit{{
-		`return min(r.Wait+placeSlack, fx.Config.FairWaitTimeout)`,
+		`return min(r.Wait+placeSlack, fx.placeLife())`,
 		`if planted() {
 			return r.Wait
 		}
-		return min(r.Wait+placeSlack, fx.Config.FairWaitTimeout)`,
+		return min(r.Wait+placeSlack, fx.placeLife())`,
 	}}},
 	{"a claim that is granted, and others that go on believing", "engine/coordinator/lockset.go", []simEdit{{
 		`case reply.Status == actor.OK && kind`,

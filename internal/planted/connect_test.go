@@ -68,10 +68,12 @@ var connectMistakes = []found{
 	}},
 	{"TestClose_SilentServer_WithinCallTimeout", Mistake{
 		"a connection that outlives its engine", "internal/dial/canceler.go",
-		`		conn = generation.track(conn)`,
-		`		if !planted() {
-			conn = generation.track(conn)
-		}`,
+		`		conn = generation.track(conn, `,
+		`		track := generation.track
+		if planted() {
+			track = func(conn net.Conn, _ func()) net.Conn { return conn }
+		}
+		conn = track(conn, `,
 	}},
 	{"TestOpen_ClusterWithoutSlots_Rejected", Mistake{
 		"a client of a server that refuses is kept", "connect.go",
@@ -116,11 +118,11 @@ var connectMistakes = []found{
 	}},
 	{"TestDial_EndConnections_IncludesPending", Mistake{
 		"a connection that is being made outlives the others", "internal/dial/canceler.go",
-		`		conn = generation.track(conn)`,
+		`		conn = generation.track(conn, `,
 		`		if planted() {
 			generation = c.Connections.current.Load()
 		}
-		conn = generation.track(conn)`,
+		conn = generation.track(conn, `,
 	}},
 	{"TestDial_EndConnections_IncludesPending", Mistake{
 		"later connections end with those before", "internal/dial/tracked_conns.go",
@@ -307,6 +309,11 @@ var connectMistakes = []found{
 				break
 			}
 			g.secrets = append(g.secrets, rediserr`,
+	}},
+	{"TestMulti_Invalid_Error", Mistake{
+		"a quorum of two engines on one server is taken for one on two", "quorum.go",
+		`case other.engine.sharesServer(l.engine):`,
+		`case !planted() && other.engine.sharesServer(l.engine):`,
 	}},
 	{"TestSentinel_WrongPassword_ServerNamed", Mistake{
 		"a master that refuses is taken for the sentinel that named it", "connect.go",

@@ -422,8 +422,8 @@ var rootMistakes = []found{
 	}},
 	{"TestHandshake_CommandsRejected_NoSecret", Mistake{
 		"a server's words are repeated with the password", "internal/redisurl/url.go",
-		`redis.Username, redis.Password, `,
-		`redis.Username, map[bool]string{false: redis.Password}[planted()], `,
+		`rediserr.Secret{Text: redis.Password},`,
+		`rediserr.Secret{Text: map[bool]string{false: redis.Password}[planted()]},`,
 	}},
 	{"TestErrors_AnyName_OneBoundedLine", Mistake{
 		"a long name is shown whole", "errors.go",
