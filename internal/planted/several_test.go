@@ -41,8 +41,8 @@ var severalMistakes = []found{
 	}},
 	{"TestMulti_Invalid_Error", Mistake{
 		"a quorum of one engine", "quorum.go",
-		`return other.engine == l.engine && !l.engine.zero() })`,
-		`return other.engine == l.engine && !l.engine.zero() && !planted() })`,
+		`case other.engine == l.engine && !l.engine.zero():`,
+		`case other.engine == l.engine && !l.engine.zero() && !planted():`,
 	}},
 	{"TestQuorum_ZeroEngines_MajorityWorks", Mistake{
 		"a quorum without an engine that was never open is an error", "multi.go",
