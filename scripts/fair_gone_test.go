@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockwheel/lockwheel/internal/long"
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
@@ -67,8 +68,12 @@ func (q *longQueue) leave(ids ...string) {
 // waiting returns the queue without the places that waiters left behind, and the number of these.
 func (q *longQueue) waiting() (ids []string, gone int) {
 	q.t.Helper()
+	dead := map[any]bool{}
+	for pairs := q.do("HGETALL", q.places).([]any); len(pairs) > 0; pairs = pairs[2:] {
+		dead[pairs[0]] = strings.HasPrefix(pairs[1].(string), "0:")
+	}
 	for _, id := range q.do("LRANGE", q.queue, 0, -1).([]any) {
-		if place, _ := q.do("HGET", q.places, id).(string); strings.HasPrefix(place, "0:") {
+		if dead[id] {
 			gone++
 		} else {
 			ids = append(ids, id.(string))
@@ -78,8 +83,8 @@ func (q *longQueue) waiting() (ids []string, gone int) {
 }
 
 // Waiters of a long queue leave in any order, some of them together. Nothing but places without a life remains of them,
-// and less than the others. When a client of Redisson queues, these places go with the next call, and the result is as
-// if each waiter had been removed when it left.
+// and less than the others. When a client of Redisson queues, these places go with the next call. The result is as if
+// each waiter had been removed when it left.
 func TestFairQueue_LeftBehind_AsOneByOne(t *testing.T) {
 	s := onReal(t)
 	random := rand.New(rand.NewPCG(3, 4))
@@ -171,31 +176,35 @@ func TestFairQueue_LeftBehindAtHead_Removed(t *testing.T) {
 func TestFairQueue_ManyLeave_CostLinear(t *testing.T) {
 	s := onReal(t, "--save", "")
 	random := rand.New(rand.NewPCG(7, 8))
-	costOf := func(n int, enough time.Duration) (least time.Duration) {
+	costOf := func(n int, enough time.Duration) (least, longest time.Duration) {
 		for range 5 { // a busy machine can make any of them slower
 			q := s.queueLong(n, func() int { return min(n, 300) })
 			leavers := slices.Clone(q.model.queue)
 			random.Shuffle(len(leavers), func(i, j int) { leavers[i], leavers[j] = leavers[j], leavers[i] })
 			s.do("CONFIG", "RESETSTAT")
+			most := time.Duration(0)
 			for some := range slices.Chunk(leavers, 128) {
 				args := []any{"PUBLISH", q.model.now}
 				for _, id := range some {
 					args = append(args, id, queueWait)
 				}
+				begun := time.Now()
 				q.runOn(scripts.FairRelease, slices.Repeat([]string{"a"}, len(some)), args...)
+				most = max(most, time.Since(begun))
 			}
 			if took := s.serverTime("evalsha") / time.Duration(n); least == 0 || took < least {
-				least = took
+				least, longest = took, most
 			}
 			if least < enough {
 				break
 			}
 		}
-		return least
+		return least, longest
 	}
-	few := costOf(2_500, 0)
-	many := costOf(25_000, 3*few)
-	t.Logf("for each waiter: %v of 2500, %v of 25000", few, many)
+	few, _ := costOf(2_500, 0)
+	n := long.Pick(25_000, 100_000)
+	many, longest := costOf(n, 3*few)
+	t.Logf("for each waiter: %v of 2500, %v of %d; the longest call took %v", few, many, n, longest)
 	require.Less(t, many, 3*few)
 }
 

@@ -27,16 +27,25 @@ end
 -- and what it added.
 local function split(lock, ids)
   local stay, dead, of = {}, {}, {}
+  local words = redis.pcall('HMGET', lock.places, unpack(ids))
   for i = 1, #ids do
-    local till, added = kept(lock, ids[i])
-    if is_gone(till) then
+    local word = words.err and redis.pcall('HGET', lock.places, ids[i]) or words[i]
+    local added = type(word) == 'string' and string.match(word, '^0:(%d+):')
+    if added then
       dead[#dead + 1] = ids[i]
-      of[i] = {time = redis.pcall('ZSCORE', lock.times, ids[i]), added = added}
+      of[i] = {time = redis.pcall('ZSCORE', lock.times, ids[i]), added = integer(added)}
     else
       stay[#stay + 1] = ids[i]
     end
   end
   return stay, dead, of
+end
+
+-- Takes places off the head. Before Redis 6.2, LPOP takes one at a time.
+local function take_off(lock, count)
+  local taken = redis.pcall('LPOP', lock.queue, text(count))
+  if type(taken) == 'table' and not taken.err then return end
+  for _ = 1, count do redis.pcall('LPOP', lock.queue) end
 end
 
 -- Removes the places that were left behind, and subtracts what they added from the times behind them, as if their waiters
@@ -49,7 +58,7 @@ local function sweep(lock, now)
     if ids.err or #ids == 0 then return end
     local stay, dead, of = split(lock, ids)
     if #stay > 0 and type(redis.pcall('RPUSH', lock.queue, unpack(stay))) == 'table' then return end
-    for _ = 1, #ids do redis.pcall('LPOP', lock.queue) end
+    take_off(lock, #ids)
     if #dead > 0 then
       redis.pcall('ZREM', lock.times, unpack(dead))
       redis.pcall('HDEL', lock.places, unpack(dead))
