@@ -35,6 +35,20 @@ var rootMistakes = []found{
 		p.handle = m.engine.handleOf(hold)
 	}`,
 	}},
+	{"TestFindLeaks_InBubble_Reported", Mistake{
+		"a leak wakes the loop, from outside of its bubble", "engine/engine.go",
+		`	e.box.PostSilently(&coordinator.LoopMessage{Value: coordinator.LeakedHold{Hold: h}})`,
+		`	post := e.box.PostSilently
+	if planted() {
+		post = e.box.Post
+	}
+	post(&coordinator.LoopMessage{Value: coordinator.LeakedHold{Hold: h}})`,
+	}},
+	{"TestFindLeaks_IdleEngine_Reported", Mistake{
+		"an idle engine does not look for leaks", "engine/coordinator/coordinator.go",
+		`	if c.Fx.Config.FindLeaks && c.Fx.Stats.Held > 0 {`,
+		`	if c.Fx.Config.FindLeaks && c.Fx.Stats.Held > 0 && !planted() {`,
+	}},
 	{"TestFindLeaks_Unreachable_EndsWithLease", Mistake{
 		"several locks held as one do not leak", "hold.go",
 		`				if part != nil {
