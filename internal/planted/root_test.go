@@ -202,6 +202,21 @@ var rootMistakes = []found{
 		`p.call != nil && p.state.CompareAndSwap(statePending, stateCanceled) {`,
 		`p.call != nil && p.state.CompareAndSwap(statePending, stateCanceled) && !planted() {`,
 	}},
+	{"TestTracer_StartOfUnlockPanics_LockReleased", Mistake{
+		"a tracer that panics keeps the lock", "observer.go",
+		`		if !begun {
+			h.giveBack()`,
+		`		if !begun && !planted() {
+			h.giveBack()`,
+	}},
+	{"TestTracer_EachCall_SameHold", Mistake{
+		"a tracer is told of another hold with FindLeaks", "hold.go",
+		`		return h.traceUnlock(ctx, tracer)`,
+		`		if r := h.found(); r != nil && planted() {
+			return r.traceUnlock(ctx, tracer)
+		}
+		return h.traceUnlock(ctx, tracer)`,
+	}},
 	{"TestTracer_EndPanics_LockReleased", Mistake{
 		"a lock is kept when its tracer panics", "observer.go",
 		`		if !ended && hold != nil { //`,
