@@ -113,7 +113,7 @@ type Effects struct {
 	Commands            []Command
 	Results             []*Request
 	HoldEnds            []HoldEnd
-	TooLong             []HoldNotice // owners that have had their locks for Config.HeldTooLong since this turn, with their first hold
+	TooLong             []HoldNotice // owners that have had their locks for Config.HeldTooLong since this turn, with their oldest hold
 	Leaks               []HoldNotice // holds that no caller can unlock any more
 	SubscriptionChanges []SubscriptionChange
 	ReadyMulti          []*Request     // requests for several locks that are at the head of their queue

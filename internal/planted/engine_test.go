@@ -846,6 +846,16 @@ var engineMistakes = []found{
 			c.Fx.Complete(now, what.Request, actor.ErrClosed, nil)
 		}`,
 	}},
+	{"TestHeldTooLong_FirstHoldUnlocked_OtherNamed", Mistake{
+		"a hold that was unlocked counts as the oldest", "actor/holdset.go",
+		`	for len(s.holds) > 0 && !s.contains(s.holds[0]) {`,
+		`	for len(s.holds) > 0 && !s.contains(s.holds[0]) && !planted() {`,
+	}},
+	{"TestLocks_FirstHoldUnlocked_OthersShown", Mistake{
+		"a list has the end of the key's lease, though no hold lasts that long", "actor/info.go",
+		`	return min(l.validUntil, limit)`,
+		`	return map[bool]time.Duration{false: min(l.validUntil, limit), true: l.validUntil}[planted()]`,
+	}},
 	{"TestLocks_Reentered_CountsHolds", Mistake{
 		"re-entries are not counted in a list", "actor/info.go",
 		`		info.Holds = s.live`,
