@@ -310,6 +310,7 @@ func (e *Engine) Close() error {
 				l.client.Close()
 			}
 			e.loop.Wait()
+			e.awaitPing()
 		})
 	}
 	e.listeners.close(until)

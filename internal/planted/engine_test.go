@@ -868,6 +868,16 @@ var engineMistakes = []found{
 		`	if !b.Down || planted() {
 		b.since = now`,
 	}},
+	{"TestPing_ConnectionClosed_Unavailable", Mistake{
+		"a connection that rueidis closed passes for a closed engine", "connect.go",
+		`	case errors.Is(round.err, rueidis.ErrClosing) && e.closing.Load():`,
+		`	case errors.Is(round.err, rueidis.ErrClosing) && (e.closing.Load() || planted()):`,
+	}},
+	{"TestClose_PingInFlight_NothingFollows", Mistake{
+		"Close does not wait for a PING", "connect.go",
+		`	if last := e.ping.Load(); last != nil {`,
+		`	if last := e.ping.Load(); last != nil && !planted() {`,
+	}},
 	{"TestPing_Ended_SaysWhy", Mistake{
 		"a ping ends with its time-out only", "connect.go",
 		`	within, cancel := context.WithTimeoutCause(ctx, e.`,
