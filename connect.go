@@ -374,7 +374,7 @@ func (e *Engine) Ping(ctx context.Context) error {
 	switch {
 	case round.err == nil:
 		return nil
-	case errors.Is(round.err, rueidis.ErrClosing):
+	case errors.Is(round.err, rueidis.ErrClosing) && e.closing.Load(): // otherwise it is a connection that rueidis has closed
 		return fmt.Errorf("lockwheel: ping: %w", ErrClosed)
 	case errors.As(round.err, &replied):
 		return fmt.Errorf("lockwheel: ping: %w: %w", ErrUnavailable, replied)
@@ -399,6 +399,13 @@ type pingRound struct {
 	err  error         // set before done is closed
 }
 
+// awaitPing waits for the round in flight, once the engine is closing: no round begins then.
+func (e *Engine) awaitPing() {
+	if last := e.ping.Load(); last != nil {
+		<-last.done
+	}
+}
+
 // pingRound returns the round that is in flight, or begins one.
 func (e *Engine) pingRound() *pingRound {
 	for {
@@ -411,10 +418,20 @@ func (e *Engine) pingRound() *pingRound {
 			}
 		}
 		if round := (&pingRound{done: make(chan struct{})}); e.ping.CompareAndSwap(last, round) {
-			go e.runPing(round)
+			e.beginPing(round)
 			return round
 		}
 	}
+}
+
+// beginPing sends the commands of a round, unless the engine has begun to close: then awaitPing may not have seen it.
+func (e *Engine) beginPing(round *pingRound) {
+	if e.closing.Load() {
+		round.err = rueidis.ErrClosing
+		close(round.done)
+		return
+	}
+	go e.runPing(round)
 }
 
 func (e *Engine) runPing(round *pingRound) {

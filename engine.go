@@ -159,11 +159,11 @@ type LockInfo struct {
 	Holds    int       // how many holds of the owner are not unlocked: more than 1 after re-entries
 	HolderID string    // as [Hold.ID]
 	Since    time.Time // when the owner was granted the lock
-	Deadline time.Time // as [Hold.Deadline]
+	Deadline time.Time // as [Hold.Deadline]; of several holds the latest
 	Watched  bool      // the engine renews the lock; otherwise all holds have leases of their own
 
-	// Label is that of the owner's first hold ([WithLabel]), or if callers only wait that of the first of them. Empty
-	// without a label. CallSite is where that hold was requested, as file:line, with [Options].CallSites.
+	// Label is that of the owner's oldest hold that is not unlocked ([WithLabel]), or if callers only wait that of the
+	// first of them. Empty without a label. CallSite is where that hold was requested, as file:line, with [Options].CallSites.
 	Label, CallSite string
 
 	// Of the callers of this engine that wait for the lock.
@@ -343,6 +343,7 @@ func (e *Engine) Close() error {
 				l.client.Close()
 			}
 			e.loop.Wait()
+			e.awaitPing()
 		})
 	}
 	e.listeners.close(until)

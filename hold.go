@@ -366,22 +366,29 @@ func (h *Hold) unlockSlow(ctx context.Context) error {
 	if h.zero() {
 		return errZeroHold
 	}
+	if tracer := h.tracer(); tracer != nil {
+		return h.traceUnlock(ctx, tracer)
+	}
+	return h.unlockAny(ctx)
+}
+
+// unlockAny is Unlock of any hold, without a trace.
+func (h *Hold) unlockAny(ctx context.Context) error {
 	if r := h.found(); r != nil {
 		defer runtime.KeepAlive(h)
-		return r.Unlock(ctx)
+		return r.unlockAny(ctx)
 	}
-	end := h.unlock
 	if g := h.multi(); g != nil {
-		end = g.unlock
+		return g.unlock(ctx)
 	}
-	if tracer := h.tracer(); tracer != nil {
-		return h.trace(ctx, tracer, "unlock", end)
-	}
-	return end(ctx)
+	return h.unlock(ctx)
 }
 
 // tracer returns the tracer of calls that concern a hold, or nil. For several locks it is that of one of their engines.
 func (h *Hold) tracer() Tracer {
+	if r := h.found(); r != nil {
+		return r.tracer()
+	}
 	if g := h.multi(); g != nil {
 		return g.firstHold.engine.options.Tracer
 	}
@@ -429,10 +436,6 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if h.zero() {
 		return errZeroHold
 	}
-	if r := h.found(); r != nil {
-		defer runtime.KeepAlive(h)
-		return r.Extend(ctx, d)
-	}
 	if tracer := h.tracer(); tracer != nil {
 		return h.trace(ctx, tracer, "extend", func(ctx context.Context) error { return h.extend(ctx, d) })
 	}
@@ -440,6 +443,10 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 }
 
 func (h *Hold) extend(ctx context.Context, d time.Duration) error {
+	if r := h.found(); r != nil {
+		defer runtime.KeepAlive(h)
+		return r.extend(ctx, d)
+	}
 	if ctx.Err() != nil {
 		return h.fail(errNotSent, context.Cause(ctx))
 	}

@@ -135,7 +135,8 @@ type TracedCall struct {
 // A call with a nil context, of a zero Engine or of a zero Hold is not traced.
 type Tracer interface {
 	// CallStart is called before anything is checked or sent. The call continues with the context that it returns, which
-	// must be ctx or made of it; nil is ctx. For Lock, TryLock and Do it is the parent of the hold's context.
+	// must be ctx or made of it; nil is ctx. For Lock, TryLock and Do it is the parent of the hold's context. If CallStart
+	// panics, nothing is sent, but an Unlock ends its hold.
 	CallStart(ctx context.Context, call TracedCall) context.Context
 
 	// CallEnd is called before the call returns, with the context of CallStart. hold is what a Lock returns, nil with an
@@ -164,6 +165,21 @@ func traceLock(ctx context.Context, tracer Tracer, call *TracedCall, lock func(c
 	tracer.CallEnd(ctx, *call, hold, err)
 	ended = true
 	return hold, err
+}
+
+// traceUnlock runs an unlock, between the start and the end of its trace. If CallStart panics, the hold ends all the
+// same: its caller will not unlock it again, and the engine would renew it for ever.
+func (h *Hold) traceUnlock(ctx context.Context, tracer Tracer) error {
+	begun := false
+	defer func() {
+		if !begun {
+			h.giveBack()
+		}
+	}()
+	return h.trace(ctx, tracer, "unlock", func(ctx context.Context) error {
+		begun = true
+		return h.unlockAny(ctx)
+	})
 }
 
 // trace runs a call that concerns a hold, between the start and the end of its trace.

@@ -106,9 +106,9 @@ type Options struct {
 
 	// FindLeaks has the engine find holds that were not unlocked and that no caller can reach any more: neither the
 	// hold nor its context, a context made from it, its Locker or its Pending. Such a hold is not renewed any more,
-	// and ends with its lease, so that others get the lock. The Logger is told of it, and Stats.Leaked counts it. It
-	// takes two garbage collections to find. A lock and its unlock then cost about 160 bytes and three allocations
-	// more, and a held lock 150 bytes.
+	// and ends with its lease, so that others get the lock. The Logger is told of it, and Stats.Leaked counts it. To
+	// find it takes two garbage collections and up to RenewInterval. A lock and its unlock then cost about 160 bytes and
+	// three allocations more, and a held lock 150 bytes.
 	FindLeaks bool
 
 	// CallSites records for each hold where it was locked, for [LockInfo] and for what the Logger receives of holds.
@@ -490,6 +490,7 @@ func (o *Options) config() actor.Config {
 		CallTimeout:      o.CallTimeout,
 		MaxHold:          o.MaxHold,
 		HeldTooLong:      o.HeldTooLong,
+		FindLeaks:        o.FindLeaks,
 		Foreign:          o.Foreign,
 		MaxHandoffGrants: o.Handoff.MaxGrants,
 		MaxHandoffTime:   o.Handoff.MaxDuration,

@@ -18,6 +18,7 @@ type Config struct {
 	RenewSpread      time.Duration // renewals come up to this much earlier, to spread locks that were taken together; 0: no spreading
 	CallTimeout      time.Duration // of one round trip
 	HeldTooLong      time.Duration // a hold that lasts longer is reported once; 0: none is
+	FindLeaks        bool          // leaked holds are reported, without a message that wakes the loop
 	MaxHold          time.Duration // longest time that an owner's lock is renewed; 0: no bound
 	MaxHandoffGrants int           // grants by handoff while other engines wait; negative: never hand off
 	MaxHandoffTime   time.Duration // longest time of handoffs while other engines wait
@@ -121,7 +122,7 @@ type Effects struct {
 	Commands            []Command
 	Results             []*Request
 	HoldEnds            []HoldEnd
-	TooLong             []HoldNotice // owners that have had their locks for Config.HeldTooLong since this turn, with their first hold
+	TooLong             []HoldNotice // owners that have had their locks for Config.HeldTooLong since this turn, with their oldest hold
 	Leaks               []HoldNotice // holds that no caller can unlock any more
 	SubscriptionChanges []SubscriptionChange
 	ReadyMulti          []*Request     // requests for several locks that are at the head of their queue

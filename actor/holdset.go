@@ -17,7 +17,7 @@ type holdSet struct {
 	until atomic.Int64 // end of the tenure's validity: no hold is valid for longer
 
 	// Owned by the coordinator.
-	holds     []*Hold // in the order of their grants. An ended hold keeps its slot until it is the last, or half have ended
+	holds     []*Hold // in the order of their grants. An ended hold keeps its slot until it is the first or the last, or half have ended
 	live      int
 	watched   int       // how many of the live ones are watched
 	limits    deadlines // the limit of each hold
@@ -90,6 +90,10 @@ func (s *holdSet) remove(h *Hold) {
 	for last := len(s.holds) - 1; last >= 0 && !s.contains(s.holds[last]); last-- {
 		s.holds[last] = nil
 		s.holds = s.holds[:last]
+	}
+	for len(s.holds) > 0 && !s.contains(s.holds[0]) {
+		s.holds[0] = nil
+		s.holds = s.holds[1:]
 	}
 	s.compact()
 }

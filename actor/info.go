@@ -12,10 +12,10 @@ type Info struct {
 	Holds   int           // how many holds of the owner have not ended
 	Tenure  uint64        // the number in the holder id on the wire
 	Since   time.Duration // when the owner was first granted the lock
-	Until   time.Duration // the end of the validity
+	Until   time.Duration // the end of the validity, as far as the holds use it
 	Watched bool          // the engine renews the lock
 
-	// Note is that of the owner's first hold, see firstHold, or if the lock has no owner that of the first request that
+	// Note is that of the owner's oldest hold that has not ended, or if there is none that of the first request that
 	// waits; nil: it has none.
 	Note *Note
 
@@ -25,7 +25,7 @@ type Info struct {
 }
 
 // Info returns what is known of the lock. It does not scan the holds or the requests.
-func (l *Lock) Info(now time.Duration) Info {
+func (l *Lock) Info(now time.Duration, fx *Effects) Info {
 	info := Info{Key: l.key, Kind: l.kind, Waiting: int(l.queue.len())}
 	if first := l.queue.head(); first != nil {
 		info.WaitingSince = first.receivedAt
@@ -36,7 +36,7 @@ func (l *Lock) Info(now time.Duration) Info {
 		}
 		return info
 	}
-	info.Holds, info.Tenure, info.Since, info.Until, info.Watched = 1, l.tenure, l.ownedSince, l.validUntil, l.watched()
+	info.Holds, info.Tenure, info.Since, info.Until, info.Watched = 1, l.tenure, l.ownedSince, l.lastUntil(fx), l.watched()
 	if s := l.set(); s != nil {
 		info.Holds = s.live
 	}
@@ -44,8 +44,17 @@ func (l *Lock) Info(now time.Duration) Info {
 	return info
 }
 
-// firstHold returns the owner's oldest hold, or nil. If the owner has re-entered, this may be one that has ended while
-// a later one goes on: the holdSet keeps its slot for a while.
+// lastUntil returns when the last of the owner's holds ends unless it is confirmed again. The validity can be longer, if
+// a hold that needed that has ended.
+func (l *Lock) lastUntil(fx *Effects) time.Duration {
+	limit := l.lastFixed(nil)
+	if l.watched() {
+		limit = max(limit, l.holdLimit(0, fx))
+	}
+	return min(l.validUntil, limit)
+}
+
+// firstHold returns the owner's oldest hold that has not ended, or nil.
 func (l *Lock) firstHold() *Hold {
 	if s := l.set(); s != nil {
 		return s.holds[0]

@@ -98,15 +98,21 @@ func (l *Lock) onReleaseRejected(now time.Duration, err error, fx *Effects) {
 }
 
 // finishRelease gives the requests that wait for the release their result, and resets the lock. Unlocks that find the
-// lock lost count as one loss. An undone grant held nothing, so its requests do not count.
+// lock lost count as one loss, and observers are told of the first. An undone grant held nothing, so its requests do
+// not count.
 func (l *Lock) finishRelease(now time.Duration, err, cause error, fx *Effects) {
-	countLoss := err == ErrLost
+	counted := false
 	l.releases.each(func(r *Request) {
-		if countLoss && !r.rolledBack {
+		why := cause
+		switch {
+		case err != ErrLost || r.rolledBack:
+		case counted:
+			why = repeatedLoss{cause}
+		default:
 			fx.Stats.LostAtUnlock++
-			countLoss = false
+			counted = true
 		}
-		fx.completeRelease(now, r, err, cause)
+		fx.completeRelease(now, r, err, why)
 	})
 	l.endTenure(now, fx)
 }

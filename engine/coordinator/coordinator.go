@@ -605,6 +605,9 @@ func (c *Coordinator) Next() (at time.Duration, ok bool) {
 	if c.closing.by != 0 {
 		at, ok = earlier(at, ok, c.closing.by)
 	}
+	if c.Fx.Config.FindLeaks && c.Fx.Stats.Held > 0 { // a leak may have been reported, which wakes no loop
+		at, ok = earlier(at, ok, c.now+c.Fx.Config.RenewInterval)
+	}
 	return at, ok
 }
 

@@ -113,7 +113,7 @@ func (c *Coordinator) answer(now time.Duration, q HolderQuery) {
 		l = c.LockSets[q.Key].withTenure(q.Tenure)
 	}
 	if l != nil && l.OwnsTenure(q.Tenure) && l.HeldAt(now) {
-		a.Held, a.Age = true, now-l.Info(now).Since
+		a.Held, a.Age = true, now-l.Info(now, c.Fx).Since
 	}
 	c.own.Answers = append(c.own.Answers, a)
 }

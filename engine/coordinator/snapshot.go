@@ -72,7 +72,7 @@ func (c *Coordinator) nextPage(now time.Duration, s *Snapshot) {
 	}
 	s.Now, s.Locks = now, s.Locks[:0]
 	for _, l := range s.round.take(c.intake.lockBudget) {
-		if info := l.Info(now); l.Key() != "" && (info.Holds > 0 || info.Waiting > 0) {
+		if info := l.Info(now, c.Fx); l.Key() != "" && (info.Holds > 0 || info.Waiting > 0) {
 			s.Locks = append(s.Locks, info)
 		}
 	}

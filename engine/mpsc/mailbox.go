@@ -28,6 +28,11 @@ func (b *Mailbox[T]) PostChain(last, first *Node[T]) bool {
 	return true
 }
 
+// PostSilently adds a node and does not wake the consumer, which takes it when it is awake for another reason. It
+// touches no channel, so it may also be called from outside the bubble of testing/synctest in which the mailbox was
+// made. Once the mailbox is closed, it returns false and keeps nothing.
+func (b *Mailbox[T]) PostSilently(n *Node[T]) bool { return b.queue.Post(n) }
+
 // TakeAll returns all nodes, oldest first, or nil.
 func (b *Mailbox[T]) TakeAll() *Node[T] { return b.queue.TakeAll() }
 

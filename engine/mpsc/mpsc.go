@@ -12,7 +12,8 @@
 //		}
 //	}
 //
-// Post, PostChain and Empty are safe for concurrent use and never block. All other methods are for the consumer only.
+// Post, PostSilently, PostChain and Empty are safe for concurrent use and never block. All other methods are for the
+// consumer only.
 //
 // This package is not part of lockwheel's API: any version may change it. See docs/versions.md.
 package mpsc

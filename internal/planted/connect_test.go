@@ -186,6 +186,11 @@ var connectMistakes = []found{
 		`observer.Rejected != nil || observer.Lost != nil && !planted() {
 		hooks.Result`,
 	}},
+	{"TestObserver_LossFoundByTwoUnlocks_NotifiedOnce", Mistake{
+		"observers are told of one loss by each unlock", "actor/errors.go",
+		`	return repeated || cause == errKnownLost`,
+		`	return repeated && !planted() || cause == errKnownLost`,
+	}},
 	{"TestMulti_Observer_EachLockNotified", Mistake{
 		"observers are told of the first of several locks", "engine.go",
 		`for i := range r.Multi.Parts {`,

@@ -846,6 +846,16 @@ var engineMistakes = []found{
 			c.Fx.Complete(now, what.Request, actor.ErrClosed, nil)
 		}`,
 	}},
+	{"TestHeldTooLong_FirstHoldUnlocked_OtherNamed", Mistake{
+		"a hold that was unlocked counts as the oldest", "actor/holdset.go",
+		`	for len(s.holds) > 0 && !s.contains(s.holds[0]) {`,
+		`	for len(s.holds) > 0 && !s.contains(s.holds[0]) && !planted() {`,
+	}},
+	{"TestLocks_FirstHoldUnlocked_OthersShown", Mistake{
+		"a list has the end of the key's lease, though no hold lasts that long", "actor/info.go",
+		`	return min(l.validUntil, limit)`,
+		`	return map[bool]time.Duration{false: min(l.validUntil, limit), true: l.validUntil}[planted()]`,
+	}},
 	{"TestLocks_Reentered_CountsHolds", Mistake{
 		"re-entries are not counted in a list", "actor/info.go",
 		`		info.Holds = s.live`,
@@ -857,6 +867,16 @@ var engineMistakes = []found{
 		b.since = now`,
 		`	if !b.Down || planted() {
 		b.since = now`,
+	}},
+	{"TestPing_ConnectionClosed_Unavailable", Mistake{
+		"a connection that rueidis closed passes for a closed engine", "connect.go",
+		`	case errors.Is(round.err, rueidis.ErrClosing) && e.closing.Load():`,
+		`	case errors.Is(round.err, rueidis.ErrClosing) && (e.closing.Load() || planted()):`,
+	}},
+	{"TestClose_PingInFlight_NothingFollows", Mistake{
+		"Close does not wait for a PING", "connect.go",
+		`	if last := e.ping.Load(); last != nil {`,
+		`	if last := e.ping.Load(); last != nil && !planted() {`,
 	}},
 	{"TestPing_Ended_SaysWhy", Mistake{
 		"a ping ends with its time-out only", "connect.go",

@@ -45,6 +45,20 @@ var rootMistakes = []found{
 		p.handle = m.engine.handleOf(hold)
 	}`,
 	}},
+	{"TestFindLeaks_InBubble_Reported", Mistake{
+		"a leak wakes the loop, from outside of its bubble", "engine/engine.go",
+		`	e.box.PostSilently(&coordinator.LoopMessage{Value: coordinator.LeakedHold{Hold: h}})`,
+		`	post := e.box.PostSilently
+	if planted() {
+		post = e.box.Post
+	}
+	post(&coordinator.LoopMessage{Value: coordinator.LeakedHold{Hold: h}})`,
+	}},
+	{"TestFindLeaks_IdleEngine_Reported", Mistake{
+		"an idle engine does not look for leaks", "engine/coordinator/coordinator.go",
+		`	if c.Fx.Config.FindLeaks && c.Fx.Stats.Held > 0 {`,
+		`	if c.Fx.Config.FindLeaks && c.Fx.Stats.Held > 0 && !planted() {`,
+	}},
 	{"TestFindLeaks_Unreachable_EndsWithLease", Mistake{
 		"several locks held as one do not leak", "hold.go",
 		`				if part != nil {
@@ -197,6 +211,21 @@ var rootMistakes = []found{
 		"a pending grant outlives its cancel", "pending.go",
 		`p.call != nil && p.state.CompareAndSwap(statePending, stateCanceled) {`,
 		`p.call != nil && p.state.CompareAndSwap(statePending, stateCanceled) && !planted() {`,
+	}},
+	{"TestTracer_StartOfUnlockPanics_LockReleased", Mistake{
+		"a tracer that panics keeps the lock", "observer.go",
+		`		if !begun {
+			h.giveBack()`,
+		`		if !begun && !planted() {
+			h.giveBack()`,
+	}},
+	{"TestTracer_EachCall_SameHold", Mistake{
+		"a tracer is told of another hold with FindLeaks", "hold.go",
+		`		return h.traceUnlock(ctx, tracer)`,
+		`		if r := h.found(); r != nil && planted() {
+			return r.traceUnlock(ctx, tracer)
+		}
+		return h.traceUnlock(ctx, tracer)`,
 	}},
 	{"TestTracer_EndPanics_LockReleased", Mistake{
 		"a lock is kept when its tracer panics", "observer.go",

@@ -63,6 +63,25 @@ func TestLocks_Reentered_CountsHolds(t *testing.T) {
 	locktest.Unlock(t, hold)
 }
 
+// What an operator sees is about a hold that is not unlocked, even if its owner's first one is: its label, and its
+// deadline, although the key lives longer until a renewal.
+func TestLocks_FirstHoldUnlocked_OthersShown(t *testing.T) {
+	t.Parallel()
+	e := locktest.AnyServer(t).Open(lockwheel.Options{})
+	owner, m := lockwheel.WithOwner(t.Context()), e.Mutex("n")
+	first := locktest.LockWith(t, lockwheel.WithLabel(owner, "first"), m, lockwheel.Lease(time.Hour))
+	second := locktest.LockWith(t, lockwheel.WithLabel(owner, "second"), m, lockwheel.Lease(time.Minute))
+	locktest.LockWith(t, lockwheel.WithLabel(owner, "third"), m, lockwheel.Lease(time.Minute))
+	info := listed(t, e)["plain n"]
+	require.Equal(t, "first", info.Label)
+	require.Equal(t, first.Deadline(), info.Deadline)
+	locktest.Unlock(t, first)
+	info = listed(t, e)["plain n"]
+	require.Equal(t, 2, info.Holds)
+	require.Equal(t, "second", info.Label)
+	require.WithinDuration(t, second.Deadline(), info.Deadline, locktest.TestDeadline)
+}
+
 // Callers that wait for a lock of another engine are counted, with the time of the first of them.
 func TestLocks_Waiters_Listed(t *testing.T) {
 	t.Parallel()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
 // observerLog records the events of an observer.
@@ -120,6 +121,33 @@ func TestObserver_LossFoundByUnlock_Notified(t *testing.T) {
 	require.EqualValues(t, 2, stats.Released)
 	require.EqualValues(t, 2, stats.LostAtUnlock)
 	require.Zero(t, stats.Lost)
+}
+
+// Two unlocks of one hold that wait for the same release find its loss together: that is one loss.
+func TestObserver_LossFoundByTwoUnlocks_NotifiedOnce(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	p := proxy.Start(t, s.Addr)
+	var d observerLog
+	e := s.OpenAt(p.Addr(), lockwheel.Options{Observer: d.observer()})
+	var lines []string
+	for together := false; !together; {
+		hold := locktest.Lock(t, e.Mutex("n"))
+		p.Set(proxy.Commands, proxy.Hold)
+		s.Do("DEL", "n")
+		first, second := locktest.Unlocking(t.Context(), hold), locktest.Unlocking(t.Context(), hold)
+		locktest.Eventually(t, "a release", func() bool { return p.Buffered(proxy.Commands) > 0 })
+		time.Sleep(10 * time.Millisecond) // for the other unlock; if that is too short, the test tries again
+		require.NoError(t, p.Heal())
+		one, other := locktest.Receive(t, first), locktest.Receive(t, second)
+		together = errors.Is(one, lockwheel.ErrLost) && errors.Is(other, lockwheel.ErrLost)
+		if together {
+			require.Equal(t, one.Error(), other.Error())
+		}
+		lines = append(lines, "n acquired after a while", "n released after a while", "n lost: lock lost")
+	}
+	d.requireLines(t, lines...)
+	require.EqualValues(t, len(lines)/3, e.Stats().LostAtUnlock)
 }
 
 // An observer is told how long a caller waited, granted or rejected, and how long a lock was held.

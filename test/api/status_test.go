@@ -68,3 +68,19 @@ func TestPing_Ended_SaysWhy(t *testing.T) {
 	var none context.Context
 	require.ErrorContains(t, e.Ping(none), "nil context")
 }
+
+// rueidis says of a connection that it has closed, such as that to a node that left the cluster, what it says of a
+// client that is closed. The engine is not closed.
+func TestPing_ConnectionClosed_Unavailable(t *testing.T) {
+	t.Parallel()
+	s := locktest.AnyServer(t)
+	client := s.Client()
+	e, err := lockwheel.Open(t.Context(), lockwheel.Options{Client: client})
+	require.NoError(t, err)
+	client.Close()
+	err = e.Ping(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	require.NotErrorIs(t, err, lockwheel.ErrClosed)
+	require.NoError(t, e.Close())
+	require.ErrorIs(t, e.Ping(t.Context()), lockwheel.ErrClosed)
+}

@@ -20,11 +20,16 @@ type recordingTracer struct {
 	mu    sync.Mutex
 	calls []string
 	onEnd func(*lockwheel.Hold)
+
+	panicsAt string // the call at the start of which it panics
 }
 
 func (r *recordingTracer) CallStart(ctx context.Context, call lockwheel.TracedCall) context.Context {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if call.Op == r.panicsAt {
+		panic("broken")
+	}
 	r.calls = append(r.calls, fmt.Sprintf("%s %s %s", call.Op, call.Kind, call.Name))
 	return context.WithValue(ctx, spanKey{}, len(r.calls))
 }
@@ -116,6 +121,46 @@ func TestTracer_EndPanics_LockReleased(t *testing.T) {
 		locktest.Eventually(t, "released: "+name, func() bool { return !s.Exists("n") && !s.Exists("m") })
 	}
 	locktest.RequireIdle(t, e)
+}
+
+// A tracer that panics at the start of an Unlock keeps no lock: Do, and a deferred Unlock, do not try again.
+func TestTracer_StartOfUnlockPanics_LockReleased(t *testing.T) {
+	t.Parallel()
+	for _, find := range []bool{false, true} {
+		tracer := &recordingTracer{panicsAt: "unlock"}
+		s := locktest.AnyServer(t)
+		e := s.Open(lockwheel.Options{Tracer: tracer, FindLeaks: find})
+		require.PanicsWithValue(t, "broken", func() { e.Mutex("d").Do(t.Context(), locktest.Nothing) })
+		locktest.Eventually(t, "released by Do", func() bool { return !s.Exists("d") })
+		hold, err := e.Multi(e.Mutex("n"), e.Mutex("m")).Lock(t.Context())
+		require.NoError(t, err)
+		require.PanicsWithValue(t, "broken", func() { hold.Unlock(t.Context()) })
+		locktest.Eventually(t, "released", func() bool { return !s.Exists("n") && !s.Exists("m") })
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrNotHeld)
+		locktest.RequireIdle(t, e)
+	}
+}
+
+// A tracer can tell holds apart: all calls that concern a hold have what Lock returned.
+func TestTracer_EachCall_SameHold(t *testing.T) {
+	t.Parallel()
+	for _, find := range []bool{false, true} {
+		tracer := &recordingTracer{}
+		var holds []*lockwheel.Hold
+		tracer.onEnd = func(hold *lockwheel.Hold) { holds = append(holds, hold) }
+		e := locktest.AnyServer(t).Open(lockwheel.Options{Tracer: tracer, FindLeaks: find})
+		one := locktest.Lock(t, e.Mutex("n"))
+		several, err := e.Multi(e.Mutex("a"), e.Mutex("b")).Lock(t.Context())
+		require.NoError(t, err)
+		for _, hold := range []*lockwheel.Hold{one, several} {
+			holds = nil
+			require.NoError(t, hold.Extend(t.Context(), time.Minute))
+			locktest.Unlock(t, hold)
+			require.Len(t, holds, 2)
+			require.Same(t, hold, holds[0])
+			require.Same(t, hold, holds[1])
+		}
+	}
 }
 
 // A call that is misused is not traced, and does not crash for the tracer.

@@ -114,16 +114,17 @@ func TestShutdown_ManyCallers_OwnDeadlines(t *testing.T) {
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
 }
 
-// gated is a client of the caller that delivers the replies of scripts only once the gate is open. Closing the engine
+// gated is a client of the caller that sends scripts, and each PING if pings is set, only once the gate is open. Closing the engine
 // does not close it.
 type gated struct {
 	rueidis.Client
-	gate chan struct{}
-	at   atomic.Int32 // calls at the gate
+	gate  chan struct{}
+	pings atomic.Bool
+	at    atomic.Int32 // calls at the gate
 }
 
 func (g *gated) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
-	if words := cmd.Commands(); strings.HasPrefix(words[0], "EVAL") {
+	if words := cmd.Commands(); strings.HasPrefix(words[0], "EVAL") || words[0] == "PING" && g.pings.Load() {
 		g.at.Add(1)
 		<-g.gate
 	}
@@ -153,6 +154,25 @@ func TestClose_Returns_NothingFollows(t *testing.T) {
 	for range cap(closed) {
 		require.NoError(t, locktest.Receive(t, closed))
 	}
+}
+
+// That includes a PING that its caller no longer waits for.
+func TestClose_PingInFlight_NothingFollows(t *testing.T) {
+	t.Parallel()
+	client := &gated{Client: locktest.AnyServer(t).Client(), gate: make(chan struct{})}
+	e, err := lockwheel.Open(t.Context(), lockwheel.Options{Client: client})
+	require.NoError(t, err)
+	client.pings.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, e.Ping(ctx), lockwheel.ErrUnavailable)
+	locktest.Eventually(t, "a PING at the gate", func() bool { return client.at.Load() == 1 })
+	closed := make(chan error, 1)
+	go func() { closed <- e.Close() }()
+	locktest.RequireNoReply(t, closed, 100*time.Millisecond)
+	require.ErrorIs(t, e.Ping(t.Context()), lockwheel.ErrClosed)
+	close(client.gate)
+	require.NoError(t, locktest.Receive(t, closed))
 }
 
 // rueidis delays Close by at most CallTimeout, although it waits up to one second for the reply to its last command on

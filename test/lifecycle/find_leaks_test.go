@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/lockwheeltest"
 )
 
 // waysToLock lock a name and return what the caller has then, which is all that keeps the hold from being a leak.
@@ -256,4 +258,33 @@ func TestFindLeaks_Unlocked_NotReported(t *testing.T) {
 	runtime.GC()
 	locktest.RequireIdle(t, e)
 	require.Zero(t, e.Stats().Leaked)
+}
+
+// The garbage collector finds a leak on a goroutine that is in no bubble of testing/synctest. A send on a channel of a
+// bubble would end the process.
+func TestFindLeaks_InBubble_Reported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		options := lockwheel.Options{FindLeaks: true}
+		e := lockwheeltest.New(t, lockwheeltest.WithOptions(options), lockwheeltest.AllowLeftovers()).Engine()
+		_, err := e.Mutex("n").Lock(t.Context())
+		require.NoError(t, err)
+		synctest.Wait() // the loop sleeps
+		locktest.Eventually(t, "found", func() bool { runtime.GC(); return e.Stats().Leaked == 1 })
+		time.Sleep(time.Minute) // in the bubble: two leases
+		require.EqualValues(t, 1, e.Stats().Lost)
+	})
+}
+
+// The garbage collector does not wake the loop. An engine that does nothing but hold a lock with a lease of its own
+// looks for leaks as often as it renews.
+func TestFindLeaks_IdleEngine_Reported(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	log := make(locktest.LogLines, 100)
+	e := s.Open(lockwheel.Options{Lease: locktest.ShortLease, FindLeaks: true, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	_, err := e.Mutex("n").Lock(t.Context(), lockwheel.Lease(locktest.Longer))
+	require.NoError(t, err)
+	runtime.GC()
+	runtime.GC()
+	require.Contains(t, locktest.Receive(t, log), "a hold was not unlocked and cannot be reached")
 }

@@ -48,6 +48,20 @@ func TestHeldTooLong_OldHold_LoggedOnce(t *testing.T) {
 	require.Equal(t, uint64(2), e.Stats().HeldTooLong)
 }
 
+// An owner's first hold is unlocked in time, and an inner one is not: the record names the one to look for.
+func TestHeldTooLong_FirstHoldUnlocked_OtherNamed(t *testing.T) {
+	t.Parallel()
+	var log locktest.LogBuffer
+	e := locktest.AnyServer(t).Open(lockwheel.Options{HeldTooLong: 2 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	owner := lockwheel.WithOwner(t.Context())
+	outer := locktest.LockWith(t, lockwheel.WithLabel(owner, "outer"), e.Mutex("n"))
+	inner := locktest.LockWith(t, lockwheel.WithLabel(owner, "inner"), e.Mutex("n"))
+	locktest.Unlock(t, outer)
+	locktest.Eventually(t, "logged", func() bool { return log.String() != "" })
+	require.Contains(t, log.String(), "label=inner")
+	locktest.Unlock(t, inner)
+}
+
 // Very many old holds are named a few at a time, so that other records are not displaced; all are counted.
 func TestHeldTooLong_VeryMany_BoundedRecords(t *testing.T) {
 	t.Parallel()
