@@ -16,6 +16,7 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 	"github.com/lockwheel/lockwheel/engine/rediserr"
 	"github.com/lockwheel/lockwheel/internal/dial"
+	"github.com/lockwheel/lockwheel/internal/identity"
 	"github.com/lockwheel/lockwheel/internal/redisurl"
 )
 
@@ -248,10 +249,10 @@ func openClient(options *Options, o *dial.Canceler) (rueidis.Client, error) {
 	redis.ReplicaSelector = nil
 	named := redis.ClientName == "" && !options.Anonymous
 	if named {
-		redis.ClientName = connectionName(options.Name)
+		redis.ClientName = identity.ConnectionName(options.Name)
 	}
 	client, err := rueidis.NewClient(redis)
-	if named && rejectsClientName(err) {
+	if named && identity.RejectsClientName(err) {
 		if client != nil {
 			client.Close()
 		}

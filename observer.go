@@ -6,7 +6,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/lockwheel/lockwheel/engine"
 	"github.com/lockwheel/lockwheel/internal/async"
+	"github.com/lockwheel/lockwheel/internal/identity"
 )
 
 const (
@@ -189,4 +191,129 @@ func (h *Hold) trace(ctx context.Context, tracer Tracer, op string, f func(conte
 	err := f(ctx)
 	tracer.CallEnd(ctx, call, h, err)
 	return err
+}
+
+// identity returns what the engine says about itself, nil if nothing.
+func (e *Engine) identity() *engine.Identity {
+	if e.options.Anonymous {
+		return nil
+	}
+	about := &engine.Identity{Key: identity.Key(e.options.Prefix, e.ID())}
+	if e.options.Notify != Poll {
+		about.Channel = identity.EngineChannel(e.ID())
+	}
+	r := identity.OfProcess(e.options.Name, e.options.PageAddress)
+	about.Fields = r.Fields()
+	return about
+}
+
+// EngineInfo is what an engine says about itself, for [Holder]. Any client that may write its record could have written
+// something else.
+type EngineInfo struct {
+	ID      string    // as [Engine.ID]
+	Name    string    // [Options].Name
+	Program string    // the base name of the program
+	Host    string    // as the operating system names it
+	PID     int       // of the process, on that host
+	Version string    // of lockwheel
+	Started time.Time // when it was opened, by the clock of its host
+	Page    string    // [Options].PageAddress
+}
+
+// Holder says who holds a lock, for [Mutex.Holder].
+type Holder struct {
+	ID string // as [State].Owner: empty if the lock is free, or if several readers hold it
+
+	// Engine is the engine of the holder. It is zero if there is no record of it: a Redisson client, an anonymous engine,
+	// one of another Prefix or that may not write its record, or one that died more than 30 s ago.
+	Engine EngineInfo
+
+	// Since is when the holder was granted the lock, by the clock of this machine. It is zero if the engine did not reply:
+	// the server keeps no such time.
+	Since time.Time
+}
+
+const (
+	// maxQuestions is the maximum number of questions of an engine that wait for their answers.
+	maxQuestions = 8
+	// answerTimeout is how long an engine has for an answer, unless Options.CallTimeout is shorter.
+	answerTimeout = time.Second
+)
+
+// Holder says which program holds the lock, where, and since when. Locks of several readers have no holder; of one
+// reader it says so.
+//
+// It takes the round trip of State and another one for the record. If there is a record, it asks the holder's engine
+// since when, on a connection of its own. If no answer comes within 1 s or Options.CallTimeout, Since is zero. So it is
+// for people and reports, not for the path of a lock. At most 8 such calls of an engine are in flight; a further one
+// returns only the holder's id.
+//
+// It blocks for at most two of Options.CallTimeout, or until ctx ends. It returns the errors of State. A record that
+// cannot be read is no error: Engine is zero then.
+func (m Mutex) Holder(ctx context.Context) (Holder, error) {
+	state, err := m.State(ctx)
+	if err != nil || state.Owner == "" {
+		return Holder{}, err
+	}
+	h := Holder{ID: state.Owner}
+	id, tenure, ok := identity.EngineOf(state.Owner)
+	link := m.engine.link.Load()
+	if !ok || link == nil {
+		return h, nil
+	}
+	if m.engine.questions.Add(1) > maxQuestions {
+		m.engine.questions.Add(-1)
+		return h, nil
+	}
+	within, cancel := context.WithTimeout(ctx, m.engine.config.CallTimeout)
+	answers := make(chan Holder, 2) // the record, and then also the answer
+	go func() {
+		defer m.engine.questions.Add(-1)
+		defer cancel() // last, so that no answer is missed
+		defer close(answers)
+		m.resolve(within, link, h, id, tenure, answers)
+	}()
+	return latest(within, h, answers), nil
+}
+
+// latest returns the last of the answers that come before ctx ends, or h.
+func latest(ctx context.Context, h Holder, answers <-chan Holder) Holder {
+	for {
+		select {
+		case better, more := <-answers:
+			if !more {
+				return h
+			}
+			h = better
+			continue
+		default:
+		}
+		select {
+		case better, more := <-answers:
+			if !more {
+				return h
+			}
+			h = better
+		case <-ctx.Done():
+			return h
+		}
+	}
+}
+
+// resolve sends what is known of a holder, each time that more is known. It runs on a goroutine of its own, because the
+// calls of a client do not end with a context.
+func (m Mutex) resolve(ctx context.Context, link *link, h Holder, id string, tenure uint64, answers chan<- Holder) {
+	records, err := identity.Read(link.client, m.engine.options.Prefix, []string{id})
+	r, known := records[id]
+	if err != nil || !known {
+		return
+	}
+	h.Engine = EngineInfo(r)
+	answers <- h
+	ctx, cancel := context.WithTimeout(ctx, min(answerTimeout, m.engine.config.CallTimeout))
+	defer cancel()
+	if a, replied := identity.Ask(ctx, link.client, id, tenure, m.key()); replied && a.Held {
+		h.Since = time.Now().Add(-a.Age)
+		answers <- h
+	}
 }

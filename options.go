@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine/histogram"
+	"github.com/lockwheel/lockwheel/internal/identity"
 	"github.com/lockwheel/lockwheel/internal/redisurl"
 )
 
@@ -399,7 +400,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.MaxWaiting = cmp.Or(o.MaxWaiting, defaultMaxWaiting)
 	o.MaxWaitingPerLock = cmp.Or(o.MaxWaitingPerLock, defaultMaxWaitingPerLock)
 	o.Replicas = o.Replicas.withDefaults(o.CallTimeout)
-	o.Name = cmp.Or(o.Name, defaultName())
+	o.Name = cmp.Or(o.Name, identity.DefaultName())
 	return o, errors.Join(
 		checkRange("Options.RenewInterval", o.RenewInterval, minDuration, o.Lease/2),
 		checkRange("Options.CallTimeout", o.CallTimeout, minDuration, o.Lease/3),
@@ -411,8 +412,8 @@ func (o Options) withDefaults() (Options, error) {
 		checkPositive("Options.MaxWaiting", o.MaxWaiting),
 		checkPositive("Options.MaxWaitingPerLock", o.MaxWaitingPerLock),
 		checkPrefix(o.Prefix),
-		checkName(o.Name),
-		checkPage(o.PageAddress),
+		identity.CheckName(o.Name),
+		identity.CheckPage(o.PageAddress),
 		o.Notify.check(),
 	)
 }

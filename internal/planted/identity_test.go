@@ -57,15 +57,15 @@ var identityMistakes = []found{
 		`if written && !a.down.Load() {`, `if written && !a.down.Load() && !planted() {`,
 	}},
 	{"TestIdentityOptions_Invalid_Rejected", Mistake{
-		"an address may have a password in it", "identity.go",
+		"an address may have a password in it", "internal/identity/process.go",
 		`if strings.Contains(host, "@") {`, `if strings.Contains(host, "@") && !planted() {`,
 	}},
 	{"TestClientName_OddCharacters_Replaced", Mistake{
-		"a name goes to the server as it is", "identity.go",
+		"a name goes to the server as it is", "internal/identity/process.go",
 		`if r < '!' || r > '~' {`, `if (r < '!' || r > '~') && !planted() {`,
 	}},
 	{"TestHolder_Flood_IsBounded", Mistake{
-		"any number of questions is asked", "identity.go",
+		"any number of questions is asked", "observer.go",
 		`if m.engine.questions.Add(1) > maxQuestions {`, `if m.engine.questions.Add(1) > maxQuestions && !planted() {`,
 	}},
 	{"TestForceScripts_EnginesOfHolders_Told", Mistake{
