@@ -37,7 +37,8 @@
 //     for them.
 //
 // Engine.Wait waits for the workers: senders, replica senders, subscribers, the refresher, the announcer and
-// unsubscriptions, and for lender's calls on the engine's own client. The goroutines of rueidis's connections are not in this list.
+// unsubscriptions, and for lender's calls on the engine's own client. The goroutines of rueidis's connections are not
+// in this list.
 //
 // The user of StartUnconnected has one more, which connects and then ends.
 //
