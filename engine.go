@@ -163,7 +163,8 @@ type LockInfo struct {
 	Watched  bool      // the engine renews the lock; otherwise all holds have leases of their own
 
 	// Label is that of the owner's oldest hold that is not unlocked ([WithLabel]), or if callers only wait that of the
-	// first of them. Empty without a label. CallSite is where that hold was requested, as file:line, with [Options].CallSites.
+	// first of them. Empty without a label. CallSite is where that hold was requested, as file:line, with
+	// [Options].CallSites.
 	Label, CallSite string
 
 	// Of the callers of this engine that wait for the lock.

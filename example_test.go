@@ -376,6 +376,25 @@ func ExampleMutex_State() {
 	// Output: true true 1 true
 }
 
+// Which program holds it: see docs/operate/identity.md.
+func ExampleMutex_Holder() {
+	ctx, locks := openExample()
+	defer locks.Close()
+	hold, _ := locks.Mutex("orders/7").Lock(ctx)
+	defer hold.Unlock(ctx)
+
+	report := func() error {
+		h, err := locks.Mutex("orders/7").Holder(ctx)
+		if err != nil {
+			return err
+		}
+		log.Printf("%s has it since %v", h.Engine.Name, h.Since)
+		return nil
+	}
+	fmt.Println(report())
+	// Output: <nil>
+}
+
 func ExampleMutex_ForceUnlock() {
 	ctx, locks := openExample()
 	defer locks.Close()

@@ -21,6 +21,8 @@
 //     behind Sentinel it also polls for a new master. It starts and ends with the senders.
 //   - the topology refresher (engine.go, topology_refresh.go), in a cluster, asks for the slot owners when the topology
 //     is in doubt. Start starts it, and the loop ends it by closing its channel.
+//   - the announcer (announcer.go), of an engine with an Identity, writes the engine's record periodically, publishes
+//     answers about its locks, and deletes the record after the loop has ended. It starts with the first Server.
 //   - the timer's callback (engine.go) posts the message that wakes the loop. The runtime starts it when the timer
 //     fires; it ends at once.
 //   - a lender's call (dedicated.go) takes a dedicated connection from the client. A replica sender or a subscriber
@@ -34,8 +36,9 @@
 //   - while Probe runs, one goroutine per master of a cluster loads the scripts there (load_scripts.go). Probe waits
 //     for them.
 //
-// Engine.Wait waits for the workers: senders, replica senders, subscribers, the refresher and unsubscriptions, and for
-// lender's calls on the engine's own client. The goroutines of rueidis's connections are not in this list.
+// Engine.Wait waits for the workers: senders, replica senders, subscribers, the refresher, the announcer and
+// unsubscriptions, and for lender's calls on the engine's own client. The goroutines of rueidis's connections are not
+// in this list.
 //
 // The user of StartUnconnected has one more, which connects and then ends.
 //
