@@ -119,11 +119,6 @@ var scriptMistakes = []found{
 		``,
 	}},
 	{"TestFairQueue_LeftBehind_AsOneByOne", Mistake{
-		"what a time added that waiters shared is taken back for each of them", "scripts/lib/fair_gone.lua",
-		` and it.time ~= last then`,
-		` then`,
-	}},
-	{"TestFairQueue_LeftBehind_AsOneByOne", Mistake{
 		"more places are left behind than there are waiters", "scripts/fair_release.lua",
 		`if type(length) == 'number' and 2 * gone > length then`,
 		`if false then`,

@@ -38,11 +38,21 @@ func TestFairQueue_ManyWaitersShortTimeout_OrderKept(t *testing.T) {
 		locktest.Pause(context.Background(), timeout)
 		return reflect.DeepEqual(queue, s.Do("LRANGE", "redisson_lock_queue:{n}", 0, -1))
 	})
+	granted := make(chan *lockwheel.Hold, n)
+	for _, p := range waiting {
+		go func() {
+			<-p.Done()
+			if hold, err := p.Hold(); err == nil { // otherwise the test is over
+				granted <- hold
+			}
+		}()
+	}
 	locktest.Unlock(t, hold)
-	for i, p := range waiting[:100] {
-		locktest.Receive(t, p.Done())
-		first, err := p.Hold()
-		require.NoError(t, err, i)
+	// While few waited, a busy machine may have made some of them lose their order. From then on it is that of the queue.
+	for _, id := range queue.([]any)[:100] {
+		first := locktest.Receive(t, granted)
+		require.Equal(t, id, first.ID())
 		locktest.Unlock(t, first)
 	}
+	require.NoError(t, e.Close())
 }
