@@ -20,8 +20,8 @@ type spinnerState struct {
 }
 
 const (
-	// spinnerProbeInterval is how often an engine looks for spinners that it has not seen: one that polls, because where one
-	// client polls, others probably do, and one with Config.Foreign, because all clients of these libraries poll.
+	// spinnerProbeInterval is how often an engine looks for spinners that it has not seen. One that polls does so because
+	// where one client polls, others probably do; one with Config.Foreign because all clients of these libraries poll.
 	spinnerProbeInterval = time.Second
 	// spinnerIdle is after how long without a spinner this engine leaves the lock free for longer than they sleep. If none
 	// comes then either, none are presumed any more.

@@ -54,7 +54,7 @@ func TestF1(t *testing.T) {
 		t.Log(k, o.Err)
 		if o.Err == nil {
 			t.Log(o.Hold.Err())
-			time.Sleep(50*time.Millisecond)
+			time.Sleep(50 * time.Millisecond)
 			t.Log(o.Hold.Extend(t.Context(), time.Second))
 			t.Log(o.Hold.Unlock(t.Context()))
 		}

@@ -62,7 +62,7 @@ if mode=='write' then
 end
 return nil`
 	rjPrune = `while true do local h=redis.call('lindex',KEYS[2],0) if h==false then break end local s=redis.call('zscore',KEYS[3],h) if s~=false and tonumber(s)<=tonumber(ARGV[4]) then redis.call('zrem',KEYS[3],h) redis.call('lpop',KEYS[2]) else break end end `
-	rjFair = rjPrune + `
+	rjFair  = rjPrune + `
 if redis.call('exists',KEYS[1])==0 and (redis.call('exists',KEYS[2])==0 or redis.call('lindex',KEYS[2],0)==ARGV[2]) then
  redis.call('lpop',KEYS[2]) redis.call('zrem',KEYS[3],ARGV[2])
  for i,k in ipairs(redis.call('zrange',KEYS[3],0,-1)) do redis.call('zincrby',KEYS[3],-tonumber(ARGV[3]),k) end
@@ -73,7 +73,7 @@ local last=redis.call('lindex',KEYS[2],-1) local ttl
 if last~=false and last~=ARGV[2] and redis.call('zscore',KEYS[3],last)~=false then ttl=tonumber(redis.call('zscore',KEYS[3],last))-tonumber(ARGV[4]) else ttl=redis.call('pttl',KEYS[1]) end
 if redis.call('zadd',KEYS[3],ttl+tonumber(ARGV[3])+tonumber(ARGV[4]),ARGV[2])==1 then redis.call('rpush',KEYS[2],ARGV[2]) end
 return ttl`
-	rjFairGiveUp = `local q=redis.call('lrange',KEYS[1],0,-1) local i=1 while i<=#q and q[i]~=ARGV[1] do i=i+1 end i=i+1 while i<=#q do redis.call('zincrby',KEYS[2],-tonumber(ARGV[2]),q[i]) i=i+1 end redis.call('zrem',KEYS[2],ARGV[1]) redis.call('lrem',KEYS[1],0,ARGV[1])`
+	rjFairGiveUp  = `local q=redis.call('lrange',KEYS[1],0,-1) local i=1 while i<=#q and q[i]~=ARGV[1] do i=i+1 end i=i+1 while i<=#q do redis.call('zincrby',KEYS[2],-tonumber(ARGV[2]),q[i]) i=i+1 end redis.call('zrem',KEYS[2],ARGV[1]) redis.call('lrem',KEYS[1],0,ARGV[1])`
 	rjFairRelease = rjPrune + `
 if redis.call('exists',KEYS[1])==0 then local n=redis.call('lindex',KEYS[2],0) if n~=false then redis.call('publish',KEYS[4]..':'..n,'0') end return 1 end
 if redis.call('hexists',KEYS[1],ARGV[2])==0 then return nil end

@@ -51,7 +51,7 @@ func TestWaiter_LongestReaderLeaves_Noticed(t *testing.T) {
 	requireSoon(t, waiting)
 }
 
-// The server's clock is set back by an hour, and with that the lease is as much longer. A waiter sees that before the next
+// The server's clock is set back by an hour, so the lease is as much longer. A waiter sees that before the next
 // renewal, and then the holder dies: the lock is free when the lease of that renewal ends. A waiter of a fair lock asks
 // again anyway.
 func TestWaiter_TTLTooLong_GrantedWhenLeaseEnds(t *testing.T) {
