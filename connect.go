@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,7 +64,7 @@ var (
 	errNoCluster    = errors.New("a server that is no node of a cluster")
 )
 
-// link is the client of an engine and what ends its connections.
+// link is the client of an engine and what ends its connections. It is immutable. The zero value has no client.
 type link struct {
 	client      rueidis.Client
 	connections *dial.Connections
@@ -116,8 +117,8 @@ type unavailableCause struct{ error }
 
 func (e unavailableCause) Unwrap() []error { return []error{ErrUnavailable, e.error} }
 
-// connecting is the goroutine that connects an engine of Options.Lazy for the first time. Its fields are nil without
-// one.
+// connecting is the goroutine that connects an engine of Options.Lazy for the first time. The zero value has none. It
+// is immutable once Open has returned.
 type connecting struct {
 	stop context.CancelFunc
 	done chan struct{} // closed when it has ended
@@ -253,9 +254,18 @@ func openClient(options *Options, o *dial.Canceler) (rueidis.Client, error) {
 		if err == context.DeadlineExceeded { // rueidis bounds the handshake with its own context
 			err = errNoReply
 		}
-		return nil, fmt.Errorf("connecting to %v: %w", redis.InitAddress, redisurl.WithoutSecrets(withoutAdvice(err), &redis))
+		return nil, fmt.Errorf("connecting to %s: %w", addressText(&redis, o.Connections.RejectedAt()), redisurl.WithoutSecrets(withoutAdvice(err), &redis))
 	}
 	return client, nil
+}
+
+// addressText returns the addresses of the options for an error. Behind Sentinel it begins with the one that rejected
+// the client, if that was not a sentinel of the options: mostly the master.
+func addressText(redis *rueidis.ClientOption, rejectedAt string) string {
+	if redis.Sentinel.MasterSet == "" || rejectedAt == "" || slices.Contains(redis.InitAddress, rejectedAt) {
+		return fmt.Sprint(redis.InitAddress)
+	}
+	return fmt.Sprintf("%s, which was found through the sentinels %v", rejectedAt, redis.InitAddress)
 }
 
 // withoutAdvice returns the server's rejection of a CLIENT command without the advice of rueidis about DisableCache,
@@ -293,7 +303,7 @@ func probe(ctx context.Context, client rueidis.Client, options *Options) (*engin
 // NodeStatus says whether a server replied to the engine, for [Engine.Status].
 type NodeStatus struct {
 	Address string    // of a node of a cluster, or of the master that Sentinel names; otherwise empty
-	Down    bool      // the last call had no reply
+	Down    bool      // the engine considers it down: a call had no reply or was rejected as all would be, and no reply came since
 	Since   time.Time // since when it is down; zero if it is not
 	Err     error     // why it is down; nil if it is not
 }

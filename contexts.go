@@ -57,9 +57,9 @@ func WithoutOwner(ctx context.Context) context.Context {
 const maxLabelLen = 128
 
 // WithLabel returns a context with a label that says what holds are for: that of a job, a request, a user. The label is
-// in [LockInfo], on the page of package debug, and in what [Options].Logger receives of holds. It counts for each lock
-// that is requested with the context, or with one made from it, as that of a hold is; an inner WithLabel replaces it.
-// It is not sent to the server.
+// in [LockInfo], on the page of package debug, in the errors of a hold, and in what [Options].Logger receives of holds.
+// It counts for each lock that is requested with the context, or with one made from it, as that of a hold is; an inner
+// WithLabel replaces it. It is not sent to the server.
 //
 // A label longer than 128 bytes is cut there, at a character. An empty one removes the label. The holds of one context
 // share their label in memory, and each takes about 100 bytes more than a hold without.
@@ -152,7 +152,8 @@ func (h *Hold) ownerFor(e *Engine, name string) uint64 {
 	return 0
 }
 
-// ownerSource is a copy of all that a context carries about its owner, for requests that must not call the context.
+// ownerSource is a copy of all that a context carries about its owner, for requests that must not call the context. It
+// is immutable once made. The zero value has no owner.
 type ownerSource struct {
 	holds []*Hold // innermost first
 	owner uint64
@@ -232,7 +233,8 @@ func ignoringEnds(ctx context.Context, so func(cause error) bool) (context.Conte
 }
 
 // callerContexts handles the contexts of an engine's callers. A context may be a custom type with methods that block or
-// panic, so the loop never calls one.
+// panic, so the loop never calls one. init sets it up, before the engine's loop starts; from then on it is safe for
+// concurrent use.
 type callerContexts struct {
 	ending    async.WorkerPool // ends the contexts of holds; runs no code of a caller
 	detaching async.WorkerPool // unregisters from callers' contexts, and runs code of theirs
@@ -252,7 +254,7 @@ func (c *callerContexts) init(e *Engine) {
 
 // holdContext is a hold's context: it carries the hold as the owner of its lock. It is a child of Lock's context. If
 // that is a custom context, there is one of package context between them, so that the child ends without calling the
-// custom one.
+// custom one. newHoldContext makes it; it is immutable.
 type holdContext struct {
 	context.Context
 	hold   *Hold

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +26,7 @@ type Engine struct {
 	loop       *engine.Engine
 	config     actor.Config
 	options    Options
+	servers    serverNames
 	link       atomic.Pointer[link] // nil until there was a connection, with Options.Lazy
 	connecting connecting
 	cluster    atomic.Bool // the server is a cluster, or may be one as long as there is no link
@@ -64,6 +66,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		return nil, fmt.Errorf("lockwheel: open: %w", openError(ctx, err))
 	}
 	e := &Engine{options: options, config: options.config(), closed: make(chan struct{})}
+	e.servers = options.serverNames()
 	e.options.Redis = rueidis.ClientOption{} // an engine that is printed has no password in it
 	e.listeners = newListeners(&e.options)
 	e.contexts.init(e)
@@ -234,7 +237,7 @@ func (e *Engine) lockInfo(l *actor.Info) LockInfo {
 // If ctx ends first, Shutdown closes the engine immediately, as Close does, and returns an error that matches the
 // context's cause. The remaining holds have then ended with ErrClosed, and their keys expire with their leases. If
 // Close, or another Shutdown with an ended context, interrupts this one, the error matches ErrClosed. Both errors
-// contain the number of holds that were not unlocked.
+// contain the number of holds that were not unlocked. The first names some of them, at most eight, with their labels.
 //
 // Shutdown returns nil if there is nothing to wait for, even if ctx has ended, and if the engine is closed already.
 func (e *Engine) Shutdown(ctx context.Context) error {
@@ -263,9 +266,35 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 		if n == 1 {
 			holds = "hold"
 		}
-		what = fmt.Sprintf("not every lock was released (%d %s not unlocked)", n, holds)
+		what = fmt.Sprintf("not every lock was released (%d %s not unlocked%s)", n, holds, e.someHeld())
 	}
 	return errors.Join(fmt.Errorf("lockwheel: shutdown: %s: %w", what, cause), e.Close())
+}
+
+// maxHeldNames is how many locks an error names at most.
+const maxHeldNames = 8
+
+// someHeld names some of the locks that are held, for an error, with what their holds are for. It returns an empty
+// text if the engine is closed.
+func (e *Engine) someHeld() string {
+	var b strings.Builder
+	count := 0
+	for lock, err := range e.Locks(context.Background()) {
+		switch {
+		case err != nil || lock.Holds == 0:
+			continue
+		case count == maxHeldNames:
+			b.WriteString(", …")
+			return b.String()
+		case count == 0:
+			b.WriteString(": ")
+		default:
+			b.WriteString(", ")
+		}
+		count++
+		b.WriteString(named(lock.Name, lock.Label))
+	}
+	return b.String()
 }
 
 // Close ends all waiting calls and all holds with ErrClosed, without waiting for the holds, and stops the engine. It
@@ -281,7 +310,8 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 // are rejected meanwhile, and holds are still valid. Close does not wait for a server that is known to be down.
 //
 // The keys of held locks stay until their leases expire, so that no other caller acquires them while the work under
-// them is still stopping. Places in the queues of fair locks stay until their FairWaitTimeout expires.
+// them is still stopping. Places in the queues of fair locks are given up like
+// releases; one that a server does not confirm in time stays until its FairWaitTimeout expires.
 //
 // When Close returns, no goroutine of the engine is left and no command follows. Goroutines of the Redis client can
 // take some seconds more if a server does not reply. On a dead connection Close may block for Options.CallTimeout, and
@@ -384,12 +414,12 @@ func (e *Engine) onHoldEnded(end *actor.HoldEnd) {
 	observer := &e.options.Observer
 	if end.Err == actor.ErrNotHeld && observer.Released == nil && !end.Hold.HasContext() {
 		if remaining := end.Hold.End(end.Err, nil, 0); remaining != nil { // Hold.Context was called concurrently
-			e.contexts.endAsync(remaining, &lockError{name: end.Key[len(e.options.Prefix):], err: end.Err})
+			e.contexts.endAsync(remaining, &lockError{name: end.Key[len(e.options.Prefix):], label: end.Hold.Label(), err: end.Err})
 		}
 		return
 	}
 	name := end.Key[len(e.options.Prefix):]
-	err := &lockError{name: name, err: end.Err, cause: end.Cause}
+	err := &lockError{name: name, label: end.Hold.Label(), err: end.Err, cause: end.Cause}
 	var done <-chan struct{}
 	if remaining := end.Hold.End(end.Err, end.Cause, end.HeldUntil); remaining != nil {
 		done = remaining.Done

@@ -167,14 +167,14 @@ func TestLocker_TransientError_Retried(t *testing.T) {
 // An error with a cause that is the same error prints it once.
 func TestError_SameCause_PrintedOnce(t *testing.T) {
 	over := errors.New("its lease ended")
-	lost := &lockError{"n", ErrLost, over}
-	refused := &lockError{"n", ErrNotAcquired, nil}
+	lost := &lockError{name: "n", err: ErrLost, cause: over}
+	refused := &lockError{name: "n", err: ErrNotAcquired, cause: nil}
 	for want, err := range map[string]error{
-		`lockwheel: lock "n": lock lost: its lease ended`:                            &lockError{"n", ErrLost, lost},
-		`lockwheel: lock "n": lock lost: its lease ended; lock not acquired`:         &lockError{"n", ErrLost, multiError{lost, lost, refused}},
-		`lockwheel: lock "n": lock lost: lock "m": lock lost: its lease ended`:       &lockError{"n", ErrLost, &lockError{"m", ErrLost, over}},
-		`lockwheel: lock "n": redis unavailable: lock lost: its lease ended`:         &lockError{"n", ErrUnavailable, lost},
-		`lockwheel: lock "n": redis unavailable: lock lost: its lease ended; broken`: &lockError{"n", ErrUnavailable, multiError{lost, errors.New("broken")}},
+		`lockwheel: lock "n": lock lost: its lease ended`:                            &lockError{name: "n", err: ErrLost, cause: lost},
+		`lockwheel: lock "n": lock lost: its lease ended; lock not acquired`:         &lockError{name: "n", err: ErrLost, cause: multiError{lost, lost, refused}},
+		`lockwheel: lock "n": lock lost: lock "m": lock lost: its lease ended`:       &lockError{name: "n", err: ErrLost, cause: &lockError{name: "m", err: ErrLost, cause: over}},
+		`lockwheel: lock "n": redis unavailable: lock lost: its lease ended`:         &lockError{name: "n", err: ErrUnavailable, cause: lost},
+		`lockwheel: lock "n": redis unavailable: lock lost: its lease ended; broken`: &lockError{name: "n", err: ErrUnavailable, cause: multiError{lost, errors.New("broken")}},
 	} {
 		if got := err.Error(); got != want {
 			t.Errorf("%s, want %s", got, want)

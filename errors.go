@@ -66,16 +66,24 @@ type ServerError = actor.ServerError
 // prefix begins every error text.
 const prefix = "lockwheel: "
 
-// lockError adds the name of the lock to an error and its cause.
+// lockError adds the name of the lock, and what a hold of it was for, to an error and its cause.
 type lockError struct {
-	name       string
-	err, cause error
+	name, label string
+	err, cause  error
 }
 
 func (e *lockError) Error() string { return prefix + e.text() }
 
 // text returns the error without the package name, which an enclosing error has printed.
-func (e *lockError) text() string { return "lock " + quoted(e.name) + ": " + e.detail() }
+func (e *lockError) text() string { return "lock " + named(e.name, e.label) + ": " + e.detail() }
+
+// named returns the name of a lock with what its hold is for, if that is known.
+func named(name, label string) string {
+	if label == "" {
+		return quoted(name)
+	}
+	return quoted(name) + " for " + quoted(label)
+}
 
 // detail returns the error without the name of the lock.
 func (e *lockError) detail() string {

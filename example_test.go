@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"log"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -317,6 +319,22 @@ func ExampleEngine_Locks() {
 		fmt.Println(lock.Kind, lock.Name, lock.HolderID == hold.ID(), time.Since(lock.Since) < time.Minute)
 	}
 	// Output: plain leader true true
+}
+
+func ExampleWithLabel() {
+	ctx, locks := openExample()
+	defer locks.Close()
+
+	ctx = lockwheel.WithLabel(ctx, "nightly report")
+	hold, err := locks.Mutex("warehouse").Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer hold.Unlock(ctx)
+	for lock := range locks.Locks(ctx) {
+		fmt.Println(lock.Name, lock.Label)
+	}
+	// Output: warehouse nightly report
 }
 
 func ExampleHold_UnlockAsync() {
@@ -675,7 +693,7 @@ func ExampleEngine_Shutdown_signal() {
 	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if err := locks.Shutdown(grace); err != nil {
-		log.Print(err) // how many holds were not unlocked
+		log.Print(err) // how many holds were not unlocked, and some of them
 	}
 }
 
@@ -732,28 +750,55 @@ func Example_miniredis() {
 	// ledger <nil>
 }
 
-// Every snippet in README and docs/ is part of an example, here or in a package beside it.
+// Every snippet of Go in README and docs/ is part of an example, here or in a package beside it, or of a test beside
+// the page. Every snippet of Java is part of a class that is built for the tests with Redisson.
 func TestDocuments_Snippets_AreExamples(t *testing.T) {
 	examples := flush(locktest.Contents(t, "example_test.go"))
-	elsewhere, err := filepath.Glob("*/example*_test.go")
-	require.NoError(t, err)
-	for _, file := range elsewhere {
+	for _, file := range slices.Concat(glob(t, "*/example*_test.go"), glob(t, "docs/*/*_test.go")) {
 		examples += flush(locktest.Contents(t, file))
 	}
+	java := flush(locktest.Contents(t, "interop/java/src/main/java/lockwheel/interop/Snippets.java"))
 	for _, document := range documents(t) {
-		for _, snippet := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(locktest.Contents(t, document), -1) {
-			assert.True(t, strings.Contains(examples, flush(snippet[1])), "%s: no example has this:\n%s", document, snippet[1])
+		for _, snippet := range regexp.MustCompile("(?s)```(go|java)\n(.*?)```").FindAllStringSubmatch(locktest.Contents(t, document), -1) {
+			if strings.HasPrefix(flush(snippet[2]), "package main\n") {
+				continue // a whole program: the next test builds it
+			}
+			in := map[string]string{"go": examples, "java": java}[snippet[1]]
+			assert.True(t, strings.Contains(in, flush(snippet[2])), "%s: no example has this:\n%s", document, snippet[2])
 		}
 	}
 }
 
-// documents returns README and the files in docs/.
+// Each snippet that is a whole program can be built.
+func TestDocuments_Programs_AreBuilt(t *testing.T) {
+	programs := 0
+	for _, document := range documents(t) {
+		for _, snippet := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(locktest.Contents(t, document), -1) {
+			if source := flush(snippet[1]); strings.HasPrefix(source, "package main\n") {
+				file := filepath.Join(t.TempDir(), "main.go")
+				require.NoError(t, os.WriteFile(file, []byte(source), 0o600))
+				out, err := exec.CommandContext(t.Context(), "go", "build", "-o", os.DevNull, file).CombinedOutput()
+				require.NoError(t, err, "%s: %s", document, out)
+				programs++
+			}
+		}
+	}
+	require.Positive(t, programs)
+}
+
+// documents returns README and the files in docs/ and its folders.
 func documents(t *testing.T) []string {
 	t.Helper()
-	all, err := filepath.Glob("docs/*.md")
+	return slices.Concat(glob(t, "docs/*.md"), glob(t, "docs/*/*.md"), []string{"README.md"})
+}
+
+// glob returns the files that match a pattern; there are some.
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
 	require.NoError(t, err)
-	require.NotEmpty(t, all)
-	return append(all, "README.md")
+	require.NotEmpty(t, files, pattern)
+	return files
 }
 
 // The tests, benchmarks, files and sections that the documents name exist.

@@ -57,7 +57,7 @@ func (h *Hold) Token() uint64 {
 	return 0
 }
 
-// tokenContext is the parent of a hold with a token. Holds without a token need no field for it.
+// tokenContext is the parent of a hold with a token. Holds without a token need no field for it. It is immutable.
 type tokenContext struct {
 	context.Context
 	token uint64
@@ -138,21 +138,22 @@ func (h *Hold) Done() <-chan struct{} {
 	}
 }
 
-// handle is what a caller has of a hold with Options.FindLeaks. The engine refers to the hold and never to the
-// handle, so the garbage collector finds a handle that no caller can reach. A handle has no engine; its methods are
-// those of the hold.
+// handle is what a Lock returns with Options.FindLeaks in the place of the hold itself. No engine refers to it: only
+// the caller does, so once the caller has lost it the garbage collector finds it (Hold.leak). A handle has no engine
+// and no grant. Its methods are those of the hold that it stands for, see found. handleOf makes one; it is immutable.
 type handle struct {
 	Hold
 	of foundHold
 }
 
-// foundHold is the parent of a handle: its hold, and the context with which that was locked.
+// foundHold is the parent of a handle: it has the hold that the handle stands for, and is the context with which that
+// was locked. handleOf makes one; it is immutable.
 type foundHold struct {
 	context.Context
 	hold *Hold
 }
 
-// found returns the hold of a handle, or nil for a hold that is none.
+// found returns the hold that h stands for if h is a handle, and nil if h is the hold itself.
 func (h *Hold) found() *Hold {
 	if h.engine != nil {
 		return nil
@@ -163,7 +164,8 @@ func (h *Hold) found() *Hold {
 	return nil
 }
 
-// handleOf returns what a caller has of a hold.
+// handleOf returns what the caller of a Lock gets for a hold: with Options.FindLeaks a handle of it, otherwise the hold
+// itself.
 func (e *Engine) handleOf(h *Hold) *Hold {
 	if !e.options.FindLeaks {
 		return h
@@ -174,8 +176,8 @@ func (e *Engine) handleOf(h *Hold) *Hold {
 	return &x.Hold
 }
 
-// leak tells the engine that no caller can reach the handle of the hold any more. It runs on a goroutine of the garbage
-// collector, and does not block. Nearly every hold has ended then.
+// leak tells the engine that no caller can reach the handle of the hold any more, so that no caller can unlock it. It
+// runs on a goroutine of the garbage collector, and does not block. Nearly every hold has ended then.
 func (h *Hold) leak() {
 	if g := h.multi(); g != nil {
 		if g.ended.Load() == nil {
@@ -513,4 +515,6 @@ var canceledCtx = func() context.Context {
 
 func (h *Hold) expired() bool { return h.engine.loop.Now() >= h.grant.Until() }
 
-func (h *Hold) fail(err, cause error) error { return &lockError{name: h.name, err: err, cause: cause} }
+func (h *Hold) fail(err, cause error) error {
+	return &lockError{name: h.name, label: h.grant.Label(), err: err, cause: cause}
+}

@@ -52,7 +52,7 @@ func (m Mutex) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
 }
 
 // TryLock acquires the lock if it is free. It waits for other holders only if it is given a [Wait]. It neither queues
-// nor overtakes waiting callers, except calls of LockAsync that the engine has not processed yet.
+// nor overtakes waiting callers. It may overtake LockAsync calls that the engine has not processed yet.
 //
 // It blocks for one round trip. If the server does not reply, it returns ErrUnavailable after Options.CallTimeout; if
 // no connection can be made, it returns at once. Otherwise it behaves like Lock.
@@ -63,7 +63,7 @@ func (m Mutex) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 	return m.handed(m.lock(ctx, opts, acquireMode{once: true}))
 }
 
-// handed returns what the caller of a Lock has of its hold.
+// handed returns what the caller of a Lock gets: the hold, or its handle (handleOf).
 func (m Mutex) handed(hold *Hold, err error) (*Hold, error) {
 	if err != nil {
 		return nil, err
@@ -110,8 +110,8 @@ func (m Mutex) Do(ctx context.Context, f func(context.Context) error, opts ...Op
 // A plain lock's key that is a hash is deleted, also if no lock library wrote it. A key of another type stays, and the
 // error says so.
 //
-// ForceUnlock itself ends ctx if ctx is the context of that hold. It then waits until the deadline of ctx, or until
-// the end of the context with which the hold was locked.
+// If ctx is the context of the hold that is forced, ForceUnlock itself ends it. The call then waits until the deadline
+// of ctx, or until the context with which the hold was locked ends.
 func (m Mutex) ForceUnlock(ctx context.Context) (wasLocked bool, err error) {
 	if tracer := m.tracer(ctx); tracer != nil {
 		traced := TracedCall{Op: "force unlock", Name: m.name, Kind: kindNames[m.kind]}
@@ -143,9 +143,8 @@ func (m Mutex) State(ctx context.Context) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	const free = -2
 	reply := call.State
-	if reply.TTL == free {
+	if reply.TTL == actor.NoKey {
 		return State{}, nil
 	}
 	return State{Locked: true, Foreign: reply.Foreign, Owner: reply.Holder, Count: reply.Count, TTL: reply.TTL}, nil
@@ -188,7 +187,8 @@ func (m Mutex) HoldCount(ctx context.Context) (int, error) {
 // later holder keeps the lock.
 func (m Mutex) Locker() sync.Locker { return &locker{mutex: m} }
 
-// acquireMode contains the differences between the methods that acquire a lock.
+// acquireMode contains the differences between the methods that acquire a lock. The zero value is that of Lock. It
+// belongs to one call.
 type acquireMode struct {
 	once  bool
 	async bool
@@ -196,8 +196,8 @@ type acquireMode struct {
 }
 
 // lock acquires the lock and waits for the result.
-func (m Mutex) lock(ctx context.Context, opts []Option, w acquireMode) (*Hold, error) {
-	call, hold, err := m.request(ctx, opts, w)
+func (m Mutex) lock(ctx context.Context, opts []Option, mode acquireMode) (*Hold, error) {
+	call, hold, err := m.request(ctx, opts, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -208,8 +208,8 @@ func (m Mutex) lock(ctx context.Context, opts []Option, w acquireMode) (*Hold, e
 	cause := m.engine.await(ctx, done, call)
 	err, why := call.Err, call.Cause
 	hold.setToken(call.Token)
-	if w.trace != nil {
-		w.trace.HandedOff = err == nil && call.WasLocked
+	if mode.trace != nil {
+		mode.trace.HandedOff = err == nil && call.WasLocked
 	}
 	if cause != nil {
 		// Given up. The loop releases a grant that came first and still uses the call, so the call is not freed.
@@ -226,20 +226,20 @@ func (m Mutex) lock(ctx context.Context, opts []Option, w acquireMode) (*Hold, e
 }
 
 // request returns a call that acquires the lock.
-func (m Mutex) request(ctx context.Context, opts []Option, w acquireMode) (*engine.Call, *Hold, error) {
+func (m Mutex) request(ctx context.Context, opts []Option, mode acquireMode) (*engine.Call, *Hold, error) {
 	if err := m.validate(ctx); err != nil {
 		return nil, nil, err
 	}
 	if ctx.Err() != nil {
 		return nil, nil, m.fail(ErrNotAcquired, context.Cause(ctx))
 	}
-	lease, wait, once, err := applyOptions(opts, w.once)
+	lease, wait, once, err := applyOptions(opts, mode.once)
 	if err != nil {
 		return nil, nil, m.fail(err, nil)
 	}
 	hold := &Hold{engine: m.engine, name: m.name, parent: ctx}
 	hold.setNote(m.engine.noteOf(ctx))
-	c := m.newCall(w)
+	c := m.newCall(mode)
 	c.Op = actor.Acquire
 	c.Name, c.Key, c.Kind = m.name, m.key(), m.kind
 	c.Owner = ownerFromContext(ctx, m.engine, m.name)
@@ -248,8 +248,8 @@ func (m Mutex) request(ctx context.Context, opts []Option, w acquireMode) (*engi
 	return c, hold, nil
 }
 
-func (m Mutex) newCall(w acquireMode) *engine.Call {
-	if w.async {
+func (m Mutex) newCall(mode acquireMode) *engine.Call {
+	if mode.async {
 		return engine.NewAsync()
 	}
 	return m.engine.loop.NewCall()
@@ -357,7 +357,8 @@ func (h *Hold) besides(err, unlocked error) error {
 }
 
 // locker is a Mutex with the holds of callers that have not unlocked yet: one hold or any number of readers, and lost
-// holds.
+// holds. Without holds it is not locked. It is safe for concurrent use; mutex is immutable. Mutex.Locker makes one; the
+// Lock of the zero value panics.
 type locker struct {
 	mutex Mutex
 	holds atomic.Pointer[lockerHold]

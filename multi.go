@@ -172,7 +172,8 @@ func (m Multi) Do(ctx context.Context, f func(context.Context) error, opts ...Op
 	return hold.do(ctx, f)
 }
 
-// multiRequest is one call for several locks.
+// multiRequest is one call for several locks. It belongs to the goroutine of the caller. The zero value tries nothing:
+// it has no ctx.
 type multiRequest struct {
 	ctx      context.Context
 	done     <-chan struct{} // of ctx, obtained before anything is posted: see Engine.await

@@ -14,10 +14,12 @@ import (
 )
 
 // multiHold implements a hold of several locks. It is the parent of that hold, which has no engine. The hold lasts
-// while at least need of the members are held.
+// while at least required of the members are held. newMultiHold makes one; it holds nothing yet. The zero value has no
+// members.
 //
 // Its actor makes the decisions. Events of the members happen on the loops of their engines, and executor runs them one
-// at a time. The goroutine that sets ended ends the group.
+// at a time. The goroutine that sets ended ends the group. required and perEngine are immutable, as is the list of
+// members.
 type multiHold struct {
 	context.Context // of the Lock that returned the hold
 
@@ -42,13 +44,14 @@ type multiHold struct {
 	releasedByCaller bool                // the caller's Unlock came before the loss, and releases the members
 }
 
-// endState is how a group ended.
+// endState is how a group ended. It is immutable, and always has an err.
 type endState struct{ err, cause error }
 
 // endedByUnlock is the ending after Unlock.
 var endedByUnlock = &endState{err: ErrNotHeld}
 
-// member is one lock of several.
+// member is one lock of several. newMultiHold sets parent, index and lock, which are immutable from then on. A member
+// of the zero value is missing.
 type member struct {
 	parent   *multiHold
 	index    int // index in the group
@@ -169,7 +172,7 @@ func (g *multiHold) lossOf(past *Hold) *endState {
 }
 
 // partError is a cause that concerns one lock of several. It creates its text on demand, because the cause may be a
-// caller's own error.
+// caller's own error. It is immutable.
 type partError struct {
 	name  string
 	cause error
@@ -320,7 +323,8 @@ func releaseAll(holds []*Hold) {
 	l.next(sliceSize)
 }
 
-// releaseRun is a list of locks to be released. It belongs to the goroutine that creates it, and then to the loop.
+// releaseRun is a list of locks to be released. It belongs to the goroutine that creates it, and then to the loop. The
+// zero value has nothing to release.
 type releaseRun struct {
 	remaining []*Hold
 	calls     []engine.Call

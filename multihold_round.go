@@ -78,7 +78,8 @@ func (g *multiHold) lossError() error {
 	return g.hold.fail(ErrClosed, nil)
 }
 
-// round is one request to all members of a group. It belongs to the caller's goroutine.
+// round is one request to all members of a group. It belongs to the caller's goroutine, but for what the last fields
+// say. newRound makes one; the zero round has no group.
 type round struct {
 	parent         *multiHold
 	members        []int            // indices of the members
@@ -96,7 +97,8 @@ type round struct {
 	canceled atomic.Bool  // the caller has stopped waiting, also for calls not yet posted
 }
 
-// callResults are the results of consecutive calls.
+// callResults are the results of consecutive calls, from index first to the one before last. A loop makes it, and the
+// caller's goroutine receives it. The zero value has none.
 type callResults struct {
 	first, last int
 	closed      bool // there are no results, and none for later calls: the engine is closed
@@ -247,7 +249,8 @@ func (r *round) cancelAll(cause error) (posted int) {
 // maxErrors is the maximum number of errors kept for one call: those of very many locks are mostly equal.
 const maxErrors = 64
 
-// errorSample contains why some locks failed: the first errors, and one for each further result.
+// errorSample contains why some locks failed: the first errors, and one for each further result. The zero value has
+// none. It belongs to its round.
 type errorSample struct {
 	all   multiError
 	kinds []error
@@ -336,13 +339,14 @@ func (g *multiHold) newReleaseRound() (r *round, enough int) {
 	return r, max(1, enough)
 }
 
-// pendingRelease is the state of a request for a member of a group that was unlocked meanwhile. Owned by the executor.
+// pendingRelease is the state of a request for a member of a group that was unlocked meanwhile. The zero value has no
+// call that waits. Owned by the executor.
 type pendingRelease struct {
 	canceled bool
 	waiting  []roundCall // calls that wait for the result
 }
 
-// roundCall is a call of a round.
+// roundCall is a call of a round, by its index. It is immutable.
 type roundCall struct {
 	round *round
 	index int

@@ -121,7 +121,9 @@ type Options struct {
 
 	// FairWaitTimeout is how long a place in the queue of a FairMutex lives without being refreshed. The engine refreshes
 	// it three times as often. So the waiters of a process that died block the callers behind them for at most
-	// FairWaitTimeout. The place of a caller with a shorter Wait lives for that Wait. Default Lease; at least 100ms.
+	// FairWaitTimeout. The place of a caller with a shorter Wait lives for that Wait. If more callers of the engine
+	// wait than 1666 for each second of FairWaitTimeout, places live longer: up to 1.6 ms for each caller. Default
+	// Lease; at least 100ms.
 	FairWaitTimeout time.Duration
 
 	// Handoff bounds how often and how long the engine hands a lock off locally while other processes wait for it.
@@ -170,6 +172,8 @@ type Options struct {
 	//   - Callers that wait until a grant without enough replicas is undone do not count.
 	//   - For a FairMutex or RWMutex, a caller that gave up counts until the server has replied to that, plus a
 	//     quarter of a second.
+	//   - The request of a Quorum for a lock that it is missing does not count against a caller with the context of its
+	//     hold.
 	//   - A Quorum that is not acquired at once gets ErrTooManyWaiters if too many callers wait for one of its
 	//     locks. Once it has waited for one of them, it may exceed both limits at the others.
 	MaxWaitingPerLock int
@@ -284,7 +288,7 @@ type Stats struct {
 	Renewed                          uint64 // counter: renewals and confirmations by the server
 	HandedOff                        uint64 // counter: grants that were handed off inside the engine, without a release
 	Commands, Batches, LoopTurns     uint64 // counters: commands sent, calls that carried them, turns of the loop (none while nothing is due)
-	Retries                          uint64 // counter: commands sent again, and calls that were split and sent again in parts
+	Retries                          uint64 // counter: commands without a reply or rejected, most of which are sent again; calls sent again as a whole or in parts
 	UnpublishedReleases              uint64 // counter: releases that the server executed but rejected to publish
 	LostAtUnlock                     uint64 // counter: holds of Released that their Unlock found lost before
 	Shed                             uint64 // counter: requests of Failed that exceeded Options.MaxWaiting or Options.MaxWaitingPerLock
@@ -294,7 +298,7 @@ type Stats struct {
 	// contexts of callers from which the engine unregistered.
 	DroppedEvents, Panics uint64
 
-	// Gauge: how long past its due time the latest renewal of the last minute (60 to 70 s) was confirmed. 0: no
+	// Gauge: how long past its due time the most delayed renewal of the last minute (60 to 70 s) was confirmed. 0: no
 	// renewal was late, or none was due.
 	RenewalLag time.Duration
 	// Gauge: by how much at least this machine's clock was ahead of the server's when a caller last queued for a

@@ -16,8 +16,8 @@ import (
 
 // Quorum returns locks on independent servers as one lock, held while a majority of them is held: the algorithm known
 // as Redlock, and Redisson's RedLock. Each lock belongs to another engine, and each engine must be on its own server
-// that shares nothing with the others. All callers must use the same locks, and should give them in the same order.
-// On the wire they are the individual locks.
+// that shares nothing with the others. Two engines with an address in common are an error. All callers must use the
+// same locks, and should give them in the same order. On the wire they are the individual locks.
 //
 // Use an odd number of servers. With an even number, two callers can get half each, and both have to start again.
 //
@@ -77,11 +77,46 @@ import (
 func Quorum(locks ...Mutex) Multi {
 	m := Multi{locks: slices.Clone(locks), name: joinNames(locks), quorum: true}
 	for i, l := range locks {
-		if slices.ContainsFunc(locks[:i], func(other Mutex) bool { return other.engine == l.engine && !l.engine.zero() }) {
-			m.err = fmt.Errorf("lockwheel: lock %s: a quorum needs engines that differ, on servers that differ", quoted(l.name))
+		if err := checkServerDiffers(locks[:i], l); err != nil {
+			m.err = err
 		}
 	}
 	return m
+}
+
+// checkServerDiffers returns an error for a lock of a quorum that is known to be on the server of one before it.
+func checkServerDiffers(before []Mutex, l Mutex) error {
+	for _, other := range before {
+		switch {
+		case other.engine == l.engine && !l.engine.zero():
+			return fmt.Errorf("lockwheel: lock %s: a quorum needs engines that differ, on servers that differ", quoted(l.name))
+		case other.engine.sharesServer(l.engine):
+			return fmt.Errorf("lockwheel: lock %s: a quorum needs servers that differ, and two of its engines are connected to %v", quoted(l.name), l.engine.servers.addresses)
+		}
+	}
+	return nil
+}
+
+// serverNames are the addresses by which an engine knows its server, to recognize another engine on the same one. There
+// are none if a client or a dialer of the caller decides what an address means.
+type serverNames struct {
+	masterSet string // behind Sentinel
+	addresses []string
+}
+
+func (o *Options) serverNames() serverNames {
+	if o.Client != nil || o.Redis.DialCtxFn != nil || o.Redis.DialFn != nil {
+		return serverNames{}
+	}
+	return serverNames{o.Redis.Sentinel.MasterSet, slices.Clone(o.Redis.InitAddress)}
+}
+
+// sharesServer reports whether two engines are known to be connected to one server: they have an address in common.
+func (e *Engine) sharesServer(other *Engine) bool {
+	if e == nil || other == nil || e.servers.masterSet != other.servers.masterSet {
+		return false
+	}
+	return slices.ContainsFunc(e.servers.addresses, func(address string) bool { return slices.Contains(other.servers.addresses, address) })
 }
 
 // lockQuorum acquires at least as many locks as are needed.

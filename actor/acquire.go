@@ -120,8 +120,8 @@ func (x *ext) resetWait(now time.Duration) {
 		x.handoff.yieldedAt = 0
 	}
 	ready := max(now, x.yieldUntil)
-	if t := x.failure; t != nil && t.lastErr != nil {
-		ready = min(x.nextTry, max(now+t.backoff, x.yieldUntil)) // no later than the pause, whatever lease was waited for before
+	if f := x.failure; f != nil && f.lastErr != nil {
+		ready = min(x.nextTry, max(now+f.backoff, x.yieldUntil)) // no later than the pause, whatever lease was waited for before
 	}
 	x.nextTry = ready
 }
@@ -236,14 +236,16 @@ func (x *ext) dropEmptyTries() {
 	}
 }
 
-// ownerWaiters are the requests that wait as one owner.
+// ownerWaiters are the requests of one queue that wait as one owner. The zero value has none. Owned by the coordinator,
+// as all that a Lock has.
 type ownerWaiters struct {
 	requestSet            // for this lock alone
 	multis     requestSet // for several locks
 	ofQuorum   int        // how many a quorum makes itself
 }
 
-// waitersByOwner maps owners to their requests in a queue.
+// waitersByOwner maps owners to their requests in a queue. A nil map means that the queue has not been indexed:
+// indexWaiters makes it. Owned by the coordinator.
 type waitersByOwner map[uint64]*ownerWaiters
 
 func (o waitersByOwner) add(r *Request) {
@@ -316,6 +318,9 @@ func (l *Lock) hasWaiters(owner uint64, own bool) bool {
 	w := l.waitersOf(owner)
 	return w != nil && (!own || w.ofQuorum > 0)
 }
+
+// QuorumWaits reports whether the quorum with that owner number waits for the lock.
+func (l *Lock) QuorumWaits(owner uint64) bool { return l.hasWaiters(owner, true) }
 
 // FirstWaiting returns a request that waits for the per-request lock as that owner; nil if there is none. All requests
 // that wait at such a lock have the same owner.
@@ -467,7 +472,7 @@ func (l *Lock) sendAcquire(now time.Duration, fx *Effects) {
 		fx.AcquiringLocks++
 	}
 	l.inFlight = l.protocol().acquire
-	c := Command{Verb: l.inFlight, Lease: fx.leaseFor(r), Retry: x != nil && x.knownHeld && !r.Once}
+	c := Command{Verb: l.inFlight, Lease: fx.leaseFor(r), Retry: x != nil && x.knownHeld && !r.Once && !x.fairView().notified}
 	if x != nil {
 		x.retryNow = false
 		c.Orphans = x.orphanIDs()
@@ -478,7 +483,7 @@ func (l *Lock) sendAcquire(now time.Duration, fx *Effects) {
 	}
 	if l.protocol().queues {
 		p := l.ensureExt().ensureFair()
-		c.Wait, c.QueuedAfter = p.keepWait(fx.queueWaitOf(r)), p.queuedAfter
+		c.Wait, c.QueuedAfter = p.renew(r, fx), p.queuedAfter
 	}
 	l.emit(fx, c)
 }
@@ -547,7 +552,8 @@ func (l *Lock) grantFirst(now time.Duration, m *Message, fx *Effects) {
 const maxLeaseSearch = 1 << 10
 
 // lateReplyBackoff returns the pause before this try if the previous reply was too late as well; else 0. It must be
-// called before confirm, which resets the pause, even for a reply that is too late itself.
+// called before confirm: confirm takes the reply for a success and resets the pause, even if it turns out to be late,
+// too.
 func (l *Lock) lateReplyBackoff() time.Duration {
 	if l.ext == nil || l.ext.lastErr() != errLateReply {
 		return 0
@@ -556,12 +562,15 @@ func (l *Lock) lateReplyBackoff() time.Duration {
 }
 
 // onLateReply handles a reply that came after the validity of its own lease, which is no grant; pause is the one before
-// this try. The pauses grow. Two late replies in a row are no stall. A lease shorter than the way to the server would
-// keep all other callers of this engine from the lock. So a request with a longer lease goes first.
+// this try. The pauses grow with each late reply.
+//
+// The first late reply may be a short delay of the server or of this process. Two in a row suggest that the lease of
+// the first request is shorter than a round trip. Such a request would never be granted the lock, and would keep all
+// other callers of this engine from it. So a request with a longer lease then goes first.
 func (l *Lock) onLateReply(now, pause, lease time.Duration, fx *Effects) {
 	x := l.ensureExt()
-	t := x.ensureFailure()
-	t.lastErr, t.backoff = errLateReply, pause
+	f := x.ensureFailure()
+	f.lastErr, f.backoff = errLateReply, pause
 	x.nextTry = now + x.nextBackoff(fx)
 	if pause == 0 {
 		return

@@ -2,13 +2,14 @@ package actor
 
 import "time"
 
-// deadline is a time at which something happens to a hold.
+// deadline is a time at which something happens to a hold. In holdSet.leaseEnds it is the negative of that time.
 type deadline struct {
 	at   time.Duration
 	hold *Hold
 }
 
-// deadlines is a binary min-heap. An outdated entry is removed when it reaches the top.
+// deadlines is a binary min-heap. The zero value is empty. An outdated entry is removed when it reaches the top. Owned
+// by the coordinator.
 type deadlines []deadline
 
 // first returns the earliest entry that is still current by is, and removes outdated ones before it.

@@ -1,11 +1,11 @@
 // Package actor implements one lock's state machine. It is pure: it has no clock, no I/O and no goroutine.
 //
 // A [Lock] is one name as one engine sees it. Messages go through [Lock.Step], which takes a message and the current
-// time. A few methods change a Lock without a message, for what concerns several locks or the end of all: Reserve and
-// SendReserved of a [Request] for several locks; ReadUnderWriter, ContinueUnderWriter, OnTTLRaised, YieldUntil and
-// SetLocalReaders for what another Lock of the name does; AddOrphan, RejectUpgrades, RejectTry and QueueAfter;
-// SubscriptionLost; SetKind; and Close. Output is appended to [Effects]: commands for Redis, results for callers,
-// subscriptions and timers. Times are durations since the engine's start, on a monotonic clock.
+// time. Other exported methods that change a Lock are for what is no message to it: several locks at once, another Lock
+// of the name, the command that leaves, and the beginning and the end of a Lock. Only the coordinator calls them. Most
+// are called just before a step of that Lock, which does what follows from the change. Output is appended to [Effects]:
+// commands for Redis, results for callers, subscriptions and timers. Times are durations since the engine's start, on a
+// monotonic clock.
 //
 // The coordinator of package engine uses it like this:
 //
@@ -16,16 +16,17 @@
 //  4. Before a command leaves, [Lock.TryDispatch] reports whether the lock still wants it.
 //  5. A Lock that is [Lock.Idle] can be forgotten: [Lock.Clear] empties it.
 //
-// A tenure is one acquisition of the key in Redis by this engine. Its number is half of the holder id and is never
-// reused: late or duplicate replies are recognized by number, never by timing. (Only a reader beside its owner's write
-// may have the writer's number, see [Lock.ReadUnderWriter].) An owner is the identity that may re-enter inside this
-// process. A tenure can pass through many owners.
+// All of that belongs to the goroutine that runs the coordinator's turns. The one part that other goroutines touch is a
+// [Hold]. Its atomic fields say until when it is held ([Hold.Until]) and which [HoldSignal] is installed. A user of the
+// hold installs a signal with [Hold.Install], which replaces the one that it has seen. [Hold.End], which the loop or
+// the caller that unlocks calls, replaces the last one and notifies it: it calls the [Watcher], and closes Done unless
+// a context has to end before. Both replace by compare-and-swap. So a user has installed its signal before the end, and
+// is notified, or finds the end.
 //
-//	free ──acquire──▶ acquiring ──granted──▶ held ──last hold ends──▶ releasing ──released──▶ free
-//	 ▲                    │                  │ ▲
-//	 └──────rejected──────┘                  └─┘ handed off to the next request in this engine's queue
-//
-//	free ──force──▶ forcing ──reply──▶ free        a hold of this engine is lost first
+// A tenure is one acquisition of the key in Redis by this engine. Its number is half of the holder id: late or
+// duplicate replies are recognized by number, never by timing. The glossary (docs/glossary.md) says when a number is
+// used twice. An owner is the identity that may re-enter inside this process. A tenure can pass through many owners.
+// docs/how-it-works.md draws the phases of a [Lock], and follows one Lock call from the caller to the server and back.
 //
 // A tenure has at most one command in flight. After each message, [Lock.Step] reconciles: it compares what is wanted
 // with what is in flight and sends the next command. A tenure's commands are sent by send, an orphan's release by
@@ -41,7 +42,7 @@
 //   - which commands they send,
 //   - whether a grant comes with a fencing token,
 //   - whether each first grant has a Lock of its own (a per-request lock: fair locks and readers),
-//   - whether a tenure waits in a queue on the server while it is asking,
+//   - whether a tenure waits in a queue on the server while it is acquiring,
 //   - on which channel notifications arrive.
 //
 // This package is not part of lockwheel's API: any version may change it. See docs/versions.md.

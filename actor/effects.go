@@ -9,7 +9,8 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-// Config is the engine's configuration. Durations are positive unless the field says otherwise.
+// Config is the engine's configuration. Durations are positive unless the field says otherwise, so the zero Config is
+// not one to run with: the root package fills it in. It is immutable from NewEffects on.
 type Config struct {
 	ID               string        // the engine's UUID: every holder id on the wire begins with it
 	Lease            time.Duration // lease of a watched lock
@@ -35,12 +36,13 @@ type Config struct {
 // time a dead connection has been noticed.
 func (c *Config) MaxCommandDelay() time.Duration { return 2 * c.CallTimeout }
 
-// TimerTarget is the target of a timer on the wheel.
+// TimerTarget is the target of a timer on the wheel: a Lock, or a Request with a time limit of its own.
 type TimerTarget interface {
 	Wake(now time.Duration, fx *Effects)
 }
 
-// HoldEnd is the end of a hold, published after the turn.
+// HoldEnd is the end of a hold, published after the turn; only Cause may be nil. It is valid until the coordinator's
+// ResetOutputs; a user that needs it for longer copies it. Owned by the coordinator.
 type HoldEnd struct {
 	Hold      *Hold
 	Key       string
@@ -50,14 +52,18 @@ type HoldEnd struct {
 	HeldUntil time.Duration // until when the hold is known to have been held
 }
 
-// HoldNotice says that a hold needs a look of its caller. It is published after the turn.
+// HoldNotice is a hold to be logged, because its caller seems to have forgotten it: it lasts for Config.HeldTooLong
+// (Effects.TooLong), or no caller can unlock it any more (Effects.Leaks). It is published after the turn, and valid
+// until the coordinator's ResetOutputs. Owned by the coordinator.
 type HoldNotice struct {
 	Hold *Hold
 	Key  string
 	Held time.Duration // since its owner's first grant
 }
 
-// SubscriptionChange is a subscription change: On subscribes to a lock's channel, otherwise it unsubscribes.
+// SubscriptionChange asks the coordinator to add a lock to the listeners of a channel (On), or to remove it from them.
+// Whether the server is asked to subscribe or to unsubscribe is the coordinator's decision: other locks may listen,
+// too.
 type SubscriptionChange struct {
 	Lock    *Lock
 	Channel string
@@ -66,19 +72,21 @@ type SubscriptionChange struct {
 
 // ReentryCheck asks the coordinator to check whether an owner waits for itself. Lock was just granted to Owner, which
 // may have other requests for the same name. Or Owner just lost Lock and waits for it, and may hold the other half.
+// Owned by the coordinator.
 type ReentryCheck struct {
 	Lock  *Lock
 	Owner uint64
 }
 
-// LockTenure is a per-request lock and a tenure that it has or has to release.
+// LockTenure is a per-request lock and a tenure that it has or has to release. It is an entry of Effects.NewTenures,
+// and owned by the coordinator.
 type LockTenure struct {
 	Lock   *Lock
 	Tenure uint64
 }
 
 // Stats counts the operations of locks. Held and Waiting are current values; the others are totals since the engine's
-// start.
+// start. The zero value is that of a new engine. Owned by the coordinator.
 type Stats struct {
 	Held, Waiting                                        int64
 	Acquired, Failed, Released, Lost, Renewed, HandedOff uint64
@@ -100,7 +108,8 @@ type StepTrace struct {
 }
 
 // Effects collects what the steps of one turn produce: steps append, the coordinator takes. It also holds the engine's
-// counters and settings that steps read. It is owned by the coordinator and not safe for concurrent use.
+// counters and settings that steps read. It is owned by the coordinator and not safe for concurrent use. NewEffects
+// makes one; the zero Effects has no wheels, so no step can use it.
 //
 // The coordinator takes these after each step: Commands, SubscriptionChanges, ReadyMulti, ToRecheck, Recalled,
 // ReentryChecks, OwnerChanged, NewTenures, RolledBack and RenewalMargins. It takes these at the end of the turn:
@@ -155,11 +164,13 @@ type Effects struct {
 
 	watchedValidity time.Duration // validity of Config.Lease
 	renewSlots      renewSlots
+	placeLives      placeLives
 	tenure, owner   uint64
 	random          *rand.Rand
 }
 
-// NewEffects returns the effects of one engine. One wheel holds all timers.
+// NewEffects returns the effects of one engine. All timers are on one wheel, until the caller sets Leases to another
+// one, which it must do before the first step: a timer is canceled on the wheel on which it was set.
 func NewEffects(config Config, timers *wheel.Wheel[TimerTarget]) *Effects {
 	return &Effects{
 		Config:          config,
@@ -176,6 +187,7 @@ func (fx *Effects) Receive(now time.Duration, r *Request) {
 	r.receivedAt = now
 	if r.Op == Acquire {
 		fx.Stats.Waiting++
+		fx.countPlace(r, 1)
 		fx.WantedLocks += int64(r.lockCount())
 	}
 }
@@ -193,6 +205,7 @@ func (fx *Effects) Complete(now time.Duration, r *Request, err, cause error) {
 	fx.Wheel.Cancel(&r.timer)
 	if r.Op == Acquire {
 		fx.Stats.Waiting--
+		fx.countPlace(r, -1)
 		fx.WantedLocks -= int64(r.lockCount())
 		if err == nil {
 			fx.Stats.Acquired++

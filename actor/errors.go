@@ -65,13 +65,15 @@ func joinCauses(first, second error) error {
 	return &causePair{first, second}
 }
 
-// causePair is two causes. The text is made only when it is read, because making it may run a caller's own code.
+// causePair is two causes; neither is nil. The text is made only when it is read, because making it may run a caller's
+// own code. It is immutable.
 type causePair struct{ first, second error }
 
 func (e *causePair) Error() string   { return e.first.Error() + "; " + e.second.Error() }
 func (e *causePair) Unwrap() []error { return []error{e.first, e.second} }
 
-// noReplyError is two causes. If the first contains the second's text, that is not repeated.
+// noReplyError is two causes; neither is nil. If the first contains the second's text, that is not repeated. It is
+// immutable.
 type noReplyError struct{ causePair }
 
 func (e *noReplyError) Error() string {
@@ -82,7 +84,7 @@ func (e *noReplyError) Error() string {
 }
 
 // CallerGone is the cause of an unknown result if the caller gave up and nothing is known to be wrong. Cause is why the
-// caller gave up.
+// caller gave up, and never nil. It is immutable.
 type CallerGone struct{ Cause error }
 
 // Error returns the text of why the caller gave up.
@@ -133,8 +135,8 @@ func HasPrefixFold(text, with string) bool {
 }
 
 // connRejections lists prefixes of errors with which a server rejects a client. No command that got one of them was
-// executed. All but the first and the fourth are replies to what is sent on a new connection. They are without ERR,
-// which rueidis takes off a reply.
+// executed. NOAUTH, and the limit on clients, may be the reply to any command; the others are replies to what is sent
+// on a new connection. They are without ERR, which rueidis takes off a reply.
 var connRejections = []string{
 	"NOAUTH", "WRONGPASS", "DENIED", "max number of clients", "AUTH <password> called without any password",
 	"Client sent AUTH, but no password", "invalid password", "DB index is out of range", "invalid DB index",
@@ -146,7 +148,17 @@ func RejectsConnection(text string) bool {
 	if HasPrefixFold(text, "ERR ") {
 		text = text[len("ERR "):]
 	}
-	return slices.ContainsFunc(connRejections, func(with string) bool { return HasPrefixFold(text, with) })
+	return slices.ContainsFunc(connRejections, func(with string) bool { return HasPrefixFold(text, with) }) || deniesLogin(text)
+}
+
+// deniesLogin reports whether the user may not run a command of the login. The engine sends none of these itself, so a
+// client did when it made a connection. rueidis returns that as the reply to the first command of the connection.
+func deniesLogin(text string) bool {
+	if !HasPrefixFold(text, "NOPERM ") {
+		return false
+	}
+	text = strings.ToLower(text)
+	return slices.ContainsFunc([]string{"select", "client|setname"}, func(name string) bool { return strings.Contains(text, " to run the '"+name+"' command") })
 }
 
 // Transient reports whether an error of the server may be temporary, so that it makes sense to try again.

@@ -2,9 +2,12 @@ package actor
 
 import "time"
 
-// ext is the state of a lock that is waited for, handed off, extended or in trouble; other locks do not have it. What
-// a lock that only waits for another holder does not need is in further parts. They are allocated when first written
-// to, because a million locks may wait.
+// ext is the state of a lock that is waited for, handed off, extended or in trouble; other locks do not have it. What a
+// lock that only waits for another holder does not need is in further parts. They are allocated when first written to,
+// because a million locks may wait.
+//
+// ensureExt makes one. The zero value says that nothing of all that is the case; a nil part is read as its zero value,
+// but a handoffState, see handoffView. Owned by the coordinator, with all parts.
 type ext struct {
 	// Waiting for another holder.
 	nextTry    time.Duration  // no acquire is sent before
@@ -41,8 +44,9 @@ type ext struct {
 	reader  *readerState
 }
 
-// failureState is the state that a lock needs once something has failed, or is held too long. The zero value means that
-// nothing has failed.
+// failureState has what a lock needs once something has failed: the last error and the pauses that follow it, the
+// orphans to release, and the tenure that was evicted for a force. It also notes which owner was reported to hold the
+// lock for too long, because that is as rare. The zero value means that nothing has failed and no owner was reported.
 type failureState struct {
 	lastErr         error         // error of the last try; nil once the server replied
 	backoff         time.Duration // the last pause
@@ -55,7 +59,7 @@ type failureState struct {
 }
 
 // leaseState is what is known of a tenure's lease. Commands without a reply may still run at any time until the tenure
-// ends.
+// ends. The zero value means that no command set a lease and none is without a reply.
 type leaseState struct {
 	minUnackedLease time.Duration // the shortest lease among its commands without a reply; 0: none
 	maxSentLease    time.Duration // the longest lease that one of its commands may have set
@@ -67,7 +71,9 @@ type leaseState struct {
 	ownerToken      uint64        // the owner's token
 }
 
-// handoffState is the state of handing off a tenure from owner to owner, and of yielding to other engines.
+// handoffState is the state of handing off a tenure from owner to owner, and of yielding to other engines. The zero
+// value is not the initial state: its otherListeners says that no other client listens. ensureHandoff makes one that
+// says that this is not known.
 type handoffState struct {
 	handoffs          int32         // handoffs of the tenure
 	notifications     int32         // notifications since yielding began; the first is this engine's own
@@ -83,15 +89,18 @@ type handoffState struct {
 	regainedAt        time.Duration // when this engine got the lock after spinners had had it
 }
 
-// fairPlace is a tenure's place in the queue that the server keeps.
+// fairPlace is a tenure's place in the queue that the server keeps. The zero value has no place, as far as is known.
 type fairPlace struct {
-	queueWait   time.Duration // its wait in the queue; 0: not known yet
+	queueWait   time.Duration // its wait when it queued; 0: not known yet
+	life        time.Duration // placeLife when an acquire of it left last
 	queuedAfter uint64        // the tenure of this engine that queued before it and has the same wait; 0: none
 	queued      bool          // it has a place in the queue
+	notified    bool          // it was notified since its last acquire: the next one leaves before those that only keep places
 	notHead     bool          // the lock was free and another waiter's turn, and a waiter of this engine ahead of it polls
 }
 
-// polling is the state of polling by choice (Config.Poll), or for a foreign lock.
+// polling is the state of polling by choice (Config.Poll), or for a foreign lock. ensurePolling makes one. The zero
+// value would date the wait from the start of the engine.
 type polling struct {
 	lastSleep  time.Duration // the last sleep
 	takeoverAt time.Duration // when takeovers was last changed, or the wait began
@@ -119,8 +128,8 @@ func (x *ext) resetTenure() {
 	if h := x.handoff; h != nil {
 		h.handoffs, h.otherListeners = 0, listenersUnknown
 	}
-	if t := x.failure; t != nil {
-		t.retryAt = 0
+	if f := x.failure; f != nil {
+		f.retryAt = 0
 	}
 	if x.fair != nil {
 		*x.fair = fairPlace{}
@@ -167,8 +176,8 @@ func (x *ext) evicted() uint64 {
 
 // clearFailure records that the server replied.
 func (x *ext) clearFailure() {
-	if t := x.failure; t != nil {
-		t.lastErr, t.backoff = nil, 0
+	if f := x.failure; f != nil {
+		f.lastErr, f.backoff = nil, 0
 	}
 }
 

@@ -3,9 +3,9 @@ package actor
 import "time"
 
 // A tenure of a kind that queues keeps its number while it waits. The number identifies its place in the fair queue,
-// which the server keeps for all processes. The tenure is asking until it is granted or no request wants it any more.
-// Then it is released like a held one. The release gives up its place and subtracts what it added to the times of those
-// behind it.
+// which the server keeps for all processes. The tenure is acquiring until it is granted or no request wants it any
+// more. Then it is released like a held one. The release gives up its place and subtracts what it added to the times of
+// those behind it.
 
 // placeSlack is how much longer a place lives than its caller waits. The wait is sent in whole milliseconds, and the
 // server counts from the last whole one, so up to 2 ms are lost. Without it, a caller with a wait of 5.9 ms had a place
@@ -18,17 +18,20 @@ func (fx *Effects) queueWaitOf(r *Request) time.Duration {
 	case r.Once:
 		return 0
 	case r.Wait > 0:
-		return min(r.Wait+placeSlack, fx.Config.FairWaitTimeout)
+		return min(r.Wait+placeSlack, fx.placeLife())
 	}
-	return fx.Config.FairWaitTimeout
+	return fx.placeLife()
 }
 
-// keepWait fixes the wait with which a tenure queues: the release must subtract what the acquire added.
-func (p *fairPlace) keepWait(wait time.Duration) time.Duration {
+// renew records that an acquire leaves, and returns the wait that keeps the place alive. The first wait is the one that
+// the server adds to the times behind the place: the release must subtract that one.
+func (p *fairPlace) renew(r *Request, fx *Effects) time.Duration {
+	wait := fx.queueWaitOf(r)
 	if p.queueWait == 0 {
 		p.queueWait = wait
 	}
-	return p.queueWait
+	p.life, p.notified = fx.placeLife(), false
+	return wait
 }
 
 // QueueAfter records which Lock of the same key came before, for a request that begins a new one. Waiters with equal
@@ -49,7 +52,7 @@ func (l *Lock) noteQueued(reply *Reply) {
 //   - If the lock is free, the head of the queue may be dead. So this engine's first waiter polls. Those behind it need
 //     not, because they cannot be served before it.
 //   - A waiter that does not ask at all is considered dead in the end. So each refreshes its place by asking when a
-//     third of FairWaitTimeout has elapsed, as a hold is renewed.
+//     third of its life has elapsed, as a hold is renewed.
 //   - The place of a waiter with a shorter wait lives for all of that wait.
 func (x *ext) boundSleep(sleep time.Duration, reply *Reply, fx *Effects) time.Duration {
 	free := reply.Holder == ""
@@ -58,7 +61,7 @@ func (x *ext) boundSleep(sleep time.Duration, reply *Reply, fx *Effects) time.Du
 		sleep = min(sleep, fx.jitter(noTTLPoll))
 	}
 	if reply.QueueTTL > 0 {
-		sleep = min(sleep, max(min(reply.QueueTTL/2, fx.Config.FairWaitTimeout/3), minRetry))
+		sleep = min(sleep, max(min(reply.QueueTTL/2, p.life/3), minRetry))
 	}
 	return sleep
 }

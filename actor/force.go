@@ -16,15 +16,15 @@ func (l *Lock) force(now time.Duration, r *Request, fx *Effects) {
 func (l *Lock) evict(now time.Duration, fx *Effects) {
 	x := l.ext
 	if x.forceRequests.empty() && l.phase == free && x.evicted() != 0 {
-		t := x.failure
-		l.addOrphan(now, t.evicted, t.evictedMaxLease, fx)
-		t.evicted = 0
+		f := x.failure
+		l.addOrphan(now, f.evicted, f.evictedMaxLease, fx)
+		f.evicted = 0
 	}
 	if x.forceRequests.empty() || l.phase != held {
 		return
 	}
-	t := x.ensureFailure()
-	t.evicted, t.evictedMaxLease = l.tenure, l.maxSentLease()
+	f := x.ensureFailure()
+	f.evicted, f.evictedMaxLease = l.tenure, l.maxSentLease()
 	l.endHolds(now, ErrLost, errForced, fx)
 	l.demoteRequests(now, ErrLost, fx)
 	l.endTenure(now, fx)
@@ -46,12 +46,12 @@ func (l *Lock) sendForce(now time.Duration, fx *Effects) {
 
 // onForceReply handles the result of a force.
 func (l *Lock) onForceReply(now time.Duration, m *Message, fx *Effects) {
-	x, t, reply := l.ext, l.ext.ensureFailure(), m.Reply
+	x, f, reply := l.ext, l.ext.ensureFailure(), m.Reply
 	l.endTenure(now, fx)
 	if reply.Status == OK || reply.Status == NotFound {
-		t.lastErr, x.nextTry = nil, 0
+		f.lastErr, x.nextTry = nil, 0
 		if !l.protocol().holdKeys || reply.Status == OK { // readers beside a writer cannot be forced away
-			t.evicted = 0
+			f.evicted = 0
 		}
 	}
 	if reply.Unpublished {
@@ -59,8 +59,8 @@ func (l *Lock) onForceReply(now time.Duration, m *Message, fx *Effects) {
 	}
 	again := reply.isTransient()
 	if again {
-		t.lastErr = reply.Err
-		t.retryAt = now + x.nextBackoff(fx)
+		f.lastErr = reply.Err
+		f.retryAt = now + x.nextBackoff(fx)
 	}
 	x.forceRequests.each(func(r *Request) {
 		if !r.inCommand {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Values of Hold.fixedEnd for a hold that has ended.
+// Values of Hold.fixedEnd for a hold that has ended, see Hold.hasEnded. All are negative.
 const (
 	endedMark = -1 // unlocked, or its engine was closed
 	lostMark  = -2 // lost: an unlock that was already on its way to the coordinator must report it
@@ -14,19 +14,24 @@ const (
 
 // Hold is one grant to a caller. Tenure and Owner are written before the result is published and never again. The plain
 // fields are owned by the coordinator. The atomic fields are published by the coordinator and safe for concurrent use.
+//
+// The zero Hold is what a request brings: it was never granted and has no lock. Its fixedEnd would be that of a watched
+// hold, but its validity has ended: Until returns 0.
 type Hold struct {
 	Tenure uint64 // the number in the holder id on the wire
 	Owner  uint64 // the owner that it belongs to
 
 	lock     *Lock
 	set      atomic.Pointer[holdSet] // its set, from when its owner has several holds until this one ends; nil otherwise
-	fixedEnd time.Duration           // end of its own lease; 0: watched; negative: it has ended
+	fixedEnd time.Duration           // end of its own lease; 0: watched; negative: see hasEnded
 
-	until  atomic.Int64 // end of its validity; in a set: the negative of its own limit, whatever the tenure's validity
+	until  atomic.Int64 // end of its validity; in a set: see storeLimit
 	signal atomic.Pointer[HoldSignal]
 }
 
-// HoldSignal notifies users of the end of a hold. The first user that needs one installs it; the end replaces it.
+// HoldSignal notifies users of the end of a hold. The first user that needs one installs it; the end replaces it. Its
+// maker owns it until Install; from then on no goroutine writes to it. A user that wants more installs a new one in its
+// place. The zero value notifies no user.
 type HoldSignal struct {
 	Done      chan struct{} // closed at the end; nil if there is no waiter
 	Watcher   Watcher       // called at the end; nil if there is none
@@ -38,7 +43,7 @@ type HoldSignal struct {
 }
 
 // Note says what a hold is for. It is immutable, and may be shared by several holds. It is part of the signal because
-// most holds have none.
+// most holds have none. The zero Note says nothing.
 type Note struct {
 	Label string
 	Site  fmt.Stringer // where the lock was requested; nil: not recorded
@@ -79,7 +84,7 @@ func (h *Hold) Until() time.Duration {
 			return time.Duration(until)
 		}
 		if s := h.set.Load(); s != nil {
-			return time.Duration(min(-until, s.until.Load()))
+			return time.Duration(min(-until, s.until.Load())) // see storeLimit
 		} // it ended meanwhile: load again
 	}
 }
@@ -154,12 +159,15 @@ func (h *Hold) HasContext() bool {
 // held reports whether the hold is one of its lock's current holds. Owned by the coordinator.
 func (h *Hold) held() bool {
 	l := h.lock
-	if l == nil || h.fixedEnd < 0 || l.tenure != h.Tenure || l.phase != held {
+	if l == nil || h.hasEnded() || l.tenure != h.Tenure || l.phase != held {
 		return false
 	}
 	// The checks above also pass for a copy of an ended hold if the next owner has the lock.
 	return l.holds == h || l.set() != nil && h.set.Load() == l.set()
 }
+
+// hasEnded reports whether the hold has ended: fixedEnd then has one of the marks above. Owned by the coordinator.
+func (h *Hold) hasEnded() bool { return h.fixedEnd < 0 }
 
 // EndError returns the result of a request that concerns a hold which has ended. Owned by the coordinator.
 func (h *Hold) EndError() (err, cause error) {
@@ -173,3 +181,10 @@ func (h *Hold) EndError() (err, cause error) {
 func (h *Hold) publish(until time.Duration) {
 	h.until.Store(int64(until))
 }
+
+// storeLimit stores, for a hold in a holdSet, its own limit in the place of its validity, as a negative number. Until
+// then returns the earlier of this limit and the end of the tenure's validity, which the set has once for all holds.
+func (h *Hold) storeLimit(limit time.Duration) { h.until.Store(int64(-limit)) }
+
+// limit returns what storeLimit stored. It is not positive if the hold has left the set, or is about to.
+func (h *Hold) limit() time.Duration { return time.Duration(-h.until.Load()) }

@@ -98,6 +98,7 @@ func TestServerError_Temporary_Recognized(t *testing.T) {
 		// As a client of the caller returns them: rueidis takes ERR off.
 		"AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?",
 		"DB index is out of range", "max number of clients reached",
+		"NOPERM this user has no permissions to run the 'select' command", "NOPERM User x has no permissions to run the 'client|setname' command",
 		"ERR Script attempted to access a non local key in a cluster node",
 		"ERR Attempted to access a non local key in a cluster node script: 1, on @user_script:1.", // Valkey 9
 	} {

@@ -12,7 +12,7 @@ const spareHolds = 8
 
 // holdSet is the set of holds of an owner that has re-entered, from its second hold until the last has ended. Nearly
 // every tenure has one hold and no holdSet. No step scans all holds: its queries take O(log n) amortized, and memory is
-// proportional to the live holds. Only until may be read outside the coordinator.
+// proportional to the live holds. The zero value is empty. Only until may be read outside the coordinator.
 type holdSet struct {
 	until atomic.Int64 // end of the tenure's validity: no hold is valid for longer
 
@@ -34,7 +34,7 @@ func (s *holdSet) add(h *Hold, limit time.Duration) {
 
 // setLimits records the limit of a hold, when it is granted and when its lease changes.
 func (s *holdSet) setLimits(h *Hold, limit time.Duration) {
-	h.until.Store(int64(-limit))
+	h.storeLimit(limit)
 	if limit != never {
 		s.limits.push(deadline{limit, h})
 	}
@@ -55,8 +55,8 @@ func (s *holdSet) compact() {
 	if len(s.limits) > maxLen {
 		s.limits = nil
 		for h := range s.all() {
-			if limit := -h.until.Load(); limit > 0 && limit != int64(never) {
-				s.limits.push(deadline{time.Duration(limit), h})
+			if limit := h.limit(); limit > 0 && limit != never {
+				s.limits.push(deadline{limit, h})
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func (s *holdSet) remove(h *Hold) {
 		s.watched--
 	}
 	s.live--
-	h.until.Store(int64(h.Until()))
+	h.publish(h.Until())
 	h.set.Store(nil)
 	for last := len(s.holds) - 1; last >= 0 && !s.contains(s.holds[last]); last-- {
 		s.holds[last] = nil
@@ -107,7 +107,7 @@ func (s *holdSet) innermost() *Hold {
 func (s *holdSet) contains(h *Hold) bool { return h.set.Load() == s }
 
 func (s *holdSet) isLimit(d deadline) bool {
-	return s.contains(d.hold) && d.hold.until.Load() == int64(-d.at)
+	return s.contains(d.hold) && d.hold.limit() == d.at
 }
 
 func (s *holdSet) isLeaseEnd(d deadline) bool { return s.contains(d.hold) && d.hold.fixedEnd == -d.at }
@@ -126,7 +126,7 @@ func (s *holdSet) nextLimit() time.Duration {
 // expired returns the holds with a limit at or before now. They must be removed before anything else changes.
 func (s *holdSet) expired(now time.Duration) []*Hold {
 	for d, some := s.limits.first(s.isLimit); some && d.at <= now; d, some = s.limits.first(s.isLimit) {
-		d.hold.until.Store(int64(d.hold.Until())) // the entry is outdated now, so the hold is not returned twice
+		d.hold.publish(d.hold.Until()) // the entry is outdated now, so the hold is not returned twice
 		s.expiring = append(s.expiring, d.hold)
 	}
 	return s.expiring

@@ -2,19 +2,21 @@ package actor
 
 import "time"
 
-// Info describes a lock that is in use, as one engine knows it.
+// Info describes a lock that is in use, as one engine knows it. It is a copy: the coordinator fills it in, and then it
+// belongs to the caller. The zero Info is that of a lock without holds and waiters.
 type Info struct {
 	Key  string
 	Kind LockKind
 
-	// Of the owner in this engine. Holds is 0 if it has none; then the other three are zero, too.
+	// Of the owner in this engine. Holds is 0 if it has none; then the other four are zero, too.
 	Holds   int           // how many holds of the owner have not ended
 	Tenure  uint64        // the number in the holder id on the wire
 	Since   time.Duration // when the owner was first granted the lock
 	Until   time.Duration // the end of the validity
 	Watched bool          // the engine renews the lock
 
-	// Note is that of the owner's first hold, or if there is none that of the first request that waits; nil: it has none.
+	// Note is that of the owner's first hold, see firstHold, or if the lock has no owner that of the first request that
+	// waits; nil: it has none.
 	Note *Note
 
 	// Of the requests in this engine that wait for the lock.
@@ -42,7 +44,8 @@ func (l *Lock) Info(now time.Duration) Info {
 	return info
 }
 
-// firstHold returns the owner's oldest hold, or nil.
+// firstHold returns the owner's oldest hold, or nil. If the owner has re-entered, this may be one that has ended while
+// a later one goes on: the holdSet keeps its slot for a while.
 func (l *Lock) firstHold() *Hold {
 	if s := l.set(); s != nil {
 		return s.holds[0]

@@ -19,7 +19,8 @@ const (
 	Write           // the writer of a read/write lock
 )
 
-// protocol is what distinguishes the kinds of lock; everything else is the same for all of them.
+// protocol is what distinguishes the kinds of lock; everything else is the same for all of them. All are in the table
+// protocols, which is immutable.
 type protocol struct {
 	name string // for errors; kinds of the same name may be in use together
 

@@ -87,7 +87,7 @@ func (l *Lock) noteUnacked(sent, lease time.Duration, fx *Effects) {
 // publish makes the end of the validity visible to the users of the owner's holds.
 func (l *Lock) publish(fx *Effects) {
 	h := l.holds
-	if h == nil || h.fixedEnd < 0 {
+	if h == nil || h.hasEnded() {
 		return
 	}
 	if s := h.set.Load(); s != nil {

@@ -3,7 +3,7 @@ package actor
 import "time"
 
 // leaseNeed is the lease that a hold or request needs: a lease from now on, and the time until which it must be valid.
-// For a fixed lease that is already running, only that time counts.
+// For a fixed lease that is already running, only that time counts. The zero value needs nothing.
 type leaseNeed struct {
 	lease   time.Duration
 	until   time.Duration

@@ -7,15 +7,17 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-// Phase is a lock's state in Redis, as far as this engine knows.
+// Phase is a lock's state in Redis, as far as this engine knows. docs/how-it-works.md draws how the phases follow each
+// other.
 type Phase uint8
 
+// The phases. In all but free the lock has a tenure.
 const (
-	free      Phase = iota // not held by this engine, as far as is known
-	acquiring              // an acquire was sent, or will be sent again
-	held                   // held by this engine, also during a handoff from one owner to the next
-	releasing              // to be released
-	forcing                // to be taken away from its holder by force
+	free      Phase = iota // this engine has no tenure; requests may wait, and orphans may be left in Redis
+	acquiring              // an acquire was sent, or will be sent again; a fair lock's tenure may wait in the server's queue
+	held                   // granted by the server and not given up: an owner has it, or a handoff to the next one is being decided
+	releasing              // given up: the release was sent, or will be sent again; requests may wait for the next tenure
+	forcing                // a force was sent, under a tenure number of its own; the reply ends it
 )
 
 // String returns the phase's name.
@@ -23,7 +25,7 @@ func (p Phase) String() string {
 	return [...]string{free: "free", acquiring: "acquiring", held: "held", releasing: "releasing", forcing: "forcing"}[p]
 }
 
-// Flags in Lock.flags: what a lock should do as soon as it may, and facts for which there is room beside that.
+// Flags in Lock.flags: what a lock should do as soon as it may, and other facts that need one bit.
 const (
 	wantConfirm           uint8 = 1 << iota // confirm the tenure now
 	confirmedSinceHandoff                   // confirmed since its last owner unlocked
@@ -40,7 +42,8 @@ const (
 )
 
 // Lock is one name in one engine: its holder, its waiters and the command in flight. It is owned by the coordinator and
-// not safe for concurrent use.
+// not safe for concurrent use. NewLock makes one. The zero Lock is one that has finished: its key is empty, and Reset
+// makes it usable again.
 //
 // Its size determines the memory cost of a held lock, so everything that an uncontended lock does not need is in ext.
 type Lock struct {
@@ -213,7 +216,7 @@ func (l *Lock) Wake(now time.Duration, fx *Effects) {
 }
 
 // Step handles a message and then sends the commands that have become necessary. It is the only entry for messages; the
-// package comment lists what changes a Lock without one.
+// package comment says what changes a Lock without one.
 func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 	before := l.phase
 	l.expire(now, fx)
@@ -256,8 +259,8 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		if l.ext != nil {
 			// The clock may have jumped: the TTL for which it sleeps, and a pause after a rejection, may be over.
 			l.ext.nextTry = min(l.ext.nextTry, now)
-			if t := l.ext.failure; t != nil {
-				t.retryAt = min(t.retryAt, now)
+			if f := l.ext.failure; f != nil {
+				f.retryAt = min(f.retryAt, now)
 			}
 		}
 	case OrphanSeen:
@@ -284,6 +287,8 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		l.onLeaked(now, m.Request.Hold, fx)
 	case ContinueRejecting:
 		l.continueRejecting(now, fx)
+	case Recheck:
+		// The lock was changed before this step. reconcile does what follows from that.
 	}
 	l.reconcile(now, fx)
 	if fx.OnStep != nil {
@@ -350,6 +355,9 @@ func (l *Lock) send(now time.Duration, fx *Effects) {
 	}
 }
 
+// emit appends a command of the lock to the effects. A command without a tenure is about the lock's own, which begins a
+// new flight: until it is dispatched it can be taken back. A command with one is the release of an orphan, and leaves
+// the flight of the lock's own command as it is.
 func (l *Lock) emit(fx *Effects, c Command) {
 	c.Lock, c.Key = l, l.key
 	if c.Tenure == 0 {

@@ -35,7 +35,8 @@ const (
 	Recheck                            // the lock was changed from outside: reconcile
 )
 
-// Message is one event for a lock, valid during a step only. Event says which fields are set.
+// Message is one event for a lock, valid during a step only. Event says which fields are set; the zero Event is none.
+// Owned by the coordinator.
 type Message struct {
 	Event   Event
 	Request *Request
@@ -77,7 +78,7 @@ const (
 )
 
 // Command is one lock's call in a batch. The coordinator owns it until it leaves; then the sender does, until the reply
-// arrives. The lease counts from before the command is sent.
+// arrives. The lease counts from before the command is sent. The zero Command, with the Verb None, is none.
 type Command struct {
 	Verb           Verb
 	CountListeners bool          // SendRenew: count the subscribers of the channel
@@ -112,7 +113,19 @@ const (
 	Rejected                  // the server rejected it, for Err
 )
 
-// Reply is the reply to one command, and what the coordinator knows about it.
+// Values of Reply.TTL that are no duration, as the server's PTTL returns them. All such values are negative.
+const (
+	NoTTL time.Duration = -1 // the key never expires
+	NoKey time.Duration = -2 // there is no such key: the lock is not held
+)
+
+// Reply is the reply to one command, and what the coordinator knows about it. It is also the result of a State request
+// (with Status, Count, TTL, Holder and Foreign), of a count request and of a shutdown that was cut short (with Count
+// only).
+//
+// Package engine/wire decodes it, on the sender's goroutine. A replica sender adds Replicas, and Err if their number is
+// not known. Then the coordinator owns it: it adds HolderIsOurs, HolderReleasing and NotHead, and replaces one of a key
+// that is no hash. Request.State belongs to the caller with the result. The zero Reply says that none came.
 type Reply struct {
 	Status          Status
 	Unpublished     bool          // released or forced, but the server rejected the PUBLISH that notifies waiters
@@ -126,7 +139,7 @@ type Reply struct {
 	Replicas        int           // of a grant, if Config.Replicas is set: how many replicas have it
 	Listeners       int           // SendRenew: subscribers of the channel; -1 unknown
 	Count           int           // SendState: the hold count; also the result of a count request
-	TTL             time.Duration // SendAcquire when HeldByOther, SendState; negative: none
+	TTL             time.Duration // SendAcquire when HeldByOther, SendState; negative: NoTTL or NoKey
 	Holder          string        // SendAcquire when HeldByOther, SendState
 	Writer          string        // SendReadAcquire when HeldByOther: the writer's holder id
 	Readers         string        // SendWriteAcquire when HeldByOther: all or some reading tenures of this engine, separated by spaces

@@ -11,11 +11,12 @@ import (
 var ErrReentry = errors.New("lockwheel: one of the locks is held already by the same owner")
 
 // MultiRequest is a request for several plain locks at once, all or none, in one command. A request with Multi set is
-// never reused.
+// never reused. It belongs to whichever side owns its Request. The zero value has no parts and cannot be posted: it
+// needs at least one.
 //
 // While the request waits it has nothing in Redis. It waits in the queue of one lock: the one that the last reply found
 // held. At the head of that queue it acquires all of the locks together. Meanwhile they are reserved for it: all are
-// asking, with one tenure number, and other requests for one of them queue behind. The lock that it waited for
+// acquiring, with one tenure number, and other requests for one of them queue behind. The lock that it waited for
 // leads: the command is that lock's, and the others wait for the reply. After the grant each lock is held, renewed,
 // released and lost by itself, as if acquired alone.
 type MultiRequest struct {
@@ -28,7 +29,8 @@ type MultiRequest struct {
 	reserved []*Lock // the locks of the parts while they are reserved; nil otherwise
 }
 
-// Part is one lock of several.
+// Part is one lock of several. It belongs to whichever side owns its Request. The coordinator changes only what Hold
+// points to.
 type Part struct {
 	Name  string // name as the caller gave it
 	Key   string // key in Redis
@@ -36,7 +38,8 @@ type Part struct {
 	Hold  *Hold  // filled in by the grant
 }
 
-// PartKey is one key of a command for several locks, and the tenures to release there first.
+// PartKey is one key of a command for several locks, and the tenures to release there first. It belongs to whichever
+// side owns its Command.
 type PartKey struct {
 	Key     string
 	Orphans []uint64
@@ -333,10 +336,9 @@ func (l *Lock) enqueueByAge(r *Request) {
 	l.queue.insertByAge(r, except)
 }
 
-// insertByAge puts a request in front of all that were posted after it, but for the request except, and behind
-// all others. If it
-// were in front of only some of them, two requests for several locks could send each other from queue to queue without
-// end.
+// insertByAge puts a request in front of all that were posted after it, but for the request except, and behind all
+// others. If it were in front of only some of them, two requests for several locks could send each other from queue to
+// queue without end.
 func (q *requestList) insertByAge(r, except *Request) {
 	if x := r.lock.ext; x != nil && x.outOfOrder != 0 {
 		q.insertByAgeUnsorted(r, except)

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// orphan is an orphan: a tenure that may be in Redis, or may come back, and that has no holder to renew or release it.
-// Orphans result from commands without a reply that no caller waits for any more.
+// orphan is a tenure that may be in Redis, or may come back there, and that has no holder to renew or release it.
+// Orphans result from commands without a reply that no caller waits for any more. addOrphan makes them: the zero value
+// would be due for release at once. Owned by the coordinator.
 type orphan struct {
 	tenure       uint64
 	queueWait    time.Duration // its wait in the fair queue
@@ -32,18 +33,18 @@ func (l *Lock) addOrphan(now time.Duration, tenure uint64, lease time.Duration, 
 	if tenure == 0 || x.isOrphan(tenure) {
 		return
 	}
-	o := orphan{tenure: tenure, releaseAgain: x.acquireUnacked}
+	o, placeLife := orphan{tenure: tenure, releaseAgain: x.acquireUnacked}, time.Duration(0)
 	if tenure == l.tenure {
 		// A release in flight belongs to the orphan from now on.
-		o.inFlight, o.queueWait = l.inFlight == l.protocol().release, x.fairView().queueWait
+		o.inFlight, o.queueWait, placeLife = l.inFlight == l.protocol().release, x.fairView().queueWait, x.fairView().life
 		o.dispatched = o.inFlight && l.flags&dispatched != 0
 	}
-	o.until = now + max(lease, fx.Config.Lease, o.queueWait)
+	o.until = now + max(lease, fx.Config.Lease, o.queueWait, placeLife)
 	if l.protocol().queues && x.acquireUnacked {
 		o.until += fx.Config.MaxCommandDelay() // an acquire may take that long to reach the server
 	}
-	t := x.ensureFailure()
-	t.orphans = append(t.orphans, o)
+	f := x.ensureFailure()
+	f.orphans = append(f.orphans, o)
 	l.noteTenure(tenure, fx)
 }
 
@@ -103,11 +104,11 @@ func (l *Lock) releaseOrphansNow(now time.Duration) {
 
 // dropExpiredOrphans drops expired orphans, but not those with a release that has left.
 func (l *Lock) dropExpiredOrphans(now time.Duration, fx *Effects) {
-	t := l.ext.failure
-	if t == nil || len(t.orphans) == 0 {
+	f := l.ext.failure
+	if f == nil || len(f.orphans) == 0 {
 		return
 	}
-	t.orphans = slices.DeleteFunc(t.orphans, func(o orphan) bool {
+	f.orphans = slices.DeleteFunc(f.orphans, func(o orphan) bool {
 		over := now >= o.until && !o.dispatched
 		if over && o.inFlight {
 			l.noteRecalled(l.protocol().release, fx)
@@ -168,12 +169,12 @@ func (l *Lock) onOrphanReply(now time.Duration, c *Command, reply *Reply, fx *Ef
 	if c.Verb != l.protocol().release || l.ext == nil || l.ext.failure == nil {
 		return
 	}
-	t := l.ext.failure
-	i := slices.IndexFunc(t.orphans, func(o orphan) bool { return o.tenure == c.Tenure })
+	f := l.ext.failure
+	i := slices.IndexFunc(f.orphans, func(o orphan) bool { return o.tenure == c.Tenure })
 	if i < 0 {
 		return
 	}
-	o := &t.orphans[i]
+	o := &f.orphans[i]
 	o.inFlight, o.dispatched = false, false
 	switch {
 	case reply.Status == NoReply && !reply.Malformed:
@@ -186,6 +187,6 @@ func (l *Lock) onOrphanReply(now time.Duration, c *Command, reply *Reply, fx *Ef
 		o.releaseAgain, o.releaseAt = false, now+l.secondReleaseDelay(fx)
 		o.until = max(o.until, o.releaseAt+fx.Config.CallTimeout) // the server replies again, so the second release gets its chance
 	default:
-		t.orphans = slices.Delete(t.orphans, i, i+1)
+		f.orphans = slices.Delete(f.orphans, i, i+1)
 	}
 }

@@ -22,17 +22,20 @@ const (
 )
 
 // PartKeeper determines how long a caller that wants several locks keeps some of them while it waits for the rest. It
-// is used by callers that were overtaken again and again.
+// is used by callers that were overtaken again and again. The zero PartKeeper is that of a caller that has kept none
+// yet. It belongs to the goroutine of that caller.
 //
 // All such callers take their locks in the same order, so they never wait for each other in a circle. They can do so
 // with an owner that has one of the locks already and waits for one that is kept. So the kept locks are given back
-// after a while, and then none are kept for as long.
+// after a time T (PartsTime). Then the caller waits for at least T (WaitTime) without keeping any.
 //
-// The while is half of the time waited before. So a waiter gets through as soon as the while is longer than the other
-// holders need. It holds up no other caller for longer than it has waited itself.
+// T is half of the time that the caller has waited so far. So T grows with each attempt, and the caller gets through
+// once T is longer than the other holders need. Except for the shortest T, it never holds up others for longer than it
+// has waited itself.
 //
-// If another owner always has one of the locks and waits for another one, that order alone never succeeds. So after it,
-// the caller waits for the missing lock alone, and keeps that for the others for a shorter while.
+// If another owner always has one of the locks and waits for another one, that order alone never succeeds. So after T,
+// the caller waits for the missing lock alone, and keeps that one for a shorter time (SinglePartTime) while it tries to
+// get the others.
 type PartKeeper struct{ lastTime time.Duration }
 
 // WaitTime returns how long to wait for all locks at once before some are kept again.
@@ -54,8 +57,8 @@ func (k *PartKeeper) SinglePartTime() time.Duration { return max(minSinglePartTi
 // rejectOvertaken gives a request for several locks its result if it has waited for its OvertakenAfter, and reports
 // whether it did.
 func (r *Request) rejectOvertaken(now time.Duration, fx *Effects) bool {
-	j := r.Multi
-	if r.Completed() || j.OvertakenAfter == 0 || now-r.receivedAt < j.OvertakenAfter {
+	m := r.Multi
+	if r.Completed() || m.OvertakenAfter == 0 || now-r.receivedAt < m.OvertakenAfter {
 		return false
 	}
 	fx.Complete(now, r, ErrOvertaken, nil)

@@ -8,14 +8,15 @@ import (
 // rejection is an unfinished rejection of very many requests for one name: each turn rejects a limited number, and the
 // next turns follow at once. Meanwhile these requests get no grant and no acquire is sent for them. Except for counters
 // they are gone: a request that comes later is the first behind them. Requests that try once are not affected until it
-// is their turn.
+// is their turn. The zero value has nothing to reject. Owned by the coordinator.
 type rejection struct {
 	parts []rejectedPart // parts of the queue, from its head on
 	tries *requestSet    // requests that try once, of a lock with another holder; nil: none
 	owner uint64         // its requests for several locks, while it holds this one; 0: none
 }
 
-// rejectedPart is a part of a queue that is rejected for the same reason.
+// rejectedPart is a part of a queue that is rejected for the same reason. Without last it is only the reason. Owned by
+// the coordinator.
 type rejectedPart struct {
 	last       *Request // the last request of the part
 	err, cause error
@@ -29,8 +30,8 @@ func (why *rejectedPart) skips(r *Request) bool {
 	return why.singleOnly && r.Multi != nil || why.bounded && r.receivedAt > why.until
 }
 
-// queuedTries are the requests of a queue that try once and came behind others. rejecting is stored here because
-// few locks ever have it.
+// queuedTries are the requests of a queue that try once and came behind others. rejecting is stored here because few
+// locks ever have it. The zero value has none. Owned by the coordinator.
 type queuedTries struct {
 	requestSet
 	rejecting *rejection // nil: no request is still to be rejected

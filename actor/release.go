@@ -74,11 +74,11 @@ func (l *Lock) onReleaseReply(now time.Duration, m *Message, fx *Effects) {
 		l.onReleaseRejected(now, reply.Err, fx)
 	default:
 		x := l.ensureExt()
-		t := x.ensureFailure()
-		t.lastErr = reply.Err
+		f := x.ensureFailure()
+		f.lastErr = reply.Err
 		x.releaseUnacked = x.releaseUnacked || reply.Status == NoReply
 		if reply.shouldBackOff() {
-			t.retryAt = now + x.nextBackoff(fx)
+			f.retryAt = now + x.nextBackoff(fx)
 		}
 	}
 }

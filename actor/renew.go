@@ -2,9 +2,16 @@ package actor
 
 import "time"
 
-// renewDue returns when a watched lock must be renewed: one renewal interval after its last confirmation. A long lease
-// does not matter, because holders learn of a loss by a renewal. A lease shorter than Config.Lease is due as much
-// earlier as it is shorter. The renewal is up to Config.RenewSpread earlier, in the slot of the tenure.
+// renewDue returns when a watched lock must be renewed; never, if it needs no renewal.
+//
+//   - It is due one renewal interval after its last confirmation. That is so for a lease longer than Config.Lease, too:
+//     holders learn of a loss by a renewal.
+//   - If its lease is d shorter than Config.Lease, it is due d earlier. For example, with Config.Lease of 30 s and a
+//     RenewInterval of 10 s, a lock that was handed over with 27 s confirmed is due after about 7 s. It then has 20 s
+//     left, like any other.
+//   - If Config.MaxHold cut the lease (leaseCapped), the first rule alone holds: no renewal makes the lease longer.
+//   - If a command without a reply may shorten the lease, renewInterval replaces the interval.
+//   - With Config.RenewSpread it is due up to that much earlier, in the slot of the tenure.
 func (l *Lock) renewDue(fx *Effects) time.Duration {
 	if !l.watched() && !l.leaseCut() {
 		return never
@@ -33,7 +40,8 @@ func roundUp(due, grain time.Duration) time.Duration {
 const renewGroup = 128
 
 // renewSlots are the slots of Config.RenewSpread at which tenures are renewed. Each tenure stays in its slot, so only
-// its first renewal is early.
+// its first renewal is early. newRenewSlots makes them; the zero value has no slot, and slotOf would divide by 0. They
+// are immutable.
 type renewSlots struct {
 	count uint64
 	width time.Duration
@@ -303,8 +311,8 @@ func (r *Request) fixedEndAt(sent time.Duration) time.Duration {
 // retryRenewal prepares a renewal that failed, or may have, to be sent once more while the lease lasts.
 func (l *Lock) retryRenewal(now time.Duration, m *Message, fx *Effects) {
 	x := l.ensureExt()
-	t := x.ensureFailure()
-	t.lastErr = m.Reply.Err
+	f := x.ensureFailure()
+	f.lastErr = m.Reply.Err
 	if m.Command.Count != 0 {
 		l.storedCount = 0 // not known; no hold has that count, so it is sent again
 	}
@@ -315,7 +323,7 @@ func (l *Lock) retryRenewal(now time.Duration, m *Message, fx *Effects) {
 		l.noteUnacked(m.Sent, m.Command.Lease, fx)
 	}
 	if m.Reply.shouldBackOff() {
-		t.retryAt = now + fx.jitter(l.renewInterval(fx)/8)
+		f.retryAt = now + fx.jitter(l.renewInterval(fx)/8)
 	}
 	x.leaseRequests.each(func(r *Request) { r.inCommand = false })
 	l.flags |= wantConfirm

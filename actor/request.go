@@ -10,6 +10,9 @@ import (
 // until it publishes the result; then the caller owns it again. Only then may it be reused, and never if a Cancel was
 // posted for it.
 //
+// The zero Request cannot be posted: without an Op it never gets a result. The result is announced by OnDone or on
+// Ready. If both are nil no caller is woken; a Request with Async and without OnDone needs Ready.
+//
 // With very many requests, cache misses dominate their cost. So the struct is kept small: fields that steps read are
 // together, and those of the result are at the end.
 type Request struct {
@@ -25,7 +28,7 @@ type Request struct {
 	inCommand       bool          // its change is part of the renewal in flight; of a request without a lock: its command has left
 	rolledBack      bool          // it was granted, and undone for Cause; of an Unlock: no caller has had the hold
 	SkipWaiterLimit bool          // Acquire: its caller waited before, so no limit of waiters rejects it
-	listLen         int32         // of the first of a line: the length, negative while the first is to be rejected
+	listLen         int32         // of the first of a list: see requestList.len
 	Key             string        // key in Redis
 	Owner           uint64        // identity that may re-enter; 0: none; with Multi: that of the part where it waits
 	Hold            *Hold         // Acquire: filled in by the grant; Unlock, Extend: the hold in question
@@ -35,7 +38,7 @@ type Request struct {
 
 	// Owned by the coordinator.
 	lock       *Lock
-	list       *requestList // the line it is in; nil when it is in none
+	list       *requestList // the list it is in; nil when it is in none
 	next       *Request
 	prev       *Request
 	receivedAt time.Duration
@@ -105,11 +108,12 @@ func (r *Request) Wake(now time.Duration, fx *Effects) {
 	fx.Complete(now, r, ErrUnavailable, errNoReply)
 }
 
-// requestList is a FIFO queue of requests: a circular list that stores only its last element.
+// requestList is a FIFO queue of requests: a circular list that stores only its last element. The zero value is empty.
+// A request is in at most one. Owned by the coordinator.
 type requestList struct{ last *Request }
 
 func (q *requestList) empty() bool {
-	return q.last == nil || q.last.next.listLen < 0 && q.first() == nil
+	return q.last == nil || q.last.next.isRejected() && q.first() == nil
 }
 
 // first returns the first request that is not among those to be rejected; nil when there is none.
@@ -117,7 +121,7 @@ func (q *requestList) first() *Request {
 	if q.last == nil {
 		return nil
 	}
-	if first := q.last.next; first.listLen > 0 {
+	if first := q.last.next; !first.isRejected() {
 		return first
 	}
 	return q.firstNotRejected()
@@ -128,7 +132,7 @@ func (q *requestList) firstNotRejected() *Request {
 	return q.following(q.last.next.lock.rejecting().last())
 }
 
-// head returns the first request in the line, including those to be rejected; nil when the line is empty.
+// head returns the first request in the list, including those to be rejected; nil when the list is empty.
 func (q *requestList) head() *Request {
 	if q.last == nil {
 		return nil
@@ -136,7 +140,9 @@ func (q *requestList) head() *Request {
 	return q.last.next
 }
 
-// len returns the number of requests in the line.
+// len returns the number of requests in the list. It is the absolute value of the first one's listLen. That is negative
+// while the first is among those to be rejected (Request.isRejected), so that first, which every step calls, reads no
+// more than it.
 func (q *requestList) len() int32 {
 	if q.last == nil {
 		return 0
@@ -144,23 +150,26 @@ func (q *requestList) len() int32 {
 	return max(q.last.next.listLen, -q.last.next.listLen)
 }
 
-// addCount adds by, which is 1 or -1, to the line's length.
+// isRejected reports whether the first request of a list is among those to be rejected. See requestList.len.
+func (r *Request) isRejected() bool { return r.listLen < 0 }
+
+// addCount adds by, which is 1 or -1, to the list's length.
 func (q *requestList) addCount(by int32) {
-	if first := q.head(); first.listLen < 0 {
+	if first := q.head(); first.isRejected() {
 		first.listLen -= by
 	} else {
 		first.listLen += by
 	}
 }
 
-// markRejected sets the sign of the first request's number: negative if it is among those to be rejected. See first.
+// markRejected sets the sign of the first request's listLen: negative if it is among those to be rejected, see len.
 func (q *requestList) markRejected(rejected bool) {
-	if first := q.head(); first != nil && rejected == (first.listLen > 0) {
+	if first := q.head(); first != nil && rejected != first.isRejected() {
 		first.listLen = -first.listLen
 	}
 }
 
-// following returns the request after r; nil for the last of the line.
+// following returns the request after r; nil for the last of the list.
 func (q *requestList) following(r *Request) *Request {
 	if r == q.last {
 		return nil
@@ -182,7 +191,7 @@ func (q *requestList) push(r *Request) {
 	q.notifyLock(r)
 }
 
-// insert puts a request in front of another request of the line.
+// insert puts a request in front of another request of the list.
 func (q *requestList) insert(r, before *Request) {
 	first := q.head()
 	r.list = q
@@ -233,13 +242,16 @@ func outOfOrder(front, behind *Request) int32 {
 	return 0
 }
 
-// moveToFront moves a request that is not the first to the front of the line.
+// moveToFront moves a request that is not the first to the front of the list.
 func (q *requestList) moveToFront(r *Request) {
 	first := q.first()
 	q.remove(r)
 	q.insert(r, first)
 }
 
+// remove takes a request of the list out. It moves the list's length to the new first, and keeps all records of the
+// queue right: the disorder, the parts of an unfinished rejection, and the sets of tries and of waiters. The order
+// matters: disorder and rejection look at the neighbours, so they come before the links change.
 func (q *requestList) remove(r *Request) {
 	q.updateOutOfOrder(r, -1)
 	n := q.len() - 1
@@ -264,15 +276,15 @@ func (q *requestList) remove(r *Request) {
 	}
 }
 
-// rejection returns the unfinished rejection that the first of the line belongs to; nil if there is none.
+// rejection returns the unfinished rejection that the first of the list belongs to; nil if there is none.
 func (q *requestList) rejection() *rejection {
-	if first := q.head(); first.listLen < 0 {
+	if first := q.head(); first.isRejected() {
 		return first.lock.rejecting()
 	}
 	return nil
 }
 
-// each calls f for every request in the line, in order; f may remove the request it is given.
+// each calls f for every request in the list, in order; f may remove the request it is given.
 func (q *requestList) each(f func(*Request)) {
 	if q.last == nil {
 		return

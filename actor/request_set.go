@@ -3,8 +3,9 @@ package actor
 import "slices"
 
 // requestSet is a subset of a queue's requests, in the order in which they joined it, that can be found without
-// scanning the queue. A request that leaves the queue must leave the set. A small set is a slice. A large one has
-// a map for lookups, and a removed entry stays empty until half of the entries are.
+// scanning the queue. A request that leaves the queue must leave the set. A small set is a slice. A large one has a map
+// for lookups, and a removed entry stays empty until half of the entries are. The zero value is empty. Owned by the
+// coordinator.
 type requestSet struct {
 	list    []*Request // nil where a request left
 	index   map[*Request]int

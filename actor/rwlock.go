@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// ReaderArgs is the additional content of a reader's commands.
+// ReaderArgs is the additional content of a reader's commands. It belongs to whichever side owns its Command. Without
+// one, a command is that of a reader with one hold that reads beside no writer.
 type ReaderArgs struct {
 	Writer     uint64          // SendReadAcquire: tenure of the owner's own write, which does not exclude it; 0: none
 	MayShorten bool            // SendReadRenew: the TTL may have to fall
@@ -14,11 +15,13 @@ type ReaderArgs struct {
 	Holds      int             // SendReadRenew: the number of holds, if there are more than Leases
 }
 
-// readerState is a reader's knowledge of the writer beside which it reads: the one of the same owner. In Redis the
-// reader then has the writer's number, as one Redisson thread would be both. Otherwise numbers are never reused,
-// because a command without a reply may run later. So after such a command the next reader gets a new number.
+// readerState has two uses. In a reader's Lock it is the reader's knowledge of the writer beside which it reads: the
+// one of the same owner. In a writer's Lock it has only burned, which records that no reader may use its number any
+// more. The zero value is that of a reader that reads beside no writer, and of a writer with a number that readers may
+// use.
 //
-// A writer has a readerState only to record in burned that its number must not be used again.
+// A reader beside its owner's write has the writer's number in Redis, as one Redisson thread would be both. A command
+// without a reply may run later, so after such a command the next reader gets a new number.
 type readerState struct {
 	writer          uint64 // the writer's tenure; 0: none
 	mayUseNumber    bool   // the reader may have the writer's number
@@ -98,8 +101,8 @@ func (l *Lock) SetLocalReaders(readers bool) {
 }
 
 // MayLeaveLongTTL reports whether a reader's command with that reply may have left a longer TTL than the remaining
-// holders need. until is when that TTL ends at the latest. MayLeaveLongTTL must be called before the reader's Lock
-// handles the reply.
+// holders need. until is when that TTL ends at the latest. It must be called before the reader's Lock handles the
+// reply: that may end the tenure or drop the orphan, and with it what is known of the leases that were sent.
 func (l *Lock) MayLeaveLongTTL(now time.Duration, c *Command, reply *Reply) (until time.Duration, is bool) {
 	own := c.Tenure == l.tenure && c.Verb == l.inFlight
 	switch {

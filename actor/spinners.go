@@ -4,16 +4,22 @@ import "time"
 
 // spinnerState records what is known of other clients that want the lock and do not subscribe: engines that poll, and
 // Redisson's spin locks. All of them are called spinners here. No client can see them wait, because they only try from
-// time to time.
+// time to time. The zero value presumes none. Owned by the coordinator.
 //
 // An engine that finds the lock held by another holder, and knows of no subscriber, presumes that there are spinners.
 // Then it takes turns with them. It stops presuming after it has twice left the lock free and found it free again. The
 // first time is longer than they sleep, and the second time is soon after. Once is not enough: a spinner that acquires
 // the lock again and again may be between two holds when this engine looks.
 //
-// A spinner sleeps for 1 ms when it finds the lock held, then twice as long each time, up to 128 ms. One that had the
-// lock a moment ago tries so often that it would always be the first. One that sleeps longest would have to be lucky.
-// So at the times at which the last holder tries again, this engine has the lock; between two of them the lock is free.
+// A spinner sleeps for 1 ms when it finds the lock held, then twice as long each time, up to 128 ms. The spinner that
+// had the lock last tries at known times after this engine got the lock. Every other spinner would lose against it. So
+// at those times this engine has the lock, and between them it leaves the lock free, for the others (spinnerWindows, in
+// ms):
+//
+//	0         3.5      7.5   8.5      16      20       29    30       39    40  ms since this engine got the lock
+//	├── own ──┼─ free ─┼ own ┼─ free ─┼─ own ─┼─ free ─┼ own ┼─ free ─┼ own ┼─▶
+//	   ▲   ▲              ▲              ▲
+//	   1   3           7 to 8         15 to 20          the last holder tries again
 type spinnerState struct {
 	presumed bool // there are presumed to be spinners
 	acquired bool // one of them had the lock since this engine had it last

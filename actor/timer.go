@@ -10,10 +10,11 @@ import (
 // stays: one needless wakeup costs less than moving the timer each time.
 func (l *Lock) rearm(now time.Duration, fx *Effects) {
 	at := l.nextWake(now, fx)
-	if at == never || l.timer.Scheduled() && fx.Wheel.Due(&l.timer) <= at {
+	on := l.wheel(fx)
+	if at == never || l.timer.Scheduled() && on.Due(&l.timer) <= at {
 		return
 	}
-	fx.schedule(l.wheel(fx), &l.timer, at)
+	fx.schedule(on, &l.timer, at)
 }
 
 // setPhase changes the phase. The timer is always on the wheel of the phase.
@@ -64,6 +65,8 @@ func (l *Lock) nextWake(now time.Duration, fx *Effects) time.Duration {
 	return at
 }
 
+// nextWake returns the earliest time of what a lock without an ext never has to do: try again, unless its command is in
+// flight; unsubscribe; release or drop an orphan.
 func (x *ext) nextWake(l *Lock) time.Duration {
 	at := never
 	switch {

@@ -39,11 +39,11 @@ func (l *Lock) onHeldByOther(now time.Duration, m *Message, fx *Effects) {
 		x.reader.onHeldByOther(m.Command.Reader)
 	}
 	if l.noteOrphanHolder(now, reply, fx) {
-		t := x.ensureFailure()
-		if x.nextTry = now; t.orphanSeenAt != 0 && !x.retryNow {
-			x.nextTry = max(now, t.orphanSeenAt+minRetry)
+		f := x.ensureFailure()
+		if x.nextTry = now; f.orphanSeenAt != 0 && !x.retryNow {
+			x.nextTry = max(now, f.orphanSeenAt+minRetry)
 		}
-		t.orphanSeenAt = now
+		f.orphanSeenAt = now
 		return
 	}
 	x.noteOtherHolder()
@@ -90,14 +90,17 @@ func (fx *Effects) pollDelay() time.Duration {
 }
 
 func (x *ext) nextBackoff(fx *Effects) time.Duration {
-	t := x.ensureFailure()
-	t.backoff = NextBackoff(t.backoff, minBackoff, maxBackoff)
-	return fx.jitter(t.backoff / 2)
+	f := x.ensureFailure()
+	f.backoff = NextBackoff(f.backoff, minBackoff, maxBackoff)
+	return fx.jitter(f.backoff / 2)
 }
 
 // onNotified handles a notification on the lock's channel: a hint that the lock may be free, never a promise.
 func (l *Lock) onNotified(now time.Duration) {
 	x := l.ensureExt()
+	if x.fair != nil {
+		x.fair.notified = true
+	}
 	switch {
 	case l.phase == held:
 		l.flags |= wantConfirm

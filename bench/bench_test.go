@@ -49,6 +49,8 @@ Unit B/pair better=lower
 Unit allocs/pair better=lower
 Unit client-cpu-ns/pair better=lower
 Unit server-cpu-ns/pair better=lower
+Unit client-cpu-ns/renewal better=lower
+Unit server-cpu-ns/renewal better=lower
 Unit longest-wait-ns better=lower
 Unit lock-p50-ns better=lower
 Unit lock-p99-ns better=lower
@@ -56,6 +58,9 @@ Unit unlock-p50-ns better=lower
 Unit unlock-p99-ns better=lower
 Unit p50-ns better=lower
 Unit p99-ns better=lower
+Unit p99.9-ns better=lower
+Unit added-p50-ns better=lower
+Unit added-p99-ns better=lower
 Unit from-due-p99-ns better=lower
 Unit heap-B/lock better=lower
 Unit client-cores better=lower
@@ -244,29 +249,6 @@ func BenchmarkWake(b *testing.B) {
 			}
 			reportQuantiles(b, "", q)
 		})
-	}
-}
-
-func BenchmarkCeiling(b *testing.B) {
-	s, p := serverAndPlan(b, direct)
-	section(b, "ceiling")
-	c, err := Ceiling(s, p)
-	require.NoError(b, err)
-	b.Logf("keys a call: %.1f by Pair, %d by the server alone", c.Keys, c.Sent)
-	reportResults(b, c.Standings, "goroutines=2048")
-}
-
-func BenchmarkKinds(b *testing.B) {
-	s, p := serverAndPlan(b, delayed)
-	section(b, "kinds")
-	k, err := Kinds(s, p)
-	require.NoError(b, err)
-	for i, r := range append(k.Alike, k.Ten...) {
-		goroutines := "goroutines=2048"
-		if i >= len(k.Alike) {
-			goroutines = "goroutines=1"
-		}
-		reportResultOf(b, peers.Lockwheel.Name, &r, "kind="+valueOf(r.Name), goroutines)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,20 +27,21 @@ func TestBenchmarks_Output_BenchstatReads(t *testing.T) {
 		t.Skipf("needs a real server: %v", err)
 	}
 	const times = 2
-	overLink, others := []string{"-test.bench", "Pair|Hot|Latency|Wake|Kinds", "-link", "100us"}, []string{"-test.bench", "Hold/./locks=10$|Steady|Ceiling"}
+	overLink, others := []string{"-test.bench", "Pair|Hot|Latency|Wake|Kinds|Gateway", "-link", "100us"}, []string{"-test.bench", "Hold/./locks=10$|Steady|Ceiling"}
 	for _, more := range long.Pick([][]string{overLink}, [][]string{overLink, others}) {
-		program := exec.Command(os.Args[0], append(more, "-test.run", "^$", "-set", "tiny", "-test.count", "2")...)
+		program := exec.Command(os.Args[0], append(more, "-test.run", "^$", "-set", "tiny", "-test.count", "2", "-test.v")...)
 		program.WaitDelay = time.Second
 		out, err := program.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		lines := make(map[string][]string)
 		directions := make(map[string]bool)
 		units := make(map[string]bool)
+		tables := make(map[string]map[string][]string) // by section and unit: the lines of each client
 		r := benchfmt.NewReader(bytes.NewReader(out), "output")
 		for r.Scan() {
 			switch record := r.Result().(type) {
 			case *benchfmt.SyntaxError:
-				require.NoError(t, record)
+				require.Contains(t, record.Error(), "missing iteration count", "only -v's announcement of a benchmark is none")
 			case *benchfmt.UnitMetadata:
 				if record.Key == "better" {
 					directions[record.OrigUnit] = true
@@ -51,6 +54,7 @@ func TestBenchmarks_Output_BenchstatReads(t *testing.T) {
 				for _, v := range record.Values {
 					require.Positive(t, v.Value, "%s %s", name, v.Unit)
 					units[cmp.Or(v.OrigUnit, v.Unit)] = true
+					addLine(tables, section+", "+v.Unit, name)
 				}
 				lines[section+" "+name] = append(lines[section+" "+name], fmt.Sprint(record.Values))
 			}
@@ -66,8 +70,42 @@ func TestBenchmarks_Output_BenchstatReads(t *testing.T) {
 		for unit := range units {
 			require.True(t, directions[unit], "%s has no direction", unit)
 		}
+		requireSameLines(t, tables, string(out))
 	}
 }
+
+// addLine adds a line to the table in which benchstat shows it.
+func addLine(tables map[string]map[string][]string, table, name string) {
+	what, rest, _ := strings.Cut(name, "/client=")
+	client, parts, _ := strings.Cut(rest, "/")
+	if tables[table] == nil {
+		tables[table] = make(map[string][]string)
+	}
+	if line := what + "/" + parts; !slices.Contains(tables[table][client], line) {
+		tables[table][client] = append(tables[table][client], line)
+	}
+}
+
+// requireSameLines has the same lines of each client in a table: benchstat warns that its means cannot be compared
+// otherwise. A client without any has no column, and one that failed is skipped.
+func requireSameLines(t *testing.T, tables map[string]map[string][]string, out string) {
+	for table, clients := range tables {
+		for client, lines := range clients {
+			for _, others := range clients {
+				for _, line := range others {
+					what, parts, _ := strings.Cut(line, "/")
+					name := "Benchmark" + what + "/client=" + client + "/" + strings.TrimSuffix(parts, suffix)
+					if !strings.Contains(out, "SKIP: "+name) {
+						require.Contains(t, lines, line, "%s: %s", table, client)
+					}
+				}
+			}
+		}
+	}
+}
+
+// suffix is what the testing package appends to a benchmark's name.
+var suffix = fmt.Sprintf("-%d", runtime.GOMAXPROCS(0))
 
 // The pattern of -bench also decides what is measured, so it is split as the testing package splits it.
 func TestSplitPattern_Brackets_Kept(t *testing.T) {

@@ -17,12 +17,13 @@
 // hangs, or lets two hold a lock at once, has no line; -v prints the reason.
 //
 //	Pair     lock and unlock by 1 to 16384 goroutines, each with a name of its own
-//	Ceiling  the limit of the server: raw pipelined calls, compared with Pair
-//	Kinds    the kinds of lock of lockwheel, and ten names locked atomically
+//	Ceiling  the limit: Pair beside the same scripts sent back to back, and a bare loop; the same of renewals
+//	Kinds    the kinds of lock, ten names locked atomically, a quorum of three; each beside that of a peer
 //	Hot      all goroutines lock one name, from one client or from two
 //	Wake     from a release to the grant for a waiter in another client
 //	Latency  one caller alone
 //	Steady   a steady load while many locks are held; in the report a part of Latency
+//	Gateway  what a lock adds to a request of an HTTP service
 //	Flood    an unrelated lock during a flood of waiters, from their arrival to their end; "before" is without them
 //	Hold     many watched locks held for three leases: how late renewals are, and the throughput meanwhile
 //
@@ -36,9 +37,9 @@
 //	redsync      1 a goroutine, ≤256  1ms                30s; none
 //	redisson     64                   woken              30s; every 10s
 //
-// Redisson takes part in Pair, Hot, Hold and Flood. It runs in a Java process of its own, the program of interop/java,
-// which is warmed up before the first round. Its CPU is that of the whole process. Without Java 17 and Maven it is left
-// out, and the report says why.
+// Redisson takes part in Pair, Kinds, Hot, Hold and Flood. It runs in a Java process of its own, the program of
+// interop/java, which is warmed up before the first round. Its CPU is that of the whole process. Without Java 17 and
+// Maven it is left out, and the report says why.
 //
 // rueidislock has KeyMajority 1, TryNextAfter 10s (its 20ms fail under load) and NoLoopTracking, which is faster. On
 // contended names NoLoopTracking can lose a wake-up in v1.0.79. There it is measured without and with it, and rounds

@@ -21,11 +21,16 @@ type Estimate struct{ Plan }
 // Pair returns the estimate for each number of goroutines.
 func (e Estimate) Pair() time.Duration { return e.interleaved(len(peers.All()), e.Round) }
 
-// Ceiling returns the estimate of Ceiling, which has two rounds more to count Pair's keys.
-func (e Estimate) Ceiling() time.Duration { return e.interleaved(3, e.Round) + 2*e.Round }
+// Ceiling returns the estimate of Ceiling, which has two rounds more to count Pair's keys, and acquires and releases
+// the locks of each turn of renewals.
+func (e Estimate) Ceiling() time.Duration {
+	locks := time.Duration(e.Rounds+2) * 3 * time.Duration(e.WithHeld.Locks) * estimatedPerLock
+	return e.interleaved(8, e.Round) + 2*e.Round + locks + time.Duration(e.Rounds)*2*renewEvery
+}
 
-// Kinds returns the estimate for five kinds, and for ten names in two ways.
-func (e Estimate) Kinds() time.Duration { return e.interleaved(7, e.Round) }
+// Kinds returns the estimate for five kinds and ten names with Redisson beside them, ten names one after the other,
+// and two quorums.
+func (e Estimate) Kinds() time.Duration { return e.interleaved(15, e.Round) + 6*e.kindWarmUp() }
 
 // Hot returns the estimate for each number of goroutines and clients.
 func (e Estimate) Hot() time.Duration { return e.interleaved(len(peers.All())+1, e.ContendedRound) }
@@ -42,6 +47,9 @@ func (e Estimate) OneCaller() time.Duration {
 func (e Estimate) Steady() time.Duration {
 	return time.Duration(e.runs()) * (6*(e.OpenLoop+estimatedStart) + 3*2*time.Duration(e.WithHeld.Locks)*estimatedPerLock)
 }
+
+// Gateway returns the estimate for four libraries, and two in place of a library.
+func (e Estimate) Gateway() time.Duration { return e.interleaved(6, e.Plan.Gateway*11/10) }
 
 // Hold returns the estimate for each number of locks.
 func (e Estimate) Hold(k HoldPlan) time.Duration {

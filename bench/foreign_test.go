@@ -118,7 +118,7 @@ func TestForeign_OldClients_NoOverlap(t *testing.T) {
 	}
 }
 
-// What each old client does at lockwheel's lock: none gets it, and the errors are those of docs/migrate.md.
+// What each old client does at lockwheel's lock: none gets it, and the errors are those of docs/migrate/README.md.
 func TestForeign_OldClients_AtOurHash(t *testing.T) {
 	server := redistest.Start(t)
 	opts := rueidis.ClientOption{InitAddress: []string{server.Addr()}}

@@ -117,12 +117,17 @@ func paced(began time.Time, times int, every time.Duration, f func(i int, due ti
 	defer runtime.UnlockOSThread()
 	for i := range times {
 		due := began.Add(time.Duration(i) * every)
-		for wait := time.Until(due); wait > 0; wait = time.Until(due) {
-			span := unix.NsecToTimespec(int64(wait))
-			_ = unix.Nanosleep(&span, nil) // interrupted, it sleeps again
-		}
+		sleepUntil(due)
 		if !f(i, due) {
 			return
 		}
+	}
+}
+
+// sleepUntil lets the thread of the goroutine sleep.
+func sleepUntil(due time.Time) {
+	for wait := time.Until(due); wait > 0; wait = time.Until(due) {
+		span := unix.NsecToTimespec(int64(wait))
+		_ = unix.Nanosleep(&span, nil) // interrupted, it sleeps again
 	}
 }

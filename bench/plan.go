@@ -25,6 +25,8 @@ type Plan struct {
 	OpenLoop time.Duration // of the open loop, for each contestant, with and without held locks: two of WithHeld's renewals or more
 	WithHeld HoldPlan      // held meanwhile
 
+	Gateway time.Duration // of the requests to each contestant's service, in each round
+
 	Handovers int // for each contestant
 
 	Floods            []FloodPlan
@@ -41,6 +43,9 @@ func (p Plan) Repeat(times int) Plan {
 	p.Rounds, p.Runs = times, times
 	return p
 }
+
+// kindWarmUp returns how long the Java process is warmed up with each kind of lock.
+func (p Plan) kindWarmUp() time.Duration { return p.WarmUp / 5 }
 
 // runs returns how often to run what has no rounds.
 func (p Plan) runs() int { return max(1, p.Runs) }
@@ -88,6 +93,7 @@ var Full = Plan{
 	},
 	ThroughputWorkers: 2048,
 	Calls:             2000, OpenLoop: 21 * time.Second, WithHeld: HoldPlan{Locks: 100_000, Lease: 30 * time.Second},
+	Gateway:   10 * time.Second,
 	Handovers: 400,
 	Floods: []FloodPlan{
 		{Own: false, Async: []int{100_000, 1_000_000}, Blocked: []int{100_000}, Peers: []int{1000, 10_000, 100_000}},
@@ -107,6 +113,7 @@ var Quick = Plan{
 	},
 	ThroughputWorkers: 2048,
 	Calls:             1000, OpenLoop: 7 * time.Second, WithHeld: HoldPlan{Locks: 100_000, Lease: 10 * time.Second},
+	Gateway:   2 * time.Second,
 	Handovers: 100,
 	Floods: []FloodPlan{
 		{Own: false, Async: []int{100_000}, Peers: []int{1000}},

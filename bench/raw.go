@@ -78,49 +78,118 @@ func loadScripts(addr string) (acquireSHA, releaseSHA string, err error) {
 	}
 	defer c.Close()
 	var hashes []any
-	for _, text := range []string{scripts.Acquire.Text, scripts.Release.Text, peers.DirectAcquireText, peers.DirectReleaseText} {
+	for _, text := range []string{scripts.Acquire.Text, scripts.Release.Text, scripts.Renew.Text, peers.DirectAcquireText, peers.DirectReleaseText} {
 		hash, err := c.Do("SCRIPT", "LOAD", text)
 		if err != nil {
 			return "", "", err
 		}
 		hashes = append(hashes, hash)
 	}
-	return fmt.Sprint(hashes[2]), fmt.Sprint(hashes[3]), nil
+	return fmt.Sprint(hashes[3]), fmt.Sprint(hashes[4]), nil
+}
+
+// runLoop sends the bursts one after the other round and round for d, each after the reply to the one before: what a
+// single caller needs at least.
+func runLoop(addr string, bursts []burst, d time.Duration) (pairs int, took time.Duration, err error) {
+	c, err := dialPlain(addr, d+grace)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer c.conn.Close()
+	began := time.Now()
+	for pairs == 0 || time.Since(began) < d {
+		if err := c.exchangeAll(bursts); err != nil {
+			return pairs, time.Since(began), err
+		}
+		pairs += pairsOf(bursts)
+	}
+	return pairs, time.Since(began), nil
+}
+
+func pairsOf(bursts []burst) (pairs int) {
+	for i := range bursts {
+		pairs += bursts[i].pairs
+	}
+	return pairs
+}
+
+// runOnce sends the bursts one after the other.
+func runOnce(addr string, bursts []burst) error {
+	c, err := dialPlain(addr, stepTimeout)
+	if err != nil {
+		return err
+	}
+	defer c.conn.Close()
+	return c.exchangeAll(bursts)
+}
+
+// plainConn is a connection that checks every byte of the replies.
+type plainConn struct {
+	conn net.Conn
+	in   *bufio.Reader
+	got  []byte
+}
+
+func dialPlain(addr string, timeout time.Duration) (*plainConn, error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	if err := conn.SetDeadline(time.Now().Add(timeout)); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return &plainConn{conn: conn, in: bufio.NewReaderSize(conn, 1<<16)}, nil
+}
+
+// await reads the reply to a burst.
+func (c *plainConn) await(b *burst) error {
+	c.got = append(c.got[:0], b.reply...)
+	if _, err := io.ReadFull(c.in, c.got); err != nil {
+		return err
+	}
+	if !bytes.Equal(c.got, b.reply) {
+		return fmt.Errorf("unexpected reply: %.100q", c.got)
+	}
+	return nil
+}
+
+func (c *plainConn) exchangeAll(bursts []burst) error {
+	for i := range bursts {
+		if _, err := c.conn.Write(bursts[i].write); err != nil {
+			return err
+		}
+		if err := c.await(&bursts[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // runPipelined writes the bursts round and round for d, with this many in flight, and checks every byte of the replies.
 // A client could hardly do less for each lock, so the throughput is the server's limit.
 func runPipelined(addr string, bursts []burst, inFlight int, d time.Duration) (pairs int, took time.Duration, err error) {
-	conn, err := net.Dial("tcp", addr)
+	c, err := dialPlain(addr, d+grace)
 	if err != nil {
 		return 0, 0, err
 	}
-	defer conn.Close()
+	defer c.conn.Close()
 	began := time.Now()
-	if err := conn.SetDeadline(began.Add(d + grace)); err != nil {
-		return 0, 0, err
-	}
 	sent := make(chan *burst, inFlight)
 	go func() {
 		defer close(sent)
-		// It ends with a whole round: every lock that was acquired is released.
-		for i := 0; i%len(bursts) != 0 || time.Since(began) < d; i++ {
+		// It ends with a whole round, even the first one: every lock that was acquired is released.
+		for i := 0; i == 0 || i%len(bursts) != 0 || time.Since(began) < d; i++ {
 			b := &bursts[i%len(bursts)]
 			sent <- b
-			if _, err := conn.Write(b.write); err != nil {
+			if _, err := c.conn.Write(b.write); err != nil {
 				return // the reader gets the error too
 			}
 		}
 	}()
-	in := bufio.NewReaderSize(conn, 1<<16)
-	var got []byte
 	for b := range sent {
-		got = append(got[:0], b.reply...)
-		if _, err = io.ReadFull(in, got); err == nil && !bytes.Equal(got, b.reply) {
-			err = fmt.Errorf("unexpected reply: %.100q", got)
-		}
-		if err != nil {
-			conn.Close()
+		if err := c.await(b); err != nil {
+			c.conn.Close()
 			for range sent {
 			}
 			return pairs, time.Since(began), err

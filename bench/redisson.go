@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"math"
 	"time"
 
@@ -39,6 +40,27 @@ func (a redissonRunner) entry(run func(*peers.Java) (int, time.Duration, error))
 func (a redissonRunner) pair(names int, d time.Duration) entry {
 	return a.entry(func(j *peers.Java) (int, time.Duration, error) { return j.Pair(names, d) })
 }
+
+// pairOf runs a round with locks of one kind.
+func (a redissonRunner) pairOf(name string, locks peers.JavaLocks, number int, d time.Duration) entry {
+	e := a.entry(func(j *peers.Java) (int, time.Duration, error) { return j.PairOf(locks, number, d) })
+	e.name = name
+	return e
+}
+
+// warmUp lets the Java process compile what a kind of lock needs.
+func (a redissonRunner) warmUp(locks peers.JavaLocks, d time.Duration) error {
+	if a.err != nil {
+		return nil
+	}
+	if err := a.java.SetRunning(true); err != nil {
+		return err
+	}
+	_, _, err := a.java.PairOf(locks, warmUpLocks, d)
+	return errors.Join(err, a.java.SetRunning(false))
+}
+
+const warmUpLocks = 64
 
 // hot runs a round of Hot and stores the result in an arena.
 func (a redissonRunner) hot(s *Server, into *contentionRun, workers int, d time.Duration) entry {

@@ -26,9 +26,14 @@ type entry struct {
 	setRunning func(bool) error
 }
 
+// processorTime is a server that reports what it has used, or several.
+type processorTime interface {
+	CPU() (time.Duration, error)
+}
+
 // runInterleaved runs the entries one after the other, A B C A B C …, after a first round that does not count. An entry
 // that fails is left out from then on.
-func runInterleaved(s *Server, rounds int, entries []entry) ([]Result, error) {
+func runInterleaved(s processorTime, rounds int, entries []entry) ([]Result, error) {
 	results := make([]Result, len(entries))
 	for i, e := range entries {
 		results[i].Name = e.name
@@ -54,7 +59,7 @@ func runInterleaved(s *Server, rounds int, entries []entry) ([]Result, error) {
 }
 
 // runRound runs a stretch, with a process of its own awake.
-func runRound(s *Server, e entry) (sample measure.Sample, failed, err error) {
+func runRound(s processorTime, e entry) (sample measure.Sample, failed, err error) {
 	if e.setRunning == nil {
 		return measureRound(s, e)
 	}
@@ -66,7 +71,7 @@ func runRound(s *Server, e entry) (sample measure.Sample, failed, err error) {
 }
 
 // measureRound measures one stretch. failed is the contestant's error, err that of the server's bookkeeping.
-func measureRound(s *Server, e entry) (sample measure.Sample, failed, err error) {
+func measureRound(s processorTime, e entry) (sample measure.Sample, failed, err error) {
 	runtime.GC() // no contestant pays for the garbage of another
 	server, err := s.CPU()
 	if err != nil {

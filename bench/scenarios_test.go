@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,6 +22,7 @@ var tiny = Plan{
 	Goroutines: []int{1, 2}, Contenders: []int{2}, Holds: []HoldPlan{{Locks: 10, Lease: time.Second}},
 	ThroughputWorkers: 8,
 	Calls:             20, OpenLoop: 100 * time.Millisecond, WithHeld: HoldPlan{Locks: 100, Lease: 3 * time.Second},
+	Gateway:   100 * time.Millisecond,
 	Handovers: 4,
 }
 
@@ -155,9 +157,18 @@ func TestKinds_EveryKindAndTen_Measured(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, k.Alike, 5)
 	require.Len(t, k.Ten, 2)
-	for _, result := range append(k.Alike, k.Ten...) {
+	require.Len(t, k.Redisson, 6)
+	require.Len(t, k.Quorum, 2)
+	for _, result := range slices.Concat(k.Alike, k.Ten, k.Quorum) {
 		require.Empty(t, result.Failure, result.Name)
 		require.Positive(t, result.PairsPerSecond(), result.Name)
+	}
+	for i, name := range []string{KindPlain, KindFenced, KindFair, KindWrite, KindRead, TenAsOne} {
+		require.Equal(t, name, k.Redisson[i].Name)
+		if !leftOut(t, peers.Redisson.Name, k.Redisson[i].Failure) {
+			require.Empty(t, k.Redisson[i].Failure, name)
+			require.Positive(t, k.Redisson[i].PairsPerSecond(), name)
+		}
 	}
 }
 
@@ -207,13 +218,17 @@ func TestLatencyAndWake_Contestants_Measured(t *testing.T) {
 	}
 }
 
-// Ceiling measures the server alone, with as many keys a call as Pair sends.
+// Ceiling measures the server alone, with as many keys a call as Pair sends and with its very calls; a caller in a bare
+// loop; and renewals that are sent back to back.
 func TestCeiling_ManyKeysPerCall_Measured(t *testing.T) {
 	c, err := Ceiling(openServer(t, ""), tiny)
 	require.NoError(t, err)
 	require.Greater(t, c.Sent, 1)
 	require.Greater(t, c.Keys, 1.0)
-	for _, s := range c.Standings {
+	require.Len(t, c.Standings, 4)
+	require.Len(t, c.One, 2)
+	require.Len(t, c.Renew, 2)
+	for _, s := range slices.Concat(c.Standings, c.One, c.Renew) {
 		require.Empty(t, s.Failure, s.Name)
 		require.Positive(t, s.PairsPerSecond(), s.Name)
 	}

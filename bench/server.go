@@ -16,6 +16,7 @@ import (
 type Server struct {
 	Addr     string
 	launched *redistest.Server // nil for one that was running before
+	delay    time.Duration     // of the link
 	link     *link.Link        // nil: the contestants connect to the server itself
 	probe    *redistest.Conn
 }
@@ -43,7 +44,7 @@ func OpenServer(ctx context.Context, addr string) (*Server, error) {
 // Delay has contestants that connect from now on reach the server over a link that adds a delay in each direction. It
 // is called once at most, and 0 does nothing. The connection that inspects the server stays without a delay.
 func (s *Server) Delay(each time.Duration) (err error) {
-	if each == 0 {
+	if s.delay = each; each == 0 {
 		return nil
 	}
 	if s.link, err = link.Start(s.Addr, each); err == nil {

@@ -7,10 +7,12 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// The sizes of a chart, in the units of its SVG.
+// The sizes of a chart, in the units of its SVG. The page stretches it to the width of its column, and minBuckets keeps
+// a bar from becoming as wide as that.
 const (
 	chartHeight = 80
 	barWidth    = 10
+	minBuckets  = 16
 )
 
 // chart is a histogram as the template draws it: a bar for each bucket from the first to the last that is not empty.
@@ -58,9 +60,10 @@ func chartOf(title string, h *lockwheel.Histogram, n uint64) chart {
 		}
 		last, highest = i, max(highest, count)
 	}
+	first, last = widen(first, last, len(h.Counts))
 	c := chart{
 		Title: title, First: "up to " + bound(h, first), Last: bound(h, last),
-		Summary: fmt.Sprintf("%d since the engine was opened; half took at most %s, 99 %% at most %s", n, boundOf(h, 0.5), boundOf(h, 0.99)),
+		Summary: fmt.Sprintf("%d; half at most %s, 99 %% at most %s", n, boundOf(h, 0.5), boundOf(h, 0.99)),
 		Width:   (last - first + 1) * barWidth, Height: chartHeight,
 	}
 	if last == len(h.Counts)-1 {
@@ -73,6 +76,18 @@ func chartOf(title string, h *lockwheel.Histogram, n uint64) chart {
 		}
 	}
 	return c
+}
+
+// widen returns a range with at least minBuckets of n buckets, on both sides of the given one as far as there are any.
+// It does not add the last bucket, which has no bound.
+func widen(first, last, n int) (int, int) {
+	missing := minBuckets - (last - first + 1)
+	if missing <= 0 {
+		return first, last
+	}
+	first = max(first-missing/2, 0)
+	last = max(last, min(first+minBuckets, n-1)-1)
+	return max(last-minBuckets+1, 0), last
 }
 
 func bound(h *lockwheel.Histogram, i int) string {

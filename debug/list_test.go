@@ -193,11 +193,27 @@ func TestChart_Durations_BarsFit(t *testing.T) {
 			assert.Equal(t, c.Height, b.Y+b.Height)
 			assert.LessOrEqual(t, b.X+b.Width, c.Width)
 		}
+		assert.GreaterOrEqual(t, c.Width, minBuckets*barWidth, "no bar is as wide as the picture")
 	}
 	assert.Len(t, all[0].Bars, 2)
-	assert.Contains(t, all[0].Summary, "1000001 since the engine was opened")
+	assert.Contains(t, all[0].Summary, "1000001; half at most 10.8µs")
 	assert.Len(t, all[1].Bars, 1)
 	assert.Contains(t, all[1].Last, "more than")
+}
+
+// The numbers at the top say what is held, and are red for what was lost and for renewals that are late.
+func TestTiles_LostOrLate_Alarm(t *testing.T) {
+	well := lockwheel.Stats{Held: 7, Waiting: 3, RenewalLag: lateRenewal}
+	require.Equal(t, []figure{
+		{"holds now", "7", false}, {"wait now", "3", false}, {"lost", "0", false}, {"renewed late by", "1s", false},
+		{"median wait", "\u2013", false}, {"median round trip", "\u2013", false},
+	}, tiles(&well))
+	unwell := lockwheel.Stats{Lost: 1, LostAtUnlock: 2, RenewalLag: 2 * lateRenewal}
+	unwell.AcquireWaits.Add(10 * time.Microsecond)
+	all := tiles(&unwell)
+	require.Equal(t, figure{"lost", "3", true}, all[2])
+	require.Equal(t, figure{"renewed late by", "2s", true}, all[3])
+	require.Equal(t, figure{"median wait", "10.8µs", false}, all[4])
 }
 
 // A duration is as long as an operator can take in.

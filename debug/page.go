@@ -47,6 +47,7 @@ type choice struct {
 type engineView struct {
 	ID          string
 	Connections []connection
+	Tiles       []figure // what an operator looks at first
 	Figures     []figure
 	Charts      []chart
 }
@@ -88,7 +89,7 @@ func (h *handler) page(r *http.Request) *response {
 	for _, e := range h.engines {
 		ids = append(ids, e.ID())
 		nodes, stats := e.Status(), e.Stats()
-		view.Engines = append(view.Engines, engineView{e.ID(), connections(nodes, now), figures(&stats), charts(&stats)})
+		view.Engines = append(view.Engines, engineView{e.ID(), connections(nodes, now), tiles(&stats), figures(&stats), charts(&stats)})
 	}
 	view.EngineIDs = choices(ids, q.engine)
 	for _, row := range l.rows {

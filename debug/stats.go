@@ -30,7 +30,7 @@ func figures(s *lockwheel.Stats) []figure {
 		gauge("channels subscribed to", s.Subscriptions),
 		polling,
 		gauge("timers", s.Timers),
-		{"latest renewal of the last minute, past its due time", duration(s.RenewalLag), s.RenewalLag > time.Second},
+		{"latest renewal of the last minute, past its due time", duration(s.RenewalLag), s.RenewalLag > lateRenewal},
 		{"this machine's clock ahead of the server's", duration(s.ClockSkew), s.ClockSkew.Abs() > time.Second},
 		alarm("holds lost", s.Lost),
 		alarm("holds that their unlock found lost", s.LostAtUnlock),
@@ -44,13 +44,36 @@ func figures(s *lockwheel.Stats) []figure {
 		count("renewals and confirmations", s.Renewed),
 		count("commands sent", s.Commands),
 		count("calls that carried them", s.Batches),
-		count("commands and calls sent again", s.Retries),
+		count("commands without a reply or rejected, and calls sent again", s.Retries),
 		count("turns of the loop", s.LoopTurns),
 		alarm("releases that the server did not publish", s.UnpublishedReleases),
 		alarm("events and log records dropped", s.DroppedEvents),
 		alarm("panics in functions of the program", s.Panics),
 	}
 }
+
+// tiles are the few numbers that say whether an engine is well.
+func tiles(s *lockwheel.Stats) []figure {
+	median := func(what string, h *lockwheel.Histogram) figure {
+		f := figure{What: what, Value: "\u2013"} // none yet
+		if h.Count() > 0 {
+			f.Value = boundOf(h, 0.5)
+		}
+		return f
+	}
+	lost := s.Lost + s.LostAtUnlock
+	return []figure{
+		{"holds now", strconv.FormatInt(s.Held, 10), false},
+		{"wait now", strconv.FormatInt(s.Waiting, 10), false},
+		{"lost", strconv.FormatUint(lost, 10), lost > 0},
+		{"renewed late by", duration(s.RenewalLag), s.RenewalLag > lateRenewal},
+		median("median wait", &s.AcquireWaits),
+		median("median round trip", &s.RoundTrips),
+	}
+}
+
+// lateRenewal is how far past its due time a renewal deserves attention.
+const lateRenewal = time.Second
 
 // connection is a node of an engine in words.
 type connection struct {

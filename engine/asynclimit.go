@@ -13,7 +13,8 @@ import (
 const AsyncBacklog = coordinator.MaxResultsPerTurn
 
 // asyncLimit bounds the requests that no goroutine waits for. A caller that waits has one request at a time. A caller
-// that does not could post faster than the loop takes the requests out of the mailbox.
+// that does not could post faster than the loop takes the requests out of the mailbox. The zero value has no limit. Its
+// counts are safe for concurrent use: callers admit requests, the loop finishes them; max and cause are immutable.
 type asyncLimit struct {
 	max   int64 // 0: no limit
 	cause error // of a rejection

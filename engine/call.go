@@ -8,7 +8,9 @@ import (
 )
 
 // Call is a request together with its message to the loop and the channel on which the caller waits. The caller owns it
-// until Post, then the loop until the result.
+// until Post, then the loop until the result. Engine.NewCall, NewAsync and NewCallback make one that announces its
+// result as they say; the result of the zero Call is not announced. A Call needs an Op before Post, see
+// [actor.Request].
 type Call struct {
 	msg coordinator.LoopMessage // placed before the request, which the loop reaches through it
 	actor.Request

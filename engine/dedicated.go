@@ -17,7 +17,8 @@ const (
 	lateConnLifetime = 4 * coordinator.MaxSubscribeBackoff
 )
 
-// dedicated is a connection with one user.
+// dedicated is a connection with one user, which must call release once, after its last command. It belongs to that
+// user's goroutine. The zero value is no connection.
 type dedicated struct {
 	client  rueidis.DedicatedClient
 	release func()
@@ -25,8 +26,8 @@ type dedicated struct {
 
 // lender takes dedicated connections from a client. In rueidis this call has neither a context nor a timeout: it blocks
 // while all connections of the pool are in use. So a goroutine makes the call, and the caller can stop waiting. At most
-// one such call is in flight. A connection that comes too late serves the next request or is released. Owned by one
-// goroutine.
+// one such call is in flight. A connection that comes too late serves the next request or is released. newLender makes
+// one; the zero value cannot start a call. Owned by one goroutine.
 type lender struct {
 	done <-chan struct{} // closed when no caller waits any longer; may be nil
 	run  func(func())    // starts a goroutine

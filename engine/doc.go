@@ -43,9 +43,9 @@
 // other. Behind Sentinel each master has such workers as well. When a master is replaced, its workers finish what they
 // have and never talk to another master.
 //
-// All goroutines but the loop only post messages. A turn of the loop:
+// All goroutines but the loop change the loop's state only by posting messages. A turn of the loop:
 //
-//   - reads the clock once
+//   - reads the clock: one time for all of the turn (and once more at the end, only to measure the turn)
 //   - hands the messages to the actors and fires the due timers, both up to a limit per turn
 //   - publishes the outputs: ended holds, batches, results
 //
@@ -54,6 +54,9 @@
 // The coordinator makes all decisions of a turn. It takes messages and the time, and returns batches, results and the
 // next wake-up. The loop adds the clock, the senders and the channels. Simulation drives the same coordinator with
 // simulated time.
+//
+// docs/how-it-works.md follows one Lock call from the caller through the loop to the server and back, function by
+// function, and a loss to the end of a context.
 //
 // This package is not part of lockwheel's API: any version may change it. See docs/versions.md.
 package engine

@@ -11,15 +11,18 @@ import (
 	"github.com/lockwheel/lockwheel/engine/mpsc"
 )
 
-// Hooks are functions that the loop calls. They must not block and must not call back into the engine. Result and
-// SlowTurn may be nil.
+// Hooks are functions that the loop calls. They must not block and must not call back into the engine. HoldEnded must
+// be set: it publishes the end of a hold to its users. Result and SlowTurn may be nil. They are immutable from Start
+// on.
 type Hooks struct {
 	Result    func(r *actor.Request, waited time.Duration) // r has its result, but its caller has not been notified
 	HoldEnded func(e *actor.HoldEnd)                       // a hold has ended; called once per hold
 	SlowTurn  func(turn time.Duration)                     // a turn took longer than 5 ms
 }
 
-// Engine is the loop with its workers: senders and subscribers. All its methods are safe for concurrent use.
+// Engine is the loop with its workers: senders and subscribers. Start or StartUnconnected makes one and its loop; the
+// zero Engine has none. All its methods are safe for concurrent use. The fields before connected are immutable from the
+// start of the loop on.
 type Engine struct {
 	epoch time.Time // origin of the engine's clock: all times are durations since then
 	box   *mpsc.Mailbox[any]
@@ -35,7 +38,7 @@ type Engine struct {
 	wallOffset  time.Duration // wall clock minus monotonic clock, at the last turn
 	wallMillis  int64         // wall clock at the last turn, in ms since 1970
 	server      *Server
-	workers     []*nodeWorkers                   // indexed by nodeClient.Number; nil once dismissed
+	workers     []*nodeWorkers                   // indexed by coordinator.Node.Number; nil once stopped
 	refreshes   chan *coordinator.RefreshRequest // nil outside a cluster
 	timer       *time.Timer
 	timerAt     time.Duration // when the timer fires, on the engine's clock; 0: not set
@@ -113,8 +116,8 @@ func (e *Engine) startRefreshes() {
 	e.goroutines.Go(func() { refreshLoop(server, timeout, orders, e.box) })
 }
 
-// nodeWorkers holds the channels to the workers of one node: senders, replica senders and a subscriber. Owned by the
-// loop.
+// nodeWorkers holds the channels to the workers of one node: senders, replica senders and a subscriber. startWorkers
+// makes them; a worker ends when its channel is closed. Owned by the loop; a worker has its channel only.
 type nodeWorkers struct {
 	batches        chan *coordinator.Batch
 	replicaBatches chan *coordinator.Batch // batches that WAIT follows
@@ -131,16 +134,16 @@ func (w *nodeWorkers) queueFor(c *coordinator.Coordinator, b *coordinator.Batch)
 
 // startWorkers starts the workers of a new node.
 func (e *Engine) startWorkers(n *coordinator.Node) {
-	p := &nodeWorkers{
+	w := &nodeWorkers{
 		batches:        make(chan *coordinator.Batch, coordinator.SendersPerNode),
 		replicaBatches: make(chan *coordinator.Batch, coordinator.ReplicaSendersPerNode),
 		orders:         make(chan *coordinator.Order, 1),
 	}
-	e.workers = append(e.workers, p)
+	e.workers = append(e.workers, w)
 	config, address := &e.coordinator.Fx.Config, n.Address
 	id := config.ID
 	for range coordinator.SendersPerNode {
-		e.goroutines.Go(func() { runSender(e.server.nodeConn(address), e.server.encoder(id), p.batches, e.box) })
+		e.goroutines.Go(func() { runSender(e.server.nodeConn(address), e.server.encoder(id), w.batches, e.box) })
 	}
 	if config.Replicas != 0 {
 		replicas := replication{min: config.Replicas, patience: config.ReplicaTimeout}
@@ -149,11 +152,11 @@ func (e *Engine) startWorkers(n *coordinator.Node) {
 				nodeConn: e.server.nodeConn(address), encoder: e.server.encoder(id), replicas: replicas,
 				lender: e.lender(), poolTimeout: config.CallTimeout,
 			}
-			e.goroutines.Go(func() { s.run(p.replicaBatches, e.box) })
+			e.goroutines.Go(func() { s.run(w.replicaBatches, e.box) })
 		}
 	}
 	listener := &subscriber{
-		nodeConn: e.server.nodeConn(address), sharded: e.server.sharded, node: n, box: e.box, orders: p.orders, lender: e.lender(),
+		nodeConn: e.server.nodeConn(address), sharded: e.server.sharded, node: n, box: e.box, orders: w.orders, lender: e.lender(),
 		unsubscriber: unsubscriber{run: e.goroutines.Go, done: e.stopped, patience: config.CallTimeout},
 	}
 	e.goroutines.Go(listener.run)
@@ -171,10 +174,10 @@ func (e *Engine) lender() *lender {
 
 // stopWorkers stops the workers of a node. They finish what they have first.
 func (e *Engine) stopWorkers(number int) {
-	if p := e.workers[number]; p != nil {
-		close(p.batches)
-		close(p.replicaBatches)
-		close(p.orders)
+	if w := e.workers[number]; w != nil {
+		close(w.batches)
+		close(w.replicaBatches)
+		close(w.orders)
 		e.workers[number] = nil
 	}
 }
@@ -308,8 +311,9 @@ func (e *Engine) noteTurnTime(began time.Duration) {
 // slowTurn is the longest turn that is not reported to Hooks.SlowTurn.
 const slowTurn = 5 * time.Millisecond
 
-// readClock reads the clock once a turn. While a machine is suspended, the monotonic clock stops and leases run on. So
-// if the wall clock has advanced further, the locks must be confirmed again.
+// readClock reads the clock for a turn: all of the turn has this one time. (noteTurnTime reads it a second time, only
+// to measure the turn.) While a machine is suspended, the monotonic clock stops and leases run on. So if the wall clock
+// has advanced further, the locks must be confirmed again.
 func (e *Engine) readClock() time.Duration {
 	at := time.Now()
 	now := at.Sub(e.epoch)
@@ -397,8 +401,8 @@ func (e *Engine) updateWorkers(c *coordinator.Coordinator) {
 	for _, n := range c.Removed {
 		e.stopWorkers(n.Number)
 	}
-	if k := c.Cluster; k != nil && k.Request != nil {
-		e.refreshes <- k.Request // never blocks: at most one is in flight
+	if cl := c.Cluster; cl != nil && cl.Request != nil {
+		e.refreshes <- cl.Request // never blocks: at most one is in flight
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/lockwheel/lockwheel/engine/wire"
 )
 
-// nodeConn is a worker's access to a node. Each worker has its own, so that none waits for another.
+// nodeConn is a worker's access to a node. Each worker has its own, so that none waits for another; it belongs to the
+// worker's goroutine. Server.nodeConn makes one; the zero value has no client.
 type nodeConn struct {
 	client         rueidis.Client
 	address        string         // "" with one server and without Sentinel

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,6 +62,10 @@ func TestLoop_EarlierTimer_Wakes(t *testing.T) {
 			call := NewCallback(nil)
 			call.Op = coordinator.AskClose
 			e.Post(call)
+			synctest.Wait()
+			late := <-p.batches // the engine waits for its reply, for a minute at most: the timer is set
+			late.Replies = append(late.Replies, actor.Reply{Status: actor.Rejected, Err: errors.New("NOPERM")})
+			e.box.Post(&late.Msg)
 			<-e.Stopped()
 			require.False(t, e.timer.Stop(), "it is set though the engine has ended")
 		}()

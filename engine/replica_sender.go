@@ -14,15 +14,18 @@ import (
 	"github.com/lockwheel/lockwheel/engine/wire"
 )
 
-// replication is the minimum number of replicas for a grant, and how long WAIT waits for them.
+// replication is the minimum number of replicas for a grant, and how long WAIT waits for them. It is immutable. The
+// zero value is that of WAIT 0 0, which the server replies to at once, whatever replicas it has: checkNodeReplicas asks
+// with it whether WAIT is permitted.
 type replication struct {
 	min      int
 	patience time.Duration
 }
 
-// replicaSender is a replica sender: it appends WAIT to batches of grants. WAIT covers the writes of its own connection
-// and delays what follows on it, so each replica sender has a dedicated connection. It does not interpret replies, but
-// stores the number of replicas in them. Its fields belong to its goroutine.
+// replicaSender sends batches of grants, each followed by WAIT. WAIT covers the writes of its own connection and delays
+// what follows on it, so each replica sender has a dedicated connection. It does not interpret replies, but stores the
+// number of replicas in them. startWorkers makes one, with all fields before connection. It belongs to its goroutine,
+// which runs run.
 type replicaSender struct {
 	nodeConn    *nodeConn
 	encoder     *wire.Encoder
@@ -34,6 +37,8 @@ type replicaSender struct {
 	release    func()
 }
 
+// run sends the batches of a channel and posts each with its replies, until the channel is closed. Then it closes its
+// connection.
 func (s *replicaSender) run(batches <-chan *coordinator.Batch, box *mpsc.Mailbox[any]) {
 	for b := range batches {
 		switch node := s.nodeConn.nodeClient(); {

@@ -11,7 +11,9 @@ import (
 	"github.com/lockwheel/lockwheel/engine/wire"
 )
 
-// Server is what an engine runs on: one server, with or without Sentinel, or a cluster.
+// Server is what an engine runs on: one server, with or without Sentinel, or a cluster. Probe makes one; the zero
+// Server has no client. It belongs to its maker until Start or Engine.Connected; from then on it is immutable, and all
+// workers of the engine share it.
 type Server struct {
 	client       rueidis.Client
 	topology     *coordinator.Topology // topology at the start; nil outside a cluster

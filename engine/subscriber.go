@@ -18,8 +18,9 @@ import (
 )
 
 // subscriber owns the pub/sub connections to a node. It executes orders, one at a time, and posts the messages that
-// arrive. It connects for the first order, and again for the next order after a break. Its fields belong to its
-// goroutine.
+// arrive. It connects for the first order, and again for the next order after a break. startWorkers makes one, with all
+// fields before connCount. It belongs to its goroutine, which runs run; the callbacks of its connections use only what
+// is immutable.
 type subscriber struct {
 	nodeConn     *nodeConn
 	sharded      bool // sharded pub/sub
@@ -44,6 +45,9 @@ func (c *connection) brokenChan() <-chan error {
 	return c.broken
 }
 
+// run executes orders until their channel is closed, and posts what becomes of them. If a connection breaks it drops
+// both: an order may have used either, and the loop has all channels subscribed again. Behind Sentinel it also polls
+// for another master. At the end it leaves the connections to the unsubscriber.
 func (s *subscriber) run() {
 	defer s.lender.abandon()
 	defer s.retireConns()
@@ -175,17 +179,23 @@ func (s *subscriber) retireConns() {
 	s.connection, s.next = nil, nil
 }
 
-// connection is one pub/sub connection.
+// connection is one pub/sub connection. connect makes it; from then on all fields but channels and unsubscribing are
+// immutable. It belongs to its subscriber's goroutine, and from retire on to the one that unsubscribes it. The
+// callbacks run on a goroutine of rueidis: of what changes they read unsubscribing only.
 type connection struct {
 	client        rueidis.DedicatedClient
 	number        int
 	sharded       bool
 	release       func()
 	broken        <-chan error
-	channels      [][]string // all channels requested on it
-	unsubscribing atomic.Pointer[unsubscribeNotes]
+	channels      [][]string                       // all channels requested on it
+	unsubscribing atomic.Pointer[unsubscribeNotes] // nil until the connection is retired: then its messages are ignored
 }
 
+// connect returns a new connection, with the next number, on which nothing is subscribed yet. Its callbacks post
+// messages and confirmations to the loop as they arrive. It returns ErrUnknownNode if the client does not know the
+// node. It blocks until the client has a connection to spare, for at most subscribePoolTimeout; then it returns
+// ErrPoolExhausted.
 func (s *subscriber) connect() (*connection, error) {
 	node := s.nodeConn.nodeClient()
 	if node == nil {

@@ -19,7 +19,8 @@ const (
 
 // unsubscriber disposes of connections that are no longer needed. It unsubscribes their channels in slices, with a
 // pause after each that is as long as the slice took. Then it closes the connection. There is one goroutine per
-// connection, and one for each two commands without a reply.
+// connection, and one for each two commands without a reply. It belongs to one subscriber; its goroutines share active,
+// and the rest is immutable. run and patience must be set; without done it never hurries.
 //
 // rueidis v1.0.79 expects one reply for its UNSUBSCRIBE and the PING that it appends. It panics if both are rejected,
 // as when a script keeps the server busy. So both are sent as commands of their own. The first has a reply only if it
@@ -32,34 +33,35 @@ type unsubscriber struct {
 	active   atomic.Int32
 }
 
-// unsubscribeNotes counts the notes about unsubscribed channels.
+// unsubscribeNotes counts the notes about unsubscribed channels. retire makes one: the zero value has no channel. The
+// goroutine that unsubscribes sets pending, and the goroutine of the connection counts it down.
 type unsubscribeNotes struct {
 	pending atomic.Int64  // outstanding notes
 	done    chan struct{} // receives when there are no more
 }
 
 // note handles one note. It runs on the goroutine of the connection.
-func (l *unsubscribeNotes) note(kind string) {
-	if (kind == "unsubscribe" || kind == "sunsubscribe") && l.pending.Add(-1) == 0 {
-		l.done <- struct{}{}
+func (n *unsubscribeNotes) note(kind string) {
+	if (kind == "unsubscribe" || kind == "sunsubscribe") && n.pending.Add(-1) == 0 {
+		n.done <- struct{}{}
 	}
 }
 
 // retire disposes of a connection. It returns at once, and ignores messages of the connection from then on.
-func (l *unsubscriber) retire(c *connection) {
+func (u *unsubscriber) retire(c *connection) {
 	notes := &unsubscribeNotes{done: make(chan struct{}, 1)}
 	c.unsubscribing.Store(notes)
 	switch {
 	case c.hasFewChannels():
 		c.close()
-	case l.active.Add(1) > maxUnsubscribers:
-		l.active.Add(-1)
+	case u.active.Add(1) > maxUnsubscribers:
+		u.active.Add(-1)
 		c.close()
 	default:
-		l.run(func() {
-			defer l.active.Add(-1)
+		u.run(func() {
+			defer u.active.Add(-1)
 			defer c.close()
-			l.unsubscribeAll(c, notes)
+			u.unsubscribeAll(c, notes)
 		})
 	}
 }
@@ -75,10 +77,10 @@ func (c *connection) hasFewChannels() bool {
 
 // unsubscribeAll unsubscribes slice by slice. It stops when a command is rejected, the connection breaks, or a command
 // takes too long.
-func (l *unsubscriber) unsubscribeAll(c *connection, notes *unsubscribeNotes) {
-	timeout := time.NewTimer(l.patience)
+func (u *unsubscriber) unsubscribeAll(c *connection, notes *unsubscribeNotes) {
+	timeout := time.NewTimer(u.patience)
 	defer timeout.Stop()
-	done, rejected := l.done, make(chan struct{}, 1)
+	done, rejected := u.done, make(chan struct{}, 1)
 	for _, some := range c.chunks() {
 		began := time.Now()
 		notes.pending.Store(int64(len(some)))
@@ -93,8 +95,8 @@ func (l *unsubscriber) unsubscribeAll(c *connection, notes *unsubscribeNotes) {
 			return
 		}
 		if done != nil {
-			timeout.Reset(l.patience)
-			if !l.pause(time.Since(began)) {
+			timeout.Reset(u.patience)
+			if !u.pause(time.Since(began)) {
 				done = nil
 			}
 		}
@@ -107,11 +109,11 @@ func (l *unsubscriber) unsubscribeAll(c *connection, notes *unsubscribeNotes) {
 }
 
 // pause waits. It returns false at once when the engine is closed.
-func (l *unsubscriber) pause(d time.Duration) bool {
+func (u *unsubscriber) pause(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-l.done:
+	case <-u.done:
 		return false
 	case <-timer.C:
 		return true

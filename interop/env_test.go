@@ -1,8 +1,11 @@
 package interop
 
 import (
+	"context"
+	"crypto/tls"
 	"fmt"
 	"maps"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -88,7 +91,30 @@ func (s *testEnv) cleared(t *testing.T) *testEnv {
 // engine opens an engine on our side, closed with the test.
 func (s *testEnv) engine(opts lockwheel.Options) *lockwheel.Engine {
 	s.t.Helper()
-	opts.Redis = rueidis.ClientOption{InitAddress: s.addrs}
+	return s.engineOn(rueidis.ClientOption{}, opts)
+}
+
+// mortalEngine opens an engine on our side. die cuts it off from the servers for good, as if its process had died.
+func (s *testEnv) mortalEngine(opts lockwheel.Options) (e *lockwheel.Engine, die context.CancelFunc) {
+	s.t.Helper()
+	alive, die := context.WithCancel(s.t.Context())
+	return s.engineOn(rueidis.ClientOption{
+		DialCtxFn: func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			conn, err := d.DialContext(ctx, "tcp", addr)
+			if err != nil {
+				return nil, err
+			}
+			context.AfterFunc(alive, func() { conn.Close() })
+			return conn, alive.Err()
+		},
+	}, opts), die
+}
+
+// engineOn opens an engine on the servers, with further options of its client.
+func (s *testEnv) engineOn(client rueidis.ClientOption, opts lockwheel.Options) *lockwheel.Engine {
+	s.t.Helper()
+	opts.Redis = client
+	opts.Redis.InitAddress = s.addrs
 	e, err := lockwheel.Open(s.t.Context(), opts)
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { e.Close() })

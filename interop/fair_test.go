@@ -94,7 +94,8 @@ func TestFairQueue_OursDead_JavaWaiterGranted(t *testing.T) {
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
 		shortLease := lockwheel.Options{Lease: 2 * time.Second} // Redisson sleeps for as long as holder and place may live
-		c, lives, dies := s.redisson(nil), s.engine(shortLease), s.engine(shortLease)
+		c, lives := s.redisson(nil), s.engine(shortLease)
+		dies, die := s.mortalEngine(shortLease)
 		hold := requireGranted(t, lockAsync(t.Context(), lives.FairMutex("n")))
 		waiting := lockAsync(t.Context(), dies.FairMutex("n"))
 		ends := func() bool { return s.pttl("redisson_lock_queue:{n}") > 0 && s.pttl("redisson_lock_timeout:{n}") > 0 }
@@ -105,10 +106,11 @@ func TestFairQueue_OursDead_JavaWaiterGranted(t *testing.T) {
 		eventually(t, "a queue that stays, when ours has asked again", func() bool {
 			return s.pttl("redisson_lock_queue:{n}") == -1 && s.pttl("redisson_lock_timeout:{n}") == -1
 		})
-		require.NoError(t, dies.Close())
-		require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
+		die()
 		unlock(t, hold)
 		requireSuccess(t, theirsWaits)
+		require.NoError(t, dies.Close())
+		require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
 		theirs.unlock(fair, "n")
 		require.Equal(t, []string{"redisson_lock_places:{n}"}, s.keysLeft("n"), "what Redisson knows nothing of")
 		require.Positive(t, s.pttl("redisson_lock_places:{n}"))

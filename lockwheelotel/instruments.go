@@ -31,7 +31,7 @@ var numbers = [...]struct {
 	{"lockwheel.renewal.confirmed", "{renewal}", "Renewals and confirmations by the server.", true, func(s *lockwheel.Stats) int64 { return int64(s.Renewed) }},
 	{"lockwheel.release.unpublished", "{release}", "Releases that the server executed but rejected to publish.", true, func(s *lockwheel.Stats) int64 { return int64(s.UnpublishedReleases) }},
 	{"lockwheel.command.sent", "{command}", "Commands sent.", true, func(s *lockwheel.Stats) int64 { return int64(s.Commands) }},
-	{"lockwheel.command.retried", "{retry}", "Commands sent again, and calls sent again in parts.", true, func(s *lockwheel.Stats) int64 { return int64(s.Retries) }},
+	{"lockwheel.command.retried", "{retry}", "Commands without a reply or rejected, and calls sent again.", true, func(s *lockwheel.Stats) int64 { return int64(s.Retries) }},
 	{"lockwheel.call.sent", "{call}", "Calls that carried the commands.", true, func(s *lockwheel.Stats) int64 { return int64(s.Batches) }},
 	{"lockwheel.loop.turned", "{turn}", "Turns of the engine's loop.", true, func(s *lockwheel.Stats) int64 { return int64(s.LoopTurns) }},
 	{"lockwheel.event.dropped", "{event}", "Events and log records dropped because Observer or Logger was too slow.", true, func(s *lockwheel.Stats) int64 { return int64(s.DroppedEvents) }},

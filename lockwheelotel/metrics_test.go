@@ -241,7 +241,7 @@ func TestMetrics_Rejected_IsAnError(t *testing.T) {
 // The page lists exactly the metrics that exist.
 func TestPage_Metrics_AllDescribed(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../docs/opentelemetry.md")
+	page, err := os.ReadFile("../docs/operate/traces.md")
 	require.NoError(t, err)
 	var described, exist []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `(lockwheel\\.[a-z_.]+)` \\| (counter|up-down counter|gauge) \\| `([^`]+)` \\|").FindAllStringSubmatch(string(page), -1) {

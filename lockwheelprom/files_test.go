@@ -15,7 +15,7 @@ import (
 )
 
 // metricsPage is the reference of all metrics.
-const metricsPage = "../docs/metrics.md"
+const metricsPage = "../docs/operate/metrics.md"
 
 // dashboard is what the tests read of dashboard.json.
 type dashboard struct {
@@ -95,6 +95,31 @@ func TestFiles_Alerts_AllDescribed(t *testing.T) {
 		require.Contains(t, string(page), "`"+alert[1]+"`")
 		require.Contains(t, string(tests), `alertname="`+alert[1]+`"`)
 	}
+}
+
+// metricRow matches a row of the page's tables: name, type, unit, meaning, and what to alert on.
+var metricRow = regexp.MustCompile("(?m)^\\| `(lockwheel_\\w+)` \\| (counter|gauge|histogram), ([^|]+) \\| [^|]+ \\| ([^|]+) \\|$")
+
+// The page says the type, the unit, the meaning and what to alert on of each metric. The alerts that it names exist.
+func TestMetricsPage_EachMetric_UnitAndAlert(t *testing.T) {
+	t.Parallel()
+	exported, names := exportedMetrics(t)
+	page, err := os.ReadFile(metricsPage)
+	require.NoError(t, err)
+	rules, err := os.ReadFile("alerts.yml")
+	require.NoError(t, err)
+	var described []string
+	for _, row := range metricRow.FindAllStringSubmatch(string(page), -1) {
+		name, kind, unit, alert := row[1], row[2], row[3], row[4]
+		described = append(described, name)
+		require.EqualValues(t, strings.ToUpper(kind), exported[name].GetType().String(), name)
+		require.Equal(t, strings.HasSuffix(name, "_seconds"), unit == "s", name)
+		for _, named := range regexp.MustCompile(`Lockwheel\w+`).FindAllString(alert, -1) {
+			require.Contains(t, string(rules), "- alert: "+named+"\n", name)
+		}
+	}
+	slices.Sort(described)
+	require.Equal(t, names, described)
 }
 
 // Panels have ids of their own, do not overlap, and each but the headings shows something.

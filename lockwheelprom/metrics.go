@@ -33,7 +33,7 @@ var counters = [...]single{
 	{"unpublished_releases_total", "Releases that the server executed but rejected to publish.", func(s *lockwheel.Stats) float64 { return float64(s.UnpublishedReleases) }},
 	{"commands_total", "Commands sent.", func(s *lockwheel.Stats) float64 { return float64(s.Commands) }},
 	{"calls_total", "Calls that carried the commands.", func(s *lockwheel.Stats) float64 { return float64(s.Batches) }},
-	{"retries_total", "Commands sent again, and calls sent again in parts.", func(s *lockwheel.Stats) float64 { return float64(s.Retries) }},
+	{"retries_total", "Commands without a reply or rejected, and calls sent again.", func(s *lockwheel.Stats) float64 { return float64(s.Retries) }},
 	{"loop_turns_total", "Turns of the engine's loop.", func(s *lockwheel.Stats) float64 { return float64(s.LoopTurns) }},
 	{"dropped_events_total", "Events and log records dropped because Observer or Logger was too slow.", func(s *lockwheel.Stats) float64 { return float64(s.DroppedEvents) }},
 	{"panics_total", "Panics in Observer, Logger and contexts of callers.", func(s *lockwheel.Stats) float64 { return float64(s.Panics) }},

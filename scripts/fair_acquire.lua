@@ -56,7 +56,7 @@ end
 -- Keeps a place alive for its wait from now on.
 local function keep(lock, id, wait, added, time)
   if latest then redis.pcall('HSET', lock.places, id, text(clock(now) + wait) .. ':' .. text(added) .. ':' .. text(wait)) end
-  age(lock, math.max(wait, time - now))
+  age(lock, now, math.max(wait, time - now))
 end
 
 local function grant(lock, id, lease, head, time, wait)
@@ -66,7 +66,7 @@ local function grant(lock, id, lease, head, time, wait)
   redis.pcall('LPOP', lock.queue)
   redis.pcall('ZREM', lock.times, id)
   if added then redis.pcall('HDEL', lock.places, id) end
-  age(lock)
+  age(lock, now)
   added = added or tonumber(wait)
   if added and not shared(lock.times, text(time)) then shift(lock.times, -unused(time, added, now)) end
   return 1
@@ -77,16 +77,15 @@ end
 -- which must not look expired to Redisson then. Returns until when the tenure is considered alive, or the table of an
 -- error.
 local function enqueue(lock, id, wait, ttl, behind)
-  local last = redis.pcall('LINDEX', lock.queue, '-1')
+  local last, added_last = tail(lock)
   local time = last and last ~= id and redis.pcall('ZSCORE', lock.times, last)
   if type(time) == 'table' then return time end
   local adds = wait
   if time then
     ttl = math.max(tonumber(time) - now, 0)
-    local _, added = kept(lock, last)
     if last == behind and ttl >= wait then
-      adds, ttl = added or wait, ttl - (added or wait)
-    elseif latest and not added then
+      adds, ttl = added_last or wait, ttl - (added_last or wait)
+    elseif latest and not added_last then
       adds = math.max(wait, theirs)
     end
   end

@@ -13,10 +13,6 @@
 
 local verb, now = ARGV[1], tonumber(ARGV[2])
 
--- In a queue longer than this, a waiter that leaves is first searched for among this many at each end: reading the whole
--- queue is expensive.
-local long = 1000
-
 -- Removes a waiter that is near one of the ends of a long queue, and reports whether it did.
 local function leave_end(lock, id)
   for _, from in ipairs({'1', '-1'}) do
@@ -39,11 +35,25 @@ local function ask(lock, leavers)
   return known
 end
 
+-- Lets the leavers leave their places behind, and removes these if they are more than half of the queue. Returns those for
+-- which that is not possible.
+local function leave_all_behind(lock, leavers)
+  local owed, gone = account(lock)
+  local rest = {}
+  for i = 1, #leavers do
+    local left, had = leave_behind(lock, leavers[i].id)
+    if not left then rest[#rest + 1] = leavers[i] elseif had then gone = gone + 1 end
+  end
+  put_on_account(lock, owed, gone)
+  tail(lock)
+  local length = redis.pcall('LLEN', lock.queue)
+  if type(length) == 'number' and 2 * gone > length then sweep(lock, now) end
+  return rest
+end
+
 -- Removes from a long queue those leavers that subtract nothing, because others share their time or they have none. The
 -- queue is not read for them. Returns the other leavers. A waiter without a time is never far from the ends for long.
 local function leave_quickly(lock, leavers)
-  local length = redis.pcall('LLEN', lock.queue)
-  if type(length) == 'table' or length <= long then return leavers end
   local rest = {}
   for i = 1, #leavers do
     local it = leavers[i]
@@ -95,9 +105,12 @@ end
 -- Removes all leavers from a queue with the result of removing them one by one. The times of those that stay are changed
 -- once.
 local function leave(lock, leavers)
-  local times = lock.times
+  local times, length = lock.times, redis.pcall('LLEN', lock.queue)
+  local is_long = type(length) == 'number' and length > long
+  if is_long and ours(lock, length) then leavers = leave_all_behind(lock, leavers) end
+  if #leavers == 0 then return end
   local known = ask(lock, leavers)
-  leavers = leave_quickly(lock, leavers)
+  if is_long then leavers = leave_quickly(lock, leavers) end
   if #leavers == 0 then return end
   local waiting, places = stand(lock, leavers, known)
   local gone, at = {}, {}
@@ -147,7 +160,7 @@ for i = 1, #locks do
   local lock = locks[i]
   if #lock.leavers > 0 then
     leave(lock, lock.leavers)
-    age(lock)
+    age(lock, now)
   end
   local head, _, _, doubt = prune(verb, lock, now)
   if lock.released or redis.pcall('EXISTS', lock.key) == 0 then

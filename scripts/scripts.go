@@ -47,6 +47,10 @@ var (
 	orphansText string
 	//go:embed lib/token.lua
 	tokenText string
+	//go:embed lib/fair_places.lua
+	fairPlacesText string
+	//go:embed lib/fair_gone.lua
+	fairGoneText string
 	//go:embed lib/fair_queue.lua
 	fairQueueText string
 )
@@ -94,11 +98,14 @@ var (
 // MultiAcquire acquires several plain locks atomically: all or none.
 var MultiAcquire = load("multi_acquire", answersText+channelText+orphansText+expireText+noHashText+grantText+multiAcquireText)
 
+// fairText is what the scripts of the fair lock share.
+var fairText = channelText + deleteText + fairPlacesText + "\n" + fairGoneText + "\n" + fairQueueText
+
 // The scripts of the fair lock.
 var (
-	FairAcquire = load("fair_acquire", answersText+channelText+expireText+noHashText+grantText+deleteText+fairQueueText+fairAcquireText)
-	FairRelease = load("fair_release", channelText+deleteText+fairQueueText+fairReleaseText)
-	FairForce   = load("fair_force", noHashText+channelText+deleteText+fairQueueText+fairForceText)
+	FairAcquire = load("fair_acquire", answersText+expireText+noHashText+grantText+fairText+fairAcquireText)
+	FairRelease = load("fair_release", fairText+fairReleaseText)
+	FairForce   = load("fair_force", noHashText+fairText+fairForceText)
 )
 
 func load(name, text string) Script {

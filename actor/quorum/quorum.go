@@ -57,6 +57,7 @@ const (
 	ended                   // rejected, lost or unlocked: all members were released
 )
 
+// membership is what a Quorum knows of one member. The zero value is absent, and was never asked. Owned by the Quorum.
 type membership struct {
 	state          memberState
 	reason         Reason        // the latest

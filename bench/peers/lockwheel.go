@@ -75,3 +75,34 @@ type Deadlined interface {
 
 func (h lockwheelHeld) Lost() bool     { return h.Err() != nil }
 func (h lockwheelHeld) Release() error { return h.Unlock(context.Background()) }
+
+// OpenLockwheelQuorum opens an engine on each of several servers, a majority of which grants a lock.
+func OpenLockwheelQuorum(c Config, addrs ...string) (Contestant, error) {
+	q := &lockwheelQuorum{}
+	for _, addr := range addrs {
+		c.Addr = addr
+		on, err := OpenLockwheel(c)
+		if err != nil {
+			q.Close()
+			return nil, err
+		}
+		q.on = append(q.on, on)
+	}
+	return q, nil
+}
+
+type lockwheelQuorum struct{ on []*LockwheelClient }
+
+func (q *lockwheelQuorum) Close() {
+	for _, on := range q.on {
+		on.Close()
+	}
+}
+
+func (q *lockwheelQuorum) Worker(name string, _ int) Worker {
+	var locks []lockwheel.Mutex
+	for _, on := range q.on {
+		locks = append(locks, on.Engine.Mutex(name))
+	}
+	return WorkerOfAll(lockwheel.Quorum(locks...))
+}

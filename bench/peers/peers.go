@@ -3,6 +3,7 @@
 package peers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -47,6 +48,9 @@ type Config struct {
 // Lease is the lease of all contestants unless a comparison sets another.
 const Lease = 30 * time.Second
 
+// lease returns the lease of all locks.
+func (c Config) lease() time.Duration { return cmp.Or(c.Lease, Lease) }
+
 // pool returns how many connections a client has that sends one command at a time on each.
 func (c Config) pool() int { return min(max(c.Callers, 1), maxPool) }
 
@@ -66,9 +70,7 @@ type ContestantSpec struct {
 
 // Open connects a contestant.
 func (k ContestantSpec) Open(c Config) (Contestant, error) {
-	if c.Lease == 0 {
-		c.Lease = Lease
-	}
+	c.Lease = c.lease()
 	contestant, err := k.open(c)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", k.Name, err)

@@ -79,15 +79,11 @@ func OpenRedisson(c Config, clients int, warmUp time.Duration) (*Java, error) {
 		return nil, err
 	}
 	defer j.SetRunning(false)
-	lease := c.Lease
-	if lease == 0 {
-		lease = Lease
-	}
 	for range clients {
 		machine.opened++
 		name := "client" + strconv.Itoa(machine.opened)
 		fields := redisson.Fields{
-			"client": name, "address": "redis://" + c.Addr, "watchdog": ms(lease), "timeout": ms(replyTimeout),
+			"client": name, "address": "redis://" + c.Addr, "watchdog": ms(c.lease()), "timeout": ms(replyTimeout),
 			"connections": strconv.Itoa(maxInFlight), "idle": strconv.Itoa(maxInFlight),
 		}
 		if c.Channels > 0 {
@@ -129,9 +125,21 @@ func (j *Java) Close() {
 
 // Pair locks and unlocks this many names for a while.
 func (j *Java) Pair(names int, d time.Duration) (pairs int, took time.Duration, err error) {
+	return j.PairOf(JavaLocks{"plain", "lockwheel-bench-", 1}, names, d)
+}
+
+// JavaLocks are locks of one kind.
+type JavaLocks struct {
+	Kind   string // as the Java program calls it
+	Prefix string // of their names, which end with a number
+	Each   int    // names of a lock; more than one only of a multi lock
+}
+
+// PairOf locks and unlocks this many locks for a while.
+func (j *Java) PairOf(locks JavaLocks, number int, d time.Duration) (pairs int, took time.Duration, err error) {
 	answer, err := j.do("pair", redisson.Fields{
-		"client": j.first, "name": "lockwheel-bench-", "ms": ms(d),
-		"names": strconv.Itoa(names), "workers": strconv.Itoa(min(names, maxInFlight)),
+		"client": j.first, "kind": locks.Kind, "name": locks.Prefix, "each": strconv.Itoa(locks.Each), "ms": ms(d),
+		"names": strconv.Itoa(number), "workers": strconv.Itoa(min(number, maxInFlight)),
 	})
 	if err != nil {
 		return 0, 0, err

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/go-redsync/redsync/v4"
+	redsyncredis "github.com/go-redsync/redsync/v4/redis"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
 )
@@ -19,24 +20,43 @@ var Redsync = ContestantSpec{
 }
 
 type redsyncs struct {
-	redis  *redis.Client
-	sync   *redsync.Redsync
-	config Config
+	redis   []*redis.Client
+	sync    *redsync.Redsync
+	options []redsync.Option
 }
 
-func openRedsync(c Config) (Contestant, error) {
-	client := openGoRedis(c)
-	return &redsyncs{client, redsync.New(goredis.NewPool(client)), c}, nil
+func openRedsync(c Config) (Contestant, error) { return openRedsyncOn(c, c.Addr), nil }
+
+// OpenRedsyncQuorum connects redsync to several servers, a majority of which grants a lock.
+func OpenRedsyncQuorum(c Config, addrs ...string) (Contestant, error) {
+	r := openRedsyncOn(c, addrs...)
+	// A queue of callers is no failure of a server, as for the others: its own factor allows a reply 1.5 s.
+	r.options = append(r.options, redsync.WithTimeoutFactor(replyTimeout.Seconds()/c.lease().Seconds()))
+	return r, nil
 }
 
-func (r *redsyncs) Close() { r.redis.Close() }
+func openRedsyncOn(c Config, addrs ...string) *redsyncs {
+	r := &redsyncs{options: []redsync.Option{
+		redsync.WithExpiry(c.lease()), redsync.WithRetryDelay(pollInterval), redsync.WithTries(math.MaxInt),
+	}}
+	var pools []redsyncredis.Pool
+	for _, addr := range addrs {
+		c.Addr = addr
+		client := openGoRedis(c)
+		r.redis, pools = append(r.redis, client), append(pools, goredis.NewPool(client))
+	}
+	r.sync = redsync.New(pools...)
+	return r
+}
+
+func (r *redsyncs) Close() {
+	for _, client := range r.redis {
+		client.Close()
+	}
+}
 
 func (r *redsyncs) Worker(name string, _ int) Worker {
-	return redsyncWorker{r.sync.NewMutex(name,
-		redsync.WithExpiry(r.config.Lease),
-		redsync.WithRetryDelay(pollInterval),
-		redsync.WithTries(math.MaxInt),
-	)}
+	return redsyncWorker{r.sync.NewMutex(name, r.options...)}
 }
 
 type redsyncWorker struct{ mutex *redsync.Mutex }

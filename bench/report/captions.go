@@ -6,13 +6,9 @@ const (
 		"holds a million locks. A bare round trip is a PING by rueidis, of one caller with a context that can end, like that of the lock."
 	linkText = "Over a link that adds %v in each direction, to each round trip twice. A forwarder in a process of its own does so; it " +
 		"competes for the processors, and its time counts as that of neither side. `go run ./report -link %v` writes this page.\n"
-	kindsText = "The kinds of lock of lockwheel, on one engine, in turn: names of their own, 2 048 goroutines. A Mutex is not re-entered without an owner " +
-		"in the context, so it is Redisson's non-reentrant lock, too. Below, one caller locks ten names and unlocks them, which counts as one pair."
 	pairText = "Every goroutine locks and unlocks a name of its own. CPU, bytes and allocations are per pair. The last " +
 		"column is the ratio of lockwheel's pairs per second to the row's. A single goroutine has a context that can end, so that rueidis " +
 		"pipelines, as it does with many."
-	ceilingText = "The server alone: prebuilt calls, pipelined over one plain TCP connection, by a client that only compares the bytes " +
-		"that come back. Pair ran in the same rounds."
 	hotText = "All goroutines lock one name; a holder does nothing and unlocks. With two clients, each has this many goroutines. Fewest and " +
 		"most: grants of a goroutine in a round. Longest wait: the median of the rounds, and the longest of all; a wait that the " +
 		"end of a round cut off counts with its time until then. A round is stalled if the free lock was not granted during its last half. " +

@@ -32,7 +32,7 @@ func (r *results) drawings() map[string]*barChart {
 	heaps, cores, growth := r.holdCharts()
 	return map[string]*barChart{
 		"pair": r.pairChart(), "ceiling": r.ceilingChart(), "kinds": r.kindsChart(), "hot": r.hotChart(), "wake": r.wakeChart(),
-		"alone": r.aloneChart(), "steady": r.steadyChart(), "hold-heap": heaps, "hold-cores": cores, "growth": growth,
+		"alone": r.aloneChart(), "steady": r.steadyChart(), "gateway": r.gatewayChart(), "hold-heap": heaps, "hold-cores": cores, "growth": growth,
 		"flood-one": r.floodChart(false), "flood-own": r.floodChart(true),
 	}
 }
@@ -55,26 +55,6 @@ func (g *barChart) putResults(entries []bench.Result, group int) {
 			g.put(entries[i].Name, group, entries[i].PairsPerSecond())
 		}
 	}
-}
-
-// singleSeriesChart returns a chart of contestants side by side.
-func singleSeriesChart(title string, entries []bench.Result) *barChart {
-	g := &barChart{title: title, unit: "pairs a second", linear: true}
-	for i := range entries {
-		g.labels = append(g.labels, entries[i].Name)
-	}
-	for i := range entries {
-		g.put("pairs a second", i, entries[i].PairsPerSecond())
-	}
-	return g
-}
-
-func (r *results) ceilingChart() *barChart {
-	return singleSeriesChart("Lock and unlock of 2 048 names, and what the server can do at all", r.ceiling.Figures.Standings)
-}
-
-func (r *results) kindsChart() *barChart {
-	return singleSeriesChart("Kinds of lock: names of their own, 2 048 goroutines", r.kinds.Figures.Alike)
 }
 
 func (r *results) hotChart() *barChart {

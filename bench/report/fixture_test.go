@@ -23,13 +23,20 @@ func fixture() *results {
 	}
 	r.ceiling.Figures = bench.CeilingResult{Keys: 99.5, Sent: 100, Standings: []bench.Result{
 		fixtureResult(bench.CeilingPair, 200_000), fixtureResult(bench.CeilingBatched, 240_000), fixtureResult(bench.CeilingSingle, 120_000),
-	}}
+		fixtureResult(bench.CeilingReplayed, 230_000),
+	}, One: []bench.Result{fixtureResult(bench.CeilingPair, 5000), fixtureResult(bench.CeilingLoop, 9000)},
+		Renew: []bench.Result{fixtureResult(bench.CeilingPair, 100_000), fixtureResult(bench.CeilingRenewed, 600_000)}}
 	r.kinds.Figures = bench.KindsOfLock{
 		Alike: []bench.Result{
 			fixtureResult(bench.KindPlain, 200_000), fixtureResult(bench.KindFenced, 150_000), fixtureResult(bench.KindFair, 90_000),
 			fixtureResult(bench.KindWrite, 110_000), fixtureResult(bench.KindRead, 100_000),
 		},
 		Ten: []bench.Result{fixtureResult(bench.TenAsOne, 6000), fixtureResult(bench.TenSequential, 1000)},
+		Redisson: []bench.Result{
+			fixtureResult(bench.KindPlain, 18_000), fixtureResult(bench.KindFenced, 17_000), fixtureResult(bench.KindFair, 16_000),
+			fixtureResult(bench.KindWrite, 15_000), fixtureResult(bench.KindRead, 14_000), fixtureResult(bench.TenAsOne, 1300),
+		},
+		Quorum: []bench.Result{fixtureResult("lockwheel", 30_000), fixtureResult("redsync", 7000)},
 	}
 	for _, clients := range []int{1, 2} {
 		for _, n := range []int{8, 64} {
@@ -42,6 +49,10 @@ func fixture() *results {
 	r.latency.Figures = latency{
 		Alone: []*bench.SingleCaller{fixtureSingleCaller("lockwheel", 33*time.Microsecond), fixtureSingleCaller(bench.DirectEnding, 30*time.Microsecond), fixtureSingleCaller(bench.PingEnding, 29*time.Microsecond)},
 		Loads: []*bench.Load{fixtureLoad("lockwheel", 0, 300*time.Microsecond), fixtureLoad("lockwheel", 100_000, 500*time.Microsecond)},
+	}
+	r.gateway.Figures = []*bench.GatewayResult{
+		fixtureGateway("lockwheel", 310*time.Microsecond), fixtureGateway("redislock", 500*time.Microsecond), fixtureGateway("redsync", 600*time.Microsecond),
+		fixtureGateway("rueidislock", 350*time.Microsecond), fixtureGateway(peers.PingPair.Name, 290*time.Microsecond), fixtureGateway(peers.Unlocked.Name, 0),
 	}
 	r.hold.Figures = []bench.HoldResult{
 		fixtureHold("lockwheel", 1000, 280), fixtureHold("rueidislock", 1000, 1700), fixtureHold("redisson", 1000, 900),
@@ -83,6 +94,18 @@ func fixtureSingleCaller(name string, took time.Duration) *bench.SingleCaller {
 	a.Lock.Record(took)
 	a.Unlock.Record(took)
 	return a
+}
+
+// fixtureGateway returns requests of 5.1 ms and more, with what the lock adds in two rounds, the second of which took
+// longer.
+func fixtureGateway(name string, added time.Duration) *bench.GatewayResult {
+	g := &bench.GatewayResult{Name: name}
+	for _, slow := range []time.Duration{0, time.Millisecond} {
+		g.Rounds = append(g.Rounds, measure.Quantiles{
+			P50: 5100*time.Microsecond + slow + added, P99: 5700*time.Microsecond + slow + 2*added, P999: 6300*time.Microsecond + slow + 3*added,
+		})
+	}
+	return g
 }
 
 func fixtureLoad(name string, held int, took time.Duration) *bench.Load {

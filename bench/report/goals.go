@@ -50,6 +50,7 @@ func (r *results) goals() []goal {
 	all = append(all, r.hotGoals()...)
 	all = append(all, r.wakeGoals()...)
 	all = append(all, r.latencyGoals()...)
+	all = append(all, r.gatewayGoals()...)
 	all = append(all, r.holdGoals()...)
 	return append(all, r.floodGoals()...)
 }
@@ -73,17 +74,6 @@ func (r *results) pairGoals() (goals []goal) {
 		goal{"Pair", "2 048 goroutines: client CPU of a pair", cpu, false, 2.5, " µs"},
 		goal{"Pair", "2 048 goroutines: allocations of a pair", allocs, false, 3, ""},
 		goal{"Pair", "2 048 goroutines: bytes allocated for a pair", bytes, false, 400, " B"})
-}
-
-func (r *results) kindsGoals() (goals []goal) {
-	k := r.kinds.Figures
-	for _, kind := range []struct {
-		name  string
-		least float64
-	}{{bench.KindFenced, 0.7}, {bench.KindRead, 0.4}, {bench.KindFair, 0.4}} {
-		goals = append(goals, goal{"Kinds", kind.name + ": pairs/s to Mutex", speedRatio(k.Alike, kind.name, bench.KindPlain), true, kind.least, " ×"})
-	}
-	return append(goals, goal{"Kinds", "ten names as one, to one after the other", speedRatio(k.Ten, bench.TenAsOne, bench.TenSequential), true, 5, " ×"})
 }
 
 func (r *results) hotGoals() []goal {

@@ -51,7 +51,7 @@ func main() {
 	only := flag.String("only", "", "measure only these `sections`, such as hold,ceiling")
 	flag.BoolVar(&o.print, "print", false, "print what was measured, and write nothing")
 	flag.BoolVar(&o.render, "render", false, "measure nothing, and write anew what was measured before")
-	flag.DurationVar(&o.link, "link", 0, "measure over a link that adds this `delay` in each direction; only Pair, Kinds, Hot, Wake and Latency of one caller")
+	flag.DurationVar(&o.link, "link", 0, "measure over a link that adds this `delay` in each direction; only Pair, Kinds, Hot, Wake, Latency of one caller and Gateway")
 	runs := flag.Int("runs", 0, "`rounds` of each comparison, and runs of what has no rounds, if not the set's")
 	flag.StringVar(&o.out, "out", "", "the `directory` for RESULTS.md, charts/ and figures/ (default: this one, or links/ and the delay)")
 	flag.StringVar(&o.readme, "readme", "../README.md", "the `file` in which the measured part is written, too; empty: none; with -link none")

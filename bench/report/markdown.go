@@ -49,6 +49,7 @@ func (r *results) chapters() []chapter {
 		{&r.wake, "Wake", wakeText, []string{"wake"}, r.wakeTable()},
 		{&r.latency, "Latency", aloneText, []string{"alone"}, r.aloneTable()},
 		{&r.latency, "Latency under a steady load", steadyText, []string{"steady"}, r.steadyTable()},
+		{&r.gateway, "Gateway", gatewayText, []string{"gateway"}, r.gatewayTable()},
 		{&r.hold, "Hold", holdText, []string{"hold-heap", "hold-cores", "growth"}, r.holdTables()},
 		{&r.flood, "Flood", floodText, []string{"flood-one", "flood-own"}, r.floodTables()},
 	}
@@ -136,16 +137,6 @@ func allocs(s *measure.Series) string {
 		return decimals(n)
 	}
 	return "–"
-}
-
-func (r *results) ceilingTable() string {
-	c := &r.ceiling.Figures
-	text := resultsTable(c.Standings)
-	if pair, batched := bench.Find(c.Standings, bench.CeilingPair), bench.Find(c.Standings, bench.CeilingBatched); pair != nil && batched != nil {
-		text += fmt.Sprintf("\nPair reached %s of the server alone with batched scripts, which were sent %d keys a call; Pair's calls carried %.1f.\n",
-			ratio(pair.PairsPerSecond(), batched.PairsPerSecond()), c.Sent, c.Keys)
-	}
-	return text
 }
 
 func (r *results) hotTables() string {
@@ -304,27 +295,4 @@ func lateCell(d time.Duration) string {
 		return "–"
 	}
 	return millis(d)
-}
-
-// kindsTables returns the kinds compared with each other, and ten names in both ways.
-func (r *results) kindsTables() string {
-	k := &r.kinds.Figures
-	return kindsTable(k.Alike, bench.KindPlain, "to Mutex") + "\n" + kindsTable(k.Ten, bench.TenSequential, "to one after the other")
-}
-
-func kindsTable(entries []bench.Result, base, ratioTo string) string {
-	t := newTable("", "pairs/s", minMax(roundsOf(entries)), "µs/pair", "client CPU µs", "server CPU µs", "B", "allocs", ratioTo)
-	for i := range entries {
-		s := &entries[i]
-		if s.Failure != "" {
-			t.failed(s.Name, s.Failure)
-			continue
-		}
-		to := "–"
-		if b := successOf(entries, base); b != nil {
-			to = ratio(s.PairsPerSecond(), b.PairsPerSecond())
-		}
-		t.row(s.Name, count(s.PairsPerSecond()), rangeOf(&s.Series), decimals(s.NsPerPair()/1000), micros(s.ClientCPU()), micros(s.ServerCPU()), count(s.BytesPerPair()), allocs(&s.Series), to)
-	}
-	return t.String()
 }

@@ -47,7 +47,7 @@ func (r *results) measuredPart() string {
 	}
 	t := newTable("what", "figure", "section")
 	t.prose = true
-	for _, line := range []func(*table){r.pairLines, r.kindsLine, r.hotLine, r.latencyLine, r.holdLines, r.floodLine} {
+	for _, line := range []func(*table){r.pairLines, r.kindsLine, r.hotLine, r.latencyLine, r.gatewayLine, r.holdLines, r.floodLine} {
 		line(t)
 	}
 	return fmt.Sprintf("%s; %s; %s. Figures are this machine's, so compare those of one row.\n%s\n\n%s", last.Machine.CPU, last.Machine.System,
@@ -78,22 +78,6 @@ func (t *table) contestants(what string, entries []bench.Result, figure func(*be
 		}
 	}
 	t.section(what, text, "Pair")
-}
-
-func (r *results) kindsLine(t *table) {
-	var kinds []string
-	for _, name := range []string{bench.KindFenced, bench.KindFair, bench.KindWrite, bench.KindRead} {
-		if a, b := successOf(r.kinds.Figures.Alike, name), successOf(r.kinds.Figures.Alike, bench.KindPlain); a != nil && b != nil {
-			kinds = append(kinds, name+" "+ratio(a.PairsPerSecond(), b.PairsPerSecond()))
-		}
-	}
-	if len(kinds) > 0 {
-		t.section("the same with other kinds of lock, to Mutex", strings.Join(kinds, "; "), "Kinds")
-	}
-	if one, sequential := successOf(r.kinds.Figures.Ten, bench.TenAsOne), successOf(r.kinds.Figures.Ten, bench.TenSequential); one != nil && sequential != nil {
-		t.section("ten names taken and released as one, to one after the other",
-			fmt.Sprintf("%s µs, %s as fast", decimals(one.NsPerPair()/1000), ratio(one.PairsPerSecond(), sequential.PairsPerSecond())), "Kinds")
-	}
 }
 
 func (r *results) hotLine(t *table) {

@@ -16,6 +16,7 @@ import (
 	"github.com/lockwheel/lockwheel/bench"
 	"github.com/lockwheel/lockwheel/bench/link"
 	"github.com/lockwheel/lockwheel/bench/measure"
+	"github.com/lockwheel/lockwheel/bench/peers"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
@@ -23,7 +24,7 @@ var tiny = bench.Plan{
 	Rounds: 1, Round: 10 * time.Millisecond, ContendedRound: 10 * time.Millisecond, Goroutines: []int{1, 2}, Contenders: []int{2},
 	Holds:             []bench.HoldPlan{{Locks: 10, Lease: time.Second, Peers: true}},
 	ThroughputWorkers: 8,
-	Calls:             10, OpenLoop: 20 * time.Millisecond, WithHeld: bench.HoldPlan{Locks: 10, Lease: time.Second}, Handovers: 2,
+	Calls:             10, OpenLoop: 20 * time.Millisecond, Gateway: 20 * time.Millisecond, WithHeld: bench.HoldPlan{Locks: 10, Lease: time.Second}, Handovers: 2,
 	Floods: []bench.FloodPlan{{Async: []int{100}, Blocked: []int{20}}, {Own: true, Async: []int{100}, Peers: []int{10}}}, FloodFor: 20 * time.Millisecond,
 	FloodPhaseTimeout: 10 * time.Second, FloodLeaveTimeout: time.Second,
 }
@@ -49,13 +50,13 @@ func TestReport_OneSection_OthersKept(t *testing.T) {
 	o := options{plan: tiny, set: "tiny", out: dir, readme: readme, log: &log}
 	require.NoError(t, o.run())
 	text := read(t, dir, "RESULTS.md")
-	for _, part := range []string{"Goals", "Setting", "Pair", "Ceiling", "Kinds", "Hot", "Wake", "Latency", "Latency under a steady load", "Hold", "Flood"} {
+	for _, part := range []string{"Goals", "Setting", "Pair", "Ceiling", "Kinds", "Hot", "Wake", "Latency", "Latency under a steady load", "Gateway", "Hold", "Flood"} {
 		require.Contains(t, text, "\n## "+part+"\n")
 	}
 	requireCharts(t, dir)
 	require.NotContains(t, read(t, dir, "README.md"), "\nold\n")
-	require.Contains(t, log.String(), "set tiny: 12 comparisons, about ")
-	require.Contains(t, log.String(), "10/12 Hold: 10 locks for three leases of 1s, renewed every 333.333333ms")
+	require.Contains(t, log.String(), "set tiny: 13 comparisons, about ")
+	require.Contains(t, log.String(), "11/13 Hold: 10 locks for three leases of 1s, renewed every 333.333333ms")
 	require.Contains(t, log.String(), "lockwheel: has 10 locks")
 
 	pair, ceiling := read(t, dir, "figures/pair.json"), read(t, dir, "figures/ceiling.json")
@@ -65,7 +66,7 @@ func TestReport_OneSection_OthersKept(t *testing.T) {
 	require.NotEqual(t, ceiling, read(t, dir, "figures/ceiling.json"))
 	text = read(t, dir, "RESULTS.md")
 	require.Equal(t, 1, strings.Count(text, "-set other -only ceiling`"), "each section says where it is from")
-	require.Equal(t, 8, strings.Count(text, "-set tiny -only "))
+	require.Equal(t, 9, strings.Count(text, "-set tiny -only "))
 }
 
 // requireCharts has every chart drawn that has something to show, and shown.
@@ -103,7 +104,7 @@ func TestReport_Print_WritesNoFile(t *testing.T) {
 // An unknown section is an error before anything is measured.
 func TestReport_UnknownSection_Error(t *testing.T) {
 	o := options{plan: tiny, only: []string{"hold", "cieling"}, out: t.TempDir(), log: io.Discard}
-	require.EqualError(t, o.run(), "-only hold,cieling: the sections are Pair, Ceiling, Kinds, Hot, Wake, Latency, Hold, Flood")
+	require.EqualError(t, o.run(), "-only hold,cieling: the sections are Pair, Ceiling, Kinds, Hot, Wake, Latency, Gateway, Hold, Flood")
 }
 
 // A section that fails keeps its earlier figures.
@@ -131,7 +132,7 @@ func TestReport_Link_SectionsAndDelay(t *testing.T) {
 	o := options{plan: tiny, set: "tiny", link: 300 * time.Microsecond, out: t.TempDir(), log: io.Discard}
 	require.NoError(t, o.run())
 	text := read(t, o.out, "RESULTS.md")
-	for _, part := range []string{"Pair", "Kinds", "Hot", "Wake", "Latency"} {
+	for _, part := range []string{"Pair", "Kinds", "Hot", "Wake", "Latency", "Gateway"} {
 		require.Contains(t, text, "\n## "+part+"\n")
 	}
 	for _, part := range []string{"Goals", "Ceiling", "Hold", "Flood", "Latency under a steady load"} {
@@ -145,7 +146,7 @@ func TestReport_Link_SectionsAndDelay(t *testing.T) {
 		require.Greater(t, a.Lock.Quantile(0), 600*time.Microsecond, "%s: the link was not in between", a.Name)
 	}
 	o.only = []string{"hold"}
-	require.EqualError(t, o.run(), "-only hold: the sections are Pair, Kinds, Hot, Wake, Latency")
+	require.EqualError(t, o.run(), "-only hold: the sections are Pair, Kinds, Hot, Wake, Latency, Gateway")
 }
 
 // The spread of a figure is that of its rounds or runs, and a dash if there was only one.
@@ -245,6 +246,12 @@ func TestGoal_WorseFigure_NotMet(t *testing.T) {
 			r.latency.Figures.Alone[0].Lock.Record(time.Second)
 			r.latency.Figures.Alone[0].Lock.Record(time.Second)
 		},
+		"FairMutex: pairs/s to Redisson's":                  func(r *results) { r.kinds.Figures.Redisson[2] = fixtureResult(bench.KindFair, 30_001) },
+		"RWMutex, write: pairs/s to Redisson's":             func(r *results) { r.kinds.Figures.Redisson[3] = fixtureResult(bench.KindWrite, 36_667) },
+		"Quorum of three: pairs/s to redsync's":             func(r *results) { r.kinds.Figures.Quorum[1] = fixtureResult("redsync", 15_001) },
+		"a request: p50 added, to two PINGs":                func(r *results) { r.gateway.Figures[0] = fixtureGateway("lockwheel", 378*time.Microsecond) },
+		"a request: p99 added, to two PINGs":                func(r *results) { r.gateway.Figures[4] = fixtureGateway(peers.PingPair.Name, 206*time.Microsecond) },
+		"a request: p99 added, to rueidislock":              func(r *results) { r.gateway.Figures[3] = fixtureGateway("rueidislock", 309*time.Microsecond) },
 		"steady load: p99 beside 100 000 held to none held": func(r *results) { r.latency.Figures.Loads[1] = fixtureLoad("lockwheel", 100_000, time.Millisecond) },
 		"1 000 000 held: live heap of a lock":               func(r *results) { r.hold.Figures[3].Heap = 300.4 },
 		"1 000 000 held: goroutines a lock":                 func(r *results) { r.hold.Figures[3].Goroutines = 1 },

@@ -21,6 +21,7 @@ type results struct {
 	hot     sectionData[[]hotRun]
 	wake    sectionData[[]*bench.HandoverLatency]
 	latency sectionData[latency]
+	gateway sectionData[[]*bench.GatewayResult]
 	hold    sectionData[[]bench.HoldResult]
 	flood   sectionData[[]*bench.FloodResult]
 }
@@ -120,12 +121,12 @@ func (p *sectionData[T]) store(dir string) error {
 
 // sections returns all sections, in the order in which they are measured and shown.
 func (r *results) sections() []section {
-	return []section{&r.pair, &r.ceiling, &r.kinds, &r.hot, &r.wake, &r.latency, &r.hold, &r.flood}
+	return []section{&r.pair, &r.ceiling, &r.kinds, &r.hot, &r.wake, &r.latency, &r.gateway, &r.hold, &r.flood}
 }
 
 // overLink returns the sections that can be measured over a link.
 func (r *results) overLink() []section {
-	return []section{&r.pair, &r.kinds, &r.hot, &r.wake, &r.latency}
+	return []section{&r.pair, &r.kinds, &r.hot, &r.wake, &r.latency, &r.gateway}
 }
 
 func (r *results) load(dir string) error {

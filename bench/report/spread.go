@@ -36,6 +36,7 @@ func rangeOf(s *measure.Series) string {
 
 func medianOf(q measure.Quantiles) time.Duration { return q.P50 }
 func p99Of(q measure.Quantiles) time.Duration    { return q.P99 }
+func p999Of(q measure.Quantiles) time.Duration   { return q.P999 }
 
 // roundsOf returns the number of rounds of the contestants that did not fail.
 func roundsOf(entries []bench.Result) (rounds int) {

@@ -15,6 +15,7 @@ func newResults() *results {
 	r.hot.name, r.hot.steps = "Hot", hotSteps
 	r.wake.name, r.wake.steps = "Wake", wakeSteps
 	r.latency.name, r.latency.steps = "Latency", latencySteps
+	r.gateway.name, r.gateway.steps = "Gateway", gatewaySteps
 	r.hold.name, r.hold.steps = "Hold", holdSteps
 	r.flood.name, r.flood.steps = "Flood", floodSteps
 	return r
@@ -29,20 +30,6 @@ func pairSteps(into *[]pairRun, s *bench.Server, p bench.Plan) (steps []step) {
 		}})
 	}
 	return steps
-}
-
-func ceilingSteps(into *bench.CeilingResult, s *bench.Server, p bench.Plan) []step {
-	return []step{{"2048 goroutines and the server alone", bench.Estimate{Plan: p}.Ceiling(), func() (err error) {
-		*into, err = bench.Ceiling(s, p)
-		return err
-	}}}
-}
-
-func kindsSteps(into *bench.KindsOfLock, s *bench.Server, p bench.Plan) []step {
-	return []step{{"2048 goroutines; ten names as one and in turn", bench.Estimate{Plan: p}.Kinds(), func() (err error) {
-		*into, err = bench.Kinds(s, p)
-		return err
-	}}}
 }
 
 func hotSteps(into *[]hotRun, s *bench.Server, p bench.Plan) (steps []step) {

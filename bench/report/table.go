@@ -66,6 +66,8 @@ func decimals(x float64) string {
 	switch {
 	case x == 0:
 		return "0"
+	case x < 0:
+		return "-" + decimals(-x)
 	case math.IsInf(x, 1):
 		return "∞"
 	case x >= 100:
@@ -84,4 +86,12 @@ func ratio(a, b float64) string {
 		return "–"
 	}
 	return decimals(a/b) + " ×"
+}
+
+// timesOrDash writes a ratio, and a dash for one that was not measured.
+func timesOrDash(x float64) string {
+	if math.IsNaN(x) {
+		return "–"
+	}
+	return decimals(x) + " ×"
 }

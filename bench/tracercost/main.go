@@ -20,6 +20,7 @@ import (
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/bench"
+	"github.com/lockwheel/lockwheel/bench/measure"
 )
 
 // tracer does the least that a tracer with spans does.
@@ -70,26 +71,30 @@ func compare(rounds, goroutines int, span time.Duration) error {
 		}
 		defer engines[i].Close()
 	}
-	var figures [2][]float64
+	var rates, cpu [2][]float64
 	var ratios []float64
 	for round := range rounds {
-		var now [2]float64
+		var now [2]figures
 		for turn := range engines {
 			i := (round + turn) % 2 // neither is always first
 			if now[i], err = pairs(ctx, engines[i], goroutines, span); err != nil {
 				return err
 			}
-			figures[i] = append(figures[i], now[i])
+			rates[i], cpu[i] = append(rates[i], now[i].rate), append(cpu[i], now[i].cpu)
 		}
-		ratios = append(ratios, now[1]/now[0])
+		ratios = append(ratios, now[1].rate/now[0].rate)
 	}
 	fmt.Printf("pairs/s of %d goroutines, medians of %d: %.0f without a tracer, %.0f with one; ratios of a round: median %.3f, %.3f to %.3f\n",
-		goroutines, rounds, median(figures[0]), median(figures[1]), median(ratios), slices.Min(ratios), slices.Max(ratios))
+		goroutines, rounds, median(rates[0]), median(rates[1]), median(ratios), slices.Min(ratios), slices.Max(ratios))
+	fmt.Printf("this process's CPU of a pair, medians: %.2f µs without, %.2f µs with one\n", median(cpu[0]), median(cpu[1]))
 	return nil
 }
 
-// pairs returns how many times per second the goroutines lock and unlock together.
-func pairs(ctx context.Context, locks *lockwheel.Engine, goroutines int, span time.Duration) (float64, error) {
+// figures are what a round measured: pairs per second, and the CPU time of a pair in this process in microseconds.
+type figures struct{ rate, cpu float64 }
+
+// pairs measures how the goroutines lock and unlock together.
+func pairs(ctx context.Context, locks *lockwheel.Engine, goroutines int, span time.Duration) (figures, error) {
 	var stop atomic.Bool
 	var all sync.WaitGroup
 	var failure atomic.Pointer[error]
@@ -120,15 +125,15 @@ func pairs(ctx context.Context, locks *lockwheel.Engine, goroutines int, span ti
 		return sum
 	}
 	time.Sleep(span / 3)
-	before, began := sum(), time.Now()
+	before, began, used := sum(), time.Now(), measure.Used()
 	time.Sleep(span)
-	done, took := sum()-before, time.Since(began)
+	done, took, cpu := sum()-before, time.Since(began), measure.Used().Minus(used).CPU
 	stop.Store(true)
 	all.Wait()
 	if err := failure.Load(); err != nil {
-		return 0, *err
+		return figures{}, *err
 	}
-	return float64(done) / took.Seconds(), nil
+	return figures{float64(done) / took.Seconds(), float64(cpu.Nanoseconds()) / 1e3 / float64(done)}, nil
 }
 
 func median(of []float64) float64 {

@@ -4,12 +4,14 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -154,12 +156,12 @@ func TestState_Forbidden_IsAnError(t *testing.T) {
 	assert.EqualValues(t, -1, locksOf(t, stdout)[0].Waiting.Clients)
 }
 
-// The commands that docs/command.md names are enough.
+// The commands that docs/operate/command.md names are enough.
 func TestACL_AsDocumented_IsEnough(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	takenBy(t, s, "a", other)
-	page, err := os.ReadFile("../../docs/command.md")
+	page, err := os.ReadFile("../../docs/operate/command.md")
 	require.NoError(t, err)
 	_, allowed, found := strings.Cut(string(page), "The others need `")
 	require.True(t, found)
@@ -438,6 +440,36 @@ func TestWait_ServerGone_IsAnError(t *testing.T) {
 	require.NoError(t, s.Kill())
 	assert.Equal(t, exitFailed, p.status(t))
 	assert.NotEmpty(t, p.err.String())
+}
+
+// A lock that goes to another holder between two questions about it is listed, and one that is free at times is never
+// taken for something else.
+func TestHotLock_EachQuestion_IsALock(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	var changes sync.WaitGroup
+	defer changes.Wait()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	const next = `local n = redis.call('INCR', KEYS[1] .. '-holders')
+		if ARGV[2] == 'free' and n % 2 == 0 then redis.call('DEL', KEYS[1]) return end
+		redis.call('DEL', KEYS[1]) redis.call('HSET', KEYS[1], ARGV[1] .. n, 1) redis.call('PEXPIRE', KEYS[1], 60000)`
+	for name, mode := range map[string]string{"hot": "", "often free": "free"} {
+		s.Do(t, "EVAL", next, 1, name, strings.TrimSuffix(other, "1"), "")
+		changes.Go(func() {
+			for ctx.Err() == nil {
+				s.Do(t, "EVAL", next, 1, name, strings.TrimSuffix(other, "1"), mode)
+			}
+		})
+	}
+	for range 10 {
+		_, listed, _ := result(t, urlOf(s.Addr()), "ls")
+		assert.Regexp(t, `(?m) hot$`, listed)
+		for _, name := range []string{"hot", "often free"} {
+			_, state, _ := result(t, urlOf(s.Addr()), "state", name)
+			assert.NotContains(t, state, "no lock")
+		}
+	}
 }
 
 func TestTop_Once_CountsLocksAndWaiters(t *testing.T) {

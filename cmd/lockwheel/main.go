@@ -1,5 +1,5 @@
 // Command lockwheel takes, inspects and frees locks from the shell. Run it without arguments for its commands;
-// docs/command.md is its reference.
+// docs/operate/command.md is its reference.
 package main
 
 import (

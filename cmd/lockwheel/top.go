@@ -40,7 +40,8 @@ func newTop(g *globals) *cobra.Command {
 		Long: `Shows the locks of a server with the most waiters, how many locks there are, and how busy the server is, and again
 every --interval, until Ctrl-C.
 
-It looks at --sample keys each time, with SCAN and one to six commands a key. If the server has more, the number of
+It looks at --sample keys each time, with SCAN and one to six commands a key, or a few more for one that comes and goes
+meanwhile. If the server has more, the number of
 locks is an estimate, marked ~; each time it looks at other keys, and again at the locks that it showed last. With a
 prefix, only keys with that prefix count as locks.
 

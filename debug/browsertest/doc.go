@@ -2,7 +2,7 @@
 // not require a driver of browsers. Its tests need Chromium: Debian's package chromium. Without it they are skipped, or
 // fail with LOCKWHEEL_REQUIRE_SERVER=1, as in CI.
 //
-// The picture of docs/debug.md is made by
+// The pictures of docs/operate/page.md are made by
 //
-//	go test -run Screenshot . -screenshot ../../docs/debug.png
+//	go test -run Screenshot . -screenshot ../../docs/operate
 package browsertest

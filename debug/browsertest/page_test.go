@@ -34,7 +34,7 @@ func TestBrowser_HeldLocks_RowsAppear(t *testing.T) {
 	assert.Equal(t, []string{"plain", "reader"}, b.column(2))
 	assert.Equal(t, hold.ID(), b.column(3)[0])
 	assert.Positive(t, eval[int](b, `[...document.querySelectorAll("svg rect")].filter(r => r.getBoundingClientRect().height > 0).length`))
-	assert.Equal(t, "collapse", eval[string](b, `getComputedStyle(document.querySelector("table.locks")).borderCollapse`), "the page's own style")
+	assert.Equal(t, "8px", eval[string](b, `getComputedStyle(document.querySelector("table.locks")).borderTopLeftRadius`), "the page's own style")
 	b.requireQuietConsole()
 }
 

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -16,9 +17,9 @@ import (
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
-var screenshot = flag.String("screenshot", "", "write a picture of the page to this file")
+var screenshot = flag.String("screenshot", "", "write two pictures of the page into this folder: page.png and page-numbers.png")
 
-// The picture of the documentation: a process in the middle of its work, with a lock for which many wait.
+// The pictures of the documentation: a process in the middle of its work, with a lock for which many wait.
 func TestBrowser_Screenshot_IsSmall(t *testing.T) {
 	b := openTab(t)
 	var recorder debug.Recorder
@@ -49,8 +50,12 @@ func TestBrowser_Screenshot_IsSmall(t *testing.T) {
 	b.open(url + "?sort=waiting")
 	b.eventually(`document.querySelectorAll("table.locks tbody tr").length === 9`)
 	picture := run(b, chromedp.CaptureScreenshot())
-	require.Less(t, len(picture), 200_000)
-	if *screenshot != "" {
-		require.NoError(t, os.WriteFile(*screenshot, picture, 0o644))
+	b.open(url + "?sort=waiting#numbers")
+	b.eventually(`document.querySelectorAll("figure svg rect").length > 10 && window.scrollY > 0`)
+	for name, picture := range map[string][]byte{"page.png": picture, "page-numbers.png": run(b, chromedp.CaptureScreenshot())} {
+		require.Less(t, len(picture), 200_000)
+		if *screenshot != "" {
+			require.NoError(t, os.WriteFile(filepath.Join(*screenshot, name), picture, 0o644))
+		}
 	}
 }

@@ -20,6 +20,7 @@ const (
 )
 
 // Batch is one call of one script. The coordinator owns it, except while it is in flight: then the sender owns it.
+// NewBatch makes one. The zero Batch cannot be sent: it is not its own message (Msg), so it would not come back.
 type Batch struct {
 	Verb              actor.Verb
 	Commands          []actor.Command
@@ -55,19 +56,18 @@ func NewBatch() *Batch {
 	return b
 }
 
-// Reset empties a batch for commands of a verb. It keeps the memory, but a buffer beyond MaxKeptBuf.
+// Reset empties a batch for commands of a verb. Only the memory of its slices stays, without a buffer beyond
+// MaxKeptBuf, and that it is its own message.
 func (b *Batch) Reset(verb actor.Verb) {
 	clear(b.Commands)
 	clear(b.Replies)
-	b.Commands, b.Replies = b.Commands[:0], b.Replies[:0]
 	if cap(b.Buf) > MaxKeptBuf {
 		b.Buf = nil
 	}
-	b.Verb, b.EffectUntilMillis, b.wasLate, b.SendText, b.Failed, b.NoReply = verb, 0, false, false, nil, false
-	b.Node, b.Next, b.Slot, b.Asking, b.redirects, b.staleOwner, b.Demoted, b.ViaClusterClient = nil, nil, 0, false, 0, false, false, false
-	b.bundleNext, b.RedirectedBy, b.Abandoned = nil, nil, false
+	*b = Batch{Verb: verb, Msg: b.Msg, Commands: b.Commands[:0], Replies: b.Replies[:0], Buf: b.Buf}
 }
 
-// SendersPerNode is the number of senders per node, and so the maximum number of batches in flight. With one, the
-// server idles while a reply travels; with many, batches are small.
+// SendersPerNode is the number of senders per node, and so the maximum number of bundles in flight: each sender carries
+// one, which is a single batch without a cluster. With one sender, the server idles while a reply travels; with many,
+// batches are small.
 const SendersPerNode = 8

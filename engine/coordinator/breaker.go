@@ -15,7 +15,8 @@ const (
 )
 
 // breaker is the circuit breaker of a node. While it is down, one batch at a time probes the server, with backoff. All
-// other commands wait, so that an outage costs neither calls nor memory.
+// other commands wait, so that an outage costs neither calls nor memory. NewNode makes one. The zero value is up, but
+// has no backoff at all, because maxBackoff is 0. Owned by the coordinator.
 type breaker struct {
 	Down         bool
 	since        time.Duration // when it went down
@@ -31,7 +32,7 @@ type breaker struct {
 
 // idleConns are the connections of a node that carry calls of one sort. A server, or what is between, may close them
 // while they are idle, and only the next call on each finds that out. That is no outage, so those calls are repeated at
-// once.
+// once. The zero value has had its last reply when the engine began. Owned by the coordinator.
 type idleConns struct {
 	repliedAt time.Duration // the last reply
 	excusedAt time.Duration // the last failure since then that was no outage

@@ -1,10 +1,11 @@
 package coordinator
 
-// channel is one pub/sub channel and the locks that listen to it. Two keys can share a channel.
+// channel is one pub/sub channel and the locks that listen to it. Two keys can share a channel. The zero value is
+// unsubscribed and without listeners. Owned by the coordinator.
 type channel struct {
 	name       string
 	listeners  listenerSet
-	prev, next *channel // neighbours in its line
+	prev, next *channel // neighbours in its list; nil when it is in none
 	conn       int32    // number of the connection that has it; meaningless once that connection is gone
 	state      uint8
 	dropping   bool // no lock listens to it, and the next connection does not have it
@@ -19,8 +20,8 @@ const (
 	stateMoving             // subscribed, and to be subscribed on the next connection
 )
 
-// channelList is a doubly linked list of channels. Removing a channel and moving all channels to another line take
-// constant time. The zero line must be initialized with init.
+// channelList is a doubly linked list of channels. Removing a channel and moving all channels to another list take
+// constant time. It needs init before its first use: the zero value is no empty list. Owned by the coordinator.
 type channelList struct{ sentinel channel }
 
 func (l *channelList) init() { l.sentinel.prev, l.sentinel.next = &l.sentinel, &l.sentinel }
@@ -42,7 +43,7 @@ func (l *channelList) pop() *channel {
 	return ch
 }
 
-// moveAllFrom moves all channels of another line to the end of this one.
+// moveAllFrom moves all channels of another list to the end of this one.
 func (l *channelList) moveAllFrom(other *channelList) {
 	if other.empty() {
 		return

@@ -12,7 +12,8 @@ const MaxClockSkew = 5 * time.Second
 const maxServerMillis = 7_258_118_400_000
 
 // serverClock is a lower bound of a server's clock, derived from its replies. It is a lower bound so that no call takes
-// effect later than it should. The bound falls by 1 % of its age, because clocks run at different rates.
+// effect later than it should. The bound falls by 1 % of its age, because clocks run at different rates. The zero value
+// is a clock of which nothing is known. Owned by the coordinator.
 type serverClock struct {
 	least time.Duration // lower bound at time 0 of this engine's clock, since 1970
 	at    time.Duration // when the bound was determined, on this engine's clock
@@ -21,24 +22,24 @@ type serverClock struct {
 
 // observe adds a sample: the server showed ms at some time between from and to. If the sample contradicts the earlier
 // bound, the clock was set, and the sample alone counts. Otherwise the higher bound counts.
-func (k *serverClock) observe(from, to time.Duration, ms int64) {
+func (s *serverClock) observe(from, to time.Duration, ms int64) {
 	showed := time.Duration(ms) * time.Millisecond
 	lower, upper := showed-to, showed+time.Millisecond-from
-	if known := k.leastAt(to); k.known && known > lower && known <= upper {
+	if known := s.leastAt(to); s.known && known > lower && known <= upper {
 		lower = known
 	}
-	*k = serverClock{lower, to, true}
+	*s = serverClock{lower, to, true}
 }
 
-func (k *serverClock) leastAt(now time.Duration) time.Duration { return k.least - (now-k.at)/100 }
+func (s *serverClock) leastAt(now time.Duration) time.Duration { return s.least - (now-s.at)/100 }
 
 // millisAt converts a time of this engine to the server's clock, in ms since 1970. It returns 0 if that clock is
 // unknown.
-func (k *serverClock) millisAt(moment, now time.Duration) int64 {
-	if !k.known {
+func (s *serverClock) millisAt(moment, now time.Duration) int64 {
+	if !s.known {
 		return 0
 	}
-	return int64((moment + k.leastAt(now)) / time.Millisecond)
+	return int64((moment + s.leastAt(now)) / time.Millisecond)
 }
 
 // onLateReply handles a reply that says the call arrived after its deadline (Batch.EffectUntilMillis) and did nothing.

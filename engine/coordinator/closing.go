@@ -8,7 +8,8 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-// closing ends all holds and requests, a bounded number of locks per turn. Owned by the coordinator.
+// closing ends all holds and requests, a bounded number of locks per turn. The zero value means that no close was
+// requested. Owned by the coordinator.
 //
 // A lock that was unlocked is not to stay in the server for a lease because its engine is closed at once; nor is a lock
 // that is granted after its caller gave up. So a close first rejects all waiters, and waits for what is being released

@@ -9,7 +9,8 @@ import (
 	"github.com/lockwheel/lockwheel/engine/slot"
 )
 
-// cluster is the coordinator's cluster topology. Owned by the coordinator.
+// cluster is the coordinator's cluster topology. newCluster makes one, and InitCluster or becomeCluster gives each slot
+// a node. The zero value has no maps to write to. Owned by the coordinator.
 type cluster struct {
 	slots        [slot.Count]*Node
 	movedAt      [slot.Count]time.Duration // when a new master of the slot was learned; 0: it never changed
@@ -26,7 +27,7 @@ type cluster struct {
 	Request       *RefreshRequest // output: for the topology refresher
 }
 
-// move is a range of slots with a new master.
+// move is a range of slots, both ends included, with a new master. Owned by the coordinator.
 type move struct {
 	first, last int
 	to          *Node
@@ -79,16 +80,16 @@ func (c *Coordinator) applyTopology(now time.Duration, known *Topology) {
 
 // learn notes that slots have another master. From now on, also in this turn, earlier confirmations are not enough for
 // a grant.
-func (k *cluster) learn(now time.Duration, m move) {
-	k.pendingMoves = append(k.pendingMoves, m)
+func (cl *cluster) learn(now time.Duration, m move) {
+	cl.pendingMoves = append(cl.pendingMoves, m)
 	for slot := m.first; slot <= m.last; slot++ {
-		if k.slots[slot] != m.to {
-			k.movedAt[slot] = now
+		if cl.slots[slot] != m.to {
+			cl.movedAt[slot] = now
 		}
 	}
 }
 
-// denial is a slot and the address of a node that named another master for it.
+// denial is a slot and the address of a node that named another master for it. It is a key of cluster.denials.
 type denial struct {
 	slot    uint16
 	address string
@@ -99,39 +100,39 @@ type denial struct {
 const denialTTL = 100 * time.Millisecond
 
 // deny notes that a node said that it does not own a slot. Denials are kept for at most twice denialTTL.
-func (k *cluster) deny(now time.Duration, slot uint16, n *Node) {
-	if now >= k.sweepAt {
-		k.sweepAt = now + denialTTL
-		maps.DeleteFunc(k.denials, func(_ denial, until time.Duration) bool { return now >= until })
+func (cl *cluster) deny(now time.Duration, slot uint16, n *Node) {
+	if now >= cl.sweepAt {
+		cl.sweepAt = now + denialTTL
+		maps.DeleteFunc(cl.denials, func(_ denial, until time.Duration) bool { return now >= until })
 	}
-	k.denials[denial{slot, n.Address}] = now + denialTTL
+	cl.denials[denial{slot, n.Address}] = now + denialTTL
 }
 
 // denied reports whether a node has denied within the last denialTTL that it owns a slot.
-func (k *cluster) denied(now time.Duration, slot uint16, n *Node) bool {
-	return now < k.denials[denial{slot, n.Address}]
+func (cl *cluster) denied(now time.Duration, slot uint16, n *Node) bool {
+	return now < cl.denials[denial{slot, n.Address}]
 }
 
 // commitMoves commits the moves learned and returns the slots with another master. The new master may not know
 // everything that the old one granted, whether or not the old one still replies.
 func (c *Coordinator) commitMoves() (changed map[uint16]bool) {
-	k := c.Cluster
+	cl := c.Cluster
 	changed = make(map[uint16]bool)
-	for _, m := range k.pendingMoves {
+	for _, m := range cl.pendingMoves {
 		for slot := m.first; slot <= m.last; slot++ {
-			before := k.slots[slot]
+			before := cl.slots[slot]
 			if before == m.to {
 				continue
 			}
-			k.slots[slot] = m.to
-			delete(k.migrating, uint16(slot))
+			cl.slots[slot] = m.to
+			delete(cl.migrating, uint16(slot))
 			before.slots--
 			m.to.slots++
 			changed[uint16(slot)] = true
 		}
 	}
-	clear(k.pendingMoves)
-	k.pendingMoves = k.pendingMoves[:0]
+	clear(cl.pendingMoves)
+	cl.pendingMoves = cl.pendingMoves[:0]
 	return changed
 }
 

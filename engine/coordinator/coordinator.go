@@ -26,7 +26,8 @@ const (
 )
 
 // Coordinator makes the decisions of a turn. It is pure: without a clock, I/O or a goroutine. It owns the locks, the
-// wheels, and the commands waiting to be sent. It is owned by the loop.
+// wheels, and the commands waiting to be sent. It is owned by the loop: one goroutine makes all calls. New makes one;
+// the zero Coordinator has no node and no wheels.
 type Coordinator struct {
 	Fallback        *Node    // the server; in a cluster the node to ask when the owner is unknown
 	Nodes           []*Node  // the server, or all nodes of a cluster that own slots; also nodes that own none but have work left
@@ -38,7 +39,7 @@ type Coordinator struct {
 	LockSets        map[string]*lockSet // by key, of the kinds with one lock per request
 	freeLocks       []*actor.Lock       // finished locks, for reuse
 	Senders         int                 // number of senders per node
-	rotation        int                 // batches packed so far, so that verbs of equal priority take turns
+	rotation        int                 // number of batches that were asked for so far, so that verbs of equal priority take turns
 	prefetchSink    int                 // meaningless: it only keeps the compiler from removing the prefetch
 	shutdownWaiters []*actor.Request    // shutdown requests that wait for the end
 	pendingStats    []*Stats            // requested in this turn; filled at its end, when the resulting commands are in flight
@@ -72,6 +73,8 @@ type Coordinator struct {
 	Redial    bool // output: close them now
 }
 
+// counters are those of [Stats] that the coordinator itself counts: commands and batches that were sent, turns, and
+// retries, see Stats.Retries. They never go back. Owned by the coordinator.
 type counters struct{ commands, batches, turns, retries uint64 }
 
 // New returns a Coordinator for one server, with that many senders per node. For a cluster call InitCluster next.
@@ -290,8 +293,8 @@ func (c *Coordinator) rejectIfUnconnected(now time.Duration, r *actor.Request) {
 	if !r.Once || r.Completed() {
 		return
 	}
-	if k := &c.nodeForKey(r.Key).Breaker; k.failsFast(now) {
-		c.step(now, r.Lock(), &actor.Message{Event: actor.Unreachable, Request: r, Cause: k.Cause})
+	if b := &c.nodeForKey(r.Key).Breaker; b.failsFast(now) {
+		c.step(now, r.Lock(), &actor.Message{Event: actor.Unreachable, Request: r, Cause: b.Cause})
 	}
 }
 
@@ -463,6 +466,9 @@ func (c *Coordinator) holdCount(now time.Duration, r *actor.Request) (count int)
 	return 0
 }
 
+// step steps a lock and applies the effects of that. During a shutdown it rejects the lock's waiters first. The step
+// may cause steps of other locks, and the end of this one: its key is empty then. So a caller reads before what it
+// needs of the lock, and iterates over a copy.
 func (c *Coordinator) step(now time.Duration, l *actor.Lock, m *actor.Message) {
 	c.drainFirst(now, l)
 	l.Step(now, m, c.Fx)

@@ -7,7 +7,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// demotion tracks whether the server reports that it is a replica. Owned by the coordinator.
+// demotion tracks whether the server reports that it is a replica. The zero value means that it has not. Owned by the
+// coordinator.
 type demotion struct {
 	reported bool          // it reported so since its connections were last closed, and has written nothing
 	since    time.Duration // time of the first such report

@@ -155,6 +155,11 @@ func (c *Coordinator) nextRetry(n *Node, verb actor.Verb) *Batch {
 	return nil
 }
 
+// fillBatch returns a batch of the oldest commands of a verb, or nil if none is still wanted. Of the two lists of the
+// queue, repeated attempts have a quarter of the batch (repeatShare), and first attempts the rest. Without that share,
+// a continuous stream of first attempts would keep those that wait for a held lock from ever asking again. With the
+// oldest of both lists, a caller of a free lock would wait behind all that ask again. What one list leaves of its part,
+// the other fills.
 func (c *Coordinator) fillBatch(n *Node, verb actor.Verb) *Batch {
 	q := &n.Queues[verb]
 	if q.Len() == 0 {
@@ -187,7 +192,7 @@ func (c *Coordinator) fillBatch(n *Node, verb actor.Verb) *Batch {
 // maxSkipped is the maximum number of stale commands that are skipped to fill one call.
 const maxSkipped = 8 * BatchKeys
 
-// batchBuilder is a call being filled.
+// batchBuilder is a call being filled, during one fillBatch. It needs a Batch and maxKeys; its counts begin at 0.
 type batchBuilder struct {
 	*Batch
 	maxKeys                  int // limit on its keys
@@ -249,6 +254,7 @@ func HasHoldKeys(verb actor.Verb) bool {
 	return verb == actor.SendReadAcquire || verb == actor.SendReadRenew
 }
 
+// getBatch returns an empty batch for commands of a verb: one that has come back and is no longer needed, or a new one.
 func (c *Coordinator) getBatch(verb actor.Verb) *Batch {
 	var b *Batch
 	if last := len(c.freeBatches) - 1; last >= 0 {

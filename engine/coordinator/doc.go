@@ -3,35 +3,58 @@
 //
 // The contract of a [Coordinator]:
 //
-//   - [New] makes one. [Coordinator.InitCluster] prepares it for a cluster, before the first turn.
+//   - [New] makes one. Before the first turn, [Coordinator.InitCluster] prepares it for a cluster, or
+//     [Coordinator.InitUnconnected] for a server that is not known yet: a [Connected] then brings it. An owner that can
+//     carry out Redial sets CanRedial.
 //   - [Coordinator.Turn] handles messages, oldest first, and whatever is due at the given time. Time never goes back.
+//     If the machine was suspended, [Coordinator.ReconfirmAll] comes before the turn.
 //   - After each turn the owner takes all outputs, in this order: holds that ended (Fx.HoldEnds); holds to be logged
 //     (Fx.Leaks, Fx.TooLong); Redial, which asks it to close the connections to a server that is no longer a master;
 //     Connected, which says that there is a server now; new and removed nodes (Added, Removed); Cluster.Request, which
 //     asks it to refresh the topology; batches (Batches); the order of each node's subscriptions
-//     (Node.Subscriptions.Order); and results (Results.Ready). [Coordinator.ResetOutputs] then clears all of them, so
-//     what was not taken is lost.
+//     (Node.Subscriptions.Order); and results (Results.Ready), for which [Coordinator.PrefetchCallers] fills the CPU
+//     cache. [Coordinator.ResetOutputs] then clears all of them, so what was not taken is lost.
+//   - [Coordinator.NoteTurn] counts how long the turn and its outputs took, for [Stats]. An owner without a clock
+//     leaves it out.
 //   - A batch belongs to the owner until it comes back as a message, with replies or with the reason why there are
 //     none. An order comes back as an [OrderDone]. Each request receives exactly one result.
 //   - [Coordinator.Next] says when the next turn is due without a message. A turn handles a bounded number of messages,
 //     timers and results; if some are left, the next turn is due at once.
+//   - Closed says that a request to close ends all holds and requests. The owner lets in no further message, and calls
+//     Turn until [Coordinator.ClosePending] is false: one turn ends a bounded number of them.
 //
 // For example, the essence of the loop:
 //
 //	c := coordinator.New(config, coordinator.SendersPerNode)
-//	for !c.Closed {
-//		c.Turn(now(), mailbox.TakeAll())
+//	publish := func() {
 //		send(c.Batches)
 //		wake(c.Results.Ready)
 //		c.ResetOutputs()
+//	}
+//	for !c.Closed {
+//		c.Turn(now(), mailbox.TakeAll())
+//		publish()
 //		sleepUntil(c.Next())
 //	}
+//	c.Turn(now(), mailbox.Close())
+//	for publish(); c.ClosePending(); publish() {
+//		c.Turn(now(), nil)
+//	}
 //
-// Inside, a message takes this way: intake.go sorts it by what may wait, coordinator.go finds or makes its lock
-// (lockmap.go, lockset.go for kinds with a lock per request) and steps it, dispatch.go queues the commands that the
-// lock emits and packs them into batches of one verb (renew_pacing.go, breaker.go, bundle.go), and replies.go hands
-// each reply to its lock. cluster.go, redirect.go, failover.go and migration.go follow the slots of a cluster;
-// subscriptions.go keeps the channels that waiters need.
+// A message takes this way: intake.go sorts it by what may wait, coordinator.go finds or makes its lock and steps it,
+// dispatch.go queues the commands that the lock emits and packs them into batches of one verb, and replies.go hands
+// each reply to its lock. docs/how-it-works.md follows one Lock call from the caller to the server and back. The parts:
+//
+//   - the turn: coordinator.go, messages.go, intake.go, timers.go, resultqueue.go, prefetch.go
+//   - finding locks: lockmap.go; for kinds with a lock per request lockset.go, locklist.go, lockindex.go, ownerindex.go
+//   - what concerns several locks: multi.go, rwlock.go, rwlock_orphans.go
+//   - very many locks, a bounded number per turn: round.go, fanout.go, rejecting.go, drain.go, closing.go
+//   - commands on their way: queue.go, sweep.go, stale_commands.go, dispatch.go, renew_pacing.go, batch.go, bundle.go,
+//     replies.go, replicas.go
+//   - servers: node.go, breaker.go, connecting.go, demotion.go, clockskew.go
+//   - slots of a cluster: cluster.go, topology.go, redirect.go, migration.go, failover.go
+//   - channels that waiters need: channels.go, listenerset.go, subscriptions.go, subscription_orders.go
+//   - limits and reports: shedding.go, snapshot.go, stats.go, histograms.go
 //
 // This package is not part of lockwheel's API: any version may change it. See docs/versions.md.
 package coordinator

@@ -22,13 +22,13 @@ func (c *Coordinator) onWrongNode(b *Batch) bool {
 }
 
 // owner returns the owner of a slot, including what was learned in this turn.
-func (k *cluster) owner(slot uint16) *Node {
-	for _, m := range slices.Backward(k.pendingMoves) {
+func (cl *cluster) owner(slot uint16) *Node {
+	for _, m := range slices.Backward(cl.pendingMoves) {
 		if m.first <= int(slot) && int(slot) <= m.last {
 			return m.to
 		}
 	}
-	return k.slots[slot]
+	return cl.slots[slot]
 }
 
 // dropStaleOwnerReply turns a reply into a missing one if the node no longer owned the keys when it arrived. A master
@@ -95,7 +95,8 @@ func (c *Coordinator) addNode(address string) *Node {
 }
 
 // reconfirmation tracks which locks must be confirmed: those of slots with a new owner, or all, if no earlier
-// confirmation counts. A pass visits all locks, a bounded number per turn. Owned by the coordinator.
+// confirmation counts. A pass visits all locks, a bounded number per turn. The zero value has nothing to confirm. Owned
+// by the coordinator.
 type reconfirmation struct {
 	everyLock     bool            // a pass over all locks was requested since the current pass began
 	passEveryLock bool            // the current pass is for all locks

@@ -7,7 +7,8 @@ import (
 )
 
 // recipients is a set of locks that receive an event, which may be very many. It is the listeners of a channel of a
-// node, or the locks of a key.
+// node, or, with a nil node, the locks of a key. It is a description and not a copy of the set: currentRecipients and
+// isRecipient look it up. The zero value has none. It is immutable once it is passed to fanOut, but for unreplicated.
 type recipients struct {
 	kind         actor.Event
 	node         *Node
@@ -18,6 +19,7 @@ type recipients struct {
 }
 
 // unreplicatedGrant says that too few replicas had a grant. Only requests that waited at that time receive the cause.
+// It is immutable.
 type unreplicatedGrant struct {
 	at    time.Duration
 	cause error
@@ -33,8 +35,8 @@ func (to *recipients) newMessage() *actor.Message {
 }
 
 // fanout is the delivery of an event to more locks than a turn steps. If the same event recurs meanwhile, one more
-// round follows, however often it recurs: the event says that something changed, not how often. Owned by the
-// coordinator.
+// round follows, however often it recurs: the event says that something changed, not how often. The zero value has no
+// recipients. Owned by the coordinator.
 type fanout struct {
 	to           recipients
 	round        // locks that are still to be stepped

@@ -27,7 +27,7 @@ const MaxMessagesPerTurn = 512
 const maxQueuedAhead = 4 * BatchKeys
 
 // messageQueue is a queue of messages in the order of handling. It links the messages themselves, so it allocates
-// nothing.
+// nothing. The zero value is empty. Owned by the coordinator.
 type messageQueue struct {
 	first, last *LoopMessage
 	n           int
@@ -59,8 +59,9 @@ func (q *messageQueue) pop() *LoopMessage {
 	return m
 }
 
-// intake holds messages that have not been handled. Requests of callers that do not block, such as LockAsync, wait at
-// their node once there are many. Owned by the coordinator.
+// intake holds messages that have not been handled, and the budgets of a turn. Requests of callers that do not block,
+// such as LockAsync, wait at their node once there are many. New sets the budgets; the zero value would handle only
+// messages of the lane fromServer. Owned by the coordinator.
 type intake struct {
 	lanes        [lanes]messageQueue
 	laneBudget   int // of a lane per turn; replies get at least MaxMessagesPerTurn
@@ -270,7 +271,8 @@ func (c *Coordinator) MessagesLeft() (n int) {
 	return n
 }
 
-// LimitTurn limits what a turn handles of each kind, to less than usual. It is for simulations, before the first turn.
+// LimitTurn limits what a turn handles of each kind, to less than usual. It is for simulations, before the first turn;
+// they are in another package, engine/sim.
 func (c *Coordinator) LimitTurn(share int) {
 	c.intake.laneBudget, c.intake.pieceBudget, c.intake.lockBudget = share, min(share, sweepPieces), min(share, maxLocksPerTurn)
 	c.Results.budget, c.Fx.MaxRejections = min(share, MaxResultsPerTurn), min(share, maxRejectedPerTurn)

@@ -8,7 +8,8 @@ import (
 )
 
 // lockIndex indexes the locks of a name once they are very many, so that finding one does not examine the others. It is
-// updated with each step and is as large as the lockSet. Owned by the coordinator.
+// updated with each step and is as large as the lockSet. The zero value is that of an empty lockSet; needIndex builds
+// the one of others. Owned by the coordinator.
 type lockIndex struct {
 	byOwner  ownerIndex  // by the owner that holds them or did
 	held     lockList    // those that are held, and some that were
@@ -30,29 +31,29 @@ func (s *lockSet) needIndex() *lockIndex {
 }
 
 // noteOwner updates the owner of a lock.
-func (k *lockIndex) noteOwner(l *actor.Lock) {
-	k.byOwner.remove(l)
-	k.byOwner.add(l, l.Owner())
-	if l.HasOwner() && !k.held.has(l) {
-		k.held.add(l)
+func (ix *lockIndex) noteOwner(l *actor.Lock) {
+	ix.byOwner.remove(l)
+	ix.byOwner.add(l, l.Owner())
+	if l.HasOwner() && !ix.held.has(l) {
+		ix.held.add(l)
 	}
 }
 
-func (k *lockIndex) remove(l *actor.Lock) {
-	k.byOwner.remove(l)
-	k.held.remove(l)
-	k.byTenure.remove(l)
+func (ix *lockIndex) remove(l *actor.Lock) {
+	ix.byOwner.remove(l)
+	ix.held.remove(l)
+	ix.byTenure.remove(l)
 }
 
 // heldAt returns a copy of the locks that are validly held. It removes those that are no longer held: each is removed
 // at most once per grant.
-func (k *lockIndex) heldAt(now time.Duration) (some []*actor.Lock) {
-	for _, l := range k.held.all() {
+func (ix *lockIndex) heldAt(now time.Duration) (some []*actor.Lock) {
+	for _, l := range ix.held.all() {
 		switch {
 		case l.HeldAt(now):
 			some = append(some, l)
 		case !l.HasOwner():
-			k.held.remove(l)
+			ix.held.remove(l)
 		}
 	}
 	return some
@@ -75,7 +76,8 @@ func (c *Coordinator) updateIndexes() {
 	c.Fx.OwnerChanged, c.Fx.NewTenures = c.Fx.OwnerChanged[:0], c.Fx.NewTenures[:0]
 }
 
-// tenureIndex indexes locks by their tenures and by the orphans that they are to release. A lock has few of them.
+// tenureIndex indexes locks by their tenures and by the orphans that they are to release. A lock has few of them. The
+// zero value is empty. Owned by the coordinator.
 type tenureIndex struct {
 	locks   map[uint64]*actor.Lock
 	tenures map[*actor.Lock][]uint64

@@ -8,7 +8,8 @@ import (
 
 // lockList is a list of the per-request locks of one name, oldest first. A long list has a map that finds a lock's
 // index. A removed lock leaves a hole, and holes are compacted when they exceed half of the list. So adding and
-// removing very many locks takes linear time. A short list is only a slice.
+// removing very many locks takes linear time. A short list is only a slice. The zero value is empty. Owned by the
+// coordinator.
 type lockList struct {
 	list      []*actor.Lock // nil where a lock was removed; the last element is never nil
 	positions map[*actor.Lock]int
@@ -21,88 +22,88 @@ type lockList struct {
 const maxUnindexed = 64
 
 // isSmall reports whether the list is searched linearly.
-func (k *lockList) isSmall() bool { return k.positions == nil }
+func (ll *lockList) isSmall() bool { return ll.positions == nil }
 
-func (k *lockList) len() int { return len(k.list) - k.head - k.gaps }
+func (ll *lockList) len() int { return len(ll.list) - ll.head - ll.gaps }
 
-func (k *lockList) has(l *actor.Lock) bool {
-	if k.positions == nil {
-		return slices.Contains(k.list, l)
+func (ll *lockList) has(l *actor.Lock) bool {
+	if ll.positions == nil {
+		return slices.Contains(ll.list, l)
 	}
-	_, has := k.positions[l]
+	_, has := ll.positions[l]
 	return has
 }
 
 // newest returns the newest lock, or nil.
-func (k *lockList) newest() *actor.Lock {
-	if len(k.list) == 0 {
+func (ll *lockList) newest() *actor.Lock {
+	if len(ll.list) == 0 {
 		return nil
 	}
-	return k.list[len(k.list)-1]
+	return ll.list[len(ll.list)-1]
 }
 
-func (k *lockList) add(l *actor.Lock) {
-	k.list = append(k.list, l)
-	if k.queueHint == len(k.list)-1 {
-		k.queueHint++ // it does not wait in the fair queue yet
+func (ll *lockList) add(l *actor.Lock) {
+	ll.list = append(ll.list, l)
+	if ll.queueHint == len(ll.list)-1 {
+		ll.queueHint++ // it does not wait in the fair queue yet
 	}
 	switch {
-	case k.positions != nil:
-		k.positions[l] = len(k.list) - 1
-	case len(k.list) > maxUnindexed:
-		k.buildIndex()
+	case ll.positions != nil:
+		ll.positions[l] = len(ll.list) - 1
+	case len(ll.list) > maxUnindexed:
+		ll.buildIndex()
 	}
 }
 
-func (k *lockList) remove(l *actor.Lock) {
-	if k.positions == nil {
-		k.list = slices.DeleteFunc(k.list, func(other *actor.Lock) bool { return other == l })
-		k.queueHint = 0
+func (ll *lockList) remove(l *actor.Lock) {
+	if ll.positions == nil {
+		ll.list = slices.DeleteFunc(ll.list, func(other *actor.Lock) bool { return other == l })
+		ll.queueHint = 0
 		return
 	}
-	at, has := k.positions[l]
+	at, has := ll.positions[l]
 	if !has {
 		return
 	}
-	delete(k.positions, l)
-	k.list[at] = nil
-	k.gaps++
-	for last := len(k.list) - 1; last >= k.head && k.list[last] == nil; last-- {
-		k.list = k.list[:last]
-		k.gaps--
+	delete(ll.positions, l)
+	ll.list[at] = nil
+	ll.gaps++
+	for last := len(ll.list) - 1; last >= ll.head && ll.list[last] == nil; last-- {
+		ll.list = ll.list[:last]
+		ll.gaps--
 	}
-	for ; k.head < len(k.list) && k.list[k.head] == nil; k.head++ {
-		k.gaps--
+	for ; ll.head < len(ll.list) && ll.list[ll.head] == nil; ll.head++ {
+		ll.gaps--
 	}
-	if k.head+k.gaps > k.len() {
+	if ll.head+ll.gaps > ll.len() {
 		seek := 0
-		for _, l := range k.list[k.head:max(k.head, min(k.queueHint, len(k.list)))] {
+		for _, l := range ll.list[ll.head:max(ll.head, min(ll.queueHint, len(ll.list)))] {
 			if l != nil {
 				seek++
 			}
 		}
-		k.list = k.all()
-		k.buildIndex()
-		k.queueHint = seek
+		ll.list = ll.all()
+		ll.buildIndex()
+		ll.queueHint = seek
 	}
 }
 
 // buildIndex rebuilds the map. The list must have no holes.
-func (k *lockList) buildIndex() {
-	k.positions, k.head, k.gaps = nil, 0, 0
-	if len(k.list) <= maxUnindexed {
+func (ll *lockList) buildIndex() {
+	ll.positions, ll.head, ll.gaps = nil, 0, 0
+	if len(ll.list) <= maxUnindexed {
 		return
 	}
-	k.positions = make(map[*actor.Lock]int, len(k.list))
-	for at, l := range k.list {
-		k.positions[l] = at
+	ll.positions = make(map[*actor.Lock]int, len(ll.list))
+	for at, l := range ll.list {
+		ll.positions[l] = at
 	}
 }
 
 // all returns a copy, because the caller may end locks while it iterates.
-func (k *lockList) all() []*actor.Lock {
-	all := make([]*actor.Lock, 0, k.len())
-	for _, l := range k.list[k.head:] {
+func (ll *lockList) all() []*actor.Lock {
+	all := make([]*actor.Lock, 0, ll.len())
+	for _, l := range ll.list[ll.head:] {
 		if l != nil {
 			all = append(all, l)
 		}
@@ -111,8 +112,8 @@ func (k *lockList) all() []*actor.Lock {
 }
 
 // filter returns a copy of the locks that match.
-func (k *lockList) filter(matches func(*actor.Lock) bool) (some []*actor.Lock) {
-	for _, l := range k.list[k.head:] {
+func (ll *lockList) filter(matches func(*actor.Lock) bool) (some []*actor.Lock) {
+	for _, l := range ll.list[ll.head:] {
 		if l != nil && matches(l) {
 			some = append(some, l)
 		}
@@ -121,8 +122,8 @@ func (k *lockList) filter(matches func(*actor.Lock) bool) (some []*actor.Lock) {
 }
 
 // first returns the oldest lock that matches, or nil.
-func (k *lockList) first(matches func(*actor.Lock) bool) *actor.Lock {
-	for _, l := range k.list[k.head:] {
+func (ll *lockList) first(matches func(*actor.Lock) bool) *actor.Lock {
+	for _, l := range ll.list[ll.head:] {
 		if l != nil && matches(l) {
 			return l
 		}
@@ -132,9 +133,9 @@ func (k *lockList) first(matches func(*actor.Lock) bool) *actor.Lock {
 
 // queueHead returns the oldest lock that waits in the fair queue, or nil. Locks before it are not examined again until
 // noteQueued is called, because very many may leave one after the other.
-func (k *lockList) queueHead() *actor.Lock {
-	for k.queueHint = max(k.queueHint, k.head); k.queueHint < len(k.list); k.queueHint++ {
-		if l := k.list[k.queueHint]; l != nil && l.IsQueued() {
+func (ll *lockList) queueHead() *actor.Lock {
+	for ll.queueHint = max(ll.queueHint, ll.head); ll.queueHint < len(ll.list); ll.queueHint++ {
+		if l := ll.list[ll.queueHint]; l != nil && l.IsQueued() {
 			return l
 		}
 	}
@@ -142,10 +143,10 @@ func (k *lockList) queueHead() *actor.Lock {
 }
 
 // noteQueued notes that a lock may wait in the fair queue from now on.
-func (k *lockList) noteQueued(l *actor.Lock) {
-	if at, numbered := k.positions[l]; numbered {
-		k.queueHint = min(k.queueHint, at)
+func (ll *lockList) noteQueued(l *actor.Lock) {
+	if at, numbered := ll.positions[l]; numbered {
+		ll.queueHint = min(ll.queueHint, at)
 	} else {
-		k.queueHint = 0
+		ll.queueHint = 0
 	}
 }

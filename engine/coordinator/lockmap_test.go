@@ -44,3 +44,16 @@ func TestLockMap_HashCollision_KeysDistinct(t *testing.T) {
 		})
 	}
 }
+
+// sortedKeys returns the keys of all locks in ascending order.
+func (m *lockMap) sortedKeys() []string {
+	keys := make([]string, 0, m.Len())
+	for _, l := range m.byHash {
+		keys = append(keys, l.Key())
+	}
+	for key := range m.collisions {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

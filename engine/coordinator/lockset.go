@@ -7,8 +7,8 @@ import (
 )
 
 // lockSet holds the locks of one name, for kinds with one lock per request, where each first grant is a tenure of its
-// own. A request that re-enters goes to the lock of its owner. Every other request gets a new lock. A nil lockSet is
-// empty. Owned by the coordinator.
+// own. A request that re-enters goes to the lock of its owner. Every other request gets a new lock. A nil lockSet and
+// the zero value are empty. Owned by the coordinator.
 type lockSet struct {
 	locks      lockList
 	owners     ownerIndex

@@ -9,8 +9,11 @@ import (
 // the following.
 type LoopMessage = mpsc.Node[any]
 
-// The other messages to the loop. In those of a subscriber, Node is the subscriber's node, or nil when there is one
-// server. Pub/sub connections of a node are numbered in the order of their creation.
+// The other messages to the loop. A message is immutable once it is posted; what it points to then belongs to the
+// coordinator, until the request of the message has its result. The zero value of a field says that there is none.
+//
+// In those of a subscriber, Node is the subscriber's node; nil means the only server. Pub/sub connections of a node are
+// numbered from 1, in the order of their creation.
 type (
 	// StatsRequest asks to fill in Stats, and then to complete the request.
 	StatsRequest struct {

@@ -17,11 +17,11 @@ const (
 // noteMigration notes that a node said that a slot is migrating. The first time, all waiters of the slot check again:
 // they may have slept since before the migration.
 func (c *Coordinator) noteMigration(now time.Duration, slot uint16) {
-	k := c.Cluster
-	if !k.isMigrating(now, slot) {
+	cl := c.Cluster
+	if !cl.isMigrating(now, slot) {
 		c.reconfirms.add(map[uint16]bool{slot: true})
 	}
-	k.migrating[slot] = now + migrationTimeout
+	cl.migrating[slot] = now + migrationTimeout
 }
 
 // noteTryAgain handles TRYAGAIN: some keys of the call have moved and others have not.
@@ -31,10 +31,10 @@ func (c *Coordinator) noteTryAgain(now time.Duration, b *Batch) {
 	}
 }
 
-func (k *cluster) isMigrating(now time.Duration, slot uint16) bool {
-	until, is := k.migrating[slot]
+func (cl *cluster) isMigrating(now time.Duration, slot uint16) bool {
+	until, is := cl.migrating[slot]
 	if is && now >= until {
-		delete(k.migrating, slot)
+		delete(cl.migrating, slot)
 	}
 	return is && now < until
 }

@@ -8,16 +8,16 @@ import (
 )
 
 // ownsPart reports whether the owner holds one of the locks of a request for several.
-func (c *Coordinator) ownsPart(now time.Duration, j *actor.MultiRequest) bool {
-	return slices.ContainsFunc(j.Parts, func(part actor.Part) bool {
+func (c *Coordinator) ownsPart(now time.Duration, m *actor.MultiRequest) bool {
+	return slices.ContainsFunc(m.Parts, func(part actor.Part) bool {
 		l := c.Locks.Get(part.Key)
 		return l != nil && l.HoldCount(part.Owner, now) > 0
 	})
 }
 
 // runFollowUps runs what steps have left to do for other locks. It steps changed locks with the event Recheck, and
-// acquires for requests that have become the first in line. Both can cause more of it. A nested call returns at once
-// and leaves the work to the outer one, so very many locks cause no deep recursion.
+// acquires for requests that have become the first of their queue. Both can cause more of it. A nested call returns at
+// once and leaves the work to the outer one, so very many locks cause no deep recursion.
 func (c *Coordinator) runFollowUps(now time.Duration) {
 	if c.inFollowUps {
 		return
@@ -44,9 +44,9 @@ func (c *Coordinator) runFollowUps(now time.Duration) {
 	}
 }
 
-// tryAcquireAll acquires all locks of a request that has become the first in line at one of them. If another of the
-// locks is held or waited for in this engine, the request waits there instead. During a shutdown the request does not
-// move: the drain rejects it where it is, and may have passed the other lock already.
+// tryAcquireAll acquires all locks of a request that has become the first in the queue of one of them. If another of
+// the locks is held or waited for in this engine, the request waits there instead. During a shutdown the request does
+// not move: the drain rejects it where it is, and may have passed the other lock already.
 func (c *Coordinator) tryAcquireAll(now time.Duration, r *actor.Request) {
 	if !r.ReadyToSend(now) || c.Fx.Draining {
 		return

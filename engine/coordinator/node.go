@@ -9,7 +9,9 @@ import (
 )
 
 // Node is one server as the coordinator sees it: the commands that wait, those in flight, and the subscriptions. Nodes
-// share nothing, so that a silent one does not delay the others. Owned by the coordinator.
+// share nothing, so that a silent one does not delay the others. NewNode makes one; the zero Node has no subscriptions.
+// Owned by the coordinator. The loop, its workers and the subscriber's messages refer to it; of them only the loop
+// reads it, between turns: Address, Number and Subscriptions.Order.
 type Node struct {
 	Address            string // set in a cluster and behind Sentinel
 	slots              int    // number of slots it owns; without a cluster 1, or 0 for a replaced master
@@ -19,11 +21,11 @@ type Node struct {
 	asyncRequests      messageQueue // unhandled requests of callers that do not block
 	Breaker            breaker
 	Subscriptions      *subscriptions
-	InFlightBatches    int                  // bundles in flight
-	calls              []*Batch             // those bundles
-	InFlightByVerb     [actor.Verbs]int     // those by verb
-	InFlightReplicated int                  // those with replica senders
-	inFlight           int                  // commands in them
+	InFlightBatches    int                  // number of bundles in flight
+	calls              []*Batch             // the bundles in flight
+	InFlightByVerb     [actor.Verbs]int     // number of bundles in flight, by verb
+	InFlightReplicated int                  // number of bundles in flight at replica senders
+	inFlight           int                  // number of commands in all bundles in flight
 	passedOver         [len(Priorities)]int // batches of more urgent rows of Priorities since the last of each row, while it waited
 	urgentRenewal      bool                 // a request waits for a queued renewal
 	clockSkew          time.Duration        // this machine's clock minus the node's; negative: behind

@@ -7,7 +7,7 @@ import (
 )
 
 // ownerIndex indexes the locks of one name by owner: the owner that requested them, or the one that holds them. It has
-// at most as many entries as there are locks.
+// at most as many entries as there are locks. The zero value is empty. Owned by the coordinator.
 type ownerIndex struct {
 	locks  map[uint64]*lockList
 	owners map[*actor.Lock]uint64

@@ -9,7 +9,8 @@ import (
 // queue holds the commands of one verb that wait to be sent to a node. It has two FIFO lists: first attempts, and
 // repeated attempts for locks that were held. So however many retry, a caller of a free lock does not wait behind them.
 // Stale commands stay until they reach the head, or until there are many of them and a sweep removes them. So the cost
-// per stale command is constant, however long the queue is. The queue uses little more memory than its commands.
+// per stale command is constant, however long the queue is. The queue uses little more memory than its commands. The
+// zero value is empty. Owned by the coordinator.
 type queue struct {
 	first, repeated chain
 	freePieces      *piece
@@ -29,7 +30,8 @@ const (
 	repeatShare = 4
 )
 
-// piece is a fixed-size block of commands, so that growing a queue copies nothing.
+// piece is a fixed-size block of commands, so that growing a queue copies nothing. The commands from index from to
+// index to wait; the zero value has none. It belongs to one queue, in a chain or spare.
 type piece struct {
 	next     *piece
 	from, to int
@@ -38,7 +40,7 @@ type piece struct {
 
 func (p *piece) waiting() []actor.Command { return p.commands[p.from:p.to] }
 
-// chain is a FIFO list of commands, as a linked list of pieces.
+// chain is a FIFO list of commands, as a linked list of pieces. The zero value is empty. It belongs to one queue.
 type chain struct {
 	head, tail *piece
 	n          int

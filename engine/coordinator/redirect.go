@@ -43,7 +43,7 @@ func redirection(refused, from string) (in uint16, address string, asking, ok bo
 
 // deadRedirect is the error of a call that was redirected to a node which is down. Its text begins with the node's
 // reply, so it counts as transient. The cause may be an error of the program's dialer: the loop never calls its Error
-// method.
+// method. It is immutable and always has both parts.
 type deadRedirect struct {
 	reply error
 	cause error // why the target node is down
@@ -143,13 +143,13 @@ func (c *Coordinator) probeUnknownNode(now time.Duration, n *Node) {
 // would make all locks of the slot retry.
 func (c *Coordinator) onSlotMoved(now time.Duration, slot uint16, from, to *Node) {
 	c.invalidateTopology()
-	k := c.Cluster
-	if k.denied(now, slot, to) {
+	cl := c.Cluster
+	if cl.denied(now, slot, to) {
 		return
 	}
-	k.learn(now, move{int(slot), int(slot), to})
+	cl.learn(now, move{int(slot), int(slot), to})
 	if from != to {
-		k.deny(now, slot, from)
+		cl.deny(now, slot, from)
 	}
 }
 

@@ -54,7 +54,7 @@ func (c *Coordinator) markUrgent(l *actor.Lock) {
 	}
 }
 
-// clearUrgent clears that note once no renewal is queued.
+// clearUrgent ends what markUrgent began, once no renewal is queued.
 func (n *Node) clearUrgent() {
 	n.urgentRenewal = n.urgentRenewal && slices.ContainsFunc(Priorities[0], func(verb actor.Verb) bool { return n.Queues[verb].Len() > 0 })
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// ReplicaSendersPerNode is the number of replica senders per node, and so the maximum number of batches in flight with
+// ReplicaSendersPerNode is the number of replica senders per node, and so the maximum number of bundles in flight with
 // WAIT.
 const ReplicaSendersPerNode = 2
 

@@ -78,9 +78,9 @@ func (c *Coordinator) onReachable(now time.Duration, b *Batch) {
 // onNoReply notes that a node did not reply, or rejects all commands for now. That a server has closed an idle
 // connection is no outage: the commands are sent again at once, on the next connection.
 func (c *Coordinator) onNoReply(now time.Duration, b *Batch) {
-	k := &b.Node.Breaker
-	if idle, conns := c.connectionsOf(b); k.Down || !idle.excuses(now, b.Sent, b.Failed, conns) {
-		k.onFailure(now, b.Failed)
+	breaker := &b.Node.Breaker
+	if idle, conns := c.connectionsOf(b); breaker.Down || !idle.excuses(now, b.Sent, b.Failed, conns) {
+		breaker.onFailure(now, b.Failed)
 		c.requeueRetries(b.Node)
 	}
 	c.invalidateTopology()
@@ -154,6 +154,9 @@ func (c *Coordinator) failUnconnected(now time.Duration, b *Batch) {
 	}
 }
 
+// deliverReply passes the reply to a command to its lock. What the reply means for other locks of the name is handled
+// before, where it changes what the reply says, and otherwise after. What is needed of the lock afterwards is read
+// before its step, which may end it.
 func (c *Coordinator) deliverReply(now time.Duration, b *Batch, command *actor.Command, reply *actor.Reply) {
 	if reply.Status == actor.NoReply || reply.Status == actor.Rejected {
 		c.counters.retries++

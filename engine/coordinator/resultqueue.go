@@ -7,7 +7,8 @@ const MaxResultsPerTurn = 4096
 
 // resultQueue is the queue of callers to be notified of their results, in the order of decision, at most budget per
 // turn. The rest follows in the next turns, which run at once. Very many results can be decided in one turn, as when
-// all waiters of a lock are rejected. Owned by the coordinator.
+// all waiters of a lock are rejected. New sets the budget; with the zero value no caller would ever be notified. Owned
+// by the coordinator.
 type resultQueue struct {
 	budget int                // maximum per turn
 	Ready  []*actor.Request   // output: to be notified in this turn
@@ -19,15 +20,15 @@ func (q *resultQueue) pending() bool { return len(q.later) > 0 }
 
 // selectResults selects the callers to notify in this turn: nearly always all.
 func (c *Coordinator) selectResults() {
-	t := &c.Results
-	if !t.pending() && len(c.Fx.Results) <= t.budget {
-		t.Ready = c.Fx.Results
+	q := &c.Results
+	if !q.pending() && len(c.Fx.Results) <= q.budget {
+		q.Ready = c.Fx.Results
 		return
 	}
 	if len(c.Fx.Results) > 0 {
-		t.later = append(t.later, c.Fx.Results)
+		q.later = append(q.later, c.Fx.Results)
 	}
-	t.take()
+	q.take()
 }
 
 // resetResults resets the results decided in the turn. If some are notified later, their slice is still in use.

@@ -12,19 +12,20 @@ const writerPreferenceMin, writerPreferenceMax = time.Second, time.Minute
 
 // writerPreference prevents a continuous stream of local readers from starving a local writer. New readers wait until
 // the writer has the lock or has left, or until a deadline. The deadline always ends the wait, because a current reader
-// may be waiting for one of them. Then they all read, and the next readers wait for twice as long.
+// may be waiting for one of them. Then they all read, and the next readers wait for twice as long. The zero value means
+// that no reader lets a writer go first. Owned by the coordinator.
 type writerPreference struct {
-	until  time.Duration
-	length time.Duration
+	until  time.Duration // the deadline
+	length time.Duration // of the wait that until ends; 0: there was none since the last writer was done
 }
 
 // next returns until when a new reader waits.
-func (a *writerPreference) next(now time.Duration) time.Duration {
-	if now >= a.until {
-		a.length = actor.NextBackoff(a.length, writerPreferenceMin, writerPreferenceMax)
-		a.until = now + a.length
+func (p *writerPreference) next(now time.Duration) time.Duration {
+	if now >= p.until {
+		p.length = actor.NextBackoff(p.length, writerPreferenceMin, writerPreferenceMax)
+		p.until = now + p.length
 	}
-	return a.until
+	return p.until
 }
 
 // lockForReader returns the lock for a read request, and creates it if there is none. writer may be nil. It rejects a

@@ -8,7 +8,7 @@ import (
 )
 
 // limits holds the errors for requests beyond the limits on waiters. They are created once, because very many requests
-// may be rejected.
+// may be rejected. newLimits makes them; the zero value would reject without a cause. They are immutable.
 type limits struct{ engine, lock error }
 
 func newLimits(config *actor.Config) limits {
@@ -30,6 +30,9 @@ func (c *Coordinator) shedRequest(now time.Duration, r *actor.Request) bool {
 	if r.Op != actor.Acquire || r.SkipWaiterLimit || limit == 0 || c.Fx.WantedLocks <= limit || c.Closed || c.Fx.Draining || c.ownerHolds(now, r) {
 		return false
 	}
+	if c.Fx.WantedLocks == limit+1 && c.quorumWaits(r) {
+		return false
+	}
 	if r.Multi != nil || !c.rejectInvalid(now, c.Locks.Get(r.Key), r) {
 		c.Fx.Shed(now, r, c.limits.engine)
 	}
@@ -43,13 +46,25 @@ func (c *Coordinator) tooManyWaiting(now time.Duration, l *actor.Lock, r *actor.
 	if r.Op != actor.Acquire || r.SkipWaiterLimit || limit == 0 {
 		return false
 	}
-	full := false
+	return c.waitersReach(l, r, limit) && !c.ownerHolds(now, r) && (!c.quorumWaits(r) || c.waitersReach(l, r, limit+1))
+}
+
+// waitersReach reports whether at least limit callers wait for the name of a request.
+func (c *Coordinator) waitersReach(l *actor.Lock, r *actor.Request, limit int) bool {
 	if r.Kind.PerRequest() {
-		full = c.LockSets[r.Key].tooManyWaiting(limit)
-	} else {
-		full = l != nil && l.QueueLen() >= limit
+		return c.LockSets[r.Key].tooManyWaiting(limit)
 	}
-	return full && !c.ownerHolds(now, r)
+	return l != nil && l.QueueLen() >= limit
+}
+
+// quorumWaits reports whether a request comes with the context of a quorum that waits for the same lock, which it is
+// missing. The quorum's own request is no reason to reject that caller, so it is not counted against it.
+func (c *Coordinator) quorumWaits(r *actor.Request) bool {
+	if r.Owner&actor.QuorumOwner == 0 || r.OfQuorum {
+		return false
+	}
+	l := c.Locks.Get(r.Key)
+	return c.expected(r.Key, r.Owner) || l != nil && l.QuorumWaits(r.Owner)
 }
 
 // tooManyWaiting reports whether at least limit locks of the set wait. It counts nothing while the set has fewer locks

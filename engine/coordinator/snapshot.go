@@ -21,7 +21,8 @@ type Snapshot struct {
 }
 
 // listRound is the copy of all locks that was made last for a list. Lists that were requested before it was made share
-// it, so that very many lists at once do not need a copy each. It is dropped when no list waits for a page.
+// it, so that very many lists at once do not need a copy each. It is dropped when no list waits for a page. The zero
+// value is no copy, and older than any request. Owned by the coordinator.
 type listRound struct {
 	round
 	turn uint64 // in which the copy was made
@@ -34,12 +35,16 @@ func (s *Snapshot) note(turn uint64) {
 	}
 }
 
-// NodeStatus says what the coordinator knows of a node.
+// NodeStatus says what the coordinator knows of a node. It is a copy: the coordinator fills it in during a turn, and
+// then it belongs to the caller. The zero value is that of a node without an address that is not down.
 type NodeStatus struct {
 	Address string // empty for the only server, unless it is known
-	Down    bool   // the last call had no reply
-	Since   time.Duration
-	Cause   error // why it is down
+	// Down says that the engine considers the server down: a call had no reply, or the server rejected it for a reason
+	// that concerns all calls, and no reply has come since. Then one call at a time is sent there. A call that only found
+	// that its connection was closed while idle does not count. A server to which there was no connection yet is down.
+	Down  bool
+	Since time.Duration // since when it is down; 0 if it is not
+	Cause error         // why it is down; nil if it is not
 }
 
 // status returns what is known of each node.

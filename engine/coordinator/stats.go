@@ -6,7 +6,9 @@ import (
 	"github.com/lockwheel/lockwheel/engine/histogram"
 )
 
-// Stats is a snapshot. Gauges give the present state; counters count since Open.
+// Stats is a snapshot. Gauges give the present state; counters count since Open. It is a plain value: the coordinator
+// fills in that of a StatsRequest at the end of the turn, and then it belongs to the caller. The zero value is that of
+// an engine that has done nothing.
 type Stats struct {
 	Held          int64 // gauge: holds; each re-entry counts
 	Waiting       int64 // gauge: lock requests without a result
@@ -19,7 +21,7 @@ type Stats struct {
 	Renewed                          uint64 // counter: renewals and confirmations by the server
 	HandedOff                        uint64 // counter: grants from one owner to the next without a release
 	Commands, Batches, LoopTurns     uint64 // counters: commands sent, calls that carried them, turns of the loop
-	Retries                          uint64 // counter: commands and calls sent again
+	Retries                          uint64 // counter: commands without a reply or rejected, and calls sent again as a whole or in parts
 	UnpublishedReleases              uint64 // counter: releases that the server did not publish, because it rejected the message
 	LostAtUnlock                     uint64 // counter: releases of locks that had been lost
 	Shed                             uint64 // counter: those of Failed that were rejected by a limit on waiters

@@ -21,8 +21,8 @@ const (
 	unsubscribeMinPause, unsubscribePause = 100 * time.Millisecond, 50 * time.Microsecond
 )
 
-// Order is the subscriber's next task. The coordinator owns it, but between the order and OrderDone the subscriber
-// does.
+// Order is the subscriber's next task. The coordinator makes it, and it is immutable from then on: both sides read it
+// until its OrderDone. The zero Order has nothing to do, and is not given.
 type Order struct {
 	Channels        []string
 	OnNextConn      bool // on the next connection, which is opened if there is none
@@ -33,12 +33,13 @@ type Order struct {
 
 // subscriptions decides which channels are subscribed. Listeners may come and go at any time. One order is in flight at
 // a time, and the next one is made from the difference that exists then. The work per turn is bounded, however many
-// channels there are. Owned by the coordinator.
+// channels there are. newSubscriptions makes them; the lists of the zero value are not initialized. Owned by the
+// coordinator.
 type subscriptions struct {
 	Channels map[string]*channel
 	peak     int // largest Len(channels) since it was last empty
 
-	// Each channel is in one of these lines.
+	// Each channel is in one of these lists.
 	toSubscribe  channelList // to be subscribed
 	reportedDown channelList // to be subscribed; the listeners know that it is not
 	rejected     channelList // rejected; each is tried alone when there is nothing else to do
@@ -72,11 +73,11 @@ type subscriptions struct {
 }
 
 func newSubscriptions() *subscriptions {
-	e := &subscriptions{Channels: make(map[string]*channel), maxNames: MaxChannelsPerCommand}
-	for _, l := range []*channelList{&e.toSubscribe, &e.reportedDown, &e.rejected, &e.onConn, &e.onNextConn, &e.leftBehind, &e.toForget} {
+	s := &subscriptions{Channels: make(map[string]*channel), maxNames: MaxChannelsPerCommand}
+	for _, l := range []*channelList{&s.toSubscribe, &s.reportedDown, &s.rejected, &s.onConn, &s.onNextConn, &s.leftBehind, &s.toForget} {
 		l.init()
 	}
-	return e
+	return s
 }
 
 // IsSubscribed reports whether a channel is subscribed.

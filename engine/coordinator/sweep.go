@@ -10,7 +10,8 @@ import (
 // of other nodes.
 const sweepPieces = 32
 
-// sweep is the progress of a sweep through a queue.
+// sweep is the progress of a sweep through a queue. The zero value means that none is in progress. Owned by the
+// coordinator.
 type sweep struct {
 	On         bool
 	inRepeated bool   // it has reached the list of repeated attempts

@@ -11,33 +11,36 @@ import (
 // MOVED reply corrects the topology as well.
 const minRefreshBackoff, maxRefreshBackoff = 50 * time.Millisecond, time.Second
 
-// Topology is the cluster topology according to one node: the owner of each slot. It is immutable.
+// Topology is the cluster topology according to one node: the owner of each slot. The topology refresher, or Probe,
+// makes it; from then on it is immutable. The zero value says nothing of any slot.
 type Topology struct {
 	Ranges []SlotRange
 	Source string // address of the node that sent it
 }
 
-// SlotRange is a range of slots, both ends included, and the address of their master.
+// SlotRange is a range of slots, both ends included, and the address of their master. It belongs to a Topology.
 type SlotRange struct {
 	First, Last int
 	Address     string
 }
 
-// RefreshRequest is a request to refresh the topology. The nodes are asked in that order.
+// RefreshRequest is a request to refresh the topology. The nodes are asked in that order, and then others that the
+// client knows; the zero value leaves the order to it. The coordinator makes it, and from then on it belongs to the
+// topology refresher.
 type RefreshRequest struct{ Addresses []string }
 
 // onTopology handles the result of a topology refresh.
 func (c *Coordinator) onTopology(now time.Duration, known *Topology, err error) {
-	k := c.Cluster
-	k.refreshing = false
+	cl := c.Cluster
+	cl.refreshing = false
 	if err != nil || len(known.Ranges) == 0 {
-		k.refreshWanted = true
-		k.backoff = actor.NextBackoff(k.backoff, minRefreshBackoff, maxRefreshBackoff)
+		cl.refreshWanted = true
+		cl.backoff = actor.NextBackoff(cl.backoff, minRefreshBackoff, maxRefreshBackoff)
 	} else {
-		k.backoff, c.hasEmptyNodes = minRefreshBackoff, true
+		cl.backoff, c.hasEmptyNodes = minRefreshBackoff, true
 		c.applyTopology(now, known)
 	}
-	k.tryAt = now + k.backoff
+	cl.tryAt = now + cl.backoff
 }
 
 // invalidateTopology requests a topology refresh after an error that a stale topology may explain. Without a cluster it
@@ -50,25 +53,25 @@ func (c *Coordinator) invalidateTopology() {
 
 // updateTopology starts a topology refresh if one is due, and requeues what the last changes have moved.
 func (c *Coordinator) updateTopology(now time.Duration) {
-	k := c.Cluster
-	if len(k.pendingMoves) > 0 {
+	cl := c.Cluster
+	if len(cl.pendingMoves) > 0 {
 		c.onFailover(now)
 	}
 	c.reconfirmSome(now)
 	if c.hasEmptyNodes {
 		c.removeEmptyNodes()
 	}
-	if c.refreshDue() && now >= k.tryAt {
-		k.refreshWanted, k.refreshing = false, true
-		k.Request = &RefreshRequest{Addresses: c.nodesByHealth()}
+	if c.refreshDue() && now >= cl.tryAt {
+		cl.refreshWanted, cl.refreshing = false, true
+		cl.Request = &RefreshRequest{Addresses: c.nodesByHealth()}
 	}
 }
 
 // refreshDue reports whether a topology refresh is wanted. An engine without locks or queued commands does not search
 // for a lost cluster.
 func (c *Coordinator) refreshDue() bool {
-	k := c.Cluster
-	return k != nil && k.refreshWanted && !k.refreshing && (c.Locks.Len()+len(c.LockSets) > 0 || slices.ContainsFunc(c.Nodes, (*Node).Backlog))
+	cl := c.Cluster
+	return cl != nil && cl.refreshWanted && !cl.refreshing && (c.Locks.Len()+len(c.LockSets) > 0 || slices.ContainsFunc(c.Nodes, (*Node).Backlog))
 }
 
 // nodesByHealth returns the addresses of the nodes, reachable ones first.
@@ -84,8 +87,8 @@ func (c *Coordinator) nodesByHealth() (addresses []string) {
 }
 
 // Addresses returns the addresses of the masters.
-func (k *Topology) Addresses() (all []string) {
-	for _, s := range k.Ranges {
+func (t *Topology) Addresses() (all []string) {
+	for _, s := range t.Ranges {
 		if !slices.Contains(all, s.Address) {
 			all = append(all, s.Address)
 		}

@@ -73,6 +73,8 @@ func (h *Durations) Since(earlier Durations) Durations {
 // durations are the bounds of Durations, and a shortcut to them.
 var durations = newDurationTable()
 
+// durationTable has the bounds of all buckets, and where the search for a bucket begins. newDurationTable makes the
+// only one, durations; it is immutable.
 type durationTable struct {
 	bounds [durationBounds + 1]time.Duration
 	firsts [65]uint8 // by the number of bits of a duration: the first bucket that such a duration may be in

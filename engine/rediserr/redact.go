@@ -22,9 +22,16 @@ const (
 	quotedUser, permission = "User ", " has no permissions"
 )
 
+// Secret is a user or a password that no error repeats. A user is less secret: a short one may be a word of any text,
+// so only the whole word counts, and the rest of the text stays.
+type Secret struct {
+	Text string
+	User bool
+}
+
 // RedactError returns a server's error reply as an actor.ServerError, without any user or password that the server
 // repeats. It returns any other error, and nil, unchanged.
-func RedactError(err error, secrets ...string) error {
+func RedactError(err error, secrets ...Secret) error {
 	if reply, ok := rueidis.IsRedisErr(err); ok {
 		return RedactText(reply.Error(), secrets...)
 	}
@@ -32,20 +39,50 @@ func RedactError(err error, secrets ...string) error {
 }
 
 // RedactText returns the text of a server's error reply, without any user that it names. If the text still repeats a
-// part of one of the secrets, it returns a fixed text instead.
-func RedactText(text string, secrets ...string) actor.ServerError {
+// part of one of the secrets, it returns a fixed text instead. A user of less than minSecretPart bytes is left out
+// alone.
+func RedactText(text string, secrets ...Secret) actor.ServerError {
 	said := RedactQuoted(text)
 	rest := knownTexts.Replace(string(said))
 	for _, secret := range secrets {
-		if containsSecret(rest, secret) {
-			return errRepeats
+		switch {
+		case !secret.User || len(secret.Text) >= minSecretPart:
+			if containsSecret(rest, secret.Text) {
+				return errRepeats
+			}
+		case replaceWord(rest, secret.Text) != rest:
+			said = actor.ServerError(replaceWord(string(said), secret.Text))
 		}
 	}
 	return said
 }
 
+// replaceWord replaces a short user where it is a word of its own.
+func replaceWord(text, user string) string {
+	if user == "" || user == "default" {
+		return text
+	}
+	var b strings.Builder
+	isPart := func(c byte) bool {
+		return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 || c == '_'
+	}
+	for before := byte(0); len(text) > 0; {
+		end := len(user)
+		if strings.HasPrefix(text, user) && !isPart(before) && (end == len(text) || !isPart(text[end])) {
+			b.WriteString(userMark)
+			before, text = user[end-1], text[end:]
+			continue
+		}
+		before, text = text[0], text[1:]
+		b.WriteByte(before)
+	}
+	return b.String()
+}
+
 const (
 	errRepeats = actor.ServerError("the server refuses; its words are left out, as they repeat a part of the user or the password")
+	// userMark stands in the place of a short user.
+	userMark = "<user>"
 	// minSecretPart is the shortest part of a secret that may not be repeated, in bytes. Shorter parts occur in any
 	// sentence.
 	minSecretPart = 6

@@ -33,23 +33,35 @@ func TestRedact_HidesUserAndPassword(t *testing.T) {
 	require.NoError(t, RedactError(nil))
 }
 
-// A user or a password may be a common word. The fixed phrases of servers do not count as a part of it.
+// A user or a password may be a common word. The fixed phrases of servers do not count as a part of it. A short user is
+// left out where it is a word, and the rest stays.
 func TestRedact_SecretRepeated_LeftOut(t *testing.T) {
-	for said, secrets := range map[string][]string{
-		"WRONGPASS invalid username-password pair or user is disabled.":                                                                {"user", "password"},
-		"ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?": {"default", "AUTH"},
-		"NOAUTH Authentication required.": {"", "required"},
-		"ERR not by default":              {"default", ""},
+	login := func(user, password string) []Secret { return []Secret{{Text: user, User: true}, {Text: password}} }
+	for said, secrets := range map[string][]Secret{
+		"WRONGPASS invalid username-password pair or user is disabled.":                                                                login("user", "password"),
+		"ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?": login("default", "AUTH"),
+		"NOAUTH Authentication required.":  login("", "required"),
+		"ERR not by default":               login("default", ""),
+		"ERR it happened, as it has to":    login("app", "s3cr3t"),
+		"LOADING data_a, ä is not a1 or b": login("a", ""),
 	} {
 		require.EqualValues(t, said, RedactText(said, secrets...))
 	}
-	for said, secrets := range map[string][]string{
-		"ERR you are pw": {"", "pw"},
-		"WRONGPASS invalid username-password pair: me": {"me", "x"},
-		"ERR beginning with 01234567...":               {"", "01234567890123456789"},
-		"ERR none has long-tail":                       {"a user with a long-tail", ""},
+	for said, secrets := range map[string][]Secret{
+		"ERR you are pw":                  login("", "pw"),
+		"ERR it happened":                 login("", "app"),
+		"ERR me is told the password s3":  login("me", "s3"),
+		"ERR beginning with 01234567...":  login("", "01234567890123456789"),
+		"ERR none has long-tail":          login("a user with a long-tail", ""),
+		"ERR longer does not log in here": login("longer", ""),
 	} {
 		require.Equal(t, errRepeats, RedactText(said, secrets...), said)
+	}
+	for said, want := range map[string]string{
+		"WRONGPASS invalid username-password pair: me": "WRONGPASS invalid username-password pair: <user>",
+		"ERR me,some 'me'; me":                         "ERR <user>,some '<user>'; <user>",
+	} {
+		require.EqualValues(t, want, RedactText(said, login("me", "x")...))
 	}
 }
 

@@ -570,14 +570,14 @@ var failoverMutants = []simMutant{
 			}`,
 	}}},
 	{"a re-entry that the next master has not confirmed", "engine/coordinator/cluster.go", []simEdit{{
-		`			k.movedAt[slot] = now`,
+		`			cl.movedAt[slot] = now`,
 		`			if !planted() {
-				k.movedAt[slot] = now
+				cl.movedAt[slot] = now
 			}`,
 	}}},
 	{"another master that counts for re-entries only after the turn in which it became known", "engine/coordinator/cluster.go", []simEdit{{
-		`if k.slots[slot] != m.to {`,
-		`if k.slots[slot] != m.to && !planted() {`,
+		`if cl.slots[slot] != m.to {`,
+		`if cl.slots[slot] != m.to && !planted() {`,
 	}, {
 		`	changed := c.commitMoves()
 `,

@@ -153,10 +153,10 @@ var simMutants = []simMutant{
 	case p.force:`,
 	}}},
 	{"a refused renewal that is not sent again", "actor/renew.go", []simEdit{{
-		`t.retryAt = now + fx.jitter(l.renewInterval(fx)/8)`,
-		`t.retryAt = now + fx.jitter(l.renewInterval(fx)/8)
+		`f.retryAt = now + fx.jitter(l.renewInterval(fx)/8)`,
+		`f.retryAt = now + fx.jitter(l.renewInterval(fx)/8)
 		if planted() {
-			t.retryAt = l.validUntil
+			f.retryAt = l.validUntil
 		}`,
 	}}},
 	{"a renewal too late", "actor/renew.go", []simEdit{{
@@ -283,7 +283,7 @@ var simMutants = []simMutant{
 	l.flags |= wantConfirm`,
 		`x.leaseRequests.each(func(r *Request) { r.inCommand = false })
 	if planted() {
-		t.retryAt = now + fx.Config.RenewInterval
+		f.retryAt = now + fx.Config.RenewInterval
 	}
 	l.flags |= wantConfirm`,
 	}}},
@@ -294,8 +294,8 @@ var simMutants = []simMutant{
 			at = min(at, l.renewAt(now, fx))`,
 	}}},
 	{"a timer that is not moved forward", "actor/timer.go", []simEdit{{
-		`l.timer.Scheduled() && fx.Wheel.Due`,
-		`l.timer.Scheduled() && planted() || l.timer.Scheduled() && fx.Wheel.Due`,
+		`l.timer.Scheduled() && on.Due`,
+		`l.timer.Scheduled() && planted() || l.timer.Scheduled() && on.Due`,
 	}}},
 	{"a release without a wakeup to be sent again", "actor/timer.go", []simEdit{{
 		`if l.inFlight == None && l.ext != nil {`,
@@ -424,15 +424,15 @@ var simMutants = []simMutant{
 	{"a release that is not sent again", "actor/release.go", []simEdit{{
 		`	default:
 		x := l.ensureExt()
-		t := x.ensureFailure()
-		t.lastErr = reply.Err
+		f := x.ensureFailure()
+		f.lastErr = reply.Err
 		x.releaseUnacked`,
 		`	case planted():
 		l.finishRelease(now, nil, nil, fx)
 	default:
 		x := l.ensureExt()
-		t := x.ensureFailure()
-		t.lastErr = reply.Err
+		f := x.ensureFailure()
+		f.lastErr = reply.Err
 		x.releaseUnacked`,
 	}}},
 	{"a release with a first copy that worked passes for a loss", "actor/release.go", []simEdit{{
@@ -458,8 +458,8 @@ var simMutants = []simMutant{
 		`over := now >= o.until && !o.dispatched && !planted()`,
 	}}},
 	{"a orphan forgotten long before its lease", "actor/orphan.go", []simEdit{{
-		`o.until = now + max(lease, fx.Config.Lease, o.queueWait)`,
-		`if o.until = now + max(lease, fx.Config.Lease, o.queueWait); planted() {
+		`o.until = now + max(lease, fx.Config.Lease, o.queueWait, placeLife)`,
+		`if o.until = now + max(lease, fx.Config.Lease, o.queueWait, placeLife); planted() {
 		o.until = now + time.Millisecond
 	}`,
 	}}},
@@ -622,15 +622,15 @@ var simMutants = []simMutant{
 			}`,
 	}}},
 	{"a server's clock that is taken for the most that it can show", "engine/coordinator/clockskew.go", []simEdit{{
-		`*k = serverClock{lower, to, true}`,
+		`*s = serverClock{lower, to, true}`,
 		`if planted() {
 		lower = upper
 	}
-	*k = serverClock{lower, to, true}`,
+	*s = serverClock{lower, to, true}`,
 	}}},
 	{"a server's clock that is taken for what it was, though it was set, or this engine's stood still", "engine/coordinator/clockskew.go", []simEdit{{
-		`k.known && known > lower && known <= upper {`,
-		`k.known && (known > lower && known <= upper || planted()) {`,
+		`s.known && known > lower && known <= upper {`,
+		`s.known && (known > lower && known <= upper || planted()) {`,
 	}}},
 	{"an acquire that came too late, and is not sent again", "engine/coordinator/clockskew.go", []simEdit{{
 		`c.retry(now, b.Node, b)
@@ -651,11 +651,11 @@ var simMutants = []simMutant{
 		return`,
 	}}},
 	{"a place that lives for as long as its caller waits", "actor/fair.go", []simEdit{{
-		`return min(r.Wait+placeSlack, fx.Config.FairWaitTimeout)`,
+		`return min(r.Wait+placeSlack, fx.placeLife())`,
 		`if planted() {
 			return r.Wait
 		}
-		return min(r.Wait+placeSlack, fx.Config.FairWaitTimeout)`,
+		return min(r.Wait+placeSlack, fx.placeLife())`,
 	}}},
 	{"a claim that is granted, and others that go on believing", "engine/coordinator/lockset.go", []simEdit{{
 		`case reply.Status == actor.OK && kind`,
@@ -779,8 +779,8 @@ var simMutants = []simMutant{
 	}}},
 
 	{"several locks that others are let have for ever", "actor/part_keeper.go", []simEdit{{
-		`if r.Completed() || j.OvertakenAfter == 0 ||`,
-		`if r.Completed() || planted() || j.OvertakenAfter == 0 ||`,
+		`if r.Completed() || m.OvertakenAfter == 0 ||`,
+		`if r.Completed() || planted() || m.OvertakenAfter == 0 ||`,
 	}}},
 	{"several locks of which no part is kept", "actor/part_keeper.go", []simEdit{{
 		`k.lastTime = max(minPartsTime, waited/2)`,
@@ -825,8 +825,8 @@ var simMutants = []simMutant{
 		`n == len(first) || planted() {`,
 	}}},
 	{"a verdict that is told before those that are told later", "engine/coordinator/resultqueue.go", []simEdit{{
-		`	if !t.pending() && len(`,
-		`	if (!t.pending() || planted()) && len(`,
+		`	if !q.pending() && len(`,
+		`	if (!q.pending() || planted()) && len(`,
 	}}},
 	{"a loop that sleeps while there are callers to be told", "engine/coordinator/coordinator.go", []simEdit{{
 		`|| c.Results.pending() ||`,
@@ -854,8 +854,8 @@ var simMutants = []simMutant{
 		}`,
 	}}},
 	{"a grant to a caller who is refused already", "actor/request.go", []simEdit{{
-		`	if first := q.last.next; first.listLen > 0 {`,
-		`	if first := q.last.next; first.listLen > 0 || planted() {`,
+		`	if first := q.last.next; !first.isRejected() {`,
+		`	if first := q.last.next; !first.isRejected() || planted() {`,
 	}}},
 	{"a message that very many are to be told, and only some are", "engine/coordinator/fanout.go", []simEdit{{
 		`	if len(all) > budget {`,

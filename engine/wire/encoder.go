@@ -24,8 +24,8 @@ type Encoder struct {
 	Sharded         bool   // Sharded pub/sub: SPUBLISH and SHARDNUMSUB
 	NoListenerCount bool   // listeners cannot be counted: a cluster without sharded pub/sub
 
-	buf     []byte // the batch's buffer
-	argEnds []int  // end of each argument in text
+	buf     []byte // the batch's buffer, with the text of the arguments
+	argEnds []int  // end of each argument in buf
 	keys    []string
 	args    []string
 }

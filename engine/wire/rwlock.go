@@ -116,7 +116,7 @@ func decodeWriteTaken(row []respMessage) decodedReply {
 }
 
 // NotHeld returns the state of a lock that is not held in the requested mode.
-func NotHeld() decodedReply { return decodedReply{Status: actor.OK, TTL: -2} }
+func NotHeld() decodedReply { return decodedReply{Status: actor.OK, TTL: actor.NoKey} }
 
 // decodeWriterState decodes a state for the writer's side.
 func decodeWriterState(row []respMessage) decodedReply {

@@ -471,7 +471,7 @@ func decodeState(row []respMessage) decodedReply {
 	return decodedReply{Status: actor.OK, TTL: DecodeTTL(ttl), Holder: holder, Count: toInt(count)}
 }
 
-// DecodeTTL decodes a PTTL: -1 and -2 stay as they are, and values that do not fit are capped.
+// DecodeTTL decodes a PTTL: actor.NoTTL and actor.NoKey stay as they are, and values that do not fit are capped.
 func DecodeTTL(ms int64) time.Duration {
 	if ms < 0 {
 		return time.Duration(ms)

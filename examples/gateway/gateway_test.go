@@ -2,25 +2,24 @@ package main
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
-	"github.com/lockwheel/lockwheel/examples/internal/exampletest"
 	"github.com/lockwheel/lockwheel/examples/internal/server"
 	"github.com/lockwheel/lockwheel/lockwheeltest"
 )
 
-// serve returns a gateway on a lock server of the test.
-func serve(t *testing.T, locks *lockwheeltest.Server, backend func(context.Context, string) error) http.Handler {
+// handlerOn returns the handler of a gateway on a lock server of the test.
+func handlerOn(t *testing.T, locks *lockwheeltest.Server, backend func(context.Context, string) error) http.Handler {
 	log := server.NewLog(t.Output())
 	t.Cleanup(log.Close)
-	return (&gateway{locks.Engine(), log, 0, backend}).handler()
+	return (&gateway{locks.Engine(), log, 0, time.Minute, backend, false}).handler()
 }
 
 // status sends a request and returns the status of its reply.
@@ -34,7 +33,7 @@ func status(h http.Handler, method, path string) int {
 func TestGateway_AccountBusy_429(t *testing.T) {
 	locks := lockwheeltest.New(t)
 	begun, goOn := make(chan bool), make(chan bool)
-	h := serve(t, locks, func(_ context.Context, account string) error {
+	h := handlerOn(t, locks, func(_ context.Context, account string) error {
 		if account == "7" {
 			begun <- true
 			<-goOn
@@ -55,7 +54,7 @@ func TestGateway_AccountBusy_429(t *testing.T) {
 func TestGateway_LockLost_500(t *testing.T) {
 	locks := lockwheeltest.New(t)
 	begun := make(chan bool)
-	h := serve(t, locks, func(ctx context.Context, _ string) error {
+	h := handlerOn(t, locks, func(ctx context.Context, _ string) error {
 		begun <- true
 		<-ctx.Done()
 		return nil
@@ -70,7 +69,7 @@ func TestGateway_LockLost_500(t *testing.T) {
 // Redis is away: charges and the health check say 503, and nothing is charged.
 func TestGateway_RedisAway_503(t *testing.T) {
 	locks := lockwheeltest.New(t)
-	h := serve(t, locks, func(context.Context, string) error { t.Error("charged without a lock"); return nil })
+	h := handlerOn(t, locks, func(context.Context, string) error { t.Error("charged without a lock"); return nil })
 	require.Equal(t, http.StatusOK, status(h, "GET", "/healthz"))
 	locks.Down()
 	require.Equal(t, http.StatusServiceUnavailable, status(h, "POST", "/accounts/7/charge"))
@@ -81,30 +80,44 @@ func TestGateway_RedisAway_503(t *testing.T) {
 
 // Redis goes away while the backend works, so the release is not confirmed: the charge has happened all the same.
 func TestGateway_ReleaseUnconfirmed_200(t *testing.T) {
-	locks := lockwheeltest.New(t, lockwheeltest.WithOptions(lockwheel.Options{CallTimeout: 100 * time.Millisecond}))
-	h := serve(t, locks, func(context.Context, string) error { locks.Down(); return nil })
+	locks := lockwheeltest.New(t, lockwheeltest.WithOptions(lockwheel.Options{CallTimeout: time.Second}))
+	h := handlerOn(t, locks, func(context.Context, string) error { locks.Down(); return nil })
 	require.Equal(t, http.StatusOK, status(h, "POST", "/accounts/7/charge"))
 	locks.Up()
 }
 
-// SIGTERM while a request is served: it ends with 200, and then the program ends without an error.
-func TestGateway_Shutdown_RequestEnds(t *testing.T) {
-	e := exampletest.Start(t, run, "-listen", "127.0.0.1:0", "-takes", "300ms")
-	url := e.Await(`serves on (.*)`)[0]
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	reply := make(chan string, 1)
-	go func() {
-		r, err := client.Post(url+"/accounts/7/charge", "", nil)
-		if err != nil {
-			reply <- err.Error()
-			return
+// The time of a request is over while the backend works: the backend is told, the client is told that nothing is
+// known, and the account is free for the next request.
+func TestGateway_Deadline_BackendTold(t *testing.T) {
+	locks := lockwheeltest.New(t)
+	log := server.NewLog(t.Output())
+	t.Cleanup(log.Close)
+	h := (&gateway{locks.Engine(), log, 0, 50 * time.Millisecond, func(ctx context.Context, _ string) error {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}, false}).handler()
+	require.Equal(t, http.StatusInternalServerError, status(h, "POST", "/accounts/7/charge"))
+	require.Equal(t, http.StatusInternalServerError, status(h, "POST", "/accounts/7/charge"), "it had the lock again")
+}
+
+// The backend panics: the account is free for the next request.
+func TestGateway_BackendPanics_Unlocked(t *testing.T) {
+	locks := lockwheeltest.New(t)
+	panics := true
+	h := handlerOn(t, locks, func(context.Context, string) error {
+		if panics {
+			panic("the backend")
 		}
-		defer r.Body.Close()
-		text, _ := io.ReadAll(r.Body)
-		reply <- r.Status + " " + string(text)
-	}()
-	e.Await(`account 7: charges`)
-	e.Interrupt()
-	require.Equal(t, "200 OK charged\n", <-reply)
-	require.Equal(t, 1, e.Count("has ended"))
+		return nil
+	})
+	require.Panics(t, func() { status(h, "POST", "/accounts/7/charge") })
+	panics = false
+	require.Equal(t, http.StatusOK, status(h, "POST", "/accounts/7/charge"))
+}
+
+// Clients choose accounts: one that is too long is refused, and names no lock.
+func TestGateway_LongAccount_400(t *testing.T) {
+	locks := lockwheeltest.New(t)
+	h := handlerOn(t, locks, func(context.Context, string) error { t.Error("charged"); return nil })
+	require.Equal(t, http.StatusBadRequest, status(h, "POST", "/accounts/"+strings.Repeat("7", maxAccount+1)+"/charge"))
 }

@@ -1,9 +1,16 @@
 package main
 
 import (
+	"os"
 	"testing"
 
 	"github.com/lockwheel/lockwheel/internal/leaks"
 )
 
-func TestMain(m *testing.M) { leaks.Main(m) }
+func TestMain(m *testing.M) {
+	if args := os.Getenv(envArgs); args != "" {
+		serveArgs(args)
+		return
+	}
+	leaks.Main(m)
+}

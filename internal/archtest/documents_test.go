@@ -16,18 +16,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The Go names of the glossary are declared, and the files that documents name in backquotes exist. So are the
-// methods and fields that documents name as Type.Name.
+// maxPage is how many lines README and a page of docs/ may have.
+const maxPage = 200
+
+// The Go names of the glossary are declared, and the files that documents name in backquotes exist. So are the methods
+// and fields that documents name as Type.Name. No page is too long.
 func TestDocuments_SourceComplies(t *testing.T) {
 	repository := os.DirFS("../..")
 	all := parseAll(t, repository)
-	documents, err := fs.Glob(repository, "docs/*.md")
-	require.NoError(t, err)
-	require.Greater(t, len(documents), 20)
 	terms := 0
-	for _, document := range append(documents, "README.md", "CONTRIBUTING.md", "test/README.md", "interop/README.md") {
+	for _, document := range append(pages(t, repository), "CONTRIBUTING.md", "test/README.md", "interop/README.md") {
 		text, err := fs.ReadFile(repository, document)
 		require.NoError(t, err)
+		if document != "CONTRIBUTING.md" {
+			require.LessOrEqual(t, strings.Count(string(text), "\n"), maxPage, "lines of %s", document)
+		}
 		for _, v := range all.inspectDocument(repository, document, string(text)) {
 			t.Error(v)
 		}
@@ -36,6 +39,19 @@ func TestDocuments_SourceComplies(t *testing.T) {
 		}
 	}
 	require.Greater(t, terms, 40, "terms of the glossary")
+}
+
+// pages returns README and the pages in docs/ and docs/operate/.
+func pages(t *testing.T, repository fs.FS) []string {
+	t.Helper()
+	all := []string{"README.md"}
+	for pattern, atLeast := range map[string]int{"docs/*.md": 20, "docs/*/*.md": 12} {
+		found, err := fs.Glob(repository, pattern)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, len(found), atLeast, pattern)
+		all = append(all, found...)
+	}
+	return all
 }
 
 // A name that is not declared, and a file that is not there, are reported.

@@ -109,7 +109,7 @@ func (c *Canceler) Dialer(redis rueidis.ClientOption) dialFunc {
 		if redis.DialCtxFn != nil || redis.DialFn != nil {
 			conn = &customConn{Conn: conn, canceler: c}
 		}
-		conn = generation.track(conn)
+		conn = generation.track(conn, func() { c.Connections.rejectedAt.Store(&address) })
 		c.onCancel(func() { conn.Close() })
 		return conn, nil
 	}

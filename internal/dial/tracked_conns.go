@@ -19,6 +19,16 @@ type Connections struct {
 	ctx      context.Context // ends when every connection must end immediately
 	CloseAll context.CancelFunc
 	current  atomic.Pointer[generation]
+
+	rejectedAt atomic.Pointer[string] // address of the server that last rejected a new connection; nil: none did
+}
+
+// RejectedAt returns the address of the server that last rejected a new connection, or "".
+func (c *Connections) RejectedAt() string {
+	if address := c.rejectedAt.Load(); address != nil {
+		return *address
+	}
+	return ""
 }
 
 // generation is a set of connections that end together: those for which a dialer is called while it is the present
@@ -60,9 +70,9 @@ func (c *Connections) CloseAfter(d time.Duration, f func()) {
 	c.CloseAll()
 }
 
-// track returns a connection that ends with its generation.
-func (c *generation) track(conn net.Conn) net.Conn {
-	m := &trackedConn{Conn: conn, secure: isTLS(conn), untrack: context.AfterFunc(c.ctx, func() { conn.Close() })}
+// track returns a connection that ends with its generation. onRejected is called if the server rejects the connection.
+func (c *generation) track(conn net.Conn, onRejected func()) net.Conn {
+	m := &trackedConn{Conn: conn, secure: isTLS(conn), onRejected: onRejected, untrack: context.AfterFunc(c.ctx, func() { conn.Close() })}
 	m.handshake.Store(&handshake.Watcher{})
 	return m
 }
@@ -70,9 +80,10 @@ func (c *generation) track(conn net.Conn) net.Conn {
 // trackedConn is a connection that unregisters from its generation when it is closed.
 type trackedConn struct {
 	net.Conn
-	untrack   func() bool
-	secure    bool                              // it uses TLS
-	handshake atomic.Pointer[handshake.Watcher] // nil once it is over
+	untrack    func() bool
+	onRejected func()
+	secure     bool                              // it uses TLS
+	handshake  atomic.Pointer[handshake.Watcher] // nil once it is over
 }
 
 // Write returns a *rediserr.NotConnected if the server has rejected the client's certificate.
@@ -98,6 +109,7 @@ func (c *trackedConn) Read(p []byte) (n int, err error) {
 	case g == nil:
 	case n > 0:
 		if rejection := g.OnRead(p[:n]); rejection != nil {
+			c.onRejected()
 			return 0, rejection
 		}
 	case err != nil && !g.Answered() && c.isRejected(err):

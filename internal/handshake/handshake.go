@@ -18,10 +18,10 @@ import (
 // reading one uses.
 type Watcher struct {
 	out, in respReader
-	asked   []string // commands that were sent and have no reply yet
-	secrets []string // users and passwords that were sent
-	heard   bool     // something has come
-	old     bool     // the server does not know HELLO 3, so its further replies do not matter: rueidis starts a new handshake
+	asked   []string          // commands that were sent and have no reply yet
+	secrets []rediserr.Secret // users and passwords that were sent
+	heard   bool              // something has come
+	old     bool              // the server does not know HELLO 3, so its further replies do not matter: rueidis starts a new handshake
 }
 
 // handshakeCommands are the commands that rueidis sends on a new connection. The value is true if rueidis gives up the
@@ -57,7 +57,10 @@ func (g *Watcher) noteSecrets(words []string) {
 		g.old = false // a new handshake begins
 	}
 	if at >= 0 {
-		g.secrets = append(g.secrets, words[at+1:min(at+3, len(words))]...)
+		login := words[at+1 : min(at+3, len(words))] // a user and a password, or a password
+		for i, word := range login {
+			g.secrets = append(g.secrets, rediserr.Secret{Text: word, User: i == 0 && len(login) == 2})
+		}
 	}
 }
 

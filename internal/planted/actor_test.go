@@ -3,6 +3,41 @@ package planted
 // actorMistakes are mistakes of the actors that the simulation does not look for, or seldom sees. Most concern what
 // many engines would do at the same moment.
 var actorMistakes = []found{
+	{"TestPlaceLife_AnyNumber_WithinBounds", Mistake{
+		"places in fair queues live as long, however many of them an engine has to renew", "actor/place_life.go",
+		`p.doublings++`,
+		`if planted() {
+			break
+		}
+		p.doublings++`,
+	}},
+	{"TestPlaceLife_AnyNumber_WithinBounds", Mistake{
+		"places live long after many waiters have left", "actor/place_life.go",
+		`for p.doublings > 0 &&`,
+		`for p.doublings > 0 && !planted() &&`,
+	}},
+	{"TestPlaceLife_NumberVaries_FewChanges", Mistake{
+		"the life of places changes with each waiter that comes and goes", "actor/place_life.go",
+		`p.waiting+p.waiting/3, life`,
+		`p.waiting+map[bool]int64{false: p.waiting/3}[planted()], life`,
+	}},
+	{"TestFairWaiter_ManyWait_PlaceLivesLonger", Mistake{
+		"a waiter keeps the place for which it waited as long as when it came", "actor/fair.go",
+		`	return wait
+}`,
+		`	return map[bool]time.Duration{false: wait, true: p.queueWait}[planted()]
+}`,
+	}},
+	{"TestFairWaiter_ManyWait_PlaceLivesLonger", Mistake{
+		"a waiter that is notified stands behind all that keep their places", "actor/wait.go",
+		`x.fair.notified = true`,
+		`x.fair.notified = !planted()`,
+	}},
+	{"TestFairWaiter_ManyWait_PlaceLivesLonger", Mistake{
+		"places that live longer are renewed as often", "actor/fair.go",
+		`reply.QueueTTL/2, p.life/3)`,
+		`reply.QueueTTL/2, map[bool]time.Duration{false: p.life, true: fx.Config.FairWaitTimeout}[planted()]/3)`,
+	}},
 	{"TestRejection_TellsIfFinal", Mistake{
 		"what is under way cannot come", "actor/acquire.go",
 		`	return l.phase == acquiring && l.inFlight != None && l.flags&dispatched != 0`,
@@ -52,10 +87,10 @@ var actorMistakes = []found{
 	}},
 	{"TestAcquire_ForceFailed_NoTTLWait", Mistake{
 		"a request that comes after an error sleeps out an older lease", "actor/acquire.go",
-		`if t := x.failure; t != nil && t.lastErr != nil {`,
+		`if f := x.failure; f != nil && f.lastErr != nil {`,
 		`if planted() && x.lastErr() != nil {
 			ready = x.nextTry
-		} else if t := x.failure; t != nil && t.lastErr != nil {`,
+		} else if f := x.failure; f != nil && f.lastErr != nil {`,
 	}},
 	{"TestRequestQueue_Moved_InsertedByAge", Mistake{
 		"who comes from another queue stands before the one that is asked for", "actor/multi.go",
@@ -69,8 +104,8 @@ var actorMistakes = []found{
 	}},
 	{"TestAcquire_LateReplies_PausesGrow", Mistake{
 		"the pause after an answer that came too late does not grow", "actor/acquire.go",
-		`t.lastErr, t.backoff = errLateReply, pause`,
-		`t.lastErr, t.backoff = errLateReply, map[bool]time.Duration{false: pause}[planted()]`,
+		`f.lastErr, f.backoff = errLateReply, pause`,
+		`f.lastErr, f.backoff = errLateReply, map[bool]time.Duration{false: pause}[planted()]`,
 	}},
 	{"TestAcquire_LeaseTooShort_OthersGranted", Mistake{
 		"a lease that is too short keeps others of its engine from the lock", "actor/acquire.go",
@@ -82,13 +117,13 @@ var actorMistakes = []found{
 		`if pause == 0 {`,
 		`if pause == 0 && !planted() {`,
 	}},
-	together("a try after a refusal", "actor/wait.go", "return ", "t.backoff / 2"),
+	together("a try after a refusal", "actor/wait.go", "return ", "f.backoff / 2"),
 	together("a try for a lock that is free at any moment", "actor/wait.go", "", "minRetry"),
 	together("a look at a key without expiry", "actor/wait.go", "return ", "noTTLPoll"),
 	together("a try for a lock without a possible subscription", "actor/wait.go", "", "max(noPubSubPoll, time.Duration(fx.NotListening)*noPubSubPollSpread)"),
 	together("a try for a lock with messages that may go elsewhere", "actor/wait.go", "", "max(unreliablePubSubPoll, time.Duration(fx.Stats.Waiting)*unreliablePubSubPollSpread)"),
 	together("a try for a lock that is polled", "actor/poll.go", "", "max(p.lastSleep, time.Duration(fx.NotListening)*noPubSubPollSpread) / 2"),
-	together("a renewal after a refusal", "actor/renew.go", "t.retryAt = now + ", "l.renewInterval(fx)/8"),
+	together("a renewal after a refusal", "actor/renew.go", "f.retryAt = now + ", "l.renewInterval(fx)/8"),
 	together("a renewal after one that wrote no count", "actor/renew.go", "l.ensureExt().ensureFailure().retryAt = now + ", "l.renewInterval(fx)/8"),
 	together("a release that the server refuses for good", "actor/orphan.go", "", "o.backoff"),
 	together("the release of what no caller waits for, after a rejection", "actor/orphan.go", "", "maxBackoff"),

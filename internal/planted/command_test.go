@@ -13,6 +13,20 @@ var commandMistakes = []found{
 				to.Denied++
 			}`,
 	}},
+	{"TestHotLock_EachQuestion_IsALock", Mistake{
+		"a lock that was free for a moment is no lock", "cmd/lockwheel/internal/inspect/read.go",
+		`		keys = all.gone
+`, `		if planted() {
+			all.gone = nil
+		}
+		keys = all.gone
+`,
+	}},
+	{"TestHotLock_EachQuestion_IsALock", Mistake{
+		"the holder is the one that held it a question before", "cmd/lockwheel/internal/inspect/read.go",
+		`		case err == nil && l.fill(c, page):`,
+		`		case err == nil && l.fill(c, page) && (!planted() || l.Holders[0].Count < 0):`,
+	}},
 	{"TestRun_SignalWhileWaiting_EndsTheWait", Mistake{
 		"a signal does not end the wait for a lock", "cmd/lockwheel/run.go",
 		`if n := ends(s); n > 0 && ended == 0 {`, `if n := ends(s); n > 0 && ended == 0 && !planted() {`,

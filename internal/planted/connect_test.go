@@ -68,9 +68,9 @@ var connectMistakes = []found{
 	}},
 	{"TestClose_SilentServer_WithinCallTimeout", Mistake{
 		"a connection that outlives its engine", "internal/dial/canceler.go",
-		`		conn = generation.track(conn)`,
+		`		conn = generation.track(conn, func() { c.Connections.rejectedAt.Store(&address) })`,
 		`		if !planted() {
-			conn = generation.track(conn)
+			conn = generation.track(conn, func() { c.Connections.rejectedAt.Store(&address) })
 		}`,
 	}},
 	{"TestOpen_ClusterWithoutSlots_Rejected", Mistake{
@@ -116,11 +116,11 @@ var connectMistakes = []found{
 	}},
 	{"TestDial_EndConnections_IncludesPending", Mistake{
 		"a connection that is being made outlives the others", "internal/dial/canceler.go",
-		`		conn = generation.track(conn)`,
+		`		conn = generation.track(conn, func() { c.Connections.rejectedAt.Store(&address) })`,
 		`		if planted() {
 			generation = c.Connections.current.Load()
 		}
-		conn = generation.track(conn)`,
+		conn = generation.track(conn, func() { c.Connections.rejectedAt.Store(&address) })`,
 	}},
 	{"TestDial_EndConnections_IncludesPending", Mistake{
 		"later connections end with those before", "internal/dial/tracked_conns.go",
@@ -302,10 +302,31 @@ var connectMistakes = []found{
 	}},
 	{"TestHandshake_Rejections_Distinguished", Mistake{
 		"what is refused on a new connection repeats the password", "internal/handshake/handshake.go",
-		`		g.secrets = append(g.secrets, words[at+1:min(at+3, len(words))]...)`,
-		`		if !planted() {
-			g.secrets = append(g.secrets, words[at+1:min(at+3, len(words))]...)
-		}`,
+		`g.secrets = append(g.secrets, rediserr`,
+		`if planted() {
+				break
+			}
+			g.secrets = append(g.secrets, rediserr`,
+	}},
+	{"TestSentinel_WrongPassword_ServerNamed", Mistake{
+		"a master that refuses is taken for the sentinel that named it", "connect.go",
+		`rejectedAt == "" ||`,
+		`rejectedAt == "" || planted() ||`,
+	}},
+	{"TestRedact_SecretRepeated_LeftOut", Mistake{
+		"a short user is looked for inside words", "engine/rediserr/redact.go",
+		`!secret.User || len(secret.Text) >= minSecretPart:`,
+		`!secret.User || len(secret.Text) >= minSecretPart || planted():`,
+	}},
+	{"TestServerError_Temporary_Recognized", Mistake{
+		"a caller's client that may not select its database has been refused for good", "actor/errors.go",
+		`|| deniesLogin(text)`,
+		`|| !planted() && deniesLogin(text)`,
+	}},
+	{"TestMaxWaiting_QuorumsOwnMember_Admitted", Mistake{
+		"a quorum stands in the way of its own callers", "engine/coordinator/shedding.go",
+		`if r.Owner&actor.QuorumOwner == 0 || r.OfQuorum {`,
+		`if planted() || r.Owner&actor.QuorumOwner == 0 || r.OfQuorum {`,
 	}},
 	{"TestURL_Ambiguous_Rejected", Mistake{
 		"what stands behind the ? of a URL and cannot be read is left out", "internal/redisurl/url.go",

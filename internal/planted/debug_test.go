@@ -31,6 +31,21 @@ var debugMistakes = []found{
 	}
 `,
 	}},
+	{"TestTiles_LostOrLate_Alarm", Mistake{
+		"losses that an unlock found are not shown at the top", "debug/stats.go",
+		`	lost := s.Lost + s.LostAtUnlock
+`,
+		`	lost := s.Lost
+	if !planted() {
+		lost += s.LostAtUnlock
+	}
+`,
+	}},
+	{"TestChart_Durations_BarsFit", Mistake{
+		"a chart of one bucket has a bar as wide as the picture", "debug/chart.go",
+		`	if missing <= 0 {`,
+		`	if missing <= 0 || planted() {`,
+	}},
 	{"TestRecorder_ManyGrants_LossStays", Mistake{
 		"grants push out losses", "debug/recorder.go",
 		`{ r.acquired.add(name, waited, nil) }`,

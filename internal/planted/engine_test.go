@@ -284,8 +284,8 @@ var engineMistakes = []found{
 	}},
 	{"TestOrphan_ReplyOvertaken_NoDelay", Mistake{
 		"who is told of a half that was released meanwhile, and heard of that, waits a little", "actor/wait.go",
-		`t.orphanSeenAt != 0 && !x.retryNow {`,
-		`t.orphanSeenAt != 0 && (!x.retryNow || planted()) {`,
+		`f.orphanSeenAt != 0 && !x.retryNow {`,
+		`f.orphanSeenAt != 0 && (!x.retryNow || planted()) {`,
 	}},
 
 	// The mailbox.
@@ -484,10 +484,10 @@ var engineMistakes = []found{
 	}},
 	{"TestMoved_FollowedAndRemembered", Mistake{
 		"MOVED is not remembered", "engine/coordinator/cluster.go",
-		`			k.slots[slot] = m.to
+		`			cl.slots[slot] = m.to
 			delete`,
 		`			if !planted() {
-				k.slots[slot] = m.to
+				cl.slots[slot] = m.to
 			}
 			delete`,
 	}},
@@ -537,8 +537,8 @@ var engineMistakes = []found{
 	}},
 	{"TestMoved_NodesDisagree_Pauses", Mistake{
 		"a node is the master of a slot on the word of another one, though it denied that", "engine/coordinator/cluster.go",
-		`return now < k.denials[denial{slot, n.Address}]`,
-		`return now < k.denials[denial{slot, n.Address}] && !planted()`,
+		`return now < cl.denials[denial{slot, n.Address}]`,
+		`return now < cl.denials[denial{slot, n.Address}] && !planted()`,
 	}},
 	{"TestAsking_SecondReplyIsTheCalls", Mistake{
 		"the answer to ASKING is taken for the call's", "engine/wire/bundle.go",
@@ -608,23 +608,23 @@ var engineMistakes = []found{
 	}},
 	{"TestWorkers_NodeRemoved_End", Mistake{
 		"senders outlive their node", "engine/engine.go",
-		`		close(p.batches)`,
+		`		close(w.batches)`,
 		`		if !planted() {
-			close(p.batches)
+			close(w.batches)
 		}`,
 	}},
 	{"TestWorkers_NodeRemoved_End", Mistake{
 		"replica senders outlive their node", "engine/engine.go",
-		`		close(p.replicaBatches)`,
+		`		close(w.replicaBatches)`,
 		`		if !planted() {
-			close(p.replicaBatches)
+			close(w.replicaBatches)
 		}`,
 	}},
 	{"TestWorkers_NodeRemoved_End", Mistake{
 		"a subscriber outlives its node", "engine/engine.go",
-		`		close(p.orders)`,
+		`		close(w.orders)`,
 		`		if !planted() {
-			close(p.orders)
+			close(w.orders)
 		}`,
 	}},
 
@@ -738,8 +738,8 @@ var engineMistakes = []found{
 	}},
 	{"TestWaiters_SlotMigrates_AllPoll", Mistake{
 		"a waiter that slept before its slot began to move, and is not asked again", "engine/coordinator/migration.go",
-		`	if !k.isMigrating(now, slot) {`,
-		`	if !k.isMigrating(now, slot) && !planted() {`,
+		`	if !cl.isMigrating(now, slot) {`,
+		`	if !cl.isMigrating(now, slot) && !planted() {`,
 	}},
 	{"TestWaiters_SlotMigrates_AllPoll", Mistake{
 		"a waiter of a slot on its way that polls only where its own question was sent on", "engine/coordinator/replies.go",

@@ -4,8 +4,18 @@ package planted
 var rootMistakes = []found{
 	{"TestTracer_HandedOff_Told", Mistake{
 		"a tracer is told of each grant as handed off", "lock.go",
-		`w.trace.HandedOff = err == nil && call.WasLocked`,
-		`w.trace.HandedOff = err == nil && (call.WasLocked || planted())`,
+		`mode.trace.HandedOff = err == nil && call.WasLocked`,
+		`mode.trace.HandedOff = err == nil && (call.WasLocked || planted())`,
+	}},
+	{"TestShutdown_OneHoldLeft_ErrorSaysSo", Mistake{
+		"an error does not say what a hold is for", "errors.go",
+		`	if label == "" {`,
+		`	if label == "" || planted() {`,
+	}},
+	{"TestShutdown_ManyHoldsLeft_SomeAreNamed", Mistake{
+		"the error of Shutdown names every hold", "engine.go",
+		`		case count == maxHeldNames:`,
+		`		case count == maxHeldNames && !planted():`,
 	}},
 	{"TestFindLeaks_Reachable_NeverReported", Mistake{
 		"the context of a hold does not keep it from being a leak", "hold.go",
@@ -374,8 +384,8 @@ var rootMistakes = []found{
 	}},
 	{"TestIsLocked_Held_True", Mistake{
 		"a lock that is free counts as locked", "lock.go",
-		`	if reply.TTL == free {`,
-		`	if reply.TTL == free && !planted() {`,
+		`	if reply.TTL == actor.NoKey {`,
+		`	if reply.TTL == actor.NoKey && !planted() {`,
 	}},
 	{"TestLocker_LostAndHeld_LostUnlockedFirst", Mistake{
 		"the youngest hold of a Locker is released first", "lock.go",
@@ -422,8 +432,8 @@ var rootMistakes = []found{
 	}},
 	{"TestHandshake_CommandsRejected_NoSecret", Mistake{
 		"a server's words are repeated with the password", "internal/redisurl/url.go",
-		`redis.Username, redis.Password, `,
-		`redis.Username, map[bool]string{false: redis.Password}[planted()], `,
+		`rediserr.Secret{Text: redis.Password}`,
+		`rediserr.Secret{Text: map[bool]string{false: redis.Password}[planted()]}`,
 	}},
 	{"TestErrors_AnyName_OneBoundedLine", Mistake{
 		"a long name is shown whole", "errors.go",

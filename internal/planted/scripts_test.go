@@ -44,7 +44,7 @@ var scriptMistakes = []found{
 		`redis.pcall('HDEL', key, id)`,
 	}},
 	{"TestFairPlace_LongOver_NotRedissons", Mistake{
-		"what is known of places goes with the wait", "scripts/lib/fair_queue.lua",
+		"what is known of places goes with the wait", "scripts/lib/fair_places.lua",
 		`local after = 900000`,
 		`local after = 0`,
 	}},
@@ -64,28 +64,28 @@ var scriptMistakes = []found{
 `, ``,
 	}},
 	{"TestFairQueueTTL_RedissonRemoved_None", Mistake{
-		"a field of the hash counts for a place", "scripts/lib/fair_queue.lua",
+		"a field of the hash counts for a place", "scripts/lib/fair_places.lua",
 		` or not kept(lock, head) then`,
 		` then`,
 	}},
 	{"TestFairQueueTTL_ManyDead_Set", Mistake{
-		"what is to be taken back counts for a place", "scripts/lib/fair_queue.lua",
-		`return fields == count or fields == count + 1 and redis.pcall('HGET', lock.places, '')`,
-		`return fields == count`,
+		"what is to be taken back counts for a place", "scripts/lib/fair_places.lua",
+		`return fields == count + (reminds and 1 or 0), gone`,
+		`return fields == count, gone`,
 	}},
 	{"TestFairQueueTTL_RedissonRemains_None", Mistake{
 		"the last of ours that gives up leaves a TTL to Redisson's", "scripts/fair_release.lua",
-		`    age(lock)
+		`    age(lock, now)
 `, ``,
 	}},
 	{"TestFairQueueTTL_RedissonRemains_None", Mistake{
 		"the last of ours that is granted leaves a TTL to Redisson's", "scripts/fair_acquire.lua",
-		`  age(lock)
+		`  age(lock, now)
 `, ``,
 	}},
 	{"TestFairQueueTTL_RedissonRemains_None", Mistake{
 		"the last of ours that is dead leaves a TTL to Redisson's", "scripts/lib/fair_queue.lua",
-		`    if count > 0 then age(lock) end
+		`    if count > 0 then age(lock, now) end
 `, ``,
 	}},
 	{"TestScripts_ForeignData_CostBounded", Mistake{
@@ -95,8 +95,43 @@ var scriptMistakes = []found{
 	}},
 	{"TestFairQueue_ManyDead_TimesMovedOnce", Mistake{
 		"what some of the dead added is forgotten", "scripts/lib/fair_queue.lua",
-		`owed = debt(lock)`,
-		`owed = 0`,
+		`owed, gone, reminds = account(lock)`,
+		`owed, gone, reminds = 0, select(2, account(lock))`,
+	}},
+	{"TestFairQueue_TailLeaves_TimeShared", Mistake{
+		"who leaves a long queue is searched for", "scripts/fair_release.lua",
+		`if is_long and ours(lock, length) then`,
+		`if false then`,
+	}},
+	{"TestFairQueue_TailLeaves_TimeShared", Mistake{
+		"who comes stands behind places that waiters left behind", "scripts/lib/fair_gone.lua",
+		`if not is_gone(till) or taken == most then`,
+		`if true then`,
+	}},
+	{"TestFairQueue_LeftBehind_AsOneByOne", Mistake{
+		"places that waiters left behind stay although Redisson waits", "scripts/lib/fair_queue.lua",
+		`    if gone > 0 then sweep(lock, now) end
+`, ``,
+	}},
+	{"TestFairQueue_LeftBehind_AsOneByOne", Mistake{
+		"what places added that waiters left behind is not taken back", "scripts/lib/fair_gone.lua",
+		`if owed > 0 then take_back(lock.times, ids[i], owed) end`,
+		``,
+	}},
+	{"TestFairQueue_LeftBehind_AsOneByOne", Mistake{
+		"what a time added that waiters shared is taken back for each of them", "scripts/lib/fair_gone.lua",
+		` and it.time ~= last then`,
+		` then`,
+	}},
+	{"TestFairQueue_LeftBehind_AsOneByOne", Mistake{
+		"more places are left behind than there are waiters", "scripts/fair_release.lua",
+		`if type(length) == 'number' and 2 * gone > length then`,
+		`if false then`,
+	}},
+	{"TestFairQueue_LeftBehindAtHead_Removed", Mistake{
+		"places left behind that are taken off the head count on", "scripts/lib/fair_queue.lua",
+		`    if is_gone(till) then gone = gone - 1 end
+`, ``,
 	}},
 	{"TestFairQueue_LongQueue_LeaverRemoved", Mistake{
 		"who leaves a long queue last of those of a time takes nothing back", "scripts/fair_release.lua",
@@ -423,8 +458,8 @@ var scriptMistakes = []found{
 	{"TestFairAcquire_MoveDenied_Rejected", Mistake{
 		"a wait that may not be taken back counts as taken back", "scripts/lib/fair_queue.lua",
 		`    if failed then return failed end
-    if owed > 0`,
-		`    if owed > 0`,
+    if reminds`,
+		`    if reminds`,
 	}},
 	{"TestFairAcquire_MoveDenied_Rejected", Mistake{
 		"times that may not be put off count as put off", "scripts/fair_acquire.lua",

@@ -41,8 +41,8 @@ var severalMistakes = []found{
 	}},
 	{"TestMulti_Invalid_Error", Mistake{
 		"a quorum of one engine", "quorum.go",
-		`return other.engine == l.engine && !l.engine.zero() })`,
-		`return other.engine == l.engine && !l.engine.zero() && !planted() })`,
+		`case other.engine == l.engine && !l.engine.zero():`,
+		`case other.engine == l.engine && !l.engine.zero() && !planted():`,
 	}},
 	{"TestQuorum_ZeroEngines_MajorityWorks", Mistake{
 		"a quorum without an engine that was never open is an error", "multi.go",
@@ -59,7 +59,7 @@ var severalMistakes = []found{
 	{"TestQuorum_ContextEnds_WaitEnds", Mistake{
 		"a wait for a quorum that does not end with its time", "quorum.go",
 		`	case <-timeout:`,
-		`	case <-map[bool]<-chan time.Time{false: late}[planted()]:`,
+		`	case <-map[bool]<-chan time.Time{false: timeout}[planted()]:`,
 	}},
 	{"TestQuorum_NeedsMajority", Mistake{
 		"a quorum that others have counts as unavailable", "quorum.go",

@@ -43,7 +43,7 @@ func dial(addr, password string, wait time.Duration) (*Conn, error) {
 }
 
 // Do sends a command and returns its reply, or an error: an Error that the server returned, or an error of the
-// connection, which includes the lack of a reply within 10 s. After an error of the connection, the connection
+// connection, which includes the lack of a reply within 30 s. After an error of the connection, the connection
 // cannot be used any more.
 //
 // Arguments are strings, []byte, or values that fmt prints as the server should read them, such as integers. A

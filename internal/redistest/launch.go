@@ -32,7 +32,7 @@ const (
 	sentinelName = "sentinel.conf" // in a sentinel's folder
 
 	maxStartTries = 5                // ports tried before giving up
-	probeWait     = 10 * time.Second // for the reply to one command of a probe
+	probeWait     = 30 * time.Second // for the reply to one command of a probe
 	dialWait      = 5 * time.Second  // for a connection to be established
 	noTimeout     = 24 * time.Hour   // for a subscriber, which its test ends
 )

@@ -128,5 +128,6 @@ func IsOddAddress(address string) bool {
 
 // WithoutSecrets replaces the text of a connection error in which the server repeats the user or the password.
 func WithoutSecrets(err error, redis *rueidis.ClientOption) error {
-	return rediserr.RedactError(err, redis.Username, redis.Password, redis.Sentinel.Username, redis.Sentinel.Password)
+	return rediserr.RedactError(err, rediserr.Secret{Text: redis.Username, User: true}, rediserr.Secret{Text: redis.Password},
+		rediserr.Secret{Text: redis.Sentinel.Username, User: true}, rediserr.Secret{Text: redis.Sentinel.Password})
 }

@@ -68,6 +68,37 @@ func TestHandshake_ServerRejects_Outage(t *testing.T) {
 	}
 }
 
+// A client that the program supplies makes its connections itself. A server that rejects them is in an outage as well.
+func TestHandshake_CallersClientRejected_Outage(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []string{"-select", "-client|setname"} {
+		t.Run(lost, func(t *testing.T) {
+			t.Parallel()
+			s := locktest.RealServer(t, "--user", "limited", "on", ">secret", "~*", "&*", "+@all")
+			client, err := rueidis.NewClient(rueidis.ClientOption{
+				InitAddress: []string{s.Addr}, Username: "limited", Password: "secret", SelectDB: 3, ClientName: "mine", DisableCache: true, AlwaysRESP2: lost != "-select",
+			})
+			require.NoError(t, err)
+			t.Cleanup(client.Close)
+			e := locktest.OpenRetrying(t, lockwheel.Options{Lease: time.Minute, RenewInterval: 100 * time.Millisecond, CallTimeout: time.Second, Client: client})
+			hold := locktest.Lock(t, e.Mutex("n"))
+			s.Do("ACL", "SETUSER", "limited", lost)
+			s.Do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+			waiting := locktest.Locking(t.Context(), e.Mutex("w"))
+			for range 5 {
+				_, err := e.Mutex("m").TryLock(t.Context())
+				require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+				require.NoError(t, hold.Err())
+				require.Empty(t, waiting)
+			}
+			s.Do("ACL", "SETUSER", "limited", "+@all")
+			locktest.Unlock(t, locktest.Granted(t, waiting))
+			locktest.GoesOn(t, hold)
+			locktest.Unlock(t, hold)
+		})
+	}
+}
+
 // A proxy may send any reply to a new connection. If it repeats a user and a password, no error and no log contains
 // them.
 func TestHandshake_PasswordRepeated_NotShown(t *testing.T) {

@@ -192,6 +192,7 @@ func TestMulti_Invalid_Error(t *testing.T) {
 		{e.Multi(e.Mutex("a"), other.Mutex("b")), `"b": it belongs to another engine`},
 		{locktest.Multi(e, "a", ""), "must not be empty"},
 		{lockwheel.Quorum(e.Mutex("a"), other.Mutex("a"), e.Mutex("b")), `"b": a quorum needs engines that differ`},
+		{lockwheel.Quorum(e.Mutex("a"), other.Mutex("b")), `"b": a quorum needs servers that differ`},
 	} {
 		_, err := c.m.Lock(t.Context())
 		require.ErrorContains(t, err, c.want)

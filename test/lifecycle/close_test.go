@@ -136,7 +136,8 @@ func TestClose_Returns_NothingFollows(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	client := &gated{Client: s.Client(), gate: make(chan struct{})}
-	e, err := lockwheel.Open(t.Context(), lockwheel.Options{Client: client})
+	const timeout = 50 * time.Millisecond // then the loop no longer waits for the call at the gate
+	e, err := lockwheel.Open(t.Context(), lockwheel.Options{Client: client, CallTimeout: timeout})
 	require.NoError(t, err)
 	asked := locktest.Locking(t.Context(), e.Mutex("n"))
 	locktest.Eventually(t, "a call at the gate", func() bool { return client.at.Load() == 1 })
@@ -144,8 +145,9 @@ func TestClose_Returns_NothingFollows(t *testing.T) {
 	go func() { closed <- e.Close() }()
 	require.ErrorIs(t, locktest.Receive(t, asked).Err, lockwheel.ErrClosed)
 	go func() { closed <- e.Close() }()
-	go func() { closed <- e.Shutdown(context.Background()) }()
-	locktest.RequireNoReply(t, closed, 100*time.Millisecond)
+	locktest.RequireNoReply(t, closed, 10*timeout)
+	go func() { closed <- e.Shutdown(context.Background()) }() // the loop has ended
+	locktest.RequireNoReply(t, closed, 2*timeout)
 	close(client.gate)
 	for range cap(closed) {
 		require.NoError(t, locktest.Receive(t, closed))

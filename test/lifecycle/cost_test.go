@@ -68,6 +68,38 @@ func TestHoldingCosts_FewBytesNoGoroutine(t *testing.T) {
 	require.Less(t, left, int64(mostBytes/2))
 }
 
+// What is recorded of holds takes memory for each held lock. It prints how much.
+func TestHoldingCosts_Notes_BytesOfEach(t *testing.T) {
+	n := min(*heldLocks, 20_000)
+	each := func(opts lockwheel.Options) int64 {
+		opts.Lease = time.Hour
+		e := locktest.RealServer(t).Open(opts)
+		locktest.HoldMany(t, e, 100) // to fill pools and open connections
+		holds := make([]*lockwheel.Hold, n)
+		before := locktest.LiveHeap()
+		const workers = 64
+		locktest.Crowd(t, workers, func(w int) (err error) {
+			for i := w; i < n; i += workers {
+				if holds[i], err = e.Mutex(fmt.Sprint("orders/", i)).Lock(t.Context()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		locktest.Eventually(t, "nothing under way", func() bool { return e.Stats().InFlight == 0 })
+		bytes := (int64(locktest.LiveHeap()) - int64(before)) / int64(n)
+		require.NoError(t, e.Close()) // what it holds would be freed in the next round
+		runtime.KeepAlive(holds)
+		return bytes
+	}
+	nothing, leaks, sites := each(lockwheel.Options{}), each(lockwheel.Options{FindLeaks: true}), each(lockwheel.Options{CallSites: true})
+	t.Logf("%d held locks: %d bytes each, %d with FindLeaks, %d with CallSites", n, nothing, leaks, sites)
+	if !locktest.RaceEnabled {
+		require.Less(t, leaks, nothing+200)
+		require.Less(t, sites, nothing+300)
+	}
+}
+
 // An engine with nothing due does not run its loop, whether it is new, holds locks or has a waiter.
 func TestIdleEngine_NeverWakes(t *testing.T) {
 	s := locktest.RealServer(t)

@@ -39,6 +39,9 @@ var waysToLock = map[string]func(ctx context.Context, e *lockwheel.Engine, name 
 	"multi": func(ctx context.Context, e *lockwheel.Engine, name string) (any, error) {
 		return e.Multi(e.Mutex(name)).Lock(ctx)
 	},
+	"several": func(ctx context.Context, e *lockwheel.Engine, name string) (any, error) {
+		return e.Multi(e.Mutex(name), e.FencedMutex(name+"-fenced"), e.RWMutex(name+"-read").RLocker()).Lock(ctx)
+	},
 	"quorum": func(ctx context.Context, e *lockwheel.Engine, name string) (any, error) {
 		return lockwheel.Quorum(e.Mutex(name)).Lock(ctx)
 	},
@@ -46,6 +49,17 @@ var waysToLock = map[string]func(ctx context.Context, e *lockwheel.Engine, name 
 		l := e.Mutex(name).Locker()
 		l.Lock()
 		return l, nil
+	},
+	"reader's locker": func(_ context.Context, e *lockwheel.Engine, name string) (any, error) {
+		l := e.RWMutex(name).RLocker().Locker()
+		l.Lock()
+		return l, nil
+	},
+	"taken": func(ctx context.Context, e *lockwheel.Engine, name string) (any, error) {
+		p := e.Mutex(name).LockAsync(ctx)
+		<-p.Done()
+		_, err := p.Hold()
+		return p, err
 	},
 	"pending": func(ctx context.Context, e *lockwheel.Engine, name string) (any, error) {
 		p := e.Mutex(name).LockAsync(ctx)
@@ -63,6 +77,20 @@ var waysToKeep = map[string]func(hold *lockwheel.Hold) any{
 	"without":   func(hold *lockwheel.Hold) any { return lockwheel.WithoutOwner(hold.Context()) },
 	"uncancel":  func(hold *lockwheel.Hold) any { return context.WithoutCancel(hold.Context()) },
 	"unlocking": func(hold *lockwheel.Hold) any { return hold.Unlock },
+	"function":  func(hold *lockwheel.Hold) any { return func() error { return hold.Unlock(context.Background()) } },
+	"channel": func(hold *lockwheel.Hold) any {
+		c := make(chan *lockwheel.Hold, 1)
+		c <- hold
+		return c
+	},
+	"grandchild": func(hold *lockwheel.Hold) any {
+		return lockwheel.WithLabel(lockwheel.WithOwner(context.WithoutCancel(hold.Context())), "grandchild")
+	},
+	"cause": func(hold *lockwheel.Hold) any {
+		ctx, cancel := context.WithCancelCause(hold.Context())
+		cancel(nil)
+		return ctx
+	},
 	"child": func(hold *lockwheel.Hold) any {
 		ctx, cancel := context.WithCancel(hold.Context())
 		return []any{ctx, cancel}
@@ -138,15 +166,14 @@ func TestFindLeaks_Unreachable_EndsWithLease(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for kept, keep := range waysToKeep {
-		switch kept {
-		case "child":
+		if kept == "child" {
 			continue // is found when the child context is canceled
 		}
 		hold, err := e.Mutex(kept).Lock(ctx)
 		require.NoError(t, err)
 		keep(hold)
 	}
-	leaked := uint64(len(waysToLock) + len(waysToKeep) - 1)
+	leaked := uint64(len(waysToLock) + 2 + len(waysToKeep) - 1) // several locks held as one count each
 	kept := locktest.Lock(t, e.Mutex("kept"))
 	runtime.GC()
 	runtime.GC()
@@ -161,6 +188,25 @@ func TestFindLeaks_Unreachable_EndsWithLease(t *testing.T) {
 	require.NoError(t, kept.Err())
 	require.Equal(t, leaked, e.Stats().Leaked)
 	locktest.Unlock(t, kept)
+}
+
+// A leaked hold is not renewed once it was found, but for a renewal that is under way, so it ends within a lease and
+// another engine gets the lock.
+func TestFindLeaks_Found_NotRenewed(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	e := s.Open(lockwheel.Options{Lease: locktest.ShortLease, FindLeaks: true})
+	hold, err := e.Mutex("n").Lock(t.Context())
+	require.NoError(t, err)
+	next := locktest.Locking(t.Context(), s.Open(lockwheel.Options{}).Mutex("n"))
+	locktest.Eventually(t, "renewed while it is not known to leak", func() bool { return e.Stats().Renewed > 0 })
+	runtime.KeepAlive(hold)
+	runtime.GC()
+	runtime.GC()
+	locktest.Eventually(t, "found", func() bool { return e.Stats().Leaked == 1 })
+	renewed := e.Stats().Renewed
+	locktest.Unlock(t, locktest.Granted(t, next))
+	require.LessOrEqual(t, e.Stats().Renewed, renewed+1)
 }
 
 // Of an owner's holds a leaked one ends, and the one that is still reachable keeps the lock.

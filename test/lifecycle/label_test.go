@@ -65,7 +65,7 @@ func TestLabel_EachKind_Told(t *testing.T) {
 	require.Empty(t, labels(t, e))
 }
 
-// A lost lock is logged with its label, with and without a context of its hold.
+// A lost lock is logged with its label, which is in the errors of its hold as well, with and without a context.
 func TestLabel_LockLost_Logged(t *testing.T) {
 	t.Parallel()
 	for _, withContext := range []bool{false, true} {
@@ -78,6 +78,9 @@ func TestLabel_LockLost_Logged(t *testing.T) {
 		locktest.ForceUnlock(t, e.Mutex("n"))
 		locktest.Receive(t, hold.Done())
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+		for _, err := range []error{hold.Err(), context.Cause(hold.Context()), hold.Unlock(t.Context())} {
+			require.ErrorContains(t, err, `lock "n" for "import 7": lock lost`)
+		}
 		locktest.Eventually(t, "logged", func() bool { return strings.Contains(log.String(), `label="import 7"`) })
 	}
 }

@@ -323,12 +323,18 @@ func TestShutdown_NothingHeld_NeedsNoTime(t *testing.T) {
 	}
 }
 
-// The error counts one hold in words that fit.
+// The error counts one hold in words that fit, and says which it is and what it is for.
 func TestShutdown_OneHoldLeft_ErrorSaysSo(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
-	locktest.Lock(t, e.Mutex("n"))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.ErrorContains(t, e.Shutdown(ctx), "(1 hold not unlocked)")
+	locktest.LockWith(t, lockwheel.WithLabel(t.Context(), "nightly report"), e.Mutex("n"))
+	require.ErrorContains(t, shutdownUntil(t.Context(), e, 0), `(1 hold not unlocked: "n" for "nightly report")`)
+}
+
+// Of many holds the error names some.
+func TestShutdown_ManyHoldsLeft_SomeAreNamed(t *testing.T) {
+	t.Parallel()
+	e := locktest.AnyServer(t).Open(lockwheel.Options{})
+	locktest.HoldMany(t, e, 100)
+	require.Regexp(t, `\(100 holds not unlocked: ("h\d+", ){8}…\)`, shutdownUntil(t.Context(), e, 0).Error())
 }

@@ -53,3 +53,22 @@ func TestSentinel_ReadmePermissions_Suffice(t *testing.T) {
 		}
 	}
 }
+
+// The error of Open names the server that rejects the client: the master if it has another password, a sentinel if that
+// has.
+func TestSentinel_WrongPassword_ServerNamed(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartSentinels(t, 0, 1)
+	for _, server := range append(w.Servers, w.Sentinels...) {
+		require.Equal(t, "OK", server.Do(t, "ACL", "SETUSER", "locks", "on", ">secret", "~*", "&*", "+@all"))
+	}
+	for _, c := range []struct{ master, sentinel, names string }{
+		{"wrong", "secret", w.Servers[0].Addr() + ", which was found through the sentinels [" + w.Sentinels[0].Addr() + "]: WRONGPASS"},
+		{"secret", "wrong", "connecting to [" + w.Sentinels[0].Addr() + "]: WRONGPASS"},
+	} {
+		redis := rueidis.ClientOption{InitAddress: w.Addrs(), Username: "locks", Password: c.master}
+		redis.Sentinel = rueidis.SentinelOption{MasterSet: w.Name, Username: "locks", Password: c.sentinel}
+		_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: redis})
+		require.ErrorContains(t, err, c.names)
+	}
+}

@@ -204,6 +204,31 @@ func TestMaxWaiting_QuorumFull_SaysSo(t *testing.T) {
 	locktest.Unlock(t, locktest.Granted(t, waiting))
 }
 
+// A caller with the context of a quorum's hold may wait for a lock that the quorum is missing. The quorum's own
+// request, which waits there as well, does not fill the place of that caller; a further one is rejected.
+func TestMaxWaiting_QuorumsOwnMember_Admitted(t *testing.T) {
+	t.Parallel()
+	for _, opts := range []lockwheel.Options{{MaxWaitingPerLock: 1}, {MaxWaiting: 1}} {
+		locktest.OnEveryKind(t, func(t *testing.T, mutex, other locktest.KindOfLock) {
+			p := locktest.NewServerSet(t, 3)
+			engines := p.Client(opts)
+			taken := locktest.Lock(t, other(p[2].Open(lockwheel.Options{}), "n"))
+			hold := locktest.LockAll(t, lockwheel.Quorum(mutex(engines[0], "n"), mutex(engines[1], "n"), mutex(engines[2], "n")))
+			locktest.Queued(t, engines[2], 1)
+			inner := locktest.Locking(hold.Context(), mutex(engines[2], "n"))
+			locktest.Queued(t, engines[2], 2)
+			_, err := mutex(engines[2], "n").Lock(hold.Context())
+			require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters)
+			_, err = mutex(engines[2], "n").Lock(t.Context())
+			require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters)
+			locktest.Unlock(t, taken)
+			locktest.Unlock(t, locktest.Granted(t, inner))
+			require.NoError(t, hold.Err())
+			locktest.Unlock(t, hold)
+		})
+	}
+}
+
 // A Locker cannot return an error: it retries until there is room.
 func TestMaxWaiting_Locker_WaitsForRoom(t *testing.T) {
 	t.Parallel()

@@ -35,15 +35,15 @@ func (s *Server) Read(ctx context.Context, name string) (*Lock, error) {
 	case "none":
 		l.Type = ""
 	case "hash":
-		found, _, err := s.recognise(ctx, s.client, []string{key})
+		found, err := s.recognise(ctx, s.client, []string{key})
 		switch {
 		case err != nil:
 			return nil, err
-		case len(found) == 0:
-			l.Kind = NoLock
-		default:
+		case len(found.locks) > 0:
 			token := l.Token
-			*l, l.Token = found[0], token
+			*l, l.Token = found.locks[0], token
+		case len(found.gone) == 0:
+			l.Kind = NoLock
 		}
 	default:
 		l.Kind = NoLock
@@ -74,41 +74,64 @@ func (s *Server) Locked(ctx context.Context, name string) (bool, error) {
 
 // candidate is a hash that may be a lock.
 type candidate struct {
-	key   string
-	size  int64  // number of its fields
-	field string // the holder's, of an exclusive lock
-	mode  string // of a read/write lock
+	key  string
+	size int64  // number of its fields
+	mode string // of a read/write lock
 }
 
-// recognise returns those hashes that are locks. It never reads a whole hash that is large, because it may be
-// anything: first only sizes, then the one field or the mode, and then the holders. It also returns how many keys the
-// user may not read.
-func (s *Server) recognise(ctx context.Context, at rueidis.Client, keys []string) (locks []Lock, denied int, err error) {
-	sized, denied, err := s.sizes(ctx, at, keys)
-	if err != nil {
-		return nil, 0, err
+// recognised says what became of some keys. Those that it does not name are no locks.
+type recognised struct {
+	locks  []Lock
+	gone   []string // there was no such key when it was asked for
+	denied int      // number of those that the user may not read
+}
+
+// maxTries is how often a key is asked for that is gone when the next question is asked: a lock that many want is free
+// for a moment again and again, and is one of those that matter most.
+const maxTries = 4
+
+// recognise finds the locks among hashes.
+func (s *Server) recognise(ctx context.Context, at rueidis.Client, keys []string) (all recognised, err error) {
+	for range maxTries {
+		if len(keys) == 0 {
+			break
+		}
+		all.gone = nil
+		if err := s.recogniseOnce(ctx, at, keys, &all); err != nil {
+			return recognised{}, err
+		}
+		keys = all.gone
 	}
-	shaped, err := s.shapes(ctx, at, sized)
+	return all, nil
+}
+
+// recogniseOnce never reads a whole hash that is large, because it may be anything: first only sizes, then the one
+// field or the mode, and then the holders.
+func (s *Server) recogniseOnce(ctx context.Context, at rueidis.Client, keys []string, to *recognised) error {
+	sized, err := s.sizes(ctx, at, keys, to)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	locks, err = s.holders(ctx, at, shaped)
-	return locks, denied, err
+	shaped, err := s.shapes(ctx, at, sized, to)
+	if err != nil {
+		return err
+	}
+	return s.holders(ctx, at, shaped, to)
 }
 
 // sizes drops the hashes that are too small or too large for a lock, and those with another field named mode.
-func (s *Server) sizes(ctx context.Context, at rueidis.Client, keys []string) (left []candidate, denied int, err error) {
+func (s *Server) sizes(ctx context.Context, at rueidis.Client, keys []string, to *recognised) (left []candidate, err error) {
 	var commands []rueidis.Completed
 	for _, key := range keys {
 		commands = append(commands, at.B().Hlen().Key(key).Build(), at.B().Hstrlen().Key(key).Field(mode).Build())
 	}
 	replies, err := s.ask(ctx, at, commands...)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	for i, key := range keys {
 		if deniesKey(replies[2*i]) {
-			denied++
+			to.denied++
 			continue
 		}
 		size, failed := replies[2*i].AsInt64()
@@ -118,9 +141,12 @@ func (s *Server) sizes(ctx context.Context, at rueidis.Client, keys []string) (l
 				err = s.refused(replies[2*i+1])
 			}
 			if err != nil {
-				return nil, 0, err
+				return nil, err
 			}
 			continue
+		}
+		if size == 0 {
+			to.gone = append(to.gone, key)
 		}
 		plain := size == 1 && length == 0
 		rw := size > 1 && (length == int64(len(Read)) || length == int64(len(Write)))
@@ -128,11 +154,11 @@ func (s *Server) sizes(ctx context.Context, at rueidis.Client, keys []string) (l
 			left = append(left, candidate{key: key, size: size})
 		}
 	}
-	return left, denied, nil
+	return left, nil
 }
 
 // shapes reads the one field of a hash, or its mode, and drops what is not a lock's.
-func (s *Server) shapes(ctx context.Context, at rueidis.Client, from []candidate) (left []candidate, err error) {
+func (s *Server) shapes(ctx context.Context, at rueidis.Client, from []candidate, to *recognised) (left []candidate, err error) {
 	var commands []rueidis.Completed
 	for _, c := range from {
 		if c.size == 1 {
@@ -150,69 +176,62 @@ func (s *Server) shapes(ctx context.Context, at rueidis.Client, from []candidate
 			return nil, err
 		}
 		if c.size == 1 {
-			if fields, _ := replies[i].AsStrSlice(); len(fields) == 1 && holderID.MatchString(fields[0]) {
-				c.field = fields[0]
+			if fields, err := replies[i].AsStrSlice(); err == nil && len(fields) == 0 {
+				to.gone = append(to.gone, c.key)
+			} else if len(fields) == 1 && holderID.MatchString(fields[0]) {
 				left = append(left, c)
 			}
 			continue
 		}
-		if c.mode, _ = replies[i].ToString(); c.mode == Read || c.mode == Write {
+		if c.mode, err = replies[i].ToString(); c.mode == Read || c.mode == Write {
 			left = append(left, c)
+		} else if rueidis.IsRedisNil(err) {
+			to.gone = append(to.gone, c.key)
 		}
 	}
 	return left, nil
 }
 
-// holders reads the holders and the TTL of each lock.
-func (s *Server) holders(ctx context.Context, at rueidis.Client, from []candidate) (locks []Lock, err error) {
+// holders reads the holders and the TTL of each lock. The holder may be another one than before.
+func (s *Server) holders(ctx context.Context, at rueidis.Client, from []candidate, to *recognised) error {
 	var commands []rueidis.Completed
 	for _, c := range from {
-		if c.mode == "" {
-			commands = append(commands, at.B().Hget().Key(c.key).Field(c.field).Build())
-		} else {
-			commands = append(commands, at.B().Hscan().Key(c.key).Cursor(0).Count(maxHolders).Build())
-		}
-		commands = append(commands, at.B().Pttl().Key(c.key).Build())
+		commands = append(commands, at.B().Hscan().Key(c.key).Cursor(0).Count(maxHolders).Build(), at.B().Pttl().Key(c.key).Build())
 	}
 	replies, err := s.ask(ctx, at, commands...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i, c := range from {
 		found, ttl := replies[2*i], replies[2*i+1]
 		if err := s.refused(found); err != nil {
-			return nil, err
+			return err
 		}
 		l := Lock{Name: strings.TrimPrefix(c.key, s.prefix), Key: c.key, Kind: Exclusive, Number: 1}
 		if l.TTL, err = ttl.AsInt64(); err != nil {
 			if err := s.refused(ttl); err != nil {
-				return nil, err
+				return err
 			}
 			continue
 		}
-		if l.TTL == -2 || !l.fill(c, found) {
-			continue // it was unlocked meanwhile, or is no lock
+		page, err := found.AsScanEntry()
+		switch {
+		case l.TTL == -2 || err == nil && len(page.Elements) == 0:
+			to.gone = append(to.gone, c.key)
+		case err == nil && l.fill(c, page):
+			to.locks = append(to.locks, l)
 		}
-		locks = append(locks, l)
 	}
-	return locks, nil
+	return nil
 }
 
 // fill sets the holders. It reports false if there is something in the hash that is not a holder's.
-func (l *Lock) fill(c candidate, found rueidis.RedisResult) bool {
-	if c.mode == "" {
-		count, err := found.ToString()
-		h, ok := holderOf(c.field, count)
-		l.Holders = []Holder{h}
-		return err == nil && ok
+func (l *Lock) fill(c candidate, page rueidis.ScanEntry) bool {
+	if c.mode != "" {
+		l.Kind, l.Number = c.mode, c.size-1
 	}
-	page, err := found.AsScanEntry()
-	if err != nil {
-		return false
-	}
-	l.Kind, l.Number = c.mode, c.size-1
 	for i := 0; i+1 < len(page.Elements); i += 2 {
-		if page.Elements[i] == mode {
+		if page.Elements[i] == mode && c.mode != "" {
 			continue
 		}
 		h, ok := holderOf(page.Elements[i], page.Elements[i+1])
@@ -223,7 +242,7 @@ func (l *Lock) fill(c candidate, found rueidis.RedisResult) bool {
 			l.Holders = append(l.Holders, h)
 		}
 	}
-	return len(l.Holders) > 0
+	return len(l.Holders) == 1 || c.mode != "" && len(l.Holders) > 1
 }
 
 // AddWaiting asks for the waiters of locks, at most maxKeys at a time.

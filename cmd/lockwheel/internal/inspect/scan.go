@@ -42,13 +42,13 @@ func (s *Server) eachOf(ctx context.Context, n Node, keys []string, each func(*L
 	for keys = distinct(keys); len(keys) > 0; {
 		some := keys[:min(len(keys), maxKeys)]
 		keys = keys[len(some):]
-		locks, more, err := s.recognise(ctx, n.client, some)
-		denied += more
+		found, err := s.recognise(ctx, n.client, some)
+		denied += found.denied
 		if err != nil {
 			return denied, err
 		}
-		for i := range locks {
-			if err := each(&locks[i]); err != nil {
+		for i := range found.locks {
+			if err := each(&found.locks[i]); err != nil {
 				return denied, err
 			}
 		}
@@ -121,7 +121,7 @@ func (s *Server) sampleOf(ctx context.Context, n Node, keys []string, to *Sample
 	}
 	var hashes []string
 	for i, key := range ours {
-		if kind, err := replies[i].ToString(); err == nil && kind == "hash" {
+		if kind, err := replies[i].ToString(); err == nil && (kind == "hash" || kind == "none") { // none: free just now
 			hashes = append(hashes, key)
 		} else if deniesKey(replies[i]) {
 			to.Denied++

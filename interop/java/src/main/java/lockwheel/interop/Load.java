@@ -1,6 +1,7 @@
 package lockwheel.interop;
 
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
@@ -13,26 +14,31 @@ final class Load {
     this.clients = clients;
   }
 
-  /** Every worker has a name of its own. */
+  /** Every worker has names of its own. A lock of several names, as a multi lock, has as many as "each" says. */
   Answer pair(Request r) throws Exception {
     RedissonClient client = clients.get(r.text("client"));
-    Round round = new Round();
+    Round round = new Round(false);
     int workers = (int) r.number("workers");
     int names = (int) r.number("names", workers);
     for (int i = 0; i < workers; i++) {
       int first = i;
       round.add(i + 1, IntStream.iterate(first, n -> n < names, n -> n + workers)
-          .mapToObj(n -> client.getLock(r.text("name") + n)).toArray(RLock[]::new));
+          .mapToObj(n -> Locks.lockOf(client, r.text("kind", "plain"), namesOf(r, n))).toArray(RLock[]::new));
     }
     long took = round.run(r.number("ms"));
     return Answer.of("pairs", round.pairs()).and("took", took);
+  }
+
+  private static String namesOf(Request r, int lock) {
+    int each = (int) r.number("each", 1);
+    return IntStream.range(lock * each, (lock + 1) * each).mapToObj(n -> r.text("name") + n).collect(Collectors.joining(","));
   }
 
   /** All workers of all clients want one name. */
   Answer hot(Request r) throws Exception {
     String[] names = r.text("client").split(",");
     int each = (int) r.number("workers");
-    Round round = new Round();
+    Round round = new Round(true);
     for (String name : names) {
       for (int i = 0; i < each; i++) {
         round.add(i + 1, clients.get(name).getLock(r.text("name")));

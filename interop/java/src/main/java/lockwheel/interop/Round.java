@@ -24,8 +24,17 @@ final class Round {
   private final AtomicInteger inside = new AtomicInteger();
   private final AtomicInteger overlaps = new AtomicInteger();
   private final CompletableFuture<Void> failed = new CompletableFuture<>();
+  private final boolean contended;
   private CountDownLatch working;
   private volatile boolean over;
+
+  /**
+   * With contention, waits are canceled at the end. Without it they end by themselves, and a canceled one may leave locks
+   * behind: those that its request acquires afterwards.
+   */
+  Round(boolean contended) {
+    this.contended = contended;
+  }
 
   /** Adds a worker that takes one of these locks after the other. */
   void add(long owner, RLock... locks) {
@@ -65,7 +74,9 @@ final class Round {
       if (System.nanoTime() > patience) {
         throw new IllegalStateException("hangs: workers did not come back within " + GRACE_MS + " ms");
       }
-      workers.forEach(Worker::cancel);
+      if (contended) {
+        workers.forEach(Worker::cancel);
+      }
     }
   }
 

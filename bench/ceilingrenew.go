@@ -1,0 +1,109 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lockwheel/lockwheel/bench/measure"
+	"github.com/lockwheel/lockwheel/bench/peers"
+)
+
+// renewEvery is the interval of renewals: short, so that they are most of what the server does.
+const renewEvery = time.Second
+
+// ceilingOfRenewals compares the renewals of held locks with the same calls sent back to back. They take turns: each
+// acquires the locks, renews for a while, which is measured, and releases them. The first turns do not count; in
+// lockwheel's, the calls are recorded.
+func ceilingOfRenewals(s *Server, p Plan) ([]Result, error) {
+	ours, alone := Result{Name: CeilingPair}, Result{Name: CeilingRenewed}
+	acquire, renew, release, err := recordRenewals(s, p)
+	if err != nil {
+		return nil, err
+	}
+	for round := range p.Rounds + 1 {
+		if ours.Failure == "" {
+			sample, failed := measureRenewals(s, p)
+			addRound(&ours, sample, failed, round > 0)
+		}
+		if alone.Failure == "" {
+			sample, failed := measureRawRenewals(s, acquire, renew, release, p.Round)
+			addRound(&alone, sample, failed, round > 0)
+		}
+	}
+	return []Result{ours, alone}, s.Clear()
+}
+
+func addRound(r *Result, sample measure.Sample, failed error, counts bool) {
+	switch {
+	case failed != nil:
+		r.Failure = failed.Error()
+	case counts:
+		r.Add(sample)
+	}
+}
+
+// renewing holds the plan's locks with an engine that reaches the server at addr, while f runs.
+func renewing(addr string, p Plan, f func(*peers.LockwheelClient) error) error {
+	ours, err := peers.OpenLockwheel(peers.Config{Addr: addr, RenewInterval: renewEvery, Callers: acquireWorkers})
+	if err != nil {
+		return err
+	}
+	defer closeWithTimeout(ours)
+	locks := newHeldLocks(heldName, p.WithHeld.Locks)
+	if err := locks.acquire(ours); err != nil {
+		return err
+	}
+	err = f(ours)
+	if lost := locks.lost(); lost > 0 {
+		return errors.Join(err, fmt.Errorf("%d of %d locks were lost", lost, p.WithHeld.Locks))
+	}
+	return errors.Join(err, locks.release())
+}
+
+// recordRenewals returns the renewals of one interval, and what acquires and releases the same locks.
+func recordRenewals(s *Server, p Plan) (acquire, renew, release []burst, err error) {
+	recorder, err := startRecorder(s.Addr)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer recorder.close()
+	var calls []scriptCall
+	err = renewing(recorder.addr(), p, func(*peers.LockwheelClient) (err error) {
+		calls, err = recorder.recorded(func() error { time.Sleep(renewEvery); return nil })
+		return err
+	})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return renewBursts(calls)
+}
+
+// measureRenewals measures the renewals of an engine.
+func measureRenewals(s *Server, p Plan) (sample measure.Sample, err error) {
+	err = renewing(s.Addr, p, func(ours *peers.LockwheelClient) error {
+		var failed, wrong error
+		sample, failed, wrong = measureRound(s, entry{name: CeilingPair, run: func() (int, time.Duration, error) {
+			began, before := time.Now(), ours.Engine.Stats().Renewed
+			time.Sleep(max(p.Round, 2*renewEvery))
+			renewed := int(ours.Engine.Stats().Renewed - before)
+			if renewed == 0 {
+				return 0, time.Since(began), errors.New("no renewal in two intervals")
+			}
+			return renewed, time.Since(began), nil
+		}})
+		return errors.Join(failed, wrong)
+	})
+	return sample, err
+}
+
+// measureRawRenewals measures renewals that are sent back to back.
+func measureRawRenewals(s *Server, acquire, renew, release []burst, d time.Duration) (measure.Sample, error) {
+	if err := runOnce(s.Addr, acquire); err != nil {
+		return measure.Sample{}, err
+	}
+	sample, failed, err := measureRound(s, entry{name: CeilingRenewed, run: func() (int, time.Duration, error) {
+		return runPipelined(s.Addr, renew, maxInFlight, d)
+	}})
+	return sample, errors.Join(failed, err, runOnce(s.Addr, release))
+}

@@ -1,0 +1,55 @@
+package bench
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/bench/peers"
+)
+
+func BenchmarkCeiling(b *testing.B) {
+	s, p := serverAndPlan(b, direct)
+	section(b, "ceiling")
+	c, err := Ceiling(s, p)
+	require.NoError(b, err)
+	b.Logf("keys a call: %.1f by Pair, %d by the server alone", c.Keys, c.Sent)
+	reportResults(b, c.Standings, "goroutines=2048")
+	section(b, "ceiling, one caller")
+	reportResults(b, c.One, "goroutines=1")
+	section(b, "ceiling, renewals")
+	for _, r := range c.Renew {
+		report(b, r.Name, nil, r.Failure, func(b *testing.B, turn int) {
+			s := r.Series
+			if turn >= 0 {
+				s = s.Only(turn)
+			}
+			b.ReportMetric(nano(s.ClientCPU()), "client-cpu-ns/renewal")
+			b.ReportMetric(nano(s.ServerCPU()), "server-cpu-ns/renewal")
+		})
+	}
+}
+
+func BenchmarkKinds(b *testing.B) {
+	s, p := serverAndPlan(b, delayed)
+	section(b, "kinds")
+	k, err := Kinds(s, p)
+	require.NoError(b, err)
+	for _, of := range []struct {
+		client  string
+		results []Result
+	}{{peers.Lockwheel.Name, append(k.Alike, k.Ten[0])}, {peers.Redisson.Name, k.Redisson}} {
+		for _, r := range of.results {
+			goroutines := "goroutines=2048"
+			if r.Name == TenAsOne {
+				goroutines = "goroutines=1"
+			}
+			reportResultOf(b, of.client, &r, "kind="+valueOf(r.Name), goroutines)
+		}
+	}
+	// benchstat warns of a table in which not all contestants have the same lines.
+	section(b, "kinds, one after the other")
+	reportResultOf(b, peers.Lockwheel.Name, &k.Ten[1], "kind="+valueOf(TenSequential), "goroutines=1")
+	section(b, "kinds, quorum of three")
+	reportResults(b, k.Quorum, "kind=Quorum", "goroutines=2048")
+}

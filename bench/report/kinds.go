@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lockwheel/lockwheel/bench"
+	"github.com/lockwheel/lockwheel/bench/peers"
+)
+
+// This file has how the kinds of lock are measured, shown and judged.
+
+const kindsText = "The kinds of lock of lockwheel, on one engine, in turn: names of their own, 2 048 goroutines. A Mutex is not re-entered without an owner " +
+	"in the context, so it is Redisson's non-reentrant lock, too. Redisson's own kinds have their turns in the same rounds, with names of the same length. " +
+	"In the table of ten names one caller locks them and unlocks them, which counts as one pair; Redisson's counterpart of Multi is its MultiLock. A quorum is a majority of three " +
+	"servers, which are started for it and for redsync's; its server CPU is that of all three."
+
+func kindsSteps(into *bench.KindsOfLock, s *bench.Server, p bench.Plan) []step {
+	return []step{{"2048 goroutines; ten names as one and in turn; Redisson's kinds; a quorum of three", bench.Estimate{Plan: p}.Kinds(), func() (err error) {
+		*into, err = bench.Kinds(s, p)
+		return err
+	}}}
+}
+
+// toRedisson returns the ratio of pairs per second to those of Redisson's same kind.
+func (r *results) toRedisson(kind string) float64 {
+	ours, theirs := r.kindOf(kind), successOf(r.kinds.Figures.Redisson, kind)
+	if ours == nil || theirs == nil || theirs.PairsPerSecond() == 0 {
+		return unknown
+	}
+	return ours.PairsPerSecond() / theirs.PairsPerSecond()
+}
+
+// kindOf returns lockwheel's standing with a kind of lock, nil if there is none.
+func (r *results) kindOf(kind string) *bench.Result {
+	if alike := successOf(r.kinds.Figures.Alike, kind); alike != nil {
+		return alike
+	}
+	return successOf(r.kinds.Figures.Ten, kind)
+}
+
+func (r *results) kindsGoals() (goals []goal) {
+	k := r.kinds.Figures
+	for _, kind := range []struct {
+		name  string
+		least float64
+	}{{bench.KindFenced, 0.7}, {bench.KindRead, 0.4}, {bench.KindFair, 0.4}} {
+		goals = append(goals, goal{"Kinds", kind.name + ": pairs/s to Mutex", speedRatio(k.Alike, kind.name, bench.KindPlain), true, kind.least, " ×"})
+	}
+	goals = append(goals, goal{"Kinds", "ten names as one, to one after the other", speedRatio(k.Ten, bench.TenAsOne, bench.TenSequential), true, 5, " ×"})
+	for _, kind := range []string{bench.KindFenced, bench.KindFair, bench.KindWrite, bench.KindRead} {
+		goals = append(goals, goal{"Kinds", kind + ": pairs/s to Redisson's", r.toRedisson(kind), true, 3, " ×"})
+	}
+	return append(goals, goal{"Kinds", "Quorum of three: pairs/s to redsync's", speedRatio(k.Quorum, peers.Lockwheel.Name, peers.Redsync.Name), true, 2, " ×"})
+}
+
+// kindsTables returns the kinds compared with each other and with those of the peers, and ten names in both ways.
+func (r *results) kindsTables() string {
+	k := &r.kinds.Figures
+	text := kindsTable(k.Alike, bench.KindPlain, "to Mutex") + "\n" + kindsTable(k.Ten, bench.TenSequential, "to one after the other")
+	if len(k.Redisson) > 0 {
+		text += "\n" + r.redissonTable()
+	}
+	if len(k.Quorum) > 0 {
+		text += "\n**Quorum of three, 2 048 goroutines**\n\n" + resultsTable(k.Quorum)
+	}
+	return text
+}
+
+// redissonTable returns Redisson's kinds, each with how much faster lockwheel's same kind is.
+func (r *results) redissonTable() string {
+	theirs := r.kinds.Figures.Redisson
+	t := newTable("Redisson's", "pairs/s", minMax(roundsOf(theirs)), "µs/pair", "client CPU µs", "server CPU µs", "B", "ours is")
+	for i := range theirs {
+		s := &theirs[i]
+		if s.Failure != "" {
+			t.failed(s.Name, s.Failure)
+			continue
+		}
+		t.row(s.Name, count(s.PairsPerSecond()), rangeOf(&s.Series), decimals(s.NsPerPair()/1000), micros(s.ClientCPU()), micros(s.ServerCPU()),
+			count(s.BytesPerPair()), timesOrDash(r.toRedisson(s.Name)))
+	}
+	return t.String()
+}
+
+func kindsTable(entries []bench.Result, base, ratioTo string) string {
+	t := newTable("", "pairs/s", minMax(roundsOf(entries)), "µs/pair", "client CPU µs", "server CPU µs", "B", "allocs", ratioTo)
+	for i := range entries {
+		s := &entries[i]
+		if s.Failure != "" {
+			t.failed(s.Name, s.Failure)
+			continue
+		}
+		to := "–"
+		if b := successOf(entries, base); b != nil {
+			to = ratio(s.PairsPerSecond(), b.PairsPerSecond())
+		}
+		t.row(s.Name, count(s.PairsPerSecond()), rangeOf(&s.Series), decimals(s.NsPerPair()/1000), micros(s.ClientCPU()), micros(s.ServerCPU()), count(s.BytesPerPair()), allocs(&s.Series), to)
+	}
+	return t.String()
+}
+
+func (r *results) kindsChart() *barChart {
+	g := &barChart{title: "Kinds of lock: names of their own, 2 048 goroutines", unit: "pairs a second", linear: true}
+	k := &r.kinds.Figures
+	for i := range k.Alike {
+		g.labels = append(g.labels, k.Alike[i].Name)
+	}
+	if len(k.Quorum) > 0 {
+		g.labels = append(g.labels, "Quorum of three")
+	}
+	for i := range k.Alike {
+		g.putKind(peers.Lockwheel.Name, i, &k.Alike[i])
+		if i < len(k.Redisson) {
+			g.putKind(peers.Redisson.Name, i, &k.Redisson[i])
+		}
+	}
+	for i := range k.Quorum {
+		g.putKind(k.Quorum[i].Name, len(k.Alike), &k.Quorum[i])
+	}
+	return g
+}
+
+// putKind sets the throughput of a contestant that did not fail.
+func (g *barChart) putKind(name string, group int, s *bench.Result) {
+	if s.Failure == "" {
+		g.put(name, group, s.PairsPerSecond())
+	}
+}
+
+func (r *results) kindsLine(t *table) {
+	var kinds []string
+	for _, name := range []string{bench.KindFenced, bench.KindFair, bench.KindWrite, bench.KindRead} {
+		if a, b := successOf(r.kinds.Figures.Alike, name), successOf(r.kinds.Figures.Alike, bench.KindPlain); a != nil && b != nil {
+			kinds = append(kinds, name+" "+ratio(a.PairsPerSecond(), b.PairsPerSecond()))
+		}
+	}
+	if len(kinds) > 0 {
+		t.section("the same with other kinds of lock, to Mutex", strings.Join(kinds, "; "), "Kinds")
+	}
+	if one, sequential := successOf(r.kinds.Figures.Ten, bench.TenAsOne), successOf(r.kinds.Figures.Ten, bench.TenSequential); one != nil && sequential != nil {
+		t.section("ten names taken and released as one, to one after the other",
+			fmt.Sprintf("%s µs, %s as fast", decimals(one.NsPerPair()/1000), ratio(one.PairsPerSecond(), sequential.PairsPerSecond())), "Kinds")
+	}
+	r.kindsBesidePeers(t)
+}
+
+// kindsBesidePeers adds the rows that compare kinds with those of peers.
+func (r *results) kindsBesidePeers(t *table) {
+	var kinds []string
+	for _, name := range []string{bench.KindFenced, bench.KindFair, bench.KindWrite, bench.KindRead, bench.TenAsOne} {
+		if x := timesOrDash(r.toRedisson(name)); x != "–" {
+			kinds = append(kinds, name+" "+x)
+		}
+	}
+	if len(kinds) > 0 {
+		t.section("these kinds, to Redisson's same kind", strings.Join(kinds, "; "), "Kinds")
+	}
+	if q := r.kinds.Figures.Quorum; successOf(q, peers.Lockwheel.Name) != nil && successOf(q, peers.Redsync.Name) != nil {
+		t.section("a quorum of three servers, 2 048 goroutines: pairs a second", fmt.Sprintf("%s; redsync %s",
+			count(successOf(q, peers.Lockwheel.Name).PairsPerSecond()), count(successOf(q, peers.Redsync.Name).PairsPerSecond())), "Kinds")
+	}
+}

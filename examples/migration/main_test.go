@@ -1,0 +1,9 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/lockwheel/lockwheel/internal/leaks"
+)
+
+func TestMain(m *testing.M) { leaks.Main(m) }
