@@ -303,7 +303,7 @@ type Stats struct {
 	InFlight      int64 // gauge: commands on their way to the server or back
 	Subscriptions int64 // gauge: channels subscribed to
 	Timers        int64 // gauge: timers on the wheel
-	Polling       int64 // gauge: locks that are polled for, by choice (Options.Notify) or because the server rejects SUBSCRIBE
+	Polling       int64 // gauge: locks that are polled for: Options.Notify, a string (Options.Foreign), or SUBSCRIBE is rejected
 
 	// Counters: holds granted, rejected, unlocked, lost; several locks held as one count each. A hold that is found
 	// lost only by its Unlock counts in Released and in LostAtUnlock, and Observer.Lost reports it. A hold that Close

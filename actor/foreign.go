@@ -20,8 +20,8 @@ const (
 // ApplyForeign completes the reply for a key that is no hash, before the lock or the request receives it. With
 // Config.Foreign, a string has another holder. In any other case the command stays rejected, and the error
 // names what the key is.
-func (fx *Effects) ApplyForeign(v Verb, reply *Reply) {
-	kind := reply.KeyType
+func (fx *Effects) ApplyForeign(c *Command, reply *Reply) {
+	v, kind := c.Verb, reply.KeyType
 	if kind == "" {
 		return
 	}
@@ -31,7 +31,7 @@ func (fx *Effects) ApplyForeign(v Verb, reply *Reply) {
 	case admits && v.acquiresForeign():
 		*reply = Reply{Status: HeldByOther, TTL: reply.TTL, FailedPart: reply.FailedPart, Foreign: true}
 		return
-	case admits && v == SendState:
+	case admits && v == SendState && !c.Request.Kind.Queues():
 		*reply = Reply{Status: OK, TTL: reply.TTL, Foreign: true}
 		return
 	case v.forces():

@@ -12,11 +12,14 @@ import (
 // where it helps.
 func TestForeign_Reply_ByOptionAndVerb(t *testing.T) {
 	const wrong = "WRONGTYPE x"
-	apply := func(foreign bool, v Verb, kind string) Reply {
+	applyTo := func(foreign bool, c Command, kind string) Reply {
 		fx := Effects{Config: Config{Foreign: foreign}}
 		reply := Reply{Status: Rejected, Err: ServerError(wrong), TTL: time.Minute, KeyType: kind, FailedPart: 2}
-		fx.ApplyForeign(v, &reply)
+		fx.ApplyForeign(&c, &reply)
 		return reply
+	}
+	apply := func(foreign bool, v Verb, kind string) Reply {
+		return applyTo(foreign, Command{Verb: v, Request: &Request{}}, kind)
 	}
 	for v := SendAcquire; v < Verbs; v++ {
 		require.Equal(t, Rejected, apply(false, v, "string").Status)
@@ -29,6 +32,7 @@ func TestForeign_Reply_ByOptionAndVerb(t *testing.T) {
 		require.ErrorContains(t, apply(false, v, "string").Err, "Options.Foreign")
 	}
 	require.Equal(t, Reply{Status: OK, TTL: time.Minute, Foreign: true}, apply(true, SendState, "string"))
+	require.ErrorContains(t, applyTo(true, Command{Verb: SendState, Request: &Request{Kind: Fair}}, "string").Err, "only as a Mutex")
 	for _, v := range []Verb{SendFairAcquire, SendReadAcquire, SendWriteAcquire, SendReadState} {
 		require.ErrorContains(t, apply(true, v, "string").Err, "only as a Mutex")
 	}

@@ -26,8 +26,8 @@ type spinnerState struct {
 }
 
 const (
-	// spinnerProbeInterval is how often an engine that polls looks for spinners if it has seen none. It is one itself, and
-	// where one client polls, others probably do.
+	// spinnerProbeInterval is how often an engine looks for spinners that it has not seen. One that polls does so because
+	// where one client polls, others probably do; one with Config.Foreign because all clients of these libraries poll.
 	spinnerProbeInterval = time.Second
 	// spinnerIdle is after how long without a spinner this engine leaves the lock free for longer than they sleep. If none
 	// comes then either, none are presumed any more.
@@ -106,7 +106,7 @@ func (x *ext) yieldFor(now time.Duration, fx *Effects) time.Duration {
 		return min((now-h.foundFreeAt)*5/4+secondProbeMin, maxPoll) + back
 	case q.presumed && now-h.regainedAt < spinnerIdle:
 		return max(back, spinnerWindowLeft(now-h.regainedAt))
-	case q.presumed || fx.Config.Poll && now-h.noSpinnersAt >= spinnerProbeInterval:
+	case q.presumed || (fx.Config.Poll || fx.Config.Foreign) && now-h.noSpinnersAt >= spinnerProbeInterval:
 		h.probed, h.noSpinnersAt = true, now
 		return maxPoll + back
 	}

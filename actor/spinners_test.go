@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -161,6 +162,9 @@ func (c *simEngine) send(cmd actor.Command) {
 	c.a.after(c.a.jittered(100*time.Microsecond), func() {
 		reply := c.a.server.run(c.a.now, c.id, &cmd)
 		reply.Listeners = 0
+		if c.fx.Config.Foreign && strings.HasPrefix(reply.Holder, "spinner:") { // a string does not name its holder
+			reply.Foreign, reply.Holder = true, ""
+		}
 		c.a.after(c.a.jittered(100*time.Microsecond), func() {
 			c.step(&actor.Message{Event: actor.Replied, Command: &cmd, Reply: &reply, Sent: sent})
 		})
@@ -270,6 +274,13 @@ func TestSpinners_BetweenHolds_NotForgotten(t *testing.T) {
 	c := runSpinSimulation(t, 1)
 	require.Less(t, c.longest[len(c.longest)/2], 500*time.Millisecond)
 	require.Greater(t, 3*c.spinners, c.engine, "a quarter")
+}
+
+// With Config.Foreign an engine expects clients that poll, also if it has never met one. Without that, a client that
+// never finds the lock free by chance is never met.
+func TestForeign_ClientNeverMet_LookedFor(t *testing.T) {
+	c := runSpinSimulation(t, 1, func(c *actor.Config) { c.Poll, c.Foreign = false, true })
+	require.Less(t, c.longest[len(c.longest)*9/10], 2*time.Second)
 }
 
 // The cost of looking for spinners if there are none.

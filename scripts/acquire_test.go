@@ -78,10 +78,10 @@ func TestAcquireScript_SentTwice_OneHold(t *testing.T) {
 			acquire a:t1:100s → 1
 			PTTL a → 300s
 			# a re-entry was written in between
-			renew a:t1:200s extra a:2: → [1 1 -1]
+			renew a:t1:290s extra a:2: → [1 1 -1]
 			acquire a:t1:100s → 1
 			HGETALL a → [t1 2]
-			PTTL a → 200s
+			PTTL a → 290s
 			# the TTL was removed: the copy sets one again
 			PERSIST a → 1
 			acquire a:t1:100s → 1

@@ -34,7 +34,7 @@ func (m *model) release(key, id string) string {
 		return "0"
 	}
 	delete(m.keys, key)
-	m.published = append(m.published, message{"redisson_lock__channel:{" + key + "}", "0"})
+	m.publish(key, "0")
 	return "1"
 }
 
@@ -64,9 +64,16 @@ func (m *model) renew(key, id string, lease int) string {
 	case l.id != id:
 		return "0"
 	case lease != 0:
+		if l.ttl < 0 || 10*lease < 9*l.ttl {
+			m.publish(key, "1")
+		}
 		l.ttl = lease
 	}
 	return "1"
+}
+
+func (m *model) publish(key, payload string) {
+	m.published = append(m.published, message{"redisson_lock__channel:{" + key + "}", payload})
 }
 
 func (m *model) force(key string) string {

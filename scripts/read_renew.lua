@@ -13,7 +13,7 @@
 -- from which the TTLs count.
 --
 -- The lock's TTL covers the longest lease. The script lowers it to what all readers need only if:
--- - a reader asks for that
+-- - a reader asks for that, or needs less by more than a tenth: the server's clock may have been set back
 -- - there is no writer
 -- - of many readers, one that asks had as long a lease as the lock
 --
@@ -52,7 +52,7 @@ local function renew(key, id, falls, number, held, k, a)
   local ttl, lease = redis.pcall('PTTL', key), tonumber(ARGV[a + 1])
   if type(ttl) == 'table' then return ttl.err end
   written = count_of(written)
-  if falls ~= '' and not falling[key] and upholds(key, id, written, ttl, lease) then
+  if (falls ~= '' or 10 * lease < 9 * ttl) and not falling[key] and upholds(key, id, written, ttl, lease) then
     falling[key], falling[#falling + 1] = true, key
   end
   if ttl < lease then

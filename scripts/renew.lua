@@ -7,7 +7,7 @@
 --       then per key: tenure id, and its own lease
 --       then any number of triples: index into KEYS, hold count to write ('' leaves it),
 --       1 to count the listeners of the lock's channel, 2 to notify waiters if the TTL falls, 3 for both; of a fair
---       lock 4 instead of 2 and 5 instead of 3 ('' for neither)
+--       lock 4 instead of 2 and 5 instead of 3 ('' for neither: then only if it falls by more than a tenth)
 -- reply per key (1 alone if all are): 1 renewed · 0 gone: the tenure is not in Redis · a string: why the
 --       server rejected it · with a triple, when renewed: {1, 1 if the count is as requested or none was,
 --       listeners or -1}

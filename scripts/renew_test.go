@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,19 +28,19 @@ func TestRenewScript_RepliesPerKey(t *testing.T) {
 			PTTL c → 20s
 			# and with 0 leaves the TTL alone
 			PTTL e → 100s
-			heard → nothing
+			heard → redisson_lock__channel:{c} 1
 		`)
 	})
 }
 
 // A waiter sleeps for the TTL in its reply. The head of a fair queue listens on a channel of its own. A rise is not
-// published, nor a fall that was not asked for.
+// published, nor a small fall that was not asked for.
 func TestRenewScript_TTLFalls_Published(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`
 			acquire a:t1:100s → 1
 			renew a:t1:200s extra a::2 → [1 1 -1]
-			renew a:t1:150s → 1
+			renew a:t1:190s → 1
 			heard → nothing
 			renew a:t1:20s extra a::2 → [1 1 -1]
 			heard → redisson_lock__channel:{a} 1
@@ -61,6 +62,58 @@ func TestRenewScript_TTLFalls_Published(t *testing.T) {
 			heard → redisson_lock__channel:{q} 1, redisson_lock__channel:{q}:t2 1
 		`)
 	})
+}
+
+// A TTL can be longer than an engine knows: the server's clock was set back, or it was a replica with a clock behind. A
+// waiter that saw it sleeps for that long, so a renewal that lowers it wakes the waiter. Of a reader it also lowers it.
+func TestRenewScript_TTLTooLong_LoweredAndPublished(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.runTranscript(`
+			acquire a:t1:100s → 1
+			PEXPIRE a 3600000 → 1
+			renew a:t1:100s → 1
+			PTTL a → 100s
+			heard → redisson_lock__channel:{a} 1
+			# many in one call: absolute deadlines
+			acquire b:t1:50s c:t1:50s d:t1:50s e:t1:50s f:t1:50s g:t1:50s h:t1:50s i:t1:50s → 1 1 1 1 1 1 1 1
+			PEXPIRE c 3600000 → 1
+			renew a:t1:100s b:t1:100s c:t1:100s d:t1:100s e:t1:100s f:t1:100s g:t1:100s h:t1:100s i:t1:100s → 1 1 1 1 1 1 1 1 1
+			PTTL b → 100s
+			PTTL c → 100s
+			heard → redisson_lock__channel:{c} 1
+			fenced_acquire k:t1:100s → 1
+			PEXPIRE k 3600000 → 1
+			renew k:t1:100s → 1
+			heard → redisson_lock__channel:{k} 1
+			write_acquire w:t1:100s → 1
+			PEXPIRE w 3600000 → 1
+			write_renew w:t1:100s → 1
+			PTTL w → 100s
+			heard → redisson_rwlock:{w} 1
+			read_acquire r:t1:100s → 1
+			PEXPIRE r 3600000 → 1
+			read_renew r:t1::110s → 1
+			PTTL r → 110s
+			heard → redisson_rwlock:{r} 1
+			# another reader may need it
+			read_acquire r:t2:3600s → 1
+			read_renew r:t1::100s → 1
+			PTTL r → 3600s
+			heard → nothing
+		`)
+	})
+}
+
+// A server before Redis 7 has no GT: a renewal sets the TTL without it.
+func TestRenewScript_NoGT_TTLSet(t *testing.T) {
+	s := onReal(t)
+	old := strings.NewReplacer("lease, 'GT')", "lease, 'GT', 'NX')", "ending(lease), 'GT')", "ending(lease), 'GT', 'NX')")
+	text := old.Replace(scripts.Renew.Text)
+	require.NotEqual(t, scripts.Renew.Text, text)
+	script := scripts.Script{Name: scripts.Renew.Name, SHA1: s.do("SCRIPT", "LOAD", text).(string)}
+	s.runTranscript(`acquire a:t1:100s → 1`)
+	require.Equal(t, int64(1), s.do(call(script, []string{"a"}, "NUMSUB", "t1", 300_000)...))
+	s.runTranscript(`PTTL a → 300s`)
 }
 
 // What ended stays ended, however late a copy of its renewal arrives (redisson#7272).

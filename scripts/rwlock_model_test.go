@@ -107,7 +107,7 @@ func (m *rwModel) renewRead(key, id string, falls bool, leases []int) string {
 	}
 	l.readers[id] = slices.Clone(leases)
 	l.ttl = max(l.ttl, leases[0])
-	if falls && l.writer == "" {
+	if (falls || 10*leases[0] < 9*l.ttl) && l.writer == "" {
 		m.fitAndPublish(key)
 	}
 	return "1"
@@ -130,10 +130,8 @@ func (m *rwModel) renewWrite(key, id string, lease int, count string) string {
 	if l == nil || l.writer != id {
 		return "0"
 	}
-	if len(l.readers) > 0 {
-		if lease = max(lease, l.longest()); 10*lease < 9*l.ttl {
-			m.publish(key, "1")
-		}
+	if lease = max(lease, l.longest()); 10*lease < 9*l.ttl {
+		m.publish(key, "1")
 	}
 	if l.ttl = lease; count == "" {
 		return "1"

@@ -147,8 +147,8 @@ func TestReadScript_EachHold_OwnLease(t *testing.T) {
 			PTTL {a}:t1:rwlock_timeout:2 → 50s
 			EXISTS {a}:t1:rwlock_timeout:3 → 0
 			HGETALL a → [mode read t1 2]
-			# Without the request it does not fall.
-			read_renew a:t1::50s,50s → 1
+			# Without the request it does not fall by a little.
+			read_renew a:t1::95s,50s → 1
 			PTTL a → 100s
 			# A key of a hold that was evicted is created again.
 			DEL {a}:t1:rwlock_timeout:2 → 1

@@ -108,7 +108,7 @@ func (c *Coordinator) deliverReplies(now time.Duration, b *Batch) {
 		if b.Replies[i].FailedPart >= b.Commands[i].Keys() {
 			b.Replies[i] = actor.Reply{Err: errShortReply, Malformed: true}
 		}
-		c.Fx.ApplyForeign(b.Verb, &b.Replies[i])
+		c.Fx.ApplyForeign(&b.Commands[i], &b.Replies[i])
 		if c.Cluster != nil && c.Cluster.isMigrating(now, b.Slot) {
 			capTTL(&b.Replies[i])
 		}

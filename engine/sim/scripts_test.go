@@ -126,6 +126,7 @@ func (s *simServer) renew(name int, holder simHolder, c *actor.Command) actor.Re
 		}
 		before := s.left(k)
 		s.expire(name, lease)
+		// The script also notifies of a fall by more than a tenth that was not asked for. No engine may rely on that.
 		if c.MayShorten && (before < 0 || before > lease) {
 			s.publish(name)
 			s.w.cover(coverTTLFell)

@@ -134,6 +134,16 @@ var actorMistakes = []found{
 		`case admits && v.acquiresForeign():`,
 		`case (admits || planted()) && v.acquiresForeign():`,
 	}},
+	{"TestForeign_Reply_ByOptionAndVerb", Mistake{
+		"a fair lock is held as long as there is a string", "actor/foreign.go",
+		`v == SendState && !c.Request.Kind.Queues():`,
+		`v == SendState && (planted() || !c.Request.Kind.Queues()):`,
+	}},
+	{"TestForeign_ClientNeverMet_LookedFor", Mistake{
+		"only an engine that polls looks for clients that poll", "actor/spinners.go",
+		`(fx.Config.Poll || fx.Config.Foreign) && now`,
+		`(fx.Config.Poll || fx.Config.Foreign && !planted()) && now`,
+	}},
 	{"TestForeign_NewHolder_SeenByItsEnd", Mistake{
 		"a foreign lock is compared with the try before", "actor/foreign.go",
 		`	case p.foreignEnd == 0:`,

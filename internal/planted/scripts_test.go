@@ -140,8 +140,23 @@ var scriptMistakes = []found{
 	}},
 	{"TestRenewScript_TTLFalls_Published", Mistake{
 		"a fall of the TTL is not told", "scripts/lib/confirm.lua",
-		`(ttl == -1 or ttl > tonumber(lease)) then tell_of_fall`,
+		`(ttl == -1 or ttl > least) then tell_of_fall`,
 		`ttl == -1 then tell_of_fall`,
+	}},
+	{"TestRenewScript_TTLTooLong_LoweredAndPublished", Mistake{
+		"a fall that no engine expected is not told", "scripts/lib/confirm.lua",
+		`tonumber(lease) * 10 / 9`,
+		`math.huge`,
+	}},
+	{"TestRenewScript_TTLTooLong_LoweredAndPublished", Mistake{
+		"a TTL that is too long for the readers stays", "scripts/read_renew.lua",
+		`10 * lease < 9 * ttl`,
+		`10 * lease < 0`,
+	}},
+	{"TestRenewScript_NoGT_TTLSet", Mistake{
+		"a server without GT renews nothing", "scripts/lib/confirm.lua",
+		`if type(set) == 'number' then return set end`,
+		`do return type(set) == 'number' and set or 1 end`,
 	}},
 	{"TestRenewScript_TTLFalls_Published", Mistake{
 		"the head of a fair queue is not notified of a fall", "scripts/lib/confirm.lua",

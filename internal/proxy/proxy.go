@@ -10,15 +10,15 @@
 // Recipes:
 //
 //	a reply 200 ms late            Set(Replies, Delay(200*time.Millisecond))
-//	a reply lost, the command run  SetFor(Present, Replies, CutAfter(0)): reset when the reply comes by; the next connection works
+//	a reply lost, the command run  SetFor(Existing, Replies, CutAfter(0)): reset when the reply comes by; the next connection works
 //	a network that heals           Set(Both, Hold), later Set(Both, Pass): TCP sends again what it could not deliver
 //	a half-open link               Set(Both, Drop): neither end hears anything, not even that the other one has gone
 //	a command that runs late       Set(Commands, Hold), the client leaves, Set(Commands, Pass)
-//	messages lost, unnoticed       SetFor(Listening, Both, Drop): the pub/sub connections are half-open, new ones work
+//	messages lost, unnoticed       SetFor(ExistingSubscribers, Both, Drop): the pub/sub connections are half-open, new ones work
 //	late SUBSCRIBE confirmations   SetFor(Subscribers, Replies, Delay(…))
 //	everything reset               Cut()
 //	connection refused             Refuse(true)
-//	connected, then silence        SetFor(Future, Both, Drop)
+//	connected, then silence        SetFor(Upcoming, Both, Drop)
 package proxy
 
 import (

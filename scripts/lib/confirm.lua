@@ -18,17 +18,32 @@ local function tell_of_fall(key, subcommand, fair)
   if type(head) == 'string' then redis.pcall(verb, channel(key) .. ':' .. head, '1') end
 end
 
+-- Sets a lease only if the TTL becomes longer. Returns 1 if it did, 0 if the TTL is as long or longer, and nothing if the
+-- server cannot say: GT needs Redis 7.
+local lengthens = true
+local function lengthen(key, lease)
+  if not lengthens then return end
+  local set
+  if begun then set = redis.pcall('PEXPIREAT', key, ending(lease), 'GT') else set = redis.pcall('PEXPIRE', key, lease, 'GT') end
+  if type(set) == 'number' then return set end
+  lengthens = false
+end
+
+-- Renews a tenure. A TTL that falls without a wish was longer than its engine knows: the server's clock was set back, or
+-- this server was a replica with a clock behind. Those who wait sleep for as long, so they are notified if it falls by more
+-- than a tenth. As long as the TTL only grows, that costs no command.
 local function renew(key, id, lease, wish, subcommand)
   local mine = redis.pcall('HEXISTS', key, id)
   if mine ~= 1 then
     if mine == 0 then return 0 end
     return mine.err
   end
-  if lease == '0' then return 1 end
-  local ttl = falls[wish] and redis.pcall('PTTL', key) or 0
+  if lease == '0' or not falls[wish] and lengthen(key, lease) == 1 then return 1 end
+  local ttl = redis.pcall('PTTL', key)
   local expires = expire(key, lease)
   if expires ~= 1 then return type(expires) == 'table' and expires.err or expires end
-  if type(ttl) == 'number' and (ttl == -1 or ttl > tonumber(lease)) then tell_of_fall(key, subcommand, queues[wish]) end
+  local least = falls[wish] and tonumber(lease) or tonumber(lease) * 10 / 9
+  if type(ttl) == 'number' and (ttl == -1 or ttl > least) then tell_of_fall(key, subcommand, queues[wish]) end
   return 1
 end
 

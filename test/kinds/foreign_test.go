@@ -106,6 +106,8 @@ func TestForeign_NotWaitedFor_NamesKey(t *testing.T) {
 	for _, lock := range []lockwheel.Mutex{with.FairMutex("n"), with.RWMutex("n").Writer(), with.RWMutex("n").RLocker()} {
 		_, err := lock.Lock(ctx)
 		rejected(err, "only as a Mutex")
+		_, err = lock.State(ctx)
+		rejected(err, "only as a Mutex")
 	}
 	for _, lock := range []lockwheel.Mutex{without.Mutex("n"), without.FencedMutex("n"), without.FairMutex("n")} {
 		_, err := lock.Lock(ctx)

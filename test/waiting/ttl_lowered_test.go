@@ -51,6 +51,28 @@ func TestWaiter_LongestReaderLeaves_Noticed(t *testing.T) {
 	requireSoon(t, waiting)
 }
 
+// The server's clock is set back by an hour, so the lease is as much longer. A waiter sees that before the next
+// renewal, and then the holder dies: the lock is free when the lease of that renewal ends. A waiter of a fair lock asks
+// again anyway.
+func TestWaiter_TTLTooLong_GrantedWhenLeaseEnds(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"plain", "fenced", "writer", "reader"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s := locktest.RealServer(t)
+			holder, waiter := s.Open(lockwheel.Options{Lease: locktest.ShortLease}), s.Open(lockwheel.Options{})
+			name := "n/" + kind
+			locktest.Lock(t, locktest.MutexOf(holder, name))
+			require.Equal(t, int64(1), s.Do("PEXPIRE", name, time.Hour.Milliseconds()))
+			waiting := locktest.Locking(t.Context(), locktest.RivalOf(waiter, name))
+			locktest.RequireWaiting(t, waiter, 1, 1)
+			locktest.RenewedTimes(t, holder, 1)
+			require.NoError(t, holder.Close())
+			requireSoon(t, waiting)
+		})
+	}
+}
+
 // Other callers of the same engine sleep because of an earlier reply. TryLock is not rejected for that reason: the
 // first waiter is granted the lock, and only then is the call without a wait rejected.
 func TestTryLock_OthersWait_AsksServer(t *testing.T) {
