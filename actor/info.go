@@ -42,8 +42,8 @@ func (l *Lock) Info(now time.Duration, fx *Effects) Info {
 	return info
 }
 
-// lastUntil returns when the last of the owner's holds ends unless it is confirmed again. The validity can be longer, if
-// a hold that needed that has ended.
+// lastUntil returns when the last of the owner's holds ends unless it is confirmed again. The validity can be longer,
+// if a hold that needed that has ended.
 func (l *Lock) lastUntil(fx *Effects) time.Duration {
 	limit := l.lastFixed(nil)
 	if l.watched() {

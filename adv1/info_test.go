@@ -58,7 +58,9 @@ func TestInfoDeadline(t *testing.T) {
 
 type ptrTracer struct{ lock, unlock, extend *lockwheel.Hold }
 
-func (p *ptrTracer) CallStart(ctx context.Context, c lockwheel.TracedCall) context.Context { return ctx }
+func (p *ptrTracer) CallStart(ctx context.Context, c lockwheel.TracedCall) context.Context {
+	return ctx
+}
 func (p *ptrTracer) CallEnd(ctx context.Context, c lockwheel.TracedCall, h *lockwheel.Hold, err error) {
 	switch c.Op {
 	case "lock":
