@@ -114,8 +114,8 @@ func TestShutdown_ManyCallers_OwnDeadlines(t *testing.T) {
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
 }
 
-// gated is a client of the caller that sends scripts, and each PING if pings is set, only once the gate is open. Closing
-// the engine does not close it.
+// gated is a client of the caller that sends scripts, and each PING if pings is set, only once the gate is open.
+// Closing the engine does not close it.
 type gated struct {
 	rueidis.Client
 	gate  chan struct{}
