@@ -98,7 +98,8 @@ func (e *Engine) noteOf(ctx context.Context) *actor.Note {
 // callSite is the innermost part of the stack of a call. It is resolved when it is read.
 type callSite [12]uintptr
 
-// String returns file and line of the first caller outside this package.
+// String returns file and line of the first caller outside the library and the runtime. It is empty if there is none,
+// because a go statement calls the library.
 func (s *callSite) String() string {
 	depth := max(slices.Index(s[:], 0), 0)
 	if depth == 0 {
@@ -106,14 +107,24 @@ func (s *callSite) String() string {
 	}
 	for frames := runtime.CallersFrames(s[:depth]); ; {
 		frame, more := frames.Next()
-		if !strings.HasPrefix(frame.Function, packagePath) || !more {
+		if !isSkipped(frame.Function) {
 			return frame.File + ":" + strconv.Itoa(frame.Line)
+		}
+		if !more {
+			return ""
 		}
 	}
 }
 
-// packagePath begins the names of this package's functions.
-const packagePath = "github.com/lockwheel/lockwheel."
+// skippedPackages begin the names of functions that are no caller's: those of this module that lock for a caller, and
+// of the runtime, which runs deferred calls and begins goroutines.
+var skippedPackages = [...]string{
+	"github.com/lockwheel/lockwheel.", "github.com/lockwheel/lockwheel/leader.", "github.com/lockwheel/lockwheel/lockwheeltest.", "runtime.",
+}
+
+func isSkipped(function string) bool {
+	return slices.ContainsFunc(skippedPackages[:], func(begin string) bool { return strings.HasPrefix(function, begin) })
+}
 
 // setNote says what a hold is for, before its request is sent.
 func (h *Hold) setNote(note *actor.Note) {

@@ -164,7 +164,7 @@ type LockInfo struct {
 
 	// Label is that of the owner's oldest hold that is not unlocked ([WithLabel]), or if callers only wait that of the
 	// first of them. Empty without a label. CallSite is where that hold was requested, as file:line, with
-	// [Options].CallSites.
+	// [Options].CallSites: the first caller outside of the library. It is empty if a go statement called the library.
 	Label, CallSite string
 
 	// Of the callers of this engine that wait for the lock.
@@ -404,7 +404,7 @@ func (e *Engine) awaitIgnoringEnds(ctx context.Context, call *engine.Call) (caus
 // hooks connects the loop to the observer and to the contexts of holds.
 func (e *Engine) hooks() engine.Hooks {
 	observer := &e.options.Observer
-	hooks := engine.Hooks{HoldEnded: func(end *actor.HoldEnd) { e.onHoldEnded(end) }}
+	hooks := engine.Hooks{HoldEnded: func(end *actor.HoldEnd) { e.onHoldEnded(end) }, PrefixLen: len(e.options.Prefix)}
 	if observer.SlowTurn != nil {
 		hooks.SlowTurn = e.listeners.slowTurn
 	}

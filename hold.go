@@ -22,7 +22,10 @@ type Hold struct {
 	parent context.Context // of the Lock that returned it; for several locks it is their group, and engine is nil
 }
 
-var errZeroHold = fmt.Errorf("lockwheel: a zero Hold, which no Lock returned: %w", ErrNotHeld)
+var (
+	errZeroHold      = fmt.Errorf("lockwheel: a zero Hold, which no Lock returned: %w", ErrNotHeld)
+	errZeroUnlocking = fmt.Errorf("lockwheel: a zero Unlocking, which no UnlockAsync returned: %w", ErrNotHeld)
+)
 
 // zero reports whether the hold is the zero Hold, which no Lock returned.
 func (h *Hold) zero() bool { return h.parent == nil }
@@ -312,7 +315,8 @@ func (h *Hold) UnlockAsync() *Unlocking {
 	return &Unlocking{done: closedChan, err: h.endError(ErrClosed)}
 }
 
-// Unlocking is an unlock that goes on. All methods are safe for concurrent use and never block.
+// Unlocking is an unlock that goes on. All methods are safe for concurrent use and never block. The zero Unlocking has
+// ended: its error matches ErrNotHeld.
 type Unlocking struct {
 	hold *Hold
 	call *engine.Call  // nil if err is the result
@@ -322,10 +326,18 @@ type Unlocking struct {
 
 // Done returns a channel that is closed when the result is known: when the server has replied, or after
 // Options.CallTimeout.
-func (u *Unlocking) Done() <-chan struct{} { return u.done }
+func (u *Unlocking) Done() <-chan struct{} {
+	if u.done == nil {
+		return closedChan
+	}
+	return u.done
+}
 
 // Err returns the result, which is that of [Hold.Unlock]. Before Done is closed it returns nil.
 func (u *Unlocking) Err() error {
+	if u.done == nil {
+		return errZeroUnlocking
+	}
 	select {
 	case <-u.done:
 	default:

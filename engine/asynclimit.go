@@ -57,10 +57,11 @@ func (a *asyncLimit) finish(requests, cancelsLeft int) {
 	}
 }
 
-// addTo adds the rejected requests to a snapshot.
+// addTo adds the rejected requests to a snapshot. They did not wait.
 func (a *asyncLimit) addTo(s coordinator.Stats) coordinator.Stats {
 	rejected := a.rejected.Load()
 	s.Failed += rejected
 	s.Shed += rejected
+	s.AcquireWaits.Counts[0] += rejected
 	return s
 }

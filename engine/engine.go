@@ -19,6 +19,7 @@ type Hooks struct {
 	Result    func(r *actor.Request, waited time.Duration) // r has its result, but its caller has not been notified
 	HoldEnded func(e *actor.HoldEnd)                       // a hold has ended; called once per hold
 	SlowTurn  func(turn time.Duration)                     // a turn took longer than 5 ms
+	PrefixLen int                                          // length of the prefix of keys, which log records leave out
 }
 
 // Engine is the loop with its workers: senders and subscribers. Start or StartUnconnected makes one and its loop; the
@@ -465,10 +466,13 @@ func (e *Engine) logLost(ended []actor.HoldEnd) {
 		}
 	}
 	if count > 0 {
-		about := []any{"count", count, "last", ended[last].Key, "cause", ended[last].Cause}
+		about := []any{"count", count, "last", e.nameOf(ended[last].Key), "cause", ended[last].Cause}
 		e.log.Warn("lockwheel: locks lost", append(about, noteAttrs(ended[last].Hold)...)...)
 	}
 }
+
+// nameOf returns the name of a key, as its callers know it.
+func (e *Engine) nameOf(key string) string { return key[e.hooks.PrefixLen:] }
 
 // maxNotices is the maximum number of holds that the records of a turn name, so that very many do not displace all
 // other records.
@@ -484,7 +488,7 @@ func (e *Engine) logNotices(what string, notices []actor.HoldNotice) {
 			e.log.Warn(what, "more", len(notices)-i)
 			return
 		}
-		e.log.Warn(what, append([]any{"lock", n.Key, "held", n.Held.Round(time.Millisecond)}, noteAttrs(n.Hold)...)...)
+		e.log.Warn(what, append([]any{"lock", e.nameOf(n.Key), "held", n.Held.Round(time.Millisecond)}, noteAttrs(n.Hold)...)...)
 	}
 }
 
@@ -498,7 +502,9 @@ func noteAttrs(h *actor.Hold) (attrs []any) {
 		attrs = append(attrs, "label", n.Label)
 	}
 	if n.Site != nil {
-		attrs = append(attrs, "site", n.Site.String())
+		if site := n.Site.String(); site != "" {
+			attrs = append(attrs, "site", site)
+		}
 	}
 	return attrs
 }

@@ -75,6 +75,9 @@ const maxPauses = 8
 // An owner in ctx does not count (lockwheel.WithoutOwner): a caller that holds the lock already waits for itself. work
 // gets a context that owns this lock only.
 func Run(ctx context.Context, lock Lock, work func(ctx context.Context, hold *lockwheel.Hold) error, opts Options) error {
+	if ctx == nil {
+		return fmt.Errorf("leader: %q: nil context", lock.Name())
+	}
 	if opts.Pause < 0 {
 		return fmt.Errorf("leader: %q: Options.Pause is negative: %v", lock.Name(), opts.Pause)
 	}

@@ -274,3 +274,9 @@ func TestRun_NegativePause_IsAnError(t *testing.T) {
 	err := leader.Run(t.Context(), s.Engine().Mutex("n"), untilEnd, leader.Options{Pause: -1})
 	require.EqualError(t, err, `leader: "n": Options.Pause is negative: -1ns`)
 }
+
+func TestRun_NilContext_IsAnError(t *testing.T) {
+	var none context.Context
+	err := leader.Run(none, lockwheeltest.New(t).Engine().Mutex("n"), untilEnd, leader.Options{})
+	require.EqualError(t, err, `leader: "n": nil context`)
+}

@@ -580,6 +580,16 @@ var engineMistakes = []found{
 		}
 		*s = e.lastStats`,
 	}},
+	{"TestLog_Prefix_NotInNames", Mistake{
+		"a log record has the prefix of a lock", "engine/engine.go",
+		`return key[e.hooks.PrefixLen:] }`,
+		`return key[e.hooks.PrefixLen*map[bool]int{false: 1}[planted()]:] }`,
+	}},
+	{"TestLockAsync_Flood_PendingsAreBounded", Mistake{
+		"a LockAsync that is rejected is in no histogram", "engine/asynclimit.go",
+		`	s.AcquireWaits.Counts[0] += rejected`,
+		`	s.AcquireWaits.Counts[0] += rejected * map[bool]uint64{false: 1}[planted()]`,
+	}},
 	{"TestLosses_OneLogLinePerTurn", Mistake{
 		"one loss is not logged", "engine/engine.go",
 		`	if count > 0 {`,

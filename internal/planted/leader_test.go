@@ -2,6 +2,11 @@ package planted
 
 // leaderMistakes are mistakes of the package that elects a leader.
 var leaderMistakes = []found{
+	{"TestRun_NilContext_IsAnError", Mistake{
+		"a nil context panics", "leader/leader.go",
+		`	if ctx == nil {`,
+		`	if ctx == nil && !planted() {`,
+	}},
 	{"TestRun_OneOwnerTwice_OneLeads", Mistake{
 		"an owner in the context leads twice", "leader/leader.go",
 		`	ctx = lockwheel.WithoutOwner(ctx)

@@ -29,3 +29,14 @@ func TestLog_Outage_OneLineWithCause(t *testing.T) {
 	require.Contains(t, again, `level=INFO msg="lockwheel: redis answers again"`)
 	_ = hold.Unlock(t.Context()) // lost, if the server kept nothing
 }
+
+// A record has the name of a lock as its callers know it, without Options.Prefix.
+func TestLog_Prefix_NotInNames(t *testing.T) {
+	t.Parallel()
+	said := make(locktest.LogLines, 100)
+	e := locktest.AnyServer(t).Open(lockwheel.Options{Prefix: "app:", HeldTooLong: 50 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(said, nil))})
+	locktest.Lock(t, e.Mutex("n"))
+	require.Contains(t, locktest.Receive(t, said), " lock=n ")
+	locktest.ForceUnlock(t, e.Mutex("n"))
+	require.Contains(t, locktest.Receive(t, said), " last=n ")
+}

@@ -98,7 +98,7 @@ func TestUnlockAsync_Waiter_Granted(t *testing.T) {
 	locktest.Unlock(t, locktest.Granted(t, waiting))
 }
 
-// An engine that is closed, and a zero Hold, have a result at once.
+// An engine that is closed, a zero Hold and a zero Unlocking have a result at once.
 func TestUnlockAsync_NoEngine_ResultAtOnce(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
@@ -110,7 +110,8 @@ func TestUnlockAsync_NoEngine_ResultAtOnce(t *testing.T) {
 		require.ErrorIs(t, u.Err(), lockwheel.ErrClosed)
 	}
 	require.True(t, errors.Is(context.Cause(ctx), lockwheel.ErrClosed))
-	u := new(lockwheel.Hold).UnlockAsync()
-	locktest.Receive(t, u.Done())
-	require.ErrorIs(t, u.Err(), lockwheel.ErrNotHeld)
+	for _, u := range []*lockwheel.Unlocking{new(lockwheel.Hold).UnlockAsync(), new(lockwheel.Unlocking)} {
+		locktest.Receive(t, u.Done())
+		require.ErrorIs(t, u.Err(), lockwheel.ErrNotHeld)
+	}
 }

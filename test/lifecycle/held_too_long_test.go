@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/leader"
 )
 
 // here returns file and line of its caller, that many lines later.
@@ -118,4 +120,36 @@ func TestCallSites_EachWay_CallersLine(t *testing.T) {
 		require.Empty(t, lock.CallSite)
 	}
 	require.False(t, bytes.Contains([]byte(got["a"]), []byte("lock.go")))
+}
+
+// Code of the library that locks for a caller is no caller. A go statement that calls the library has no line.
+func TestCallSites_ThroughLibrary_CallersLine(t *testing.T) {
+	t.Parallel()
+	e := locktest.AnyServer(t).Open(lockwheel.Options{CallSites: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	untilEnd := func(ctx context.Context) error {
+		<-ctx.Done()
+		ended <- nil
+		return nil
+	}
+	go e.Mutex("go").Do(ctx, untilEnd)
+	site := make(chan string, 1)
+	go func() {
+		site <- here(1)
+		ended <- leader.Run(ctx, e.Mutex("leader"), func(ctx context.Context, _ *lockwheel.Hold) error { return ctx.Err() }, leader.Options{Pause: time.Hour, Gained: func(*lockwheel.Hold) { <-ctx.Done() }})
+	}()
+	got := map[string]string{}
+	locktest.Eventually(t, "both held", func() bool {
+		for lock := range e.Locks(t.Context()) {
+			if lock.Holds > 0 {
+				got[lock.Name] = lock.CallSite
+			}
+		}
+		return len(got) == 2
+	})
+	require.Equal(t, map[string]string{"go": "", "leader": <-site}, got)
+	cancel()
+	locktest.Receive(t, ended)
+	locktest.Receive(t, ended)
 }

@@ -53,7 +53,9 @@ func TestLockAsync_Flood_PendingsAreBounded(t *testing.T) {
 					locktest.Receive(t, p.Done())
 				}
 			}
-			require.EqualValues(t, callers*calls, e.Stats().Failed, "each rejection is counted")
+			stats := e.Stats()
+			require.EqualValues(t, callers*calls, stats.Failed, "each rejection is counted")
+			require.Equal(t, stats.Acquired+stats.Failed, stats.AcquireWaits.Count(), "in the histogram, too")
 			locktest.Unlock(t, hold)
 			locktest.RequireIdle(t, e)
 			s.Empty(t)
