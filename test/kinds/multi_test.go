@@ -22,7 +22,7 @@ import (
 func TestMulti_ListChanged_Unchanged(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
-	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+	e, other := s.Open(lockwheel.Options{}), locktest.AnyServer(t).Open(lockwheel.Options{})
 	list := locktest.PlainLocks(e, "b", "a", "c")
 	m := e.Multi(list...)
 	require.Equal(t, locktest.PlainLocks(e, "b", "a", "c"), list, "it is in its own order")
