@@ -40,7 +40,7 @@ func TestCleanup_HoldLeft_FailsTest(t *testing.T) {
 				}
 			})
 			require.Contains(t, said, "lockwheeltest: the test left locks: ")
-			require.Contains(t, said, "1 holds not unlocked")
+			require.Contains(t, said, "1 hold not unlocked")
 			require.Contains(t, said, `"orders/7"`)
 		})
 	}
