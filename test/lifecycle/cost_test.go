@@ -175,7 +175,11 @@ func TestWaitingCosts_FewBytes(t *testing.T) {
 				got := e.Stats()
 				return got.Waiting == int64(n) && got.Subscriptions >= int64(names) && got.InFlight == 0
 			})
-			each := (int64(locktest.LiveHeap()) - int64(before)) / int64(n)
+			measure := func() int64 { return (int64(locktest.LiveHeap()) - int64(before)) / int64(n) }
+			each := measure()
+			for range 4 { // what the flood itself needed goes by and by on a busy machine
+				each = min(each, measure())
+			}
 			t.Logf("%d callers wait, %s: %d bytes of live heap each, with names", n, what, each)
 			if !locktest.RaceEnabled {
 				require.LessOrEqual(t, each, most)
