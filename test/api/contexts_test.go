@@ -127,7 +127,8 @@ func TestContext_HoldEnded_NothingLeft(t *testing.T) {
 	s := locktest.AnyServer(t)
 	ctx := newWatchedContext()
 	e := s.Open(lockwheel.Options{})
-	quorum := lockwheel.Quorum(e.Mutex("n"), s.Open(lockwheel.Options{Prefix: "b"}).Mutex("n"), s.Open(lockwheel.Options{Prefix: "c"}).Mutex("n"))
+	elsewhere := func() lockwheel.Mutex { return locktest.AnyServer(t).Open(lockwheel.Options{}).Mutex("n") }
+	quorum := lockwheel.Quorum(e.Mutex("n"), elsewhere(), elsewhere())
 	for range 100 {
 		hold := locktest.LockWith(t, ctx, e.Mutex("n"))
 		hold.Context()

@@ -97,7 +97,8 @@ func TestTracer_Multi_OneCall(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"try lock multi " + mixed.Name(), "try lock of 1: hold true, error false"}, tracer.take())
 	locktest.Unlock(t, hold)
-	quorum := lockwheel.Quorum(e.Mutex("q"), s.Open(lockwheel.Options{}).Mutex("r"), s.Open(lockwheel.Options{}).Mutex("s"))
+	elsewhere := func() *lockwheel.Engine { return locktest.AnyServer(t).Open(lockwheel.Options{}) }
+	quorum := lockwheel.Quorum(e.Mutex("q"), elsewhere().Mutex("r"), elsewhere().Mutex("s"))
 	tracer.take()
 	hold, err = quorum.Lock(t.Context())
 	require.NoError(t, err)

@@ -31,8 +31,10 @@ func TestTryLock_ConnRefused_FailsAtOnce(t *testing.T) {
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute}) // so that no lease or timeout ends a wait
 	members := make([]lockwheel.Mutex, 3)
-	for i, prefix := range []string{"x", "y", "z"} {
-		members[i] = s.Open(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute, Prefix: prefix}).Mutex("n")
+	for i := range members {
+		member := locktest.RealServer(t)
+		members[i] = member.Open(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute}).Mutex("n")
+		require.NoError(t, member.Real.Kill())
 	}
 	locktest.Unlock(t, locktest.Lock(t, e.Mutex("before")))
 	require.NoError(t, s.Real.Kill())

@@ -160,7 +160,7 @@ func TestClose_Returns_NothingFollows(t *testing.T) {
 func TestClose_PingInFlight_NothingFollows(t *testing.T) {
 	t.Parallel()
 	client := &gated{Client: locktest.AnyServer(t).Client(), gate: make(chan struct{})}
-	e, err := lockwheel.Open(t.Context(), lockwheel.Options{Client: client})
+	e, err := lockwheel.Open(t.Context(), lockwheel.Options{Client: client, Anonymous: true})
 	require.NoError(t, err)
 	client.pings.Store(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
