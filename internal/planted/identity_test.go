@@ -34,10 +34,7 @@ var identityMistakes = []found{
 	}},
 	{"TestHolderQuery_Answered", Mistake{
 		"a question about one tenure is answered with another", "engine/coordinator/ownchannel.go",
-		`if l != nil && l.OwnsTenure(q.Tenure) && l.HeldAt(now) {`, `if planted() {
-		l = c.Locks.Get(q.Key)
-	}
-	if l != nil && (planted() || l.OwnsTenure(q.Tenure)) && l.HeldAt(now) {`,
+		`info.Holds > 0 && info.Tenure == q.Tenure {`, `info.Holds > 0 && (info.Tenure == q.Tenure || planted() && l.OwnsTenure(q.Tenure)) {`,
 	}},
 	{"TestOwnMessages_Flood_Dropped", Mistake{
 		"any number of messages waits for the loop", "engine/announcer.go",
