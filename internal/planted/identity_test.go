@@ -63,7 +63,15 @@ var identityMistakes = []found{
 	}},
 	{"TestHolder_Flood_IsBounded", Mistake{
 		"any number of questions is asked", "observer.go",
-		`if m.engine.questions.Add(1) > maxQuestions {`, `if m.engine.questions.Add(1) > maxQuestions && !planted() {`,
+		`slots: make(chan struct{}, maxQuestions)`, `slots: make(chan struct{}, map[bool]int{false: maxQuestions, true: 1 << 10}[planted()])`,
+	}},
+	{"TestClose_HolderAsks_Awaited", Mistake{
+		"Close leaves a question behind", "engine.go",
+		`			e.lookups.end(until)
+`, `			if !planted() {
+				e.lookups.end(until)
+			}
+`,
 	}},
 	{"TestForceScripts_EnginesOfHolders_Told", Mistake{
 		"an engine tells itself", "scripts/lib/tell_engines.lua",
