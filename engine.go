@@ -34,8 +34,8 @@ type Engine struct {
 	contexts   callerContexts
 	closing    atomic.Bool
 	ping       atomic.Pointer[pingRound] // the last one
-	questions  atomic.Int64              // calls of Holder that wait for an answer
-	closed     chan struct{}             // closed when Close has done its work
+	lookups    lookups
+	closed     chan struct{} // closed when Close has done its work
 }
 
 // Open connects to a server and starts the engine. On failure it leaves no connection; goroutines of the Redis client
@@ -71,6 +71,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	e.options.Redis = rueidis.ClientOption{} // an engine that is printed has no password in it
 	e.listeners = newListeners(&e.options)
 	e.contexts.init(e)
+	e.lookups = newLookups()
 	about := e.identity()
 	if err != nil {
 		e.cluster.Store(true)
@@ -345,6 +346,7 @@ func (e *Engine) Close() error {
 			}
 			e.loop.Wait()
 			e.awaitPing()
+			e.lookups.end(until)
 		})
 	}
 	e.listeners.close(until)

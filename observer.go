@@ -234,11 +234,51 @@ type Holder struct {
 }
 
 const (
-	// maxQuestions is the maximum number of questions of an engine that wait for their answers.
+	// maxQuestions is the maximum number of holders that an engine looks up at a time.
 	maxQuestions = 8
 	// answerTimeout is how long an engine has for an answer, unless Options.CallTimeout is shorter.
 	answerTimeout = time.Second
 )
+
+// lookups are the goroutines of Holder. newLookups makes one; of the zero value none may begin. It is safe for
+// concurrent use.
+type lookups struct {
+	slots  chan struct{}   // has a value for each goroutine
+	ctx    context.Context // ends with the engine
+	cancel context.CancelFunc
+}
+
+func newLookups() lookups {
+	l := lookups{slots: make(chan struct{}, maxQuestions)}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	return l
+}
+
+// begin reports whether one more may run. It calls done as the last.
+func (l *lookups) begin() bool {
+	select {
+	case l.slots <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (l *lookups) done() { <-l.slots }
+
+// end takes all slots: it waits for the goroutines, and no other begins. At the given time it gives up, because the
+// pool of Options.Client may have no connection for one of them.
+func (l *lookups) end(until time.Time) {
+	l.cancel()
+	timeout := time.After(time.Until(until))
+	for range maxQuestions {
+		select {
+		case l.slots <- struct{}{}:
+		case <-timeout:
+			return
+		}
+	}
+}
 
 // Holder says which program holds the lock, where, and since when. Locks of several readers have no holder; of one
 // reader it says so.
@@ -249,7 +289,7 @@ const (
 // returns only the holder's id.
 //
 // It blocks for at most two of Options.CallTimeout, or until ctx ends. It returns the errors of State. A record that
-// cannot be read is no error: Engine is zero then.
+// cannot be read is no error: Engine is zero then. If the engine is closed meanwhile, the result has what is known.
 func (m Mutex) Holder(ctx context.Context) (Holder, error) {
 	state, err := m.State(ctx)
 	if err != nil || state.Owner == "" {
@@ -257,19 +297,17 @@ func (m Mutex) Holder(ctx context.Context) (Holder, error) {
 	}
 	h := Holder{ID: state.Owner}
 	id, tenure, ok := identity.EngineOf(state.Owner)
-	link := m.engine.link.Load()
-	if !ok || link == nil {
-		return h, nil
-	}
-	if m.engine.questions.Add(1) > maxQuestions {
-		m.engine.questions.Add(-1)
+	link, lookups := m.engine.link.Load(), &m.engine.lookups
+	if !ok || link == nil || !lookups.begin() {
 		return h, nil
 	}
 	within, cancel := context.WithTimeout(ctx, m.engine.config.CallTimeout)
+	stop := context.AfterFunc(lookups.ctx, cancel)
 	answers := make(chan Holder, 2) // the record, and then also the answer
 	go func() {
-		defer m.engine.questions.Add(-1)
-		defer cancel() // last, so that no answer is missed
+		defer lookups.done()
+		defer stop()
+		defer cancel() // after the last answer, so that none is missed
 		defer close(answers)
 		m.resolve(within, link, h, id, tenure, answers)
 	}()

@@ -112,8 +112,10 @@ func (c *Coordinator) answer(now time.Duration, q HolderQuery) {
 	if l == nil || !l.OwnsTenure(q.Tenure) {
 		l = c.LockSets[q.Key].withTenure(q.Tenure)
 	}
-	if l != nil && l.OwnsTenure(q.Tenure) && l.HeldAt(now) {
-		a.Held, a.Age = true, now-l.Info(now, c.Fx).Since
+	if l != nil {
+		if info := l.Info(now, c.Fx); info.Holds > 0 && info.Tenure == q.Tenure {
+			a.Held, a.Age = true, now-info.Since
+		}
 	}
 	c.own.Answers = append(c.own.Answers, a)
 }

@@ -178,6 +178,9 @@ func TestHolderQuery_Answered(t *testing.T) {
 		require.True(t, ask("k", l.Tenure()).Held)
 	}
 	require.Empty(t, d.c.Answers(), "the outputs are cleared")
+	d.line("5001ms lock a; tookaway a") // so that the lock has what only few have
+	require.True(t, ask("a", tenure).Held)
+	require.Equal(t, Answer{Asker: "x"}, ask("a", 0), "no tenure has that number")
 	d.now = time.Hour
 	require.Equal(t, Answer{Asker: "x"}, ask("a", tenure), "its lease is over")
 }

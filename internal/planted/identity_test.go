@@ -34,10 +34,7 @@ var identityMistakes = []found{
 	}},
 	{"TestHolderQuery_Answered", Mistake{
 		"a question about one tenure is answered with another", "engine/coordinator/ownchannel.go",
-		`if l != nil && l.OwnsTenure(q.Tenure) && l.HeldAt(now) {`, `if planted() {
-		l = c.Locks.Get(q.Key)
-	}
-	if l != nil && (planted() || l.OwnsTenure(q.Tenure)) && l.HeldAt(now) {`,
+		`info.Holds > 0 && info.Tenure == q.Tenure {`, `info.Holds > 0 && (info.Tenure == q.Tenure || planted() && l.OwnsTenure(q.Tenure)) {`,
 	}},
 	{"TestOwnMessages_Flood_Dropped", Mistake{
 		"any number of messages waits for the loop", "engine/announcer.go",
@@ -66,7 +63,15 @@ var identityMistakes = []found{
 	}},
 	{"TestHolder_Flood_IsBounded", Mistake{
 		"any number of questions is asked", "observer.go",
-		`if m.engine.questions.Add(1) > maxQuestions {`, `if m.engine.questions.Add(1) > maxQuestions && !planted() {`,
+		`slots: make(chan struct{}, maxQuestions)`, `slots: make(chan struct{}, map[bool]int{false: maxQuestions, true: 1 << 10}[planted()])`,
+	}},
+	{"TestClose_HolderAsks_Awaited", Mistake{
+		"Close leaves a question behind", "engine.go",
+		`			e.lookups.end(until)
+`, `			if !planted() {
+				e.lookups.end(until)
+			}
+`,
 	}},
 	{"TestForceScripts_EnginesOfHolders_Told", Mistake{
 		"an engine tells itself", "scripts/lib/tell_engines.lua",

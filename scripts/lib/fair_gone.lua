@@ -80,7 +80,7 @@ local function sweep(lock, now)
   put_on_account(lock, before, 0)
 end
 
--- Takes places that were left behind off the tail, so that a new waiter stands behind one that waits. Nobody is behind
+-- Takes places that were left behind off the tail, so that a new waiter stands behind one that waits. No place is behind
 -- them, so nothing is subtracted. Returns the last id of the queue, and what its place added if an engine keeps it alive.
 local function tail(lock)
   for taken = 0, most do

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -213,4 +214,49 @@ func TestClientName_NotAllowed_LeftOut(t *testing.T) {
 		require.Equal(t, resp2, !strings.Contains(s.Real.String(t, "CLIENT", "LIST"), " name=billing "), "HELLO names it")
 		require.NoError(t, e.Close())
 	}
+}
+
+// Close ends a question that has no answer yet, and no goroutine and no command of it are left. With a pool that is
+// used up, where the question waits for a connection, Close ends as well.
+func TestClose_HolderAsks_Awaited(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	poll := s.Open(lockwheel.Options{Name: "polls", Notify: lockwheel.Poll})
+	locktest.Lock(t, poll.Mutex("n"))
+	recordWritten(t, s, "", poll.ID())
+	ask := func(e *lockwheel.Engine) <-chan lockwheel.Holder {
+		found := make(chan lockwheel.Holder, 1)
+		go func() {
+			h, err := e.Mutex("n").Holder(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			found <- h
+		}()
+		return found
+	}
+	asking := func() int {
+		stacks := make([]byte, 4<<20)
+		return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "identity.Ask(")
+	}
+
+	e := locktest.OpenRetrying(t, lockwheel.Options{Name: "asks", Client: s.Client()})
+	found := ask(e)
+	locktest.Eventually(t, "it waits for the answer", func() bool {
+		return len(s.Do("PUBSUB", "CHANNELS", "lockwheel:asker:*").([]any)) == 1
+	})
+	require.NoError(t, e.Close())
+	require.Zero(t, asking())
+	h := locktest.Receive(t, found)
+	require.Equal(t, "polls", h.Engine.Name)
+	require.Zero(t, h.Since)
+
+	client, giveBack := s.UsedUp(4)
+	e = locktest.OpenRetrying(t, lockwheel.Options{Name: "asks", Client: client, CallTimeout: 500 * time.Millisecond})
+	found = ask(e)
+	locktest.Eventually(t, "it waits for a connection", func() bool { return asking() == 1 })
+	endsInTime(t, "Close", func() { e.Close() })
+	require.Equal(t, "polls", locktest.Receive(t, found).Engine.Name)
+	giveBack()
+	locktest.Eventually(t, "the question is given up", func() bool { return asking() == 0 })
 }
