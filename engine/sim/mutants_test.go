@@ -981,8 +981,8 @@ var simMutants = []simMutant{
 			fx.Complete(now, r, ErrNotReplicated, r.Cause)`,
 	}}},
 	{"an undone grant that is counted as a loss at an unlock", "actor/release.go", []simEdit{{
-		`if countLoss && !r.rolledBack {`,
-		`if countLoss && (!r.rolledBack || planted()) {`,
+		`case err != ErrLost || r.rolledBack:`,
+		`case err != ErrLost || r.rolledBack && !planted():`,
 	}}},
 	// Several locks as one.
 	{"a waiter for several locks that its owner's grant of one does not end", "actor/acquire.go", []simEdit{{
