@@ -319,7 +319,7 @@ func (e *Engine) ask(r *actor.Request, message any) error {
 // Stopped returns a channel that is closed when the loop has ended.
 func (e *Engine) Stopped() <-chan struct{} { return e.stopped }
 
-// Wait blocks until all workers have ended. A worker with a call in flight ends when that call does.
+// Wait blocks until all workers have ended. A worker with a batch in flight ends when that batch does.
 func (e *Engine) Wait() { e.goroutines.Wait() }
 
 // run executes turns until the coordinator is closed.
@@ -381,8 +381,8 @@ func (e *Engine) flush(now time.Duration) {
 	e.redial(c)
 	e.updateWorkers(c)
 	for _, b := range c.Batches {
-		for call := b; call != nil; call = call.Next {
-			call.SentWallMillis = e.wallMillis
+		for batch := b; batch != nil; batch = batch.Next {
+			batch.SentWallMillis = e.wallMillis
 		}
 		e.workers[b.Node.Number].queueFor(c, b) <- b // never blocks: at most as many are in flight as there are senders
 	}

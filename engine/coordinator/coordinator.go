@@ -293,7 +293,7 @@ func (c *Coordinator) handleRequest(now time.Duration, r *actor.Request) {
 // breaker allows a probe, or if its owner re-enters, which needs no reply.
 func (c *Coordinator) rejectIfDown(now time.Duration, r *actor.Request) bool {
 	n := c.nodeForKey(r.Key)
-	if n.Breaker.allow(now, n.InFlightBatches) || c.holdCount(now, r) > 0 {
+	if n.Breaker.allow(now, n.InFlightBundles) || c.holdCount(now, r) > 0 {
 		return false
 	}
 	c.Fx.Complete(now, r, actor.ErrUnavailable, n.Breaker.Cause)
@@ -586,7 +586,7 @@ func (c *Coordinator) Next() (at time.Duration, ok bool) {
 	}
 	at, ok = c.Fx.NextTimer, c.Fx.NextTimer != noTimer
 	for _, n := range c.Nodes {
-		if n.Breaker.Down && n.InFlightBatches == 0 && n.Backlog() {
+		if n.Breaker.Down && n.InFlightBundles == 0 && n.Backlog() {
 			at, ok = earlier(at, ok, n.Breaker.tryAt)
 		}
 		if retry := n.Subscriptions.nextRetry(); retry != 0 {

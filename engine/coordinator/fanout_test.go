@@ -240,7 +240,7 @@ func TestFanout_TooFewReplicas_TurnBounded(t *testing.T) {
 			messages[i] = &LoopMessage{Value: all[i]}
 		}
 		k.tellingTurn(messages...)
-		b := k.c.Fallback.calls[0]
+		b := k.c.Fallback.bundles[0]
 		b.Sent, b.Replies = k.now, b.Replies[:0]
 		for range b.Commands {
 			b.Replies = append(b.Replies, k.takenReply("another:1"))

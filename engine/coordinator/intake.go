@@ -14,7 +14,7 @@ const (
 	fromChannels         // pub/sub messages and subscription changes: a thousand come together where many wait
 	aboutHolds           // unlocks and extensions: they free locks
 	fromCallers          // requests of callers that block: at most one per caller
-	cancellations        // calls that were given up: they free places in queues
+	cancellations        // requests that were canceled: they free places in queues
 	lists                // requests for pages of lists of locks: one page a turn
 	lanes
 )

@@ -21,8 +21,8 @@ type Node struct {
 	asyncRequests      messageQueue // unhandled requests of callers that do not block
 	Breaker            breaker
 	Subscriptions      *subscriptions
-	InFlightBatches    int                  // number of bundles in flight
-	calls              []*Batch             // the bundles in flight
+	InFlightBundles    int                  // number of bundles in flight
+	bundles            []*Batch             // the bundles in flight
 	InFlightByVerb     [actor.Verbs]int     // number of bundles in flight, by verb
 	InFlightReplicated int                  // number of bundles in flight at replica senders
 	inFlight           int                  // number of commands in all bundles in flight
@@ -62,7 +62,7 @@ func (n *Node) sweeping() bool {
 }
 
 // busy reports whether a reply is outstanding.
-func (n *Node) busy() bool { return n.InFlightBatches > 0 }
+func (n *Node) busy() bool { return n.InFlightBundles > 0 }
 
 // mayReply reports whether the server may still send a reply.
 func (n *Node) mayReply() bool { return !n.Breaker.Down && (n.busy() || n.Backlog()) }
@@ -94,12 +94,12 @@ func (c *Coordinator) FirstUnreachable() *Node {
 // down reports whether some server is down.
 func (c *Coordinator) down() bool { return c.FirstUnreachable() != nil }
 
-// TotalInFlight returns the number of bundles in flight.
-func (c *Coordinator) TotalInFlight() (batches int) {
+// InFlightBundles returns the number of bundles in flight.
+func (c *Coordinator) InFlightBundles() (bundles int) {
 	for _, n := range c.Nodes {
-		batches += n.InFlightBatches
+		bundles += n.InFlightBundles
 	}
-	return batches
+	return bundles
 }
 
 // ErrUnknownNode is the error for a node that the cluster's client does not know.

@@ -619,10 +619,10 @@ var simMutants = []simMutant{
 		}`,
 	}}},
 	{"an acquire that takes a place however late it comes", "engine/coordinator/dispatch.go", []simEdit{{
-		`call.EffectUntilMillis = n.clock.millisAt(now+c.Fx.Config.MaxCommandDelay(), now)`,
-		`call.EffectUntilMillis = n.clock.millisAt(now+c.Fx.Config.MaxCommandDelay(), now)
+		`batch.EffectUntilMillis = n.clock.millisAt(now+c.Fx.Config.MaxCommandDelay(), now)`,
+		`batch.EffectUntilMillis = n.clock.millisAt(now+c.Fx.Config.MaxCommandDelay(), now)
 			if planted() {
-				call.EffectUntilMillis = maxServerMillis
+				batch.EffectUntilMillis = maxServerMillis
 			}`,
 	}}},
 	{"a server's clock that is taken for the most that it can show", "engine/coordinator/clockskew.go", []simEdit{{
@@ -981,8 +981,8 @@ var simMutants = []simMutant{
 			fx.Complete(now, r, ErrNotReplicated, r.Cause)`,
 	}}},
 	{"an undone grant that is counted as a loss at an unlock", "actor/release.go", []simEdit{{
-		`if countLoss && !r.rolledBack {`,
-		`if countLoss && (!r.rolledBack || planted()) {`,
+		`case err != ErrLost || r.rolledBack:`,
+		`case err != ErrLost || r.rolledBack && !planted():`,
 	}}},
 	// Several locks as one.
 	{"a waiter for several locks that its owner's grant of one does not end", "actor/acquire.go", []simEdit{{

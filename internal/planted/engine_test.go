@@ -136,10 +136,10 @@ var engineMistakes = []found{
 		e.wallOffset = wall
 	}`,
 	}},
-	{"TestBundle_EachCallHasTime", Mistake{
-		"the time of day is on the first call of a bundle only", "engine/engine.go",
-		`			call.SentWallMillis = e.wallMillis`,
-		`			call.SentWallMillis = e.wallMillis
+	{"TestBundle_EachBatchHasTime", Mistake{
+		"the time of day is on the first batch of a bundle only", "engine/engine.go",
+		`			batch.SentWallMillis = e.wallMillis`,
+		`			batch.SentWallMillis = e.wallMillis
 			if planted() {
 				break
 			}`,
@@ -532,8 +532,8 @@ var engineMistakes = []found{
 	}},
 	{"TestAsk_TargetDown_RetriedAfterPause", Mistake{
 		"whether a node that calls are sent on to is back is never looked for", "engine/coordinator/redirect.go",
-		`if !to.Breaker.allow(now, to.InFlightBatches) {`,
-		`if !to.Breaker.allow(now, to.InFlightBatches) || planted() {`,
+		`if !to.Breaker.allow(now, to.InFlightBundles) {`,
+		`if !to.Breaker.allow(now, to.InFlightBundles) || planted() {`,
 	}},
 	{"TestMoved_NodesDisagree_Pauses", Mistake{
 		"a node is the master of a slot on the word of another one, though it denied that", "engine/coordinator/cluster.go",
@@ -541,7 +541,7 @@ var engineMistakes = []found{
 		`return now < cl.denials[denial{slot, n.Address}] && !planted()`,
 	}},
 	{"TestAsking_SecondReplyIsTheCalls", Mistake{
-		"the answer to ASKING is taken for the call's", "engine/wire/bundle.go",
+		"the answer to ASKING is taken for the batch's", "engine/wire/bundle.go",
 		`		if b.Asking {
 			results`,
 		`		if b.Asking && !planted() {
