@@ -137,7 +137,7 @@ type Effects struct {
 	RenewLag            RecentMax       // how late renewals were confirmed
 	RenewalMargins      []time.Duration // what leases of the lock that stepped had left when a renewal was confirmed
 	HeldLocks           int             // tenures that are held, being released, or forcing
-	NotListening        int             // locks with waiters that are polled: without a subscription, or held by another library
+	PolledLocks         int             // locks with waiters that are polled: without a subscription, or held by another library
 	AcquiringLocks      int             // locks being acquired, without a final reply yet
 	ReleasingLocks      int             // locks being released, without a final reply yet; HeldLocks has them, too
 	WantedLocks         int64           // locks that undecided requests ask for
@@ -148,8 +148,8 @@ type Effects struct {
 	// QuorumWaits reports whether the quorum with that owner number waits for another Lock of the key. nil: no quorum
 	// does.
 	QuorumWaits func(key string, owner uint64) bool
-	// PubSubUnreliable says that a notification may be published where this engine does not listen: waiters also ask every
-	// few seconds.
+	// PubSubUnreliable says that a notification may be published where this engine does not listen: waiters also ask
+	// every few seconds.
 	PubSubUnreliable bool
 	RoundTrip        time.Duration // recent duration of a round trip
 	Draining         bool

@@ -23,18 +23,18 @@ type ext struct {
 	leaseRequests requestList // re-entries that need a longer lease, and extensions
 	forceRequests requestList // requests to take the lock away by force
 
-	outOfOrder      int32 // how many requests of the queue are in front of one that was posted before them
-	retryNow        bool  // a notification came while an acquire was in flight
-	knownHeld       bool  // since the queue began, a reply showed another holder
-	listening       bool  // a subscription was ordered
-	subscribed      bool  // it is active
-	notListening    bool  // requests wait for it without a subscription
-	foreign         bool  // the last reply showed a lock of another library
-	pollsForeign    bool  // requests wait for that
-	acquireUnacked  bool  // an acquire of the tenure got no reply: it may still run
-	releaseUnacked  bool  // a release of it got no reply
-	hasLocalReaders bool  // of a writer: this engine has readers of the lock, holding or waiting
-	spinners        spinnerState
+	outOfOrder        int32 // how many requests of the queue are in front of one that was posted before them
+	retryNow          bool  // a notification came while an acquire was in flight
+	knownHeld         bool  // since the queue began, a reply showed another holder
+	listening         bool  // a subscription was ordered
+	subscribed        bool  // it is active
+	pollsUnsubscribed bool  // requests wait for it without a subscription, so it is polled
+	foreign           bool  // the last reply showed a lock of another library
+	pollsForeign      bool  // requests wait for that lock, so it is polled
+	acquireUnacked    bool  // an acquire of the tenure got no reply: it may still run
+	releaseUnacked    bool  // a release of it got no reply
+	hasLocalReaders   bool  // of a writer: this engine has readers of the lock, holding or waiting
+	spinners          spinnerState
 
 	failure *failureState
 	lease   *leaseState

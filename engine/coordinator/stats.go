@@ -74,7 +74,7 @@ func (c *Coordinator) Stats() Stats {
 		InFlight:            int64(inFlight),
 		Subscriptions:       int64(subscribed),
 		Timers:              int64(c.Timers()),
-		Polling:             int64(c.Fx.NotListening),
+		Polling:             int64(c.Fx.PolledLocks),
 		Acquired:            s.Acquired,
 		Failed:              s.Failed,
 		Released:            s.Released,
