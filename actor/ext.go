@@ -45,17 +45,18 @@ type ext struct {
 }
 
 // failureState has what a lock needs once something has failed: the last error and the pauses that follow it, the
-// orphans to release, and the tenure that was evicted for a force. It also notes which owner was reported to hold the
-// lock for too long, because that is as rare. The zero value means that nothing has failed and no owner was reported.
+// orphans to release, and the tenure that ended for a force of this lock. It also notes which owner was reported to
+// hold the lock for too long, because that is as rare. The zero value means that nothing has failed and no owner was
+// reported.
 type failureState struct {
-	lastErr         error         // error of the last try; nil once the server replied
-	backoff         time.Duration // the last pause
-	orphanSeenAt    time.Duration // when a rejection last named an orphan
-	retryAt         time.Duration // a rejected renewal, release or force is not sent again before
-	orphans         []orphan      // orphans to release
-	evicted         uint64        // the tenure that ended because it is to be forced away
-	evictedMaxLease time.Duration // the longest lease that one of its commands may have set
-	reportedSince   time.Duration // the first grant of the owner that was reported to hold the lock too long; 0: none
+	lastErr        error         // error of the last try; nil once the server replied
+	backoff        time.Duration // the last pause
+	orphanSeenAt   time.Duration // when a rejection last named an orphan
+	retryAt        time.Duration // a rejected renewal, release or force is not sent again before
+	orphans        []orphan      // orphans to release
+	forcedTenure   uint64        // the tenure that ended because it is to be forced away
+	forcedMaxLease time.Duration // the longest lease that one of its commands may have set
+	reportedSince  time.Duration // the first grant of the owner that was reported to hold the lock too long; 0: none
 }
 
 // leaseState is what is known of a tenure's lease. Commands without a reply may still run at any time until the tenure
@@ -167,11 +168,11 @@ func (x *ext) orphans() []orphan {
 	return x.failure.orphans
 }
 
-func (x *ext) evicted() uint64 {
+func (x *ext) forcedTenure() uint64 {
 	if x.failure == nil {
 		return 0
 	}
-	return x.failure.evicted
+	return x.failure.forcedTenure
 }
 
 // clearFailure records that the server replied.

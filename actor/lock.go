@@ -120,7 +120,7 @@ func (x *ext) busy() bool {
 
 // OwnsTenure reports whether a tenure belongs to the lock: the current one, or the one that ended because of a force.
 func (l *Lock) OwnsTenure(tenure uint64) bool {
-	return l.tenure == tenure || l.ext != nil && l.ext.evicted() == tenure
+	return l.tenure == tenure || l.ext != nil && l.ext.forcedTenure() == tenure
 }
 
 // Tenures returns the tenures that the lock knows or has to release.
@@ -129,8 +129,8 @@ func (l *Lock) Tenures() (tenures []uint64) {
 		tenures = append(tenures, l.tenure)
 	}
 	if x := l.ext; x != nil {
-		if evicted := x.evicted(); evicted != 0 {
-			tenures = append(tenures, evicted)
+		if forced := x.forcedTenure(); forced != 0 {
+			tenures = append(tenures, forced)
 		}
 		tenures = append(tenures, x.orphanIDs()...)
 	}
@@ -310,7 +310,7 @@ func (l *Lock) reconcile(now time.Duration, fx *Effects) {
 		l.recall(now, fx)
 	}
 	if l.ext != nil {
-		l.evict(now, fx)
+		l.endHoldsForForce(now, fx)
 	}
 	if l.phase == held && l.holds == nil {
 		l.handOff(now, fx)

@@ -394,10 +394,10 @@ var simMutants = []simMutant{
 	}}},
 	{"a lock handed on while it is to be forced away", "actor/lock.go", []simEdit{{
 		`	if l.ext != nil {
-		l.evict(now, fx)
+		l.endHoldsForForce(now, fx)
 	}`,
 		`	if l.ext != nil && !planted() {
-		l.evict(now, fx)
+		l.endHoldsForForce(now, fx)
 	}`,
 	}}},
 	{"a queue that turns round", "actor/request.go", []simEdit{{
