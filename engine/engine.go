@@ -47,7 +47,7 @@ type Engine struct {
 	refreshes   chan *coordinator.RefreshRequest // nil outside a cluster
 	timer       *time.Timer
 	timerAt     time.Duration // when the timer fires, on the engine's clock; 0: not set
-	unreachable bool
+	serverDown  bool
 	clockSkewed bool // the clocks of this machine and of the server differ, and that was logged
 
 	lastStats  coordinator.Stats // final snapshot, written before stopped is closed
@@ -509,23 +509,23 @@ func noteAttrs(h *actor.Hold) (attrs []any) {
 	return attrs
 }
 
-// logHealth logs when the server becomes unreachable and when it is reachable again.
+// logHealth logs when the server is considered down and when it replies again.
 func (e *Engine) logHealth() {
 	if e.log == nil {
 		return
 	}
-	silent := e.coordinator.FirstUnreachable()
-	if (silent != nil) == e.unreachable {
+	down := e.coordinator.FirstDown()
+	if (down != nil) == e.serverDown {
 		return
 	}
-	e.unreachable = silent != nil
-	if silent == nil {
+	e.serverDown = down != nil
+	if down == nil {
 		e.log.Info("lockwheel: redis answers again")
 		return
 	}
-	about := []any{"cause", silent.Breaker.Cause}
-	if silent.Address != "" {
-		about = append(about, "node", silent.Address)
+	about := []any{"cause", down.Breaker.Cause}
+	if down.Address != "" {
+		about = append(about, "node", down.Address)
 	}
 	e.log.Warn("lockwheel: redis does not answer; trying again", about...)
 }

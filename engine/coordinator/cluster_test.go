@@ -552,7 +552,7 @@ func TestNode_RoutedReply_ProvesNothing(t *testing.T) {
 	require.Equal(t, "3@A: acquire f; b granted", d.line("13ms 2 done"))
 	d.inFlight[3].ViaClusterClient = true
 	require.Equal(t, "f granted", d.line("14ms 3 done"))
-	require.True(t, d.c.down())
+	require.True(t, d.c.anyDown())
 	require.Equal(t, "survey B C A", d.line("53ms timer"))
 	require.Equal(t, "opens R; shuts A; 4@R: renew b f", strings.ReplaceAll(d.line("54ms charted 0-5460@R 5461-10922@B 10923-16383@C"), " + ", " "))
 }

@@ -312,7 +312,7 @@ func (c *Coordinator) rejectIfUnconnected(now time.Duration, r *actor.Request) {
 
 // addCauses adds the cause of the outage to results without a reply, if the server is known to be down.
 func (c *Coordinator) addCauses() {
-	if !c.down() {
+	if !c.anyDown() {
 		return
 	}
 	for _, r := range c.Fx.Results {

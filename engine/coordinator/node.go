@@ -75,14 +75,14 @@ func (c *Coordinator) nodeOrDefault(n *Node) *Node {
 	return n
 }
 
-// unreachable reports whether outstanding replies are not expected: some server is down, and no other has commands
+// expectsNoReply reports whether outstanding replies are not expected: some server is down, and no other has commands
 // queued or in flight.
-func (c *Coordinator) unreachable() bool {
-	return c.down() && !slices.ContainsFunc(c.Nodes, (*Node).mayReply)
+func (c *Coordinator) expectsNoReply() bool {
+	return c.anyDown() && !slices.ContainsFunc(c.Nodes, (*Node).mayReply)
 }
 
-// FirstUnreachable returns a server that is down, or nil. It ignores nodes without slots, which get no commands.
-func (c *Coordinator) FirstUnreachable() *Node {
+// FirstDown returns a server that is down, or nil. It ignores nodes without slots, which get no commands.
+func (c *Coordinator) FirstDown() *Node {
 	for _, n := range c.Nodes {
 		if n.Breaker.Down && n.slots > 0 {
 			return n
@@ -91,8 +91,8 @@ func (c *Coordinator) FirstUnreachable() *Node {
 	return nil
 }
 
-// down reports whether some server is down.
-func (c *Coordinator) down() bool { return c.FirstUnreachable() != nil }
+// anyDown reports whether some server is down.
+func (c *Coordinator) anyDown() bool { return c.FirstDown() != nil }
 
 // InFlightBundles returns the number of bundles in flight.
 func (c *Coordinator) InFlightBundles() (bundles int) {

@@ -229,8 +229,8 @@ var engineMistakes = []found{
 
 	{"TestShutdown_SilentServer_NotWaitedFor", Mistake{
 		"a shutdown waits for what a server was asked that does not answer", "engine/coordinator/drain.go",
-		`(c.Fx.AcquiringLocks == 0 || c.unreachable())`,
-		`(c.Fx.AcquiringLocks == 0 || c.unreachable() && !planted())`,
+		`(c.Fx.AcquiringLocks == 0 || c.expectsNoReply())`,
+		`(c.Fx.AcquiringLocks == 0 || c.expectsNoReply() && !planted())`,
 	}},
 	{"TestHoldCount_OtherKind_NotCounted", Mistake{
 		"a fair hold counts for who reads, and the other way round", "engine/coordinator/coordinator.go",
@@ -778,8 +778,8 @@ var engineMistakes = []found{
 	}},
 	{"TestClose_ServerSilent_WaitIsBounded", Mistake{
 		"a close waits for a server that is down", "engine/coordinator/closing.go",
-		`|| c.isSilent()`,
-		`|| c.isSilent() && !planted()`,
+		`|| c.expectsNoReplyOrProbe()`,
+		`|| c.expectsNoReplyOrProbe() && !planted()`,
 	}},
 	{"TestClose_ConnectionBroken_ReleasedAgain", Mistake{
 		"a close gives up what was unlocked with the first connection that breaks", "engine/coordinator/breaker.go",
