@@ -87,7 +87,7 @@ func (c *Coordinator) closeRest(now time.Duration) {
 	if c.closing.closeRequests == nil {
 		return
 	}
-	c.Fx.Wheel.Stop(func(t *wheel.Timer[actor.TimerTarget]) {
+	c.Fx.OtherTimers.Stop(func(t *wheel.Timer[actor.TimerTarget]) {
 		if r, ok := t.Value.(*actor.Request); ok {
 			c.Fx.Complete(now, r, actor.ErrClosed, nil)
 		}

@@ -93,7 +93,7 @@ func New(config actor.Config, senders int) *Coordinator {
 	c.Fallback = NewNode("", config.Lease)
 	c.Fallback.slots, c.nodesCreated = 1, 1
 	c.Nodes = []*Node{c.Fallback}
-	c.Fx.Leases = newWheel(maxTimersPerTurn)
+	c.Fx.HeldTimers = newWheel(maxTimersPerTurn)
 	c.Fx.QuorumWaits = c.expected
 	c.Fx.MaxRejections = maxRejectedPerTurn
 	return c

@@ -279,5 +279,5 @@ func (c *Coordinator) LimitTurn(share int) {
 	c.intake.laneBudget, c.intake.pieceBudget, c.intake.lockBudget = share, min(share, sweepPieces), min(share, maxLocksPerTurn)
 	c.Results.budget, c.Fx.MaxRejections = min(share, MaxResultsPerTurn), min(share, maxRejectedPerTurn)
 	fired := min(share, maxTimersPerTurn)
-	c.Fx.Wheel, c.Fx.Leases = newWheel(fired), newWheel(fired)
+	c.Fx.OtherTimers, c.Fx.HeldTimers = newWheel(fired), newWheel(fired)
 }

@@ -312,9 +312,9 @@ var simMutants = []simMutant{
 	}`,
 	}}},
 	{"a time for the next turn that is not computed anew", "engine/coordinator/timers.go", []simEdit{{
-		`	c.Fx.Wheel.Advance(now, wake)
+		`	c.Fx.OtherTimers.Advance(now, wake)
 	c.refreshNextTimer()`,
-		`	c.Fx.Wheel.Advance(now, wake)
+		`	c.Fx.OtherTimers.Advance(now, wake)
 	if !planted() {
 		c.refreshNextTimer()
 	}`,
@@ -971,8 +971,8 @@ var simMutants = []simMutant{
 		`	if !c.repeatFanout(to) && !planted() {`,
 	}}},
 	{"an undone grant with a release that is waited for without a bound", "actor/replicas.go", []simEdit{{
-		`!r.timer.Scheduled() || fx.Wheel.Due(&r.timer) > at {`,
-		`(!r.timer.Scheduled() || fx.Wheel.Due(&r.timer) > at) && !planted() {`,
+		`!r.timer.Scheduled() || fx.OtherTimers.Due(&r.timer) > at {`,
+		`(!r.timer.Scheduled() || fx.OtherTimers.Due(&r.timer) > at) && !planted() {`,
 	}}},
 	{"a shutdown that waits for an undone grant's release", "actor/lock.go", []simEdit{{
 		`		if r.rolledBack {

@@ -70,8 +70,8 @@ var actorMistakes = []found{
 	}},
 	{"TestUndoneGrant_ServerDown_EndsInTime", Mistake{
 		"a waiter with a grant that cannot be undone is notified only at the end of its wait", "actor/replicas.go",
-		` || fx.Wheel.Due(&r.timer) > at {`,
-		` || fx.Wheel.Due(&r.timer) > at && !planted() {`,
+		` || fx.OtherTimers.Due(&r.timer) > at {`,
+		` || fx.OtherTimers.Due(&r.timer) > at && !planted() {`,
 	}},
 	{"TestReaderTTL_CountUnwritten_Resent", Mistake{
 		"what a reader's holds need is not set when its count is not known", "actor/rwlock.go",

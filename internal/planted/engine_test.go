@@ -648,9 +648,9 @@ var engineMistakes = []found{
 	}},
 	{"TestTimers_Due_RenewalsFirst", Mistake{
 		"renewals wait behind all other timers", "engine/coordinator/coordinator.go",
-		`	c.Fx.Leases = newWheel(maxTimersPerTurn)`,
+		`	c.Fx.HeldTimers = newWheel(maxTimersPerTurn)`,
 		`	if !planted() {
-		c.Fx.Leases = newWheel(maxTimersPerTurn)
+		c.Fx.HeldTimers = newWheel(maxTimersPerTurn)
 	}`,
 	}},
 	{"TestStandstill_ManyLosses_TurnBounded", Mistake{
