@@ -10,11 +10,11 @@ import "time"
 // but a handoffState, see handoffView. Owned by the coordinator, with all parts.
 type ext struct {
 	// Waiting for another holder.
-	nextTry    time.Duration  // no acquire is sent before
-	yieldUntil time.Duration  // until when this engine yields to others
-	tries      *queuedTries   // requests of the queue that try once and came behind others; nil: none so far
-	waiters    waitersByOwner // requests of the queue by owner; nil: not indexed
-	leader     *Request       // the request for several locks with a command that this lock leads, if that got no reply or its caller has left
+	nextTry      time.Duration  // no acquire is sent before
+	yieldUntil   time.Duration  // until when this engine yields to others
+	tries        *queuedTries   // requests of the queue that try once and came behind others; nil: none so far
+	waiters      waitersByOwner // requests of the queue by owner; nil: not indexed
+	multiRequest *Request       // the request for several locks that this lock is the command lock of, if its command got no reply or its caller has left
 
 	// The channel.
 	channel       string        // the channel subscribed to

@@ -332,9 +332,9 @@ func (l *Lock) reconcile(now time.Duration, fx *Effects) {
 // send emits the one command that the lock's phase needs, if any.
 func (l *Lock) send(now time.Duration, fx *Effects) {
 	switch {
-	case l.phase == acquiring && l.ext != nil && l.ext.leader != nil:
-		if l.ext.leader.Completed() {
-			l.ext.leader.abandon(now, fx)
+	case l.phase == acquiring && l.ext != nil && l.ext.multiRequest != nil:
+		if l.ext.multiRequest.Completed() {
+			l.ext.multiRequest.abandon(now, fx)
 		}
 	case l.phase == acquiring && l.queue.empty():
 		l.leaveQueue(now, fx)
@@ -413,7 +413,7 @@ func (l *Lock) cancel(now time.Duration, r *Request, cause error, fx *Effects) {
 	default:
 		fx.Complete(now, r, ErrUnavailable, withCallerGone(why, cause))
 	}
-	l.noteLeader(r)
+	l.noteMultiRequest(r)
 }
 
 // onUnreachable rejects the requests that try only once, because the server cannot be reached.
@@ -438,7 +438,7 @@ func (l *Lock) rejectUnreachable(now time.Duration, r *Request, cause error, fx 
 	} else {
 		fx.Complete(now, r, ErrUnavailable, cause)
 	}
-	l.noteLeader(r)
+	l.noteMultiRequest(r)
 }
 
 // knownHeldByOther reports whether, by the latest information, another holder has the lock.
@@ -455,7 +455,7 @@ func (l *Lock) onDrain(now time.Duration, fx *Effects) {
 	reject := func(r *Request) {
 		if r.Op == Acquire {
 			fx.Complete(now, r, ErrClosed, nil)
-			l.noteLeader(r)
+			l.noteMultiRequest(r)
 		}
 	}
 	l.rejectAll(now, rejectedPart{err: ErrClosed}, fx)

@@ -142,8 +142,8 @@ func (r *Request) Reserve(locks []*Lock, fx *Effects) {
 
 // SendReserved sends the request's command, unless that is in flight.
 func (r *Request) SendReserved(fx *Effects) {
-	leader := r.lock
-	if leader.inFlight != None {
+	commandLock := r.lock
+	if commandLock.inFlight != None {
 		return
 	}
 	c := Command{Verb: SendMultiAcquire, Lease: fx.leaseFor(r), Request: r, Parts: make([]PartKey, len(r.Multi.reserved))}
@@ -154,11 +154,11 @@ func (r *Request) SendReserved(fx *Effects) {
 			c.Parts[i].Orphans = l.ext.orphanIDs()
 		}
 	}
-	leader.inFlight = c.Verb
-	leader.emit(fx, c)
+	commandLock.inFlight = c.Verb
+	commandLock.emit(fx, c)
 }
 
-// onMultiReply handles the result of a command for several locks, which this lock led.
+// onMultiReply handles the result of a command for several locks; this is its command lock.
 func (l *Lock) onMultiReply(now time.Duration, m *Message, fx *Effects) {
 	r := m.Command.Request
 	switch m.Reply.Status {
@@ -173,21 +173,21 @@ func (l *Lock) onMultiReply(now time.Duration, m *Message, fx *Effects) {
 			part.noteUnacked(m.Sent, m.Command.Lease, fx)
 			part.ext.acquireUnacked, part.ext.ensureFailure().lastErr = true, m.Reply.Err
 		}
-		l.ext.leader = r
+		l.ext.multiRequest = r
 		if m.Reply.shouldBackOff() {
 			l.ext.nextTry = now + l.ext.nextBackoff(fx)
 		}
 	}
 }
 
-// unreserve ends the reservation: each lock continues by itself. The leader is being stepped anyway; the others are
-// added to Effects.ToRecheck.
+// unreserve ends the reservation: each lock continues by itself. The command lock is being stepped anyway; the others
+// are added to Effects.ToRecheck.
 func (r *Request) unreserve(fx *Effects) (locks []*Lock) {
 	locks, r.Multi.reserved = r.Multi.reserved, nil
 	for _, l := range locks {
 		l.inFlight = None
 		if l.ext != nil {
-			l.ext.leader = nil
+			l.ext.multiRequest = nil
 		}
 		if l != r.lock {
 			fx.ToRecheck = append(fx.ToRecheck, l)

@@ -896,11 +896,11 @@ var simMutants = []simMutant{
 	{"a question for several locks that is refused for want of a connection, and goes on waiting", "actor/lock.go", []simEdit{{
 		`		fx.Complete(now, r, ErrUnavailable, cause)
 	}
-	l.noteLeader(r)`,
+	l.noteMultiRequest(r)`,
 		`		fx.Complete(now, r, ErrUnavailable, cause)
 	}
 	if !planted() {
-		l.noteLeader(r)
+		l.noteMultiRequest(r)
 	}`,
 	}}},
 	{"a verdict without an answer that does not say why the server gave none", "engine/coordinator/coordinator.go", []simEdit{{
