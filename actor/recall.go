@@ -29,14 +29,14 @@ func (l *Lock) TryDispatch(c *Command) bool {
 }
 
 // SetDispatched records that a command has left, or that it waits again.
-func (l *Lock) SetDispatched(c *Command, left bool) {
+func (l *Lock) SetDispatched(c *Command, departed bool) {
 	switch o := l.orphanOf(c); {
 	case c.Tenure == l.tenure && c.Verb == l.inFlight:
-		if l.flags &^= dispatched; left {
+		if l.flags &^= dispatched; departed {
 			l.flags |= dispatched
 		}
 	case o != nil:
-		o.dispatched = left
+		o.dispatched = departed
 	}
 }
 

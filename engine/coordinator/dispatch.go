@@ -82,11 +82,11 @@ func (c *Coordinator) nextBatch(n *Node) *Batch {
 // nextOfPriority returns one batch of a row of Priorities, in a cluster a bundle, or nil.
 func (c *Coordinator) nextOfPriority(n *Node, priority int) *Batch {
 	verbs := Priorities[priority]
-	turn := c.rotation % len(verbs)
+	at := c.rotation % len(verbs)
 	for range verbs {
-		verb := verbs[turn]
-		if turn++; turn == len(verbs) {
-			turn = 0
+		verb := verbs[at]
+		if at++; at == len(verbs) {
+			at = 0
 		}
 		if len(n.Retries)+n.Queues[verb].Len() == 0 || c.Throttled(n, verb) {
 			continue
