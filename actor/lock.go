@@ -430,8 +430,8 @@ func (l *Lock) onUnreachable(now time.Duration, cause error, fx *Effects) {
 	}
 }
 
-// rejectUnreachable rejects a request because there is no connection to its server. If the request leads a command for
-// several locks, that command is taken back too.
+// rejectUnreachable rejects a request because there is no connection to its server. If this is the command
+// lock of a request for several locks, their command is taken back too.
 func (l *Lock) rejectUnreachable(now time.Duration, r *Request, cause error, fx *Effects) {
 	if r.rolledBack {
 		fx.Complete(now, r, ErrNotReplicated, joinCauses(r.Cause, cause))

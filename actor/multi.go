@@ -17,8 +17,8 @@ var ErrReentry = errors.New("lockwheel: one of the locks is held already by the 
 // While the request waits it has nothing in Redis. It waits in the queue of one lock: the one that the last reply found
 // held. At the head of that queue it acquires all of the locks together. Meanwhile they are reserved for it: all are
 // acquiring, with one tenure number, and other requests for one of them queue behind. The lock that it waited for
-// leads: the command is that lock's, and the others wait for the reply. After the grant each lock is held, renewed,
-// released and lost by itself, as if acquired alone.
+// is its command lock: the command is that lock's, and the others wait for the reply. After the grant each lock is
+// held, renewed, released and lost by itself, as if acquired alone.
 type MultiRequest struct {
 	Parts      []Part // sorted by key, without duplicates
 	FailedPart int    // index of the part that the result is about, if it is about one

@@ -8,8 +8,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// Request tags of the engine, in addition to those that locks handle. They begin at 100, beyond the events of package
-// actor.
+// Ops of requests of the engine, in addition to those that locks handle. They begin at 100, beyond the events of
+// package actor.
 const (
 	AskState    actor.Event = 100 + iota // Request.State receives the state of Request.Key at one instant
 	AskCount                             // Request.State.Count receives the number of holds of Request.Owner on Request.Key
