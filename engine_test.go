@@ -257,8 +257,8 @@ func TestRenewalTimes_ManyEngines_Spread(t *testing.T) {
 // ofThree returns a group that needs two of three locks and has those members.
 func ofThree(e *Engine, holds ...*Hold) *multiHold {
 	g := newMultiHold(context.Background(), Multi{locks: []Mutex{e.Mutex("a"), e.Mutex("b"), e.Mutex("c")}, name: "n"}, 2)
-	g.actor.Begin(0, false, false)
-	g.actor.Actions = nil
+	g.quorum.Begin(0, false, false)
+	g.quorum.Actions = nil
 	for i, h := range holds {
 		g.members[i].hold.Store(h)
 	}
@@ -335,7 +335,7 @@ func TestQuorum_WithWriter_Writes(t *testing.T) {
 			if test.writes {
 				want.SetWriter(lease)
 			}
-			require.Equal(t, want, Quorum(test.locks...).newQuorumHold(multiRequest{ctx: t.Context(), lease: lease}).actor)
+			require.Equal(t, want, Quorum(test.locks...).newQuorumHold(multiRequest{ctx: t.Context(), lease: lease}).quorum)
 		}
 	}
 }
@@ -459,7 +459,7 @@ func TestMultiHold_ExtendFails_LeaseKept(t *testing.T) {
 	e, s := realEngine(t)
 	const watchdog = 30_000
 	leased, watched := ofThree(e, held(t, e, "a")), ofThree(e, held(t, e, "b"))
-	watched.actor.SetWatched(true)
+	watched.quorum.SetWatched(true)
 
 	leased.resumeWatch()
 	soon(t, "all answers", func() bool { return e.Stats().InFlight == 0 })

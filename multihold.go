@@ -17,8 +17,8 @@ import (
 // while at least required of the members are held. newMultiHold makes one; it holds nothing yet. The zero value has no
 // members.
 //
-// Its actor makes the decisions. Events of the members happen on the loops of their engines, and executor runs them one
-// at a time. The goroutine that sets ended ends the group. required and perEngine are immutable, as is the list of
+// Its quorum makes the decisions. Events of the members happen on the loops of their engines, and executor runs them
+// one at a time. The goroutine that sets ended ends the group. required and perEngine are immutable, as is the list of
 // members.
 type multiHold struct {
 	context.Context // of the Lock that returned the hold
@@ -34,7 +34,7 @@ type multiHold struct {
 
 	// Owned by the executor.
 	executor         async.Executor
-	actor            quorum.Quorum
+	quorum           quorum.Quorum
 	lease            time.Duration // the caller's own; 0: watched
 	start            time.Time
 	ownerSource      ownerSource         // of its context; immutable once requests are sent
@@ -69,7 +69,7 @@ type member struct {
 
 // newMultiHold returns a group that holds nothing yet.
 func newMultiHold(ctx context.Context, m Multi, need int) *multiHold {
-	g := &multiHold{Context: ctx, required: need, perEngine: m.quorum, members: make([]member, len(m.locks)), actor: quorum.New(len(m.locks), need)}
+	g := &multiHold{Context: ctx, required: need, perEngine: m.quorum, members: make([]member, len(m.locks)), quorum: quorum.New(len(m.locks), need)}
 	g.hold.name, g.hold.parent = m.name, g
 	for i, l := range m.locks {
 		g.members[i].parent, g.members[i].index, g.members[i].lock = g, i, l
@@ -80,7 +80,7 @@ func newMultiHold(ctx context.Context, m Multi, need int) *multiHold {
 // multiHoldOf returns one hold for locks that were granted; it needs all of them.
 func multiHoldOf(ctx context.Context, m Multi, holds []*Hold) *multiHold {
 	g := newMultiHold(ctx, m, len(holds))
-	g.actor.BeginHeld()
+	g.quorum.BeginHeld()
 	g.firstHold = holds[0]
 	signals := make([]actor.HoldSignal, len(holds))
 	for i, h := range holds {
@@ -104,7 +104,7 @@ func (g *multiHold) checked() (*Hold, error) {
 		return &g.hold, nil
 	}
 	if g.endByUnlock(err) {
-		g.apply(g.actor.Unlock)
+		g.apply(g.quorum.Unlock)
 		g.releaseAsync()
 	}
 	return nil, err
@@ -202,9 +202,9 @@ func (m *member) HoldEnded(grant *actor.Hold) {
 				m.lastHold.Store(h)
 				m.hold.Store(nil)
 				if end := h.grant.Signal(); actor.IsMaxHold(end.Cause) {
-					g.actor.MemberMaxHold(g.elapsed(), m.index)
+					g.quorum.MemberMaxHold(g.elapsed(), m.index)
 				} else {
-					g.actor.MemberLost(g.elapsed(), m.index, h.engine.loop.Time(end.HeldUntil).Sub(g.start))
+					g.quorum.MemberLost(g.elapsed(), m.index, h.engine.loop.Time(end.HeldUntil).Sub(g.start))
 				}
 			}
 		})

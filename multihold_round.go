@@ -35,7 +35,7 @@ func (g *multiHold) extend(ctx context.Context, d time.Duration) error {
 // by now.
 func (g *multiHold) resumeWatch() {
 	for i := range g.members {
-		if h := g.members[i].hold.Load(); h != nil && g.actor.Watched() {
+		if h := g.members[i].hold.Load(); h != nil && g.quorum.Watched() {
 			h.engine.loop.Post(h.request(nil, actor.Extend, 0))
 		}
 	}
@@ -332,7 +332,7 @@ func (g *multiHold) newReleaseRound() (r *round, enough int) {
 				enough--
 			}
 		}
-		g.actor.Unlock()
+		g.quorum.Unlock()
 		close(made)
 	})
 	<-made

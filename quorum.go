@@ -126,7 +126,7 @@ func (m Multi) lockQuorum(e multiRequest) (*Hold, error) {
 	if !e.deadline.IsZero() {
 		until = max(e.deadline.Sub(g.start), 1)
 	}
-	g.apply(func() { g.actor.Begin(until, e.once, e.lease == 0) })
+	g.apply(func() { g.quorum.Begin(until, e.once, e.lease == 0) })
 	if err := g.awaitResult(e); err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (m Multi) newQuorumHold(e multiRequest) *multiHold {
 	g.lease, g.start, g.result = e.lease, time.Now(), make(chan *quorumFailure, 1)
 	g.ownerSource, g.ownOwner = ownerSourceOf(e.ctx), actor.ThreadOwner|actor.QuorumOwner|threadOwners.Add(1)
 	if slices.ContainsFunc(m.locks, func(l Mutex) bool { return l.kind == actor.Write }) {
-		g.actor.SetWriter(e.lease)
+		g.quorum.SetWriter(e.lease)
 	}
 	return g
 }
@@ -159,7 +159,7 @@ func (g *multiHold) awaitResult(e multiRequest) error {
 	case <-timeout:
 	case <-e.done:
 	}
-	g.apply(g.actor.Cancel)
+	g.apply(g.quorum.Cancel)
 	return g.quorumError(<-g.result)
 }
 
@@ -174,13 +174,13 @@ type quorumFailure struct {
 
 // quorumFailure returns the reasons. It runs on the executor.
 func (g *multiHold) quorumFailure() *quorumFailure {
-	causes := multiError{fmt.Errorf("%d of %d locks could be had, %d are needed", g.actor.Acquired, len(g.members), g.required)}
+	causes := multiError{fmt.Errorf("%d of %d locks could be had, %d are needed", g.quorum.Acquired, len(g.members), g.required)}
 	for i := range g.members {
 		if why := g.members[i].err; why != nil {
 			causes = append(causes, why)
 		}
 	}
-	return &quorumFailure{causes, g.actor.Impossible(), g.actor.Contested(), g.actor.TooManyWaiters()}
+	return &quorumFailure{causes, g.quorum.Impossible(), g.quorum.Contested(), g.quorum.TooManyWaiters()}
 }
 
 // quorumError returns the caller's error for a failure, and nil for none. It uses the context, so it runs on the
@@ -211,9 +211,9 @@ func (g *multiHold) quorumError(f *quorumFailure) error {
 func (g *multiHold) apply(event func()) {
 	g.executor.Submit(func() {
 		event()
-		for len(g.actor.Actions) > 0 { // an order can be an event
-			orders := g.actor.Actions
-			g.actor.Actions = nil
+		for len(g.quorum.Actions) > 0 { // an order can be an event
+			orders := g.quorum.Actions
+			g.quorum.Actions = nil
 			for _, o := range orders {
 				g.execute(o)
 			}
@@ -248,11 +248,11 @@ func (g *multiHold) execute(o quorum.Action) {
 			m.hold.Store(nil)
 		}
 	case quorum.Backoff:
-		time.AfterFunc(jitterBackoff(o.Wait), func() { g.apply(func() { g.actor.BackoffOver(g.elapsed()) }) })
+		time.AfterFunc(jitterBackoff(o.Wait), func() { g.apply(func() { g.quorum.BackoffOver(g.elapsed()) }) })
 	case quorum.LimitStragglers:
-		time.AfterFunc(o.Wait, func() { g.apply(func() { g.actor.StragglersOverdue(g.elapsed()) }) })
+		time.AfterFunc(o.Wait, func() { g.apply(func() { g.quorum.StragglersOverdue(g.elapsed()) }) })
 	case quorum.RetryLater:
-		time.AfterFunc(m.lock.engine.options.RenewInterval, func() { g.apply(func() { g.actor.RetryDue(m.index) }) })
+		time.AfterFunc(m.lock.engine.options.RenewInterval, func() { g.apply(func() { g.quorum.RetryDue(m.index) }) })
 	case quorum.Confirm:
 		if h := m.hold.Load(); h != nil {
 			h.engine.loop.Post(h.request(nil, coordinator.AskConfirm, 0))
@@ -340,12 +340,12 @@ func (m *member) handleResult(call *engine.Call) {
 		return
 	}
 	if m.err = nil; call.Err == nil {
-		g.actor.MemberAcquired(g.elapsed(), m.index)
+		g.quorum.MemberAcquired(g.elapsed(), m.index)
 		m.attach(h, &actor.HoldSignal{})
 		return
 	}
 	m.err = m.lock.fail(call.Err, call.Cause)
-	g.actor.MemberFailed(g.elapsed(), m.index, rejectionOf(call.Err))
+	g.quorum.MemberFailed(g.elapsed(), m.index, rejectionOf(call.Err))
 }
 
 // rejectionOf returns what a result means for a quorum. It does not use the cause, which may be a caller's error.
@@ -368,7 +368,7 @@ func (g *multiHold) setWatched(on bool) {
 	if on {
 		g.lease = 0
 	}
-	g.actor.SetWatched(on)
+	g.quorum.SetWatched(on)
 }
 
 func (g *multiHold) onAcquired() {

@@ -313,10 +313,11 @@ func (l *Lock) waitersOf(owner uint64) *ownerWaiters {
 	return l.indexWaiters()[owner]
 }
 
-// hasWaiters reports whether a request of the queue waits as an owner. With own, only a quorum's own requests count.
-func (l *Lock) hasWaiters(owner uint64, own bool) bool {
+// hasWaiters reports whether a request of the queue waits as an owner. With ofQuorum, only a quorum's own requests
+// count.
+func (l *Lock) hasWaiters(owner uint64, ofQuorum bool) bool {
 	w := l.waitersOf(owner)
-	return w != nil && (!own || w.ofQuorum > 0)
+	return w != nil && (!ofQuorum || w.ofQuorum > 0)
 }
 
 // QuorumWaits reports whether the quorum with that owner number waits for the lock.
@@ -393,13 +394,13 @@ func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Eff
 
 // keepsOwner reports whether a first grant leaves the owner its number instead of making a new one. A quorum's number
 // stays only with a request of the quorum itself: with this one, or with one that waits and re-enters then.
-func (l *Lock) keepsOwner(owner uint64, own bool, fx *Effects) bool {
+func (l *Lock) keepsOwner(owner uint64, ofQuorum bool, fx *Effects) bool {
 	switch {
 	case l.underWriter():
 		return true
 	case owner&ThreadOwner == 0:
 		return false
-	case owner&QuorumOwner == 0 || own:
+	case owner&QuorumOwner == 0 || ofQuorum:
 		return true
 	case l.kind.PerRequest():
 		return fx.QuorumWaits != nil && fx.QuorumWaits(l.key, owner)
@@ -408,13 +409,13 @@ func (l *Lock) keepsOwner(owner uint64, own bool, fx *Effects) bool {
 }
 
 // grantHold makes a hold the innermost of the lock.
-func (l *Lock) grantHold(now time.Duration, h *Hold, owner uint64, own bool, fixed time.Duration, fx *Effects) {
+func (l *Lock) grantHold(now time.Duration, h *Hold, owner uint64, ofQuorum bool, fixed time.Duration, fx *Effects) {
 	if l.holds == nil {
 		l.takeToken()
 		l.ownedSince = now
 		l.flags &^= leaseCapped | confirmedSinceHandoff
 		h.Owner = owner
-		if !l.keepsOwner(owner, own, fx) {
+		if !l.keepsOwner(owner, ofQuorum, fx) {
 			h.Owner = fx.nextOwner()
 		}
 		if l.kind.PerRequest() {

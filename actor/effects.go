@@ -117,8 +117,8 @@ type StepTrace struct {
 // Results, HoldEnds, TooLong and Leaks.
 type Effects struct {
 	Config              Config
-	Wheel               *wheel.Wheel[TimerTarget] // timers of requests, and of locks that this engine does not hold
-	Leases              *wheel.Wheel[TimerTarget] // timers of locks that it holds or is releasing
+	OtherTimers         *wheel.Wheel[TimerTarget] // timers of requests, and of locks that this engine does not hold
+	HeldTimers          *wheel.Wheel[TimerTarget] // timers of locks that it holds or is releasing
 	Commands            []Command
 	Results             []*Request
 	HoldEnds            []HoldEnd
@@ -137,7 +137,7 @@ type Effects struct {
 	RenewLag            RecentMax       // how late renewals were confirmed
 	RenewalMargins      []time.Duration // what leases of the lock that stepped had left when a renewal was confirmed
 	HeldLocks           int             // tenures that are held, being released, or forcing
-	NotListening        int             // locks with waiters that are polled: without a subscription, or held by another library
+	PolledLocks         int             // locks with waiters that are polled: without a subscription, or held by another library
 	AcquiringLocks      int             // locks being acquired, without a final reply yet
 	ReleasingLocks      int             // locks being released, without a final reply yet; HeldLocks has them, too
 	WantedLocks         int64           // locks that undecided requests ask for
@@ -148,8 +148,8 @@ type Effects struct {
 	// QuorumWaits reports whether the quorum with that owner number waits for another Lock of the key. nil: no quorum
 	// does.
 	QuorumWaits func(key string, owner uint64) bool
-	// PubSubUnreliable says that a notification may be published where this engine does not listen: waiters also ask every
-	// few seconds.
+	// PubSubUnreliable says that a notification may be published where this engine does not listen: waiters also ask
+	// every few seconds.
 	PubSubUnreliable bool
 	RoundTrip        time.Duration // recent duration of a round trip
 	Draining         bool
@@ -170,13 +170,13 @@ type Effects struct {
 	random          *rand.Rand
 }
 
-// NewEffects returns the effects of one engine. All timers are on one wheel, until the caller sets Leases to another
-// one, which it must do before the first step: a timer is canceled on the wheel on which it was set.
+// NewEffects returns the effects of one engine. All timers are on one wheel, until the caller sets HeldTimers to
+// another one, which it must do before the first step: a timer is canceled on the wheel on which it was set.
 func NewEffects(config Config, timers *wheel.Wheel[TimerTarget]) *Effects {
 	return &Effects{
 		Config:          config,
-		Wheel:           timers,
-		Leases:          timers,
+		OtherTimers:     timers,
+		HeldTimers:      timers,
 		watchedValidity: validity(config.Lease),
 		renewSlots:      newRenewSlots(&config),
 		random:          rand.New(rand.NewPCG(config.Seed, 0x6c6f636b)),
@@ -203,7 +203,7 @@ func (fx *Effects) Complete(now time.Duration, r *Request, err, cause error) {
 	if r.list != nil {
 		r.list.remove(r)
 	}
-	fx.Wheel.Cancel(&r.timer)
+	fx.OtherTimers.Cancel(&r.timer)
 	if r.Op == Acquire {
 		fx.Stats.Waiting--
 		fx.countPlace(r, -1)
@@ -232,7 +232,7 @@ func (fx *Effects) Shed(now time.Duration, r *Request, cause error) {
 // SetDeadline sets the time at which a request times out.
 func (fx *Effects) SetDeadline(r *Request, at time.Duration) {
 	r.timer.Value = r
-	fx.schedule(fx.Wheel, &r.timer, at)
+	fx.schedule(fx.OtherTimers, &r.timer, at)
 }
 
 // schedule sets a timer. It cannot fail: the wheels have no limit and are never stopped while the engine steps.

@@ -10,11 +10,11 @@ import "time"
 // but a handoffState, see handoffView. Owned by the coordinator, with all parts.
 type ext struct {
 	// Waiting for another holder.
-	nextTry    time.Duration  // no acquire is sent before
-	yieldUntil time.Duration  // until when this engine yields to others
-	tries      *queuedTries   // requests of the queue that try once and came behind others; nil: none so far
-	waiters    waitersByOwner // requests of the queue by owner; nil: not indexed
-	leader     *Request       // the request for several locks with a command that this lock leads, if that got no reply or its caller has left
+	nextTry      time.Duration  // no acquire is sent before
+	yieldUntil   time.Duration  // until when this engine yields to others
+	tries        *queuedTries   // requests of the queue that try once and came behind others; nil: none so far
+	waiters      waitersByOwner // requests of the queue by owner; nil: not indexed
+	multiRequest *Request       // the request for several locks that this lock is the command lock of, if its command got no reply or its caller has left
 
 	// The channel.
 	channel       string        // the channel subscribed to
@@ -23,18 +23,18 @@ type ext struct {
 	leaseRequests requestList // re-entries that need a longer lease, and extensions
 	forceRequests requestList // requests to take the lock away by force
 
-	outOfOrder      int32 // how many requests of the queue are in front of one that was posted before them
-	retryNow        bool  // a notification came while an acquire was in flight
-	knownHeld       bool  // since the queue began, a reply showed another holder
-	listening       bool  // a subscription was ordered
-	subscribed      bool  // it is active
-	notListening    bool  // requests wait for it without a subscription
-	foreign         bool  // the last reply showed a lock of another library
-	pollsForeign    bool  // requests wait for that
-	acquireUnacked  bool  // an acquire of the tenure got no reply: it may still run
-	releaseUnacked  bool  // a release of it got no reply
-	hasLocalReaders bool  // of a writer: this engine has readers of the lock, holding or waiting
-	spinners        spinnerState
+	outOfOrder        int32 // how many requests of the queue are in front of one that was posted before them
+	retryNow          bool  // a notification came while an acquire was in flight
+	knownHeld         bool  // since the queue began, a reply showed another holder
+	listening         bool  // a subscription was ordered
+	subscribed        bool  // it is active
+	pollsUnsubscribed bool  // requests wait for it without a subscription, so it is polled
+	foreign           bool  // the last reply showed a lock of another library
+	pollsForeign      bool  // requests wait for that lock, so it is polled
+	acquireUnacked    bool  // an acquire of the tenure got no reply: it may still run
+	releaseUnacked    bool  // a release of it got no reply
+	hasLocalReaders   bool  // of a writer: this engine has readers of the lock, holding or waiting
+	spinners          spinnerState
 
 	failure *failureState
 	lease   *leaseState
@@ -45,17 +45,18 @@ type ext struct {
 }
 
 // failureState has what a lock needs once something has failed: the last error and the pauses that follow it, the
-// orphans to release, and the tenure that was evicted for a force. It also notes which owner was reported to hold the
-// lock for too long, because that is as rare. The zero value means that nothing has failed and no owner was reported.
+// orphans to release, and the tenure that ended for a force of this lock. It also notes which owner was reported to
+// hold the lock for too long, because that is as rare. The zero value means that nothing has failed and no owner was
+// reported.
 type failureState struct {
-	lastErr         error         // error of the last try; nil once the server replied
-	backoff         time.Duration // the last pause
-	orphanSeenAt    time.Duration // when a rejection last named an orphan
-	retryAt         time.Duration // a rejected renewal, release or force is not sent again before
-	orphans         []orphan      // orphans to release
-	evicted         uint64        // the tenure that ended because it is to be forced away
-	evictedMaxLease time.Duration // the longest lease that one of its commands may have set
-	reportedSince   time.Duration // the first grant of the owner that was reported to hold the lock too long; 0: none
+	lastErr        error         // error of the last try; nil once the server replied
+	backoff        time.Duration // the last pause
+	orphanSeenAt   time.Duration // when a rejection last named an orphan
+	retryAt        time.Duration // a rejected renewal, release or force is not sent again before
+	orphans        []orphan      // orphans to release
+	forcedTenure   uint64        // the tenure that ended because it is to be forced away
+	forcedMaxLease time.Duration // the longest lease that one of its commands may have set
+	reportedSince  time.Duration // the first grant of the owner that was reported to hold the lock too long; 0: none
 }
 
 // leaseState is what is known of a tenure's lease. Commands without a reply may still run at any time until the tenure
@@ -167,11 +168,11 @@ func (x *ext) orphans() []orphan {
 	return x.failure.orphans
 }
 
-func (x *ext) evicted() uint64 {
+func (x *ext) forcedTenure() uint64 {
 	if x.failure == nil {
 		return 0
 	}
-	return x.failure.evicted
+	return x.failure.forcedTenure
 }
 
 // clearFailure records that the server replied.

@@ -10,21 +10,21 @@ func (l *Lock) force(now time.Duration, r *Request, fx *Effects) {
 	fx.SetDeadline(r, now+fx.Config.CallTimeout)
 }
 
-// evict ends this engine's holds of a lock that is about to be forced away. Their tenure is not released before the
-// force, or the lock would look free to the caller of the force. If the force does not succeed, the tenure is released
-// after all.
-func (l *Lock) evict(now time.Duration, fx *Effects) {
+// endHoldsForForce ends this engine's holds of a lock that is about to be forced away. Their tenure is not released
+// before the force, or the lock would look free to the caller of the force. If the force does not succeed, the tenure
+// is released after all.
+func (l *Lock) endHoldsForForce(now time.Duration, fx *Effects) {
 	x := l.ext
-	if x.forceRequests.empty() && l.phase == free && x.evicted() != 0 {
+	if x.forceRequests.empty() && l.phase == free && x.forcedTenure() != 0 {
 		f := x.failure
-		l.addOrphan(now, f.evicted, f.evictedMaxLease, fx)
-		f.evicted = 0
+		l.addOrphan(now, f.forcedTenure, f.forcedMaxLease, fx)
+		f.forcedTenure = 0
 	}
 	if x.forceRequests.empty() || l.phase != held {
 		return
 	}
 	f := x.ensureFailure()
-	f.evicted, f.evictedMaxLease = l.tenure, l.maxSentLease()
+	f.forcedTenure, f.forcedMaxLease = l.tenure, l.maxSentLease()
 	l.endHolds(now, ErrLost, errForced, fx)
 	l.demoteRequests(now, ErrLost, fx)
 	l.endTenure(now, fx)
@@ -51,7 +51,7 @@ func (l *Lock) onForceReply(now time.Duration, m *Message, fx *Effects) {
 	if reply.Status == OK || reply.Status == NotFound {
 		f.lastErr, x.nextTry = nil, 0
 		if !l.protocol().holdKeys || reply.Status == OK { // readers beside a writer cannot be forced away
-			f.evicted = 0
+			f.forcedTenure = 0
 		}
 	}
 	if reply.Unpublished {

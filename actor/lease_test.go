@@ -25,7 +25,7 @@ func TestValidity_AnyLease_WithinBounds(t *testing.T) {
 	}
 }
 
-// A line keeps its order, whichever request leaves it, at any time.
+// A list keeps its order, whichever request leaves it, at any time.
 func TestRequestList_KeepsOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 3))
 	var q requestList

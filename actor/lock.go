@@ -120,7 +120,7 @@ func (x *ext) busy() bool {
 
 // OwnsTenure reports whether a tenure belongs to the lock: the current one, or the one that ended because of a force.
 func (l *Lock) OwnsTenure(tenure uint64) bool {
-	return l.tenure == tenure || l.ext != nil && l.ext.evicted() == tenure
+	return l.tenure == tenure || l.ext != nil && l.ext.forcedTenure() == tenure
 }
 
 // Tenures returns the tenures that the lock knows or has to release.
@@ -129,8 +129,8 @@ func (l *Lock) Tenures() (tenures []uint64) {
 		tenures = append(tenures, l.tenure)
 	}
 	if x := l.ext; x != nil {
-		if evicted := x.evicted(); evicted != 0 {
-			tenures = append(tenures, evicted)
+		if forced := x.forcedTenure(); forced != 0 {
+			tenures = append(tenures, forced)
 		}
 		tenures = append(tenures, x.orphanIDs()...)
 	}
@@ -310,7 +310,7 @@ func (l *Lock) reconcile(now time.Duration, fx *Effects) {
 		l.recall(now, fx)
 	}
 	if l.ext != nil {
-		l.evict(now, fx)
+		l.endHoldsForForce(now, fx)
 	}
 	if l.phase == held && l.holds == nil {
 		l.handOff(now, fx)
@@ -332,9 +332,9 @@ func (l *Lock) reconcile(now time.Duration, fx *Effects) {
 // send emits the one command that the lock's phase needs, if any.
 func (l *Lock) send(now time.Duration, fx *Effects) {
 	switch {
-	case l.phase == acquiring && l.ext != nil && l.ext.leader != nil:
-		if l.ext.leader.Completed() {
-			l.ext.leader.abandon(now, fx)
+	case l.phase == acquiring && l.ext != nil && l.ext.multiRequest != nil:
+		if l.ext.multiRequest.Completed() {
+			l.ext.multiRequest.abandon(now, fx)
 		}
 	case l.phase == acquiring && l.queue.empty():
 		l.leaveQueue(now, fx)
@@ -413,7 +413,7 @@ func (l *Lock) cancel(now time.Duration, r *Request, cause error, fx *Effects) {
 	default:
 		fx.Complete(now, r, ErrUnavailable, withCallerGone(why, cause))
 	}
-	l.noteLeader(r)
+	l.noteMultiRequest(r)
 }
 
 // onUnreachable rejects the requests that try only once, because the server cannot be reached.
@@ -430,15 +430,15 @@ func (l *Lock) onUnreachable(now time.Duration, cause error, fx *Effects) {
 	}
 }
 
-// rejectUnreachable rejects a request because there is no connection to its server. If the request leads a command for
-// several locks, that command is taken back too.
+// rejectUnreachable rejects a request because there is no connection to its server. If this is the command
+// lock of a request for several locks, their command is taken back too.
 func (l *Lock) rejectUnreachable(now time.Duration, r *Request, cause error, fx *Effects) {
 	if r.rolledBack {
 		fx.Complete(now, r, ErrNotReplicated, joinCauses(r.Cause, cause))
 	} else {
 		fx.Complete(now, r, ErrUnavailable, cause)
 	}
-	l.noteLeader(r)
+	l.noteMultiRequest(r)
 }
 
 // knownHeldByOther reports whether, by the latest information, another holder has the lock.
@@ -455,7 +455,7 @@ func (l *Lock) onDrain(now time.Duration, fx *Effects) {
 	reject := func(r *Request) {
 		if r.Op == Acquire {
 			fx.Complete(now, r, ErrClosed, nil)
-			l.noteLeader(r)
+			l.noteMultiRequest(r)
 		}
 	}
 	l.rejectAll(now, rejectedPart{err: ErrClosed}, fx)

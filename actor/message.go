@@ -77,7 +77,7 @@ const (
 	Verbs // the number of verbs
 )
 
-// Command is one lock's call in a batch. The coordinator owns it until it leaves; then the sender does, until the reply
+// Command is one key's part of a batch. The coordinator owns it until it leaves; then the sender does, until the reply
 // arrives. The lease counts from before the command is sent. The zero Command, with the Verb None, is none.
 type Command struct {
 	Verb           Verb
@@ -159,8 +159,8 @@ func (r *Reply) otherHolder() string {
 	return r.Holder
 }
 
-// pruning reports whether a fair lock is free and the head of its queue has more dead places than one call removes.
-// Whether a live waiter is ahead is not known; the next call removes more places.
+// pruning reports whether a fair lock is free and the head of its queue has more dead places than one command removes.
+// Whether a live waiter is ahead is not known; the next command removes more places.
 func (r *Reply) pruning() bool { return r.Holder == "" && r.TTL == 0 && !r.NotHead }
 
 // shouldBackOff reports whether to pause before the next try: the server replied "not now", or with a malformed reply.

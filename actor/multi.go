@@ -17,8 +17,8 @@ var ErrReentry = errors.New("lockwheel: one of the locks is held already by the 
 // While the request waits it has nothing in Redis. It waits in the queue of one lock: the one that the last reply found
 // held. At the head of that queue it acquires all of the locks together. Meanwhile they are reserved for it: all are
 // acquiring, with one tenure number, and other requests for one of them queue behind. The lock that it waited for
-// leads: the command is that lock's, and the others wait for the reply. After the grant each lock is held, renewed,
-// released and lost by itself, as if acquired alone.
+// is its command lock: the command is that lock's, and the others wait for the reply. After the grant each lock is
+// held, renewed, released and lost by itself, as if acquired alone.
 type MultiRequest struct {
 	Parts      []Part // sorted by key, without duplicates
 	FailedPart int    // index of the part that the result is about, if it is about one
@@ -142,8 +142,8 @@ func (r *Request) Reserve(locks []*Lock, fx *Effects) {
 
 // SendReserved sends the request's command, unless that is in flight.
 func (r *Request) SendReserved(fx *Effects) {
-	leader := r.lock
-	if leader.inFlight != None {
+	commandLock := r.lock
+	if commandLock.inFlight != None {
 		return
 	}
 	c := Command{Verb: SendMultiAcquire, Lease: fx.leaseFor(r), Request: r, Parts: make([]PartKey, len(r.Multi.reserved))}
@@ -154,11 +154,11 @@ func (r *Request) SendReserved(fx *Effects) {
 			c.Parts[i].Orphans = l.ext.orphanIDs()
 		}
 	}
-	leader.inFlight = c.Verb
-	leader.emit(fx, c)
+	commandLock.inFlight = c.Verb
+	commandLock.emit(fx, c)
 }
 
-// onMultiReply handles the result of a command for several locks, which this lock led.
+// onMultiReply handles the result of a command for several locks; this is its command lock.
 func (l *Lock) onMultiReply(now time.Duration, m *Message, fx *Effects) {
 	r := m.Command.Request
 	switch m.Reply.Status {
@@ -173,21 +173,21 @@ func (l *Lock) onMultiReply(now time.Duration, m *Message, fx *Effects) {
 			part.noteUnacked(m.Sent, m.Command.Lease, fx)
 			part.ext.acquireUnacked, part.ext.ensureFailure().lastErr = true, m.Reply.Err
 		}
-		l.ext.leader = r
+		l.ext.multiRequest = r
 		if m.Reply.shouldBackOff() {
 			l.ext.nextTry = now + l.ext.nextBackoff(fx)
 		}
 	}
 }
 
-// unreserve ends the reservation: each lock continues by itself. The leader is being stepped anyway; the others are
-// added to Effects.ToRecheck.
+// unreserve ends the reservation: each lock continues by itself. The command lock is being stepped anyway; the others
+// are added to Effects.ToRecheck.
 func (r *Request) unreserve(fx *Effects) (locks []*Lock) {
 	locks, r.Multi.reserved = r.Multi.reserved, nil
 	for _, l := range locks {
 		l.inFlight = None
 		if l.ext != nil {
-			l.ext.leader = nil
+			l.ext.multiRequest = nil
 		}
 		if l != r.lock {
 			fx.ToRecheck = append(fx.ToRecheck, l)

@@ -14,10 +14,10 @@ const maxUnpausedPolls = 8
 func (x *ext) nextPollDelay(now time.Duration, reply *Reply, fx *Effects) time.Duration {
 	p := x.ensurePolling(now)
 	p.lastSleep = NextBackoff(p.lastSleep, minPoll, x.maxPollDelay(now, reply))
-	if x.spinners.presumed && x.regainsSoon(now) && fx.NotListening < maxUnpausedPolls {
+	if x.spinners.presumed && x.regainsSoon(now) && fx.PolledLocks < maxUnpausedPolls {
 		return 0 // there is no better time to find it free
 	}
-	return fx.jitter(max(p.lastSleep, time.Duration(fx.NotListening)*noPubSubPollSpread) / 2)
+	return fx.jitter(max(p.lastSleep, time.Duration(fx.PolledLocks)*noPubSubPollSpread) / 2)
 }
 
 // resetPolling begins a new wait.
@@ -66,9 +66,9 @@ func (l *Lock) updatePolling(fx *Effects) {
 	}
 	waits := !l.queue.empty() && x.knownHeld && (l.phase == free || l.phase == acquiring)
 	x.foreign = x.foreign && waits
-	notListening := x.notListening
+	unsubscribed := x.pollsUnsubscribed
 	if fx.Config.Poll {
-		notListening = waits
+		unsubscribed = waits
 	}
-	x.setPolled(notListening, x.foreign, fx)
+	x.setPolled(unsubscribed, x.foreign, fx)
 }

@@ -29,14 +29,14 @@ func (l *Lock) TryDispatch(c *Command) bool {
 }
 
 // SetDispatched records that a command has left, or that it waits again.
-func (l *Lock) SetDispatched(c *Command, left bool) {
+func (l *Lock) SetDispatched(c *Command, departed bool) {
 	switch o := l.orphanOf(c); {
 	case c.Tenure == l.tenure && c.Verb == l.inFlight:
-		if l.flags &^= dispatched; left {
+		if l.flags &^= dispatched; departed {
 			l.flags |= dispatched
 		}
 	case o != nil:
-		o.dispatched = left
+		o.dispatched = departed
 	}
 }
 
@@ -74,7 +74,7 @@ func (l *Lock) commandNeeded() bool {
 	p := l.protocol()
 	switch l.inFlight {
 	case SendMultiAcquire:
-		return l.ext == nil || l.ext.leader == nil || !l.ext.leader.Completed()
+		return l.ext == nil || l.ext.multiRequest == nil || !l.ext.multiRequest.Completed()
 	case p.acquire:
 		r := l.queue.first()
 		return r != nil && r.Multi == nil // a request for several locks acquires all of them together
@@ -105,10 +105,10 @@ func (l *Lock) noteRecalled(verb Verb, fx *Effects) {
 // the writer's number, and so has the next one.
 func (l *Lock) Reusable() bool { return l.flags&hasStaleCommand == 0 }
 
-// noteLeader records a request for several locks that is led by this lock and has its result now. The command must not
-// be sent for a request that has left.
-func (l *Lock) noteLeader(r *Request) {
+// noteMultiRequest records a request for several locks that has its result now, if this is its command lock. The
+// command must not be sent for a request that has left.
+func (l *Lock) noteMultiRequest(r *Request) {
 	if r.Multi != nil && r.Reserved() && r.lock == l {
-		l.ensureExt().leader = r
+		l.ensureExt().multiRequest = r
 	}
 }

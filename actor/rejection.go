@@ -73,7 +73,7 @@ func (l *Lock) rejectAll(now time.Duration, why rejectedPart, fx *Effects) {
 func (l *Lock) rejectOne(now time.Duration, r *Request, why *rejectedPart, fx *Effects) {
 	if !why.skips(r) {
 		fx.Complete(now, r, why.err, why.cause)
-		l.noteLeader(r)
+		l.noteMultiRequest(r)
 	}
 }
 

@@ -17,7 +17,7 @@ func (l *Lock) rollBack(now time.Duration, reply *Reply, fx *Effects) {
 		l.queue.remove(r)
 		r.rolledBack, r.Cause = true, cause
 		l.releases.push(r)
-		if at := now + fx.Config.CallTimeout; !r.timer.Scheduled() || fx.Wheel.Due(&r.timer) > at {
+		if at := now + fx.Config.CallTimeout; !r.timer.Scheduled() || fx.OtherTimers.Due(&r.timer) > at {
 			fx.SetDeadline(r, at)
 		}
 	}

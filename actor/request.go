@@ -85,7 +85,7 @@ func (r *Request) Handled() bool { return r.stage != received }
 
 // SetDispatched records whether the command of a request without a lock has left, or waits again. Owned by the
 // coordinator.
-func (r *Request) SetDispatched(left bool) { r.inCommand = left }
+func (r *Request) SetDispatched(departed bool) { r.inCommand = departed }
 
 // Dispatched reports whether that command has left. Owned by the coordinator.
 func (r *Request) Dispatched() bool { return r.inCommand }

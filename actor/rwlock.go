@@ -71,7 +71,7 @@ func (r *readerState) onTenureEnd(l *Lock) {
 		*r = readerState{}
 	case l.tenure == r.writer:
 		unanswered := l.inFlight != None || x.acquireUnacked || x.releaseUnacked || x.leaseView().minUnackedLease != 0
-		r.burned = r.burned || unanswered || x.isOrphan(l.tenure) || x.evicted() == l.tenure
+		r.burned = r.burned || unanswered || x.isOrphan(l.tenure) || x.forcedTenure() == l.tenure
 	}
 	r.ended = r.ended || r.sentUnderWriter && l.phase != acquiring
 }

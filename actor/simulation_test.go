@@ -275,7 +275,7 @@ func (p *simulation) requireIdle(answer func(*sentCommand)) {
 	for range 5 {
 		p.pass(p.fx.Config.Lease)
 	}
-	if p.lock.Key() != "" || p.wheel.Len() != 0 || p.listening || p.fx.HeldLocks != 0 || p.fx.ReleasingLocks != 0 || p.fx.AcquiringLocks != 0 || p.fx.NotListening != 0 || len(p.waiting()) != 0 {
+	if p.lock.Key() != "" || p.wheel.Len() != 0 || p.listening || p.fx.HeldLocks != 0 || p.fx.ReleasingLocks != 0 || p.fx.AcquiringLocks != 0 || p.fx.PolledLocks != 0 || len(p.waiting()) != 0 {
 		p.t.Errorf("not at rest: key %q, %d timers, listening %v, %d tenures, %d asking, %d wait",
 			p.lock.Key(), p.wheel.Len(), p.listening, p.fx.HeldLocks, p.fx.AcquiringLocks, len(p.waiting()))
 		p.fail()

@@ -39,9 +39,9 @@ func (l *Lock) setPhase(phase Phase, fx *Effects) {
 // that they wait behind nothing else.
 func (l *Lock) wheel(fx *Effects) *wheel.Wheel[TimerTarget] {
 	if l.phase == held || l.phase == releasing {
-		return fx.Leases
+		return fx.HeldTimers
 	}
-	return fx.Wheel
+	return fx.OtherTimers
 }
 
 // nextWake returns the next time at which something happens without a message.

@@ -66,7 +66,7 @@ func (l *Lock) onHeldByOther(now time.Duration, m *Message, fx *Effects) {
 	switch {
 	case fx.Config.Poll || reply.Foreign:
 		x.nextTry = min(x.nextTry, now+x.nextPollDelay(now, reply, fx))
-	case x.notListening:
+	case x.pollsUnsubscribed:
 		x.nextTry = min(x.nextTry, now+fx.pollDelay())
 	}
 	if x.retryNow || m.Sent < l.reconfirmSince(fx) {
@@ -86,7 +86,7 @@ func sleepFor(ttl, took time.Duration, fx *Effects) time.Duration {
 
 // pollDelay returns how long to sleep while notifications cannot arrive.
 func (fx *Effects) pollDelay() time.Duration {
-	return fx.jitter(max(noPubSubPoll, time.Duration(fx.NotListening)*noPubSubPollSpread))
+	return fx.jitter(max(noPubSubPoll, time.Duration(fx.PolledLocks)*noPubSubPollSpread))
 }
 
 func (x *ext) nextBackoff(fx *Effects) time.Duration {
@@ -123,7 +123,7 @@ func (l *Lock) onNotified(now time.Duration) {
 func (l *Lock) onSubscribed(now time.Duration, fx *Effects) {
 	x := l.ensureExt()
 	x.subscribed = true
-	x.setNotListening(false, fx)
+	x.setPollsUnsubscribed(false, fx)
 	switch {
 	case l.phase == held && l.holds != nil:
 		l.flags |= wantConfirm
@@ -137,28 +137,28 @@ func (l *Lock) onSubscribed(now time.Duration, fx *Effects) {
 // onSubscribeFailed handles that the channel cannot be subscribed to, for any reason: waiters poll until it can.
 func (l *Lock) onSubscribeFailed(now time.Duration, fx *Effects) {
 	x := l.ensureExt()
-	if !x.listening || x.notListening {
+	if !x.listening || x.pollsUnsubscribed {
 		return
 	}
-	x.setNotListening(true, fx)
+	x.setPollsUnsubscribed(true, fx)
 	x.nextTry = min(x.nextTry, now+fx.pollDelay())
 }
 
-func (x *ext) setNotListening(on bool, fx *Effects) {
+func (x *ext) setPollsUnsubscribed(on bool, fx *Effects) {
 	x.setPolled(on, x.pollsForeign, fx)
 }
 
 // setPolled records why the lock is polled, if it is, and counts it once.
-func (x *ext) setPolled(notListening, foreign bool, fx *Effects) {
-	was, is := x.notListening || x.pollsForeign, notListening || foreign
+func (x *ext) setPolled(unsubscribed, foreign bool, fx *Effects) {
+	was, is := x.pollsUnsubscribed || x.pollsForeign, unsubscribed || foreign
 	switch {
 	case was == is:
 	case is:
-		fx.NotListening++
+		fx.PolledLocks++
 	default:
-		fx.NotListening--
+		fx.PolledLocks--
 	}
-	x.notListening, x.pollsForeign = notListening, foreign
+	x.pollsUnsubscribed, x.pollsForeign = unsubscribed, foreign
 }
 
 // SubscriptionLost records that notifications do not arrive at present.
@@ -202,7 +202,7 @@ func (l *Lock) setSubscription(on bool, fx *Effects) {
 	}
 	x.unsubscribeAt = 0
 	x.listening, x.subscribed = on, false
-	x.setNotListening(false, fx)
+	x.setPollsUnsubscribed(false, fx)
 	if on {
 		x.channel = l.channel(fx)
 	}

@@ -7,7 +7,7 @@
 //   - StartUnconnected runs an Engine without a Server, which Connected brings later.
 //   - A caller fills in a Call and passes it to Engine.Post. The call's request receives exactly one result.
 //   - Engine.Cancel gives a posted call up. The result still comes, and a late grant is released.
-//   - A request with the tag AskShutdown or AskClose ends the engine. Stopped and Wait report the end.
+//   - A request with the op AskShutdown or AskClose ends the engine. Stopped and Wait report the end.
 //
 // The number of goroutines does not depend on the number of locks:
 //

@@ -47,7 +47,7 @@ type Engine struct {
 	refreshes   chan *coordinator.RefreshRequest // nil outside a cluster
 	timer       *time.Timer
 	timerAt     time.Duration // when the timer fires, on the engine's clock; 0: not set
-	unreachable bool
+	serverDown  bool
 	clockSkewed bool // the clocks of this machine and of the server differ, and that was logged
 
 	lastStats  coordinator.Stats // final snapshot, written before stopped is closed
@@ -319,7 +319,7 @@ func (e *Engine) ask(r *actor.Request, message any) error {
 // Stopped returns a channel that is closed when the loop has ended.
 func (e *Engine) Stopped() <-chan struct{} { return e.stopped }
 
-// Wait blocks until all workers have ended. A worker with a call in flight ends when that call does.
+// Wait blocks until all workers have ended. A worker with a batch in flight ends when that batch does.
 func (e *Engine) Wait() { e.goroutines.Wait() }
 
 // run executes turns until the coordinator is closed.
@@ -381,8 +381,8 @@ func (e *Engine) flush(now time.Duration) {
 	e.redial(c)
 	e.updateWorkers(c)
 	for _, b := range c.Batches {
-		for call := b; call != nil; call = call.Next {
-			call.SentWallMillis = e.wallMillis
+		for batch := b; batch != nil; batch = batch.Next {
+			batch.SentWallMillis = e.wallMillis
 		}
 		e.workers[b.Node.Number].queueFor(c, b) <- b // never blocks: at most as many are in flight as there are senders
 	}
@@ -509,23 +509,23 @@ func noteAttrs(h *actor.Hold) (attrs []any) {
 	return attrs
 }
 
-// logHealth logs when the server becomes unreachable and when it is reachable again.
+// logHealth logs when the server is considered down and when it replies again.
 func (e *Engine) logHealth() {
 	if e.log == nil {
 		return
 	}
-	silent := e.coordinator.FirstUnreachable()
-	if (silent != nil) == e.unreachable {
+	down := e.coordinator.FirstDown()
+	if (down != nil) == e.serverDown {
 		return
 	}
-	e.unreachable = silent != nil
-	if silent == nil {
+	e.serverDown = down != nil
+	if down == nil {
 		e.log.Info("lockwheel: redis answers again")
 		return
 	}
-	about := []any{"cause", silent.Breaker.Cause}
-	if silent.Address != "" {
-		about = append(about, "node", silent.Address)
+	about := []any{"cause", down.Breaker.Cause}
+	if down.Address != "" {
+		about = append(about, "node", down.Address)
 	}
 	e.log.Warn("lockwheel: redis does not answer; trying again", about...)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // loadScripts loads the scripts, so that the first locks are not slowed down. If the server does not allow that, or is
-// too slow, the first call of each script sends its text instead.
+// too slow, the first batch of each script sends its text instead.
 func loadScripts(ctx context.Context, client rueidis.Client, timeout time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

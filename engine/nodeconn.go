@@ -20,7 +20,7 @@ type nodeConn struct {
 	cached         rueidis.Client // the node's client, as long as it works; nil: to be looked up
 }
 
-// errMasterChanged is the error for a call to a replaced master: it was not sent.
+// errMasterChanged is the error for a batch to a replaced master: it was not sent.
 var errMasterChanged = errors.New("lockwheel: Sentinel names another master")
 
 // nodeClient returns the node's own client: one ordered connection. It returns nil while the cluster's client does not
@@ -62,8 +62,8 @@ func (n *nodeConn) newMaster() string {
 	return ""
 }
 
-// sendViaCluster sends calls by the topology of the cluster's client, which follows redirections. Behind Sentinel it
-// fails the calls instead: they must not go to another master.
+// sendViaCluster sends batches by the topology of the cluster's client, which follows redirections. Behind Sentinel it
+// fails the batches instead: they must not go to another master.
 func (n *nodeConn) sendViaCluster(writer *wire.Encoder, b *coordinator.Batch) {
 	for ; b != nil; b = b.Next {
 		if n.sentinelMaster {
@@ -71,7 +71,7 @@ func (n *nodeConn) sendViaCluster(writer *wire.Encoder, b *coordinator.Batch) {
 			continue
 		}
 		b.ViaClusterClient = true
-		wire.DecodeResult(n.client.Do(context.Background(), writer.Call(n.client, b)), b)
+		wire.DecodeResult(n.client.Do(context.Background(), writer.Encode(n.client, b)), b)
 	}
 }
 

@@ -32,8 +32,8 @@ func TestWallClock_RanAhead_Reconfirms(t *testing.T) {
 	require.Equal(t, now, doubted(), "once")
 }
 
-// Processes compare wall clock times, and each call of a bundle has that time.
-func TestBundle_EachCallHasTime(t *testing.T) {
+// Processes compare wall clock times, and each batch of a bundle has that time.
+func TestBundle_EachBatchHasTime(t *testing.T) {
 	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second}, nil, Hooks{}, nil)
 	e.wallMillis = 1234
 	e.workers = []*nodeWorkers{{batches: make(chan *coordinator.Batch, 1)}}

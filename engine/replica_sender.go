@@ -77,14 +77,14 @@ func (s *replicaSender) sendTo(node rueidis.Client, first *coordinator.Batch) {
 	}
 }
 
-// breaksConn reports whether a connection must be closed. A late reply must not be taken for that of the next call, and
-// a replaced master does not become one again.
+// breaksConn reports whether a connection must be closed. A late reply must not be taken for that of the next batch,
+// and a replaced master does not become one again.
 func breaksConn(b *coordinator.Batch) bool {
 	return b.NoReply || b.Failed != nil && actor.HasPrefixFold(b.Failed.Error(), "READONLY")
 }
 
-// sendViaCluster sends calls by the topology of the cluster's client, as nodeConn.sendViaCluster does. Each call has a
-// connection of its own, because a connection goes to one node.
+// sendViaCluster sends batches by the topology of the cluster's client, as nodeConn.sendViaCluster does. Each batch has
+// a connection of its own, because a connection goes to one node.
 func (s *replicaSender) sendViaCluster(first *coordinator.Batch) {
 	for b := first; b != nil; b = b.Next {
 		next := b.Next

@@ -10,16 +10,16 @@ import (
 	"github.com/lockwheel/lockwheel/engine/wire"
 )
 
-// runSender runs a sender: it sends batches to one node and posts their replies. It does not interpret them. A call has
-// no deadline, because a call that is given up still runs. It ends with a reply or with a broken connection. Limits in
-// time belong to the coordinator.
+// runSender runs a sender: it sends batches to one node and posts their replies. It does not interpret them. A batch
+// has no deadline, because a batch that is given up still runs. It ends with a reply or with a broken connection.
+// Limits in time belong to the coordinator.
 func runSender(to *nodeConn, w *wire.Encoder, batches <-chan *coordinator.Batch, box *mpsc.Mailbox[any]) {
 	for b := range batches {
 		switch client := to.nodeClient(); {
 		case client == nil:
 			to.sendViaCluster(w, b)
 		case b.Next == nil && !b.Asking:
-			wire.DecodeResult(client.Do(context.Background(), w.Call(client, b)), b)
+			wire.DecodeResult(client.Do(context.Background(), w.Encode(client, b)), b)
 		default:
 			w.SendBundle(client, b)
 		}

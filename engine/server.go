@@ -18,7 +18,7 @@ type Server struct {
 	client       rueidis.Client
 	topology     *coordinator.Topology // topology at the start; nil outside a cluster
 	sharded      bool                  // cluster: use sharded pub/sub (SPUBLISH)
-	reuseBuffers bool                  // the program cannot see the calls
+	reuseBuffers bool                  // the program cannot see the commands
 	redial       func()                // closes the client's connections, so that the next call makes others; nil: the engine may not do that
 }
 
@@ -43,9 +43,9 @@ func Probe(ctx context.Context, client rueidis.Client, timeout time.Duration) (*
 	return s, context.Cause(ctx)
 }
 
-// ReuseBuffers declares that the program cannot see what the client sends: the text of a call may be overwritten once
-// the call has its reply. A client that the program owns may have hooks that log or trace calls and keep their text.
-// ReuseBuffers must be called before Start.
+// ReuseBuffers declares that the program cannot see what the client sends: the text of a batch may be overwritten once
+// the batch has its reply. A client that the program owns may have hooks that log or trace commands and keep their
+// text. ReuseBuffers must be called before Start.
 func (s *Server) ReuseBuffers() { s.reuseBuffers = true }
 
 // SetRedial sets the function that closes all connections of the client, so that the next call makes others. The loop

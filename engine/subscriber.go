@@ -266,7 +266,7 @@ func (c *connection) subscribeShards(channels []string) (rejection error) {
 		slot := slot.Of(channel)
 		bySlot[slot] = append(bySlot[slot], channel)
 	}
-	for some := range slices.Chunk(slices.Collect(maps.Keys(bySlot)), coordinator.MaxBundleCalls) {
+	for some := range slices.Chunk(slices.Collect(maps.Keys(bySlot)), coordinator.MaxBundleBatches) {
 		calls := make([]rueidis.Completed, len(some))
 		for i, slot := range some {
 			calls[i] = c.client.B().Ssubscribe().Channel(bySlot[slot]...).Build()

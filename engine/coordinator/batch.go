@@ -7,32 +7,33 @@ import (
 )
 
 const (
-	// MaxKeptBuf is the largest buffer that a batch keeps for its next call, in bytes.
+	// MaxKeptBuf is the largest buffer that a batch keeps for its next use, in bytes.
 	MaxKeptBuf = 1 << 16
-	// BatchKeys is the maximum number of locks, and holds of readers, per call. Larger batches do not lower the cost
+	// BatchKeys is the maximum number of locks, and holds of readers, per batch. Larger batches do not lower the cost
 	// per lock, and they block other clients of the server for longer.
 	BatchKeys = 128
 	// renewKeys is the same limit for routine renewals, if at least that many wait: then very many locks are held.
 	// Measured with a million: the client's processor time of a renewal falls from 1.9 to 1.5 µs.
 	renewKeys = 2 * BatchKeys
-	// batchBytes bounds the size of a call with long names, in bytes.
+	// batchBytes bounds the size of a batch with long names, in bytes.
 	batchBytes = 1 << 20
 )
 
-// Batch is one call of one script. The coordinator owns it, except while it is in flight: then the sender owns it.
-// NewBatch makes one. The zero Batch cannot be sent: it is not its own message (Msg), so it would not come back.
+// Batch is one EVALSHA: commands of one verb, which one run of its script executes. The coordinator owns it, except
+// while it is in flight: then the sender owns it. NewBatch makes one. The zero Batch cannot be sent: it is not its own
+// message (Msg), so it would not come back.
 type Batch struct {
 	Verb              actor.Verb
 	Commands          []actor.Command
 	Sent              time.Duration // start of the turn in which it was sent; leases count from here
 	SentWallMillis    int64         // the same by the wall clock, in ms since 1970: for values that processes compare
-	EffectUntilMillis int64         // server's deadline for fair locks, in ms since 1970; 0: unknown clock, so the call has no effect
+	EffectUntilMillis int64         // server's deadline for fair locks, in ms since 1970; 0: unknown clock, so the batch has no effect
 	wasLate           bool          // it has been too late once
 	SendText          bool          // send the script's text, because the server does not have the script
 	Msg               LoopMessage
 
 	Node         *Node  // destination
-	Next         *Batch // next call of a bundle: another slot of the same node
+	Next         *Batch // next batch of a bundle: another slot of the same node
 	bundleNext   *Batch // same list as Next; the coordinator may read it while the bundle is in flight
 	Slot         uint16 // cluster: the slot of all its keys
 	Asking       bool   // cluster: send ASKING first, because the slot is migrating to the node
@@ -40,10 +41,10 @@ type Batch struct {
 	redirects    uint8  // cluster: number of redirections so far
 	Abandoned    bool   // in flight but given up: its locks have been stepped with a missing reply
 
-	Buf              []byte        // set by the sender: the arguments of the call, in use until the reply arrives
+	Buf              []byte        // set by the sender: the arguments of the EVALSHA, in use until the reply arrives
 	Replies          []actor.Reply // set by the sender: at most one reply per command
 	Failed           error         // set by the sender: why no command has a reply
-	NoReply          bool          // set by the sender: no reply came, so the call may have run or may still run
+	NoReply          bool          // set by the sender: no reply came, so the batch may have run or may still run
 	staleOwner       bool          // cluster: the reply came from a node that no longer owned the slot
 	Demoted          bool          // set by the sender: lost, because the server became a replica before WAIT returned
 	ViaClusterClient bool          // set by the sender: routed by the cluster client's own topology, maybe to another node

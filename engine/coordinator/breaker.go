@@ -15,7 +15,7 @@ const (
 )
 
 // breaker is the circuit breaker of a node. While it is down, one batch at a time probes the server, with backoff. All
-// other commands wait, so that an outage costs neither calls nor memory. NewNode makes one. The zero value is up, but
+// other commands wait, so that an outage costs neither batches nor memory. NewNode makes one. The zero value is up, but
 // has no backoff at all, because maxBackoff is 0. Owned by the coordinator.
 type breaker struct {
 	Down         bool
@@ -30,13 +30,13 @@ type breaker struct {
 	connections, replicaConnections idleConns
 }
 
-// idleConns are the connections of a node that carry calls of one sort. A server, or what is between, may close them
-// while they are idle, and only the next call on each finds that out. That is no outage, so those calls are repeated at
-// once. The zero value has had its last reply when the engine began. Owned by the coordinator.
+// idleConns are the connections of a node that carry batches of one sort. A server, or what is between, may close them
+// while they are idle, and only the next batch on each finds that out. That is no outage, so those batches are repeated
+// at once. The zero value has had its last reply when the engine began. Owned by the coordinator.
 type idleConns struct {
 	repliedAt time.Duration // the last reply
 	excusedAt time.Duration // the last failure since then that was no outage
-	excused   int           // number of those failures, without calls in flight at excusedAt
+	excused   int           // number of those failures, without batches in flight at excusedAt
 }
 
 // excuses reports whether a batch without a reply found only that one of so many connections was closed while idle. The
@@ -56,7 +56,7 @@ func (i *idleConns) excuses(now, sent time.Duration, cause error, conns int) boo
 	return true
 }
 
-// onReply notes that a call of this sort has a reply.
+// onReply notes that a batch of this sort has a reply.
 func (i *idleConns) onReply(now time.Duration) { *i = idleConns{repliedAt: now} }
 
 // onFailure handles a batch without a reply. Batches that were in flight with a failed one do not count again.
@@ -95,8 +95,8 @@ func (b *breaker) rotate(place, kinds int) int {
 // failsFast reports whether a recent probe could not connect, so that waiting for the next is pointless.
 func (b *breaker) failsFast(now time.Duration) bool { return b.noConnection && now < b.tryAt }
 
-// isConnectFailure reports whether a call failed because no connection could be made: the server was unreachable, or it
-// rejects connections.
+// isConnectFailure reports whether a batch failed because no connection could be made: the server was unreachable, or
+// it rejects connections.
 func isConnectFailure(cause error) bool {
 	switch e := cause.(type) {
 	case *rediserr.ClientError:

@@ -11,9 +11,9 @@ const MaxClockSkew = 5 * time.Second
 // maxServerMillis is the latest plausible time of a server, in ms since 1970: in the year 2200.
 const maxServerMillis = 7_258_118_400_000
 
-// serverClock is a lower bound of a server's clock, derived from its replies. It is a lower bound so that no call takes
-// effect later than it should. The bound falls by 1 % of its age, because clocks run at different rates. The zero value
-// is a clock of which nothing is known. Owned by the coordinator.
+// serverClock is a lower bound of a server's clock, derived from its replies. It is a lower bound so that no batch
+// takes effect later than it should. The bound falls by 1 % of its age, because clocks run at different rates. The zero
+// value is a clock of which nothing is known. Owned by the coordinator.
 type serverClock struct {
 	least time.Duration // lower bound at time 0 of this engine's clock, since 1970
 	at    time.Duration // when the bound was determined, on this engine's clock
@@ -42,7 +42,7 @@ func (s *serverClock) millisAt(moment, now time.Duration) int64 {
 	return int64((moment + s.leastAt(now)) / time.Millisecond)
 }
 
-// onLateReply handles a reply that says the call arrived after its deadline (Batch.EffectUntilMillis) and did nothing.
+// onLateReply handles a reply that says the batch arrived after its deadline (Batch.EffectUntilMillis) and did nothing.
 // It sends the commands that are still wanted again, with a new estimate of the server's clock, and returns true. It
 // returns false for any other reply, and when the same batch is late a second time. A second late reply counts as a
 // transient rejection, so the locks back off.
@@ -61,7 +61,7 @@ func (c *Coordinator) onLateReply(now time.Duration, b *Batch) bool {
 	return true
 }
 
-// UpdateClockSkew compares the server's time in a reply with the send and receive times of the call. Only a difference
+// UpdateClockSkew compares the server's time in a reply with the send and receive times of the batch. Only a difference
 // outside that interval counts as skew.
 func (c *Coordinator) UpdateClockSkew(now time.Duration, b *Batch, clock int64) {
 	if clock <= 0 || clock > maxServerMillis {

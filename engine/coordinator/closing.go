@@ -47,13 +47,14 @@ func (c *Coordinator) settled() bool {
 	if !c.intake.lanes[aboutHolds].empty() || !c.intake.lanes[cancellations].empty() {
 		return false
 	}
-	return c.Fx.ReleasingLocks == 0 && c.Fx.AcquiringLocks == 0 || c.isSilent()
+	return c.Fx.ReleasingLocks == 0 && c.Fx.AcquiringLocks == 0 || c.expectsNoReplyOrProbe()
 }
 
-// isSilent reports whether no reply is expected from any server. Unlike [Coordinator.unreachable] it waits for the
-// first probe of a server that closed a connection: often a new one can be made at once.
-func (c *Coordinator) isSilent() bool {
-	return c.unreachable() && !slices.ContainsFunc(c.Nodes, func(n *Node) bool { return n.slots > 0 && n.Breaker.mayRecover() })
+// expectsNoReplyOrProbe reports whether no reply is expected, also not to a first probe. Unlike
+// [Coordinator.expectsNoReply] it waits for the first probe of a server that closed a connection: often a new one can
+// be made at once.
+func (c *Coordinator) expectsNoReplyOrProbe() bool {
+	return c.expectsNoReply() && !slices.ContainsFunc(c.Nodes, func(n *Node) bool { return n.slots > 0 && n.Breaker.mayRecover() })
 }
 
 // close starts to end every hold and every request. No command is sent and no lock is granted from then on.
@@ -86,7 +87,7 @@ func (c *Coordinator) closeRest(now time.Duration) {
 	if c.closing.closeRequests == nil {
 		return
 	}
-	c.Fx.Wheel.Stop(func(t *wheel.Timer[actor.TimerTarget]) {
+	c.Fx.OtherTimers.Stop(func(t *wheel.Timer[actor.TimerTarget]) {
 		if r, ok := t.Value.(*actor.Request); ok {
 			c.Fx.Complete(now, r, actor.ErrClosed, nil)
 		}

@@ -136,7 +136,7 @@ func (c *Coordinator) commitMoves() (changed map[uint16]bool) {
 	return changed
 }
 
-// onFailover acts on changes of the topology: it gives up misdirected calls, requeues commands, and has the locks
+// onFailover acts on changes of the topology: it gives up misdirected batches, requeues commands, and has the locks
 // confirmed.
 func (c *Coordinator) onFailover(now time.Duration) {
 	changed := c.commitMoves()

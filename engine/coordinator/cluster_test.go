@@ -18,8 +18,8 @@ import (
 // the keys a to g, b and f are A's, c and g are B's, and a, d and e are C's.
 //
 // Words in addition to those of converse:
-//   - "1@A: acquire b + f" is a bundle of two calls to A. Its replies are separated by "|"; the last one counts for all
-//     further calls.
+//   - "1@A: acquire b + f" is a bundle of two batches to A. Its replies are separated by "|"; the last one counts for
+//     all further batches.
 //   - "survey A B C" asks these nodes for the topology; "charted 0-16383@B" and "uncharted" are replies.
 //   - Words about a subscriber name its node: "join@A {b}", "subscribed@A b".
 type clusterHarness struct{ *coordinatorHarness }
@@ -105,7 +105,7 @@ func (d clusterHarness) heard(what, address string, rest []string) {
 	}
 }
 
-// bundle delivers the replies to the calls of a bundle.
+// bundle delivers the replies to the batches of a bundle.
 func (d clusterHarness) bundle(stimulus string) {
 	number, answers, _ := strings.Cut(stimulus, " ")
 	parts := strings.Split(answers, "|")
@@ -193,8 +193,8 @@ func (d clusterHarness) orderedAt() (said []string) {
 	return said
 }
 
-// The keys of a call are of one slot, and the calls of a bundle are for one node, which has its own senders.
-func TestBundle_OneNodeOneSlotPerCall(t *testing.T) {
+// The keys of a batch are of one slot, and the batches of a bundle are for one node, which has its own senders.
+func TestBundle_OneNodeOneSlotPerBatch(t *testing.T) {
 	runClusterConversation(t, 1, `
 		1ms lock a b c d {a}2 f → 1@A: acquire b + f; 2@B: acquire c; 3@C: acquire a {a}2 + d
 		// every node has senders of its own
@@ -205,8 +205,8 @@ func TestBundle_OneNodeOneSlotPerCall(t *testing.T) {
 	`)
 }
 
-// A call of a bundle that is rejected, or has a script that the node does not know, does not affect the others.
-func TestBundle_CallFails_OthersUnaffected(t *testing.T) {
+// A batch of a bundle that is rejected, or has a script that the node does not know, does not affect the others.
+func TestBundle_BatchFails_OthersUnaffected(t *testing.T) {
 	runClusterConversation(t, 4, `
 		1ms lock b f {b}2          → 1@A: acquire b {b}2 + f
 		2ms 1 says NOPERM x | done → 2@A: acquire {b}2 + b; f granted
@@ -552,7 +552,7 @@ func TestNode_RoutedReply_ProvesNothing(t *testing.T) {
 	require.Equal(t, "3@A: acquire f; b granted", d.line("13ms 2 done"))
 	d.inFlight[3].ViaClusterClient = true
 	require.Equal(t, "f granted", d.line("14ms 3 done"))
-	require.True(t, d.c.down())
+	require.True(t, d.c.anyDown())
 	require.Equal(t, "survey B C A", d.line("53ms timer"))
 	require.Equal(t, "opens R; shuts A; 4@R: renew b f", strings.ReplaceAll(d.line("54ms charted 0-5460@R 5461-10922@B 10923-16383@C"), " + ", " "))
 }

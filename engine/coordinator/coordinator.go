@@ -8,8 +8,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// Request tags of the engine, in addition to those that locks handle. They begin at 100, beyond the events of package
-// actor.
+// Ops of requests of the engine, in addition to those that locks handle. They begin at 100, beyond the events of
+// package actor.
 const (
 	AskState    actor.Event = 100 + iota // Request.State receives the state of Request.Key at one instant
 	AskCount                             // Request.State.Count receives the number of holds of Request.Owner on Request.Key
@@ -93,7 +93,7 @@ func New(config actor.Config, senders int) *Coordinator {
 	c.Fallback = NewNode("", config.Lease)
 	c.Fallback.slots, c.nodesCreated = 1, 1
 	c.Nodes = []*Node{c.Fallback}
-	c.Fx.Leases = newWheel(maxTimersPerTurn)
+	c.Fx.HeldTimers = newWheel(maxTimersPerTurn)
 	c.Fx.QuorumWaits = c.expected
 	c.Fx.MaxRejections = maxRejectedPerTurn
 	return c
@@ -293,7 +293,7 @@ func (c *Coordinator) handleRequest(now time.Duration, r *actor.Request) {
 // breaker allows a probe, or if its owner re-enters, which needs no reply.
 func (c *Coordinator) rejectIfDown(now time.Duration, r *actor.Request) bool {
 	n := c.nodeForKey(r.Key)
-	if n.Breaker.allow(now, n.InFlightBatches) || c.holdCount(now, r) > 0 {
+	if n.Breaker.allow(now, n.InFlightBundles) || c.holdCount(now, r) > 0 {
 		return false
 	}
 	c.Fx.Complete(now, r, actor.ErrUnavailable, n.Breaker.Cause)
@@ -312,7 +312,7 @@ func (c *Coordinator) rejectIfUnconnected(now time.Duration, r *actor.Request) {
 
 // addCauses adds the cause of the outage to results without a reply, if the server is known to be down.
 func (c *Coordinator) addCauses() {
-	if !c.down() {
+	if !c.anyDown() {
 		return
 	}
 	for _, r := range c.Fx.Results {
@@ -586,7 +586,7 @@ func (c *Coordinator) Next() (at time.Duration, ok bool) {
 	}
 	at, ok = c.Fx.NextTimer, c.Fx.NextTimer != noTimer
 	for _, n := range c.Nodes {
-		if n.Breaker.Down && n.InFlightBatches == 0 && n.Backlog() {
+		if n.Breaker.Down && n.InFlightBundles == 0 && n.Backlog() {
 			at, ok = earlier(at, ok, n.Breaker.tryAt)
 		}
 		if retry := n.Subscriptions.nextRetry(); retry != 0 {

@@ -38,7 +38,7 @@ func (d *demotion) shouldRedial(now, timeout time.Duration) bool {
 	return true
 }
 
-// trackDemotion updates demotion from the result of a call.
+// trackDemotion updates demotion from the result of a batch.
 func (c *Coordinator) trackDemotion(now time.Duration, b *Batch) {
 	if !c.CanRedial || b.NoReply {
 		return
@@ -54,9 +54,9 @@ func (c *Coordinator) trackDemotion(now time.Duration, b *Batch) {
 	}
 }
 
-// wrote reports whether a call did what only a master does (wrote), and whether a replica rejected it (rejected). wrote
-// is false for these calls, which prove nothing:
-//   - calls followed by WAIT, which use other connections
+// wrote reports whether a batch did what only a master does (wrote), and whether a replica rejected it (rejected).
+// wrote is false for these batches, which prove nothing:
+//   - batches followed by WAIT, which use other connections
 //   - state queries, which only read
 //   - renewals, which may find nothing to write
 func (c *Coordinator) wrote(b *Batch) (wrote, rejected bool) {

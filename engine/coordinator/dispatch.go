@@ -36,22 +36,22 @@ func (c *Coordinator) enqueue(command *actor.Command) {
 // dispatch fills the free senders of a node with batches, as long as there are commands to send.
 func (c *Coordinator) dispatch(now time.Duration, n *Node) {
 	defer n.clearUrgent()
-	for n.InFlightBatches-n.InFlightReplicated < c.Senders && !c.Closed && n.Breaker.allow(now, n.InFlightBatches) {
+	for n.InFlightBundles-n.InFlightReplicated < c.Senders && !c.Closed && n.Breaker.allow(now, n.InFlightBundles) {
 		b := c.nextBatch(n)
 		if b == nil {
 			return
 		}
-		n.InFlightBatches++
-		n.calls = append(n.calls, b)
+		n.InFlightBundles++
+		n.bundles = append(n.bundles, b)
 		n.InFlightByVerb[b.Verb]++
-		for call := b; call != nil; call = call.Next {
-			call.bundleNext = call.Next
-			n.inFlight += len(call.Commands)
+		for batch := b; batch != nil; batch = batch.Next {
+			batch.bundleNext = batch.Next
+			n.inFlight += len(batch.Commands)
 			c.counters.batches++
-			c.counters.commands += uint64(len(call.Commands))
-			c.histograms.batchSizes.Add(len(call.Commands))
-			call.Sent, call.Node, call.ViaClusterClient = now, n, false
-			call.EffectUntilMillis = n.clock.millisAt(now+c.Fx.Config.MaxCommandDelay(), now)
+			c.counters.commands += uint64(len(batch.Commands))
+			c.histograms.batchSizes.Add(len(batch.Commands))
+			batch.Sent, batch.Node, batch.ViaClusterClient = now, n, false
+			batch.EffectUntilMillis = n.clock.millisAt(now+c.Fx.Config.MaxCommandDelay(), now)
 		}
 		if c.WaitsForReplicas(b.Verb) {
 			n.InFlightReplicated++
@@ -82,11 +82,11 @@ func (c *Coordinator) nextBatch(n *Node) *Batch {
 // nextOfPriority returns one batch of a row of Priorities, in a cluster a bundle, or nil.
 func (c *Coordinator) nextOfPriority(n *Node, priority int) *Batch {
 	verbs := Priorities[priority]
-	turn := c.rotation % len(verbs)
+	at := c.rotation % len(verbs)
 	for range verbs {
-		verb := verbs[turn]
-		if turn++; turn == len(verbs) {
-			turn = 0
+		verb := verbs[at]
+		if at++; at == len(verbs) {
+			at = 0
 		}
 		if len(n.Retries)+n.Queues[verb].Len() == 0 || c.Throttled(n, verb) {
 			continue
@@ -189,17 +189,17 @@ func (c *Coordinator) fillBatch(n *Node, verb actor.Verb) *Batch {
 	return b
 }
 
-// maxSkipped is the maximum number of stale commands that are skipped to fill one call.
+// maxSkipped is the maximum number of stale commands that are skipped to fill one batch.
 const maxSkipped = 8 * BatchKeys
 
-// batchBuilder is a call being filled, during one fillBatch. It needs a Batch and maxKeys; its counts begin at 0.
+// batchBuilder is a batch being filled, during one fillBatch. It needs a Batch and maxKeys; its counts begin at 0.
 type batchBuilder struct {
 	*Batch
 	maxKeys                  int // limit on its keys
 	keyCount, bytes, skipped int
 }
 
-// addOldest moves the oldest commands of a list to a call, as many as fit. A single command is always taken, whatever
+// addOldest moves the oldest commands of a list to a batch, as many as fit. A single command is always taken, whatever
 // its size.
 func (c *Coordinator) addOldest(n *Node, q *queue, list *chain, b *batchBuilder) {
 	for command := list.oldest(); command != nil && b.skipped <= maxSkipped; command = list.oldest() {
@@ -218,8 +218,8 @@ func (c *Coordinator) addOldest(n *Node, q *queue, list *chain, b *batchBuilder)
 	}
 }
 
-// CommandSize returns how much of a call a command takes. keys counts locks, or holds of a reader: each has a key and a
-// lease. bytes is an estimate.
+// CommandSize returns how much of a batch a command takes. keys counts locks, or holds of a reader: each has a key and
+// a lease. bytes is an estimate.
 func CommandSize(command *actor.Command, verb actor.Verb) (keys, bytes int) {
 	const besidesName = 64 // the tenure, the lease, and the affixes of derived keys
 	bytes = besidesName * len(command.Orphans)

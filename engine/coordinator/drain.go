@@ -45,7 +45,7 @@ func (c *Coordinator) drainFirst(now time.Duration, l *actor.Lock) {
 //   - no lock is held or being released
 //   - no acquire is in flight that a server could still reply to
 func (c *Coordinator) drained() bool {
-	return !c.DrainRound.On() && len(c.Fx.Rejecting) == 0 && c.Fx.HeldLocks == 0 && (c.Fx.AcquiringLocks == 0 || c.unreachable())
+	return !c.DrainRound.On() && len(c.Fx.Rejecting) == 0 && c.Fx.HeldLocks == 0 && (c.Fx.AcquiringLocks == 0 || c.expectsNoReply())
 }
 
 // completeShutdown completes the shutdown requests.

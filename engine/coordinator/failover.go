@@ -12,7 +12,7 @@ import (
 // errStaleOwner replaces a reply from a node that no longer owned the slot when the reply arrived.
 var errStaleOwner = errors.New("asked of a master that was replaced")
 
-// onWrongNode reports whether a call is at a node that no longer owns its keys.
+// onWrongNode reports whether a batch is at a node that no longer owns its keys.
 func (c *Coordinator) onWrongNode(b *Batch) bool {
 	if c.Cluster == nil {
 		return b.Node != c.Fallback
@@ -41,12 +41,12 @@ func (c *Coordinator) dropStaleOwnerReply(b *Batch) bool {
 	return true
 }
 
-// abandonMisplaced gives up the calls at nodes that no longer own their keys. Their locks retry at the right node at
-// once, however long the old one is silent. The replies of these calls are ignored later.
+// abandonMisplaced gives up the batches at nodes that no longer own their keys. Their locks retry at the right node at
+// once, however long the old one is silent. The replies of these batches are ignored later.
 func (c *Coordinator) abandonMisplaced(now time.Duration) {
 	reply := actor.Reply{Status: actor.NoReply, Err: errStaleOwner}
 	for _, n := range c.Nodes {
-		for _, first := range n.calls {
+		for _, first := range n.bundles {
 			for b := first; b != nil; b = b.bundleNext {
 				if b.Abandoned || !c.onWrongNode(b) {
 					continue
@@ -60,7 +60,7 @@ func (c *Coordinator) abandonMisplaced(now time.Duration) {
 	}
 }
 
-// onAbandonedDone handles a call that was given up. It only shows whether its node replies.
+// onAbandonedDone handles a batch that was given up. It only shows whether its node replies.
 func (c *Coordinator) onAbandonedDone(now time.Duration, b *Batch) {
 	if b.NoReply {
 		c.onNoReply(now, b)
@@ -70,7 +70,7 @@ func (c *Coordinator) onAbandonedDone(now time.Duration, b *Batch) {
 }
 
 // onMasterChanged handles a new master named by Sentinel. It creates a node for it, so that the old one gets no more
-// commands. A former master that returns is a new node as well: the old node of that address has outdated calls.
+// commands. A former master that returns is a new node as well: the old node of that address has outdated batches.
 func (c *Coordinator) onMasterChanged(now time.Duration, address string) {
 	if address == c.Fallback.Address {
 		return

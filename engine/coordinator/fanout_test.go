@@ -208,7 +208,7 @@ func TestFanout_SubscribeFailed_TurnBounded(t *testing.T) {
 	d.queueMessage(&LoopMessage{Value: d.connsOf(d.c.Fallback).orderResult(nil, errors.New("NOPERM"))})
 	require.Equal(t, 4, d.slices(told))
 	require.Len(t, told, readers)
-	require.Equal(t, readers, d.c.Fx.NotListening)
+	require.Equal(t, readers, d.c.Fx.PolledLocks)
 }
 
 // A failed subscription is no longer reported to the remaining waiters once the channel is subscribed again.
@@ -223,7 +223,7 @@ func TestFanout_Resubscribed_FailureObsolete(t *testing.T) {
 	d.queueMessage(&LoopMessage{Value: ChannelSubscribed{Channel: d.channel().name, Conn: max(on, 1) + 1}})
 	d.slices(told)
 	require.Len(t, told, 2*maxLocksPerTurn, "in the turn that takes it in, some were told before")
-	require.Zero(t, d.c.Fx.NotListening)
+	require.Zero(t, d.c.Fx.PolledLocks)
 }
 
 // A grant has too few replicas, and its kind has one lock per request. Then a turn notifies a bounded number of the
@@ -240,7 +240,7 @@ func TestFanout_TooFewReplicas_TurnBounded(t *testing.T) {
 			messages[i] = &LoopMessage{Value: all[i]}
 		}
 		k.tellingTurn(messages...)
-		b := k.c.Fallback.calls[0]
+		b := k.c.Fallback.bundles[0]
 		b.Sent, b.Replies = k.now, b.Replies[:0]
 		for range b.Commands {
 			b.Replies = append(b.Replies, k.takenReply("another:1"))

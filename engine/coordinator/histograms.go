@@ -7,8 +7,8 @@ import (
 	"github.com/lockwheel/lockwheel/engine/histogram"
 )
 
-// histograms are those of [Stats]. They are filled from what requests, holds and calls know anyway, so that no lock and
-// no waiter takes memory for them. The zero value has counted nothing. Owned by the coordinator.
+// histograms are those of [Stats]. They are filled from what requests, holds and batches know anyway, so that no lock
+// and no waiter takes memory for them. The zero value has counted nothing. Owned by the coordinator.
 type histograms struct {
 	acquireWaits, holdTimes, renewalMargins, roundTrips, turnTimes histogram.Durations
 	batchSizes                                                     histogram.Sizes

@@ -14,7 +14,7 @@ const (
 	fromChannels         // pub/sub messages and subscription changes: a thousand come together where many wait
 	aboutHolds           // unlocks and extensions: they free locks
 	fromCallers          // requests of callers that block: at most one per caller
-	cancellations        // calls that were given up: they free places in queues
+	cancellations        // requests that were canceled: they free places in queues
 	lists                // requests for pages of lists of locks: one page a turn
 	lanes
 )
@@ -45,14 +45,14 @@ func (q *messageQueue) push(m *LoopMessage) {
 	}
 	q.last = m
 	q.n++
-	q.work += weight(m)
+	q.work += ownWeight(m)
 }
 
 func (q *messageQueue) pop() *LoopMessage {
 	m := q.first
 	q.first, m.Next = m.Next, nil
 	q.n--
-	q.work -= weight(m)
+	q.work -= ownWeight(m)
 	if q.first == nil {
 		q.last = nil
 	}
@@ -166,13 +166,13 @@ func (c *Coordinator) handleMessages(now time.Duration) {
 func (c *Coordinator) handleLane(now time.Duration, lane *messageQueue, share int, n *Node) {
 	for left := share; left > 0 && !lane.empty() && !c.Closed && (n == nil || !n.queueFull()); {
 		m := lane.pop()
-		left -= c.weight(m)
+		left -= c.stepWeight(m)
 		c.handle(now, m)
 	}
 }
 
-// weight returns the work of a message, in messages for one lock.
-func (c *Coordinator) weight(m *LoopMessage) int {
+// stepWeight returns the work of a message with the steps of the locks that it is for, in messages for one lock.
+func (c *Coordinator) stepWeight(m *LoopMessage) int {
 	switch what := m.Value.(type) {
 	case Notified:
 		return c.listenerWeight(what.Node, what.Channel)
@@ -181,11 +181,11 @@ func (c *Coordinator) weight(m *LoopMessage) int {
 	case ChannelSubscribed:
 		return c.listenerWeight(what.Node, what.Channel)
 	}
-	return weight(m)
+	return ownWeight(m)
 }
 
-// weight returns the work of a message itself, without that of its recipients.
-func weight(m *LoopMessage) int {
+// ownWeight returns the work of a message itself, without that of its recipients.
+func ownWeight(m *LoopMessage) int {
 	switch what := m.Value.(type) {
 	case *Batch:
 		return what.replyCount()
@@ -279,5 +279,5 @@ func (c *Coordinator) LimitTurn(share int) {
 	c.intake.laneBudget, c.intake.pieceBudget, c.intake.lockBudget = share, min(share, sweepPieces), min(share, maxLocksPerTurn)
 	c.Results.budget, c.Fx.MaxRejections = min(share, MaxResultsPerTurn), min(share, maxRejectedPerTurn)
 	fired := min(share, maxTimersPerTurn)
-	c.Fx.Wheel, c.Fx.Leases = newWheel(fired), newWheel(fired)
+	c.Fx.OtherTimers, c.Fx.HeldTimers = newWheel(fired), newWheel(fired)
 }

@@ -130,6 +130,6 @@ func BenchmarkLongestTurn(b *testing.B) {
 	}
 }
 
-func (s *largeHarness) requestNames(tag actor.Event) func() {
-	return func() { s.turn(&LoopMessage{Value: &actor.Request{Op: tag}}) }
+func (s *largeHarness) requestNames(op actor.Event) func() {
+	return func() { s.turn(&LoopMessage{Value: &actor.Request{Op: op}}) }
 }

@@ -24,7 +24,7 @@ func (c *Coordinator) noteMigration(now time.Duration, slot uint16) {
 	cl.migrating[slot] = now + migrationTimeout
 }
 
-// noteTryAgain handles TRYAGAIN: some keys of the call have moved and others have not.
+// noteTryAgain handles TRYAGAIN: some keys of the batch have moved and others have not.
 func (c *Coordinator) noteTryAgain(now time.Duration, b *Batch) {
 	if c.Cluster != nil && !b.staleOwner && actor.HasPrefixFold(b.Failed.Error(), "TRYAGAIN") {
 		c.noteMigration(now, b.Slot)

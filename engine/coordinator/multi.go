@@ -51,19 +51,19 @@ func (c *Coordinator) tryAcquireAll(now time.Duration, r *actor.Request) {
 	if !r.ReadyToSend(now) || c.Fx.Draining {
 		return
 	}
-	leader := r.Lock()
+	commandLock := r.Lock()
 	if !r.Reserved() {
 		locks, free := c.reservable(now, r)
 		if !free {
-			if leader.Key() != "" { // it may have been canceled, and the lock finished
-				c.step(now, leader, &actor.Message{Event: actor.Recheck})
+			if commandLock.Key() != "" { // it may have been canceled, and the lock finished
+				c.step(now, commandLock, &actor.Message{Event: actor.Recheck})
 			}
 			return
 		}
 		r.Reserve(locks, c.Fx)
 	}
 	r.SendReserved(c.Fx)
-	c.applyEffects(now, leader)
+	c.applyEffects(now, commandLock)
 }
 
 // reservable returns the locks of a request, and creates those that are missing. If one of them cannot be reserved, the

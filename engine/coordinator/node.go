@@ -21,8 +21,8 @@ type Node struct {
 	asyncRequests      messageQueue // unhandled requests of callers that do not block
 	Breaker            breaker
 	Subscriptions      *subscriptions
-	InFlightBatches    int                  // number of bundles in flight
-	calls              []*Batch             // the bundles in flight
+	InFlightBundles    int                  // number of bundles in flight
+	bundles            []*Batch             // the bundles in flight
 	InFlightByVerb     [actor.Verbs]int     // number of bundles in flight, by verb
 	InFlightReplicated int                  // number of bundles in flight at replica senders
 	inFlight           int                  // number of commands in all bundles in flight
@@ -62,7 +62,7 @@ func (n *Node) sweeping() bool {
 }
 
 // busy reports whether a reply is outstanding.
-func (n *Node) busy() bool { return n.InFlightBatches > 0 }
+func (n *Node) busy() bool { return n.InFlightBundles > 0 }
 
 // mayReply reports whether the server may still send a reply.
 func (n *Node) mayReply() bool { return !n.Breaker.Down && (n.busy() || n.Backlog()) }
@@ -75,14 +75,14 @@ func (c *Coordinator) nodeOrDefault(n *Node) *Node {
 	return n
 }
 
-// unreachable reports whether outstanding replies are not expected: some server is down, and no other has commands
+// expectsNoReply reports whether outstanding replies are not expected: some server is down, and no other has commands
 // queued or in flight.
-func (c *Coordinator) unreachable() bool {
-	return c.down() && !slices.ContainsFunc(c.Nodes, (*Node).mayReply)
+func (c *Coordinator) expectsNoReply() bool {
+	return c.anyDown() && !slices.ContainsFunc(c.Nodes, (*Node).mayReply)
 }
 
-// FirstUnreachable returns a server that is down, or nil. It ignores nodes without slots, which get no commands.
-func (c *Coordinator) FirstUnreachable() *Node {
+// FirstDown returns a server that is down, or nil. It ignores nodes without slots, which get no commands.
+func (c *Coordinator) FirstDown() *Node {
 	for _, n := range c.Nodes {
 		if n.Breaker.Down && n.slots > 0 {
 			return n
@@ -91,15 +91,15 @@ func (c *Coordinator) FirstUnreachable() *Node {
 	return nil
 }
 
-// down reports whether some server is down.
-func (c *Coordinator) down() bool { return c.FirstUnreachable() != nil }
+// anyDown reports whether some server is down.
+func (c *Coordinator) anyDown() bool { return c.FirstDown() != nil }
 
-// TotalInFlight returns the number of bundles in flight.
-func (c *Coordinator) TotalInFlight() (batches int) {
+// InFlightBundles returns the number of bundles in flight.
+func (c *Coordinator) InFlightBundles() (bundles int) {
 	for _, n := range c.Nodes {
-		batches += n.InFlightBatches
+		bundles += n.InFlightBundles
 	}
-	return batches
+	return bundles
 }
 
 // ErrUnknownNode is the error for a node that the cluster's client does not know.

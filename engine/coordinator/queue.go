@@ -26,7 +26,7 @@ const (
 	pieceCommands = 32
 	// maxKeptPieces is the maximum number of empty pieces that a queue keeps.
 	maxKeptPieces = 128
-	// repeatShare divides a call: one part in repeatShare is for repeated attempts while first attempts wait.
+	// repeatShare divides a batch: one part in repeatShare is for repeated attempts while first attempts wait.
 	repeatShare = 4
 )
 

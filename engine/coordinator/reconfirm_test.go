@@ -23,7 +23,7 @@ func TestReconfirm_ManyLocks_TurnBounded(t *testing.T) {
 			for number, b := range d.inFlight {
 				asked += len(b.Commands)
 				delete(d.inFlight, number)
-				b.Node.InFlightBatches, b.Node.InFlightByVerb[b.Verb] = 0, 0
+				b.Node.InFlightBundles, b.Node.InFlightByVerb[b.Verb] = 0, 0
 			}
 			require.LessOrEqual(t, asked-before, 8*renewKeys)
 			turns++

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxRedirects is the maximum number of redirections of a call before its locks are notified. Two nodes may each
+	// maxRedirects is the maximum number of redirections of a batch before its locks are notified. Two nodes may each
 	// consider the other to be the owner of the slot.
 	maxRedirects = 5
 )
@@ -41,7 +41,7 @@ func redirection(refused, from string) (in uint16, address string, asking, ok bo
 	return uint16(number), net.JoinHostPort(host, words[2][colon+1:]), strings.EqualFold(words[0], "ASK"), true
 }
 
-// deadRedirect is the error of a call that was redirected to a node which is down. Its text begins with the node's
+// deadRedirect is the error of a batch that was redirected to a node which is down. Its text begins with the node's
 // reply, so it counts as transient. The cause may be an error of the program's dialer: the loop never calls its Error
 // method. It is immutable and always has both parts.
 type deadRedirect struct {
@@ -54,8 +54,8 @@ func (e *deadRedirect) Error() string { return e.reply.Error() + ", which does n
 func (e *deadRedirect) Unwrap() []error { return []error{e.reply, e.cause} }
 
 // followRedirect follows a redirection of the server, up to maxRedirects times, and returns true if it did. learnOwners
-// has learned the new owner before. If it returns false for a redirection, the call counts as rejected for now, and its
-// locks retry after a pause.
+// has learned the new owner before. If it returns false for a redirection, the batch counts as rejected for now, and
+// its locks retry after a pause.
 func (c *Coordinator) followRedirect(now time.Duration, b *Batch) bool {
 	if c.Cluster == nil || b.NoReply || b.redirects >= maxRedirects {
 		return false
@@ -85,11 +85,11 @@ func (c *Coordinator) followRedirect(now time.Duration, b *Batch) bool {
 	return true
 }
 
-// probeTarget lets a call probe a node that is down, with one of its commands, if the breaker allows it. The others are
-// rejected for now, because a command without a reply must be released later.
+// probeTarget lets a batch probe a node that is down, with one of its commands, if the breaker allows it. The others
+// are rejected for now, because a command without a reply must be released later.
 func (c *Coordinator) probeTarget(now time.Duration, to *Node, b *Batch) bool {
 	b.Failed = &deadRedirect{b.Failed, to.Breaker.Cause}
-	if !to.Breaker.allow(now, to.InFlightBatches) {
+	if !to.Breaker.allow(now, to.InFlightBundles) {
 		return false
 	}
 	reply := actor.Reply{Status: actor.Rejected, Err: b.Failed}
@@ -101,7 +101,8 @@ func (c *Coordinator) probeTarget(now time.Duration, to *Node, b *Batch) bool {
 	return true
 }
 
-// learnOwners learns the new slot owners from all calls of a bundle, before any other result of the bundle is handled.
+// learnOwners learns the new slot owners from all batches of a bundle, before any other result of the bundle is
+// handled.
 func (c *Coordinator) learnOwners(now time.Duration, b *Batch) {
 	for ; b != nil; b = b.Next {
 		if b.Abandoned || b.NoReply || b.Failed == nil || b.redirects >= maxRedirects {
@@ -153,7 +154,7 @@ func (c *Coordinator) onSlotMoved(now time.Duration, slot uint16, from, to *Node
 	}
 }
 
-// isSlotError reports whether the server rejected a call because of its slot. Calls for other slots still work.
+// isSlotError reports whether the server rejected a batch because of its slot. Batches for other slots still work.
 func isSlotError(err error) bool {
 	text := err.Error()
 	return actor.HasPrefixFold(text, "MOVED ") || actor.HasPrefixFold(text, "ASK ") || actor.HasPrefixFold(text, "CLUSTERDOWN Hash slot")

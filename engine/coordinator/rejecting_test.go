@@ -35,8 +35,8 @@ var rejections = map[string]struct {
 
 // answers returns the reply to the only call.
 func (k *waitersHarness) answers(reply actor.Reply) *LoopMessage {
-	require.Len(k.t, k.c.Fallback.calls, 1)
-	b := k.c.Fallback.calls[0]
+	require.Len(k.t, k.c.Fallback.bundles, 1)
+	b := k.c.Fallback.bundles[0]
 	b.Sent, b.Replies = k.now, append(b.Replies[:0], reply)
 	return &b.Msg
 }

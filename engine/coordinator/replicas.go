@@ -45,7 +45,7 @@ func (c *Coordinator) onUnreplicated(now time.Duration, back *actor.Lock) {
 	set, to := c.LockSets[key], recipients{kind: actor.Unreplicated, key: key, waiting: true, unreplicated: &unreplicatedGrant{now, c.Fx.RolledBack}}
 	if c.Fx.RolledBack = nil; shared {
 		if set.unreplicatedAt == now {
-			return // already notified in this turn: one call may have granted it to very many
+			return // already notified in this turn: one batch may have granted it to very many
 		}
 		set.unreplicatedAt = now
 	}

@@ -13,8 +13,8 @@ var errShortReply = errors.New("lockwheel: the server's reply does not have the 
 
 // onBatchDone handles a bundle that a sender has brought back.
 func (c *Coordinator) onBatchDone(now time.Duration, b *Batch) {
-	b.Node.InFlightBatches--
-	b.Node.calls = slices.DeleteFunc(b.Node.calls, func(other *Batch) bool { return other == b })
+	b.Node.InFlightBundles--
+	b.Node.bundles = slices.DeleteFunc(b.Node.bundles, func(other *Batch) bool { return other == b })
 	b.Node.InFlightByVerb[b.Verb]--
 	if c.WaitsForReplicas(b.Verb) {
 		b.Node.InFlightReplicated--
@@ -30,13 +30,13 @@ func (c *Coordinator) onBatchDone(now time.Duration, b *Batch) {
 			c.histograms.roundTrips.Add(now - b.Sent)
 		}
 		c.trackDemotion(now, b)
-		c.onCallResult(now, b)
+		c.onBatchResult(now, b)
 		b = next
 	}
 }
 
-// onCallResult handles the result of one call.
-func (c *Coordinator) onCallResult(now time.Duration, b *Batch) {
+// onBatchResult handles the result of one batch.
+func (c *Coordinator) onBatchResult(now time.Duration, b *Batch) {
 	switch {
 	case b.Abandoned:
 		c.onAbandonedDone(now, b)
@@ -63,7 +63,7 @@ func (c *Coordinator) onCallResult(now time.Duration, b *Batch) {
 	c.freeBatches = append(c.freeBatches, b)
 }
 
-// onReachable notes that the server replied. A reply to a call that the cluster client routed proves nothing about the
+// onReachable notes that the server replied. A reply to a batch that the cluster client routed proves nothing about the
 // node.
 func (c *Coordinator) onReachable(now time.Duration, b *Batch) {
 	if b.ViaClusterClient {
@@ -116,7 +116,7 @@ func (c *Coordinator) deliverReplies(now time.Duration, b *Batch) {
 	}
 }
 
-// failCommands tells every lock that its command has no reply, or that the server rejected the whole call.
+// failCommands tells every lock that its command has no reply, or that the server rejected the whole batch.
 func (c *Coordinator) failCommands(now time.Duration, b *Batch) {
 	reply := actor.Reply{Status: actor.Rejected, Err: b.Failed}
 	if b.NoReply {

@@ -34,7 +34,7 @@ func (k *waitersHarness) refusedAtOnce(n int) (all, told []*actor.Request) {
 	}
 	k.c.intake.laneBudget, k.c.Fx.MaxRejections = n, 0 // one turn rejects all of them
 	require.Empty(k.t, k.tellingTurn(messages...))
-	call := k.c.Fallback.calls[0]
+	call := k.c.Fallback.bundles[0]
 	call.Sent, call.Replies = k.now, append(call.Replies[:0], actor.Reply{Status: actor.Rejected, Err: errors.New("WRONGTYPE x")})
 	return all, k.tellingTurn(&call.Msg)
 }

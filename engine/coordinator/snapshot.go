@@ -39,9 +39,10 @@ func (s *Snapshot) note(turn uint64) {
 // then it belongs to the caller. The zero value is that of a node without an address that is not down.
 type NodeStatus struct {
 	Address string // empty for the only server, unless it is known
-	// Down says that the engine considers the server down: a call had no reply, or the server rejected it for a reason
-	// that concerns all calls, and no reply has come since. Then one call at a time is sent there. A call that only found
-	// that its connection was closed while idle does not count. A server to which there was no connection yet is down.
+	// Down says that the engine considers the server down: a batch had no reply, or the server rejected it for a reason
+	// that concerns all batches, and no reply has come since. Then one batch at a time is sent there. A batch that only
+	// found that its connection was closed while idle does not count. A server to which there was no connection yet is
+	// down.
 	Down  bool
 	Since time.Duration // since when it is down; 0 if it is not
 	Cause error         // why it is down; nil if it is not

@@ -20,8 +20,8 @@ type Stats struct {
 	Acquired, Failed, Released, Lost uint64 // counters: holds granted, lock requests failed, holds unlocked, holds lost
 	Renewed                          uint64 // counter: renewals and confirmations by the server
 	HandedOff                        uint64 // counter: grants from one owner to the next without a release
-	Commands, Batches, LoopTurns     uint64 // counters: commands sent, calls that carried them, turns of the loop
-	Retries                          uint64 // counter: commands without a reply or rejected, and calls sent again as a whole or in parts
+	Commands, Batches, LoopTurns     uint64 // counters: commands sent, batches that carried them, turns of the loop
+	Retries                          uint64 // counter: commands without a reply or rejected, and batches sent again as a whole or in parts
 	UnpublishedReleases              uint64 // counter: releases that the server did not publish, because it rejected the message
 	LostAtUnlock                     uint64 // counter: releases of locks that had been lost
 	Shed                             uint64 // counter: those of Failed that were rejected by a limit on waiters
@@ -38,9 +38,9 @@ type Stats struct {
 	AcquireWaits   histogram.Durations // of each lock request, until it was granted or rejected
 	HoldTimes      histogram.Durations // of each hold that has ended, since its owner's first grant
 	RenewalMargins histogram.Durations // what was left of a lease when its renewal was confirmed
-	RoundTrips     histogram.Durations // of each call that the server replied to
+	RoundTrips     histogram.Durations // of each batch that the server replied to
 	TurnTimes      histogram.Durations // of each turn but the one that takes the snapshot
-	BatchSizes     histogram.Sizes     // commands of each call
+	BatchSizes     histogram.Sizes     // commands of each batch
 }
 
 // maxKeptPending is the largest capacity of pendingStats that is kept after a turn.
@@ -74,7 +74,7 @@ func (c *Coordinator) Stats() Stats {
 		InFlight:            int64(inFlight),
 		Subscriptions:       int64(subscribed),
 		Timers:              int64(c.Timers()),
-		Polling:             int64(c.Fx.NotListening),
+		Polling:             int64(c.Fx.PolledLocks),
 		Acquired:            s.Acquired,
 		Failed:              s.Failed,
 		Released:            s.Released,

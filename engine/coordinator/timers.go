@@ -12,8 +12,8 @@ import (
 const SuspendThreshold = 500 * time.Millisecond
 
 const (
-	// maxTimersPerTurn is the maximum number of timers of each wheel that fire in a turn. After a pause of the process or
-	// of the clock all may be due.
+	// maxTimersPerTurn is the maximum number of timers of each wheel that fire in a turn. After a pause of the process
+	// or of the clock all may be due.
 	maxTimersPerTurn = 128
 	// sortsPerTimer is the maximum number of timers that a turn sorts, per timer that may fire.
 	sortsPerTimer = 8
@@ -34,8 +34,8 @@ func (c *Coordinator) fireTimers(now time.Duration) {
 		return
 	}
 	wake := func(t *wheel.Timer[actor.TimerTarget]) { c.onTimer(now, t.Value) }
-	c.Fx.Leases.Advance(now, wake)
-	c.Fx.Wheel.Advance(now, wake)
+	c.Fx.HeldTimers.Advance(now, wake)
+	c.Fx.OtherTimers.Advance(now, wake)
 	c.refreshNextTimer()
 }
 
@@ -44,7 +44,7 @@ func (c *Coordinator) fireTimers(now time.Duration) {
 // so that an idle engine does not wake up for a canceled timer.
 func (c *Coordinator) refreshNextTimer() {
 	c.Fx.NextTimer = noTimer
-	for _, w := range [...]*wheel.Wheel[actor.TimerTarget]{c.Fx.Leases, c.Fx.Wheel} {
+	for _, w := range [...]*wheel.Wheel[actor.TimerTarget]{c.Fx.HeldTimers, c.Fx.OtherTimers} {
 		if at, ok := w.Next(); ok {
 			c.Fx.NextTimer = min(c.Fx.NextTimer, at)
 		}
@@ -52,4 +52,4 @@ func (c *Coordinator) refreshNextTimer() {
 }
 
 // Timers returns the number of timers on both wheels.
-func (c *Coordinator) Timers() int { return c.Fx.Leases.Len() + c.Fx.Wheel.Len() }
+func (c *Coordinator) Timers() int { return c.Fx.HeldTimers.Len() + c.Fx.OtherTimers.Len() }

@@ -228,7 +228,7 @@ func (e *simEngine) nothingRuns(when string) {
 		e.w.fail("%s is left %s with %d held, %d waiting, %d timers, %d requests, %d verdicts to be told and %d holds", e.name, when,
 			s.Held, s.Waiting, s.Timers, len(e.requests), len(e.pendingResults), len(e.holds))
 	}
-	if !c.Closed && (s.Polling != 0 || c.Fallback.Backlog() || c.Fallback.InFlightBatches != 0 || s.InFlight != 0 || s.Subscriptions != 0) {
-		e.w.fail("%s is left %s with %d batches out, %d commands in flight and %d subscriptions", e.name, when, c.Fallback.InFlightBatches, s.InFlight, s.Subscriptions)
+	if !c.Closed && (s.Polling != 0 || c.Fallback.Backlog() || c.Fallback.InFlightBundles != 0 || s.InFlight != 0 || s.Subscriptions != 0) {
+		e.w.fail("%s is left %s with %d batches out, %d commands in flight and %d subscriptions", e.name, when, c.Fallback.InFlightBundles, s.InFlight, s.Subscriptions)
 	}
 }

@@ -312,9 +312,9 @@ var simMutants = []simMutant{
 	}`,
 	}}},
 	{"a time for the next turn that is not computed anew", "engine/coordinator/timers.go", []simEdit{{
-		`	c.Fx.Wheel.Advance(now, wake)
+		`	c.Fx.OtherTimers.Advance(now, wake)
 	c.refreshNextTimer()`,
-		`	c.Fx.Wheel.Advance(now, wake)
+		`	c.Fx.OtherTimers.Advance(now, wake)
 	if !planted() {
 		c.refreshNextTimer()
 	}`,
@@ -394,10 +394,10 @@ var simMutants = []simMutant{
 	}}},
 	{"a lock handed on while it is to be forced away", "actor/lock.go", []simEdit{{
 		`	if l.ext != nil {
-		l.evict(now, fx)
+		l.endHoldsForForce(now, fx)
 	}`,
 		`	if l.ext != nil && !planted() {
-		l.evict(now, fx)
+		l.endHoldsForForce(now, fx)
 	}`,
 	}}},
 	{"a queue that turns round", "actor/request.go", []simEdit{{
@@ -619,10 +619,10 @@ var simMutants = []simMutant{
 		}`,
 	}}},
 	{"an acquire that takes a place however late it comes", "engine/coordinator/dispatch.go", []simEdit{{
-		`call.EffectUntilMillis = n.clock.millisAt(now+c.Fx.Config.MaxCommandDelay(), now)`,
-		`call.EffectUntilMillis = n.clock.millisAt(now+c.Fx.Config.MaxCommandDelay(), now)
+		`batch.EffectUntilMillis = n.clock.millisAt(now+c.Fx.Config.MaxCommandDelay(), now)`,
+		`batch.EffectUntilMillis = n.clock.millisAt(now+c.Fx.Config.MaxCommandDelay(), now)
 			if planted() {
-				call.EffectUntilMillis = maxServerMillis
+				batch.EffectUntilMillis = maxServerMillis
 			}`,
 	}}},
 	{"a server's clock that is taken for the most that it can show", "engine/coordinator/clockskew.go", []simEdit{{
@@ -896,11 +896,11 @@ var simMutants = []simMutant{
 	{"a question for several locks that is refused for want of a connection, and goes on waiting", "actor/lock.go", []simEdit{{
 		`		fx.Complete(now, r, ErrUnavailable, cause)
 	}
-	l.noteLeader(r)`,
+	l.noteMultiRequest(r)`,
 		`		fx.Complete(now, r, ErrUnavailable, cause)
 	}
 	if !planted() {
-		l.noteLeader(r)
+		l.noteMultiRequest(r)
 	}`,
 	}}},
 	{"a verdict without an answer that does not say why the server gave none", "engine/coordinator/coordinator.go", []simEdit{{
@@ -971,8 +971,8 @@ var simMutants = []simMutant{
 		`	if !c.repeatFanout(to) && !planted() {`,
 	}}},
 	{"an undone grant with a release that is waited for without a bound", "actor/replicas.go", []simEdit{{
-		`!r.timer.Scheduled() || fx.Wheel.Due(&r.timer) > at {`,
-		`(!r.timer.Scheduled() || fx.Wheel.Due(&r.timer) > at) && !planted() {`,
+		`!r.timer.Scheduled() || fx.OtherTimers.Due(&r.timer) > at {`,
+		`(!r.timer.Scheduled() || fx.OtherTimers.Due(&r.timer) > at) && !planted() {`,
 	}}},
 	{"a shutdown that waits for an undone grant's release", "actor/lock.go", []simEdit{{
 		`		if r.rolledBack {

@@ -96,9 +96,9 @@ func (w *simWorld) stands(n *simName, h simHolder, t *simTenure, count int) {
 
 // hears finds engines that keep polling as if they could not subscribe, though they could.
 func (w *simWorld) hears(e *simEngine) {
-	w.since(&e.unheard, e.c.Fx.NotListening != 0 && !e.config.Poll)
+	w.since(&e.unheard, e.c.Fx.PolledLocks != 0 && !e.config.Poll)
 	if e.unheard != 0 && w.now-max(e.unheard, w.disturbed) > w.maxFreeTime() {
-		w.fail("%s waits for %d locks as if it could not hear, and has for %v", e.name, e.c.Fx.NotListening, w.now-e.unheard)
+		w.fail("%s waits for %d locks as if it could not hear, and has for %v", e.name, e.c.Fx.PolledLocks, w.now-e.unheard)
 	}
 }
 

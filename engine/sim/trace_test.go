@@ -52,7 +52,7 @@ var simVerbs = [...]string{
 	actor.SendMultiAcquire:  "joint acquire",
 }
 
-var simTags = map[actor.Event]string{
+var simOps = map[actor.Event]string{
 	actor.Acquire:           "lock",
 	actor.Unlock:            "unlock",
 	actor.Extend:            "extend",
@@ -75,13 +75,13 @@ func (h *simHold) String() string {
 }
 
 func (a *simRequest) String() string {
-	what := simTags[a.Op] + " " + a.Key
+	what := simOps[a.Op] + " " + a.Key
 	for _, h := range a.parts[min(1, len(a.parts)):] {
 		what += "+" + h.e.w.plan.names[h.name]
 	}
 	switch {
 	case a.Op == actor.Unlock || a.Op == actor.Extend:
-		what = fmt.Sprintf("%s %s", simTags[a.Op], a.hold)
+		what = fmt.Sprintf("%s %s", simOps[a.Op], a.hold)
 	case a.Owner != 0:
 		what += fmt.Sprintf(" as %d", a.Owner&^actor.ThreadOwner)
 	}

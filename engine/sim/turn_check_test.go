@@ -67,14 +67,14 @@ func (e *simEngine) checkSend() {
 	e.renewalWaits = slices.ContainsFunc(coordinator.Priorities[0], func(verb actor.Verb) bool {
 		return c.Fallback.Queues[verb].Len() > 0 && !(c.WaitsForReplicas(verb) && c.Fallback.InFlightReplicated == coordinator.ReplicaSendersPerNode)
 	})
-	if c.Fallback.InFlightBatches >= c.Senders && len(c.Batches) == 0 || !c.Fallback.Backlog() || c.Closed {
+	if c.Fallback.InFlightBundles >= c.Senders && len(c.Batches) == 0 || !c.Fallback.Backlog() || c.Closed {
 		return
 	}
 	renewing := 0
 	for verb := range c.Fallback.Queues {
 		if v := actor.Verb(verb); coordinator.IsRenewal(v) {
 			renewing += c.Fallback.InFlightByVerb[v]
-		} else if c.Fallback.Queues[v].Len() > 0 && c.Fallback.InFlightBatches < c.Senders && !c.Fallback.Breaker.Down && !c.Throttled(c.Fallback, v) {
+		} else if c.Fallback.Queues[v].Len() > 0 && c.Fallback.InFlightBundles < c.Senders && !c.Fallback.Breaker.Down && !c.Throttled(c.Fallback, v) {
 			e.w.fail("%s leaves a %s behind though a sender is free", e.name, simVerbs[v])
 		}
 	}

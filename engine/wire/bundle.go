@@ -11,20 +11,20 @@ import (
 // RedisClient is a client, or one of its connections.
 type RedisClient interface {
 	B() rueidis.Builder
-	DoMulti(ctx context.Context, calls ...rueidis.Completed) []rueidis.RedisResult
+	DoMulti(ctx context.Context, commands ...rueidis.Completed) []rueidis.RedisResult
 }
 
-// SendBundle sends several calls in one pipeline, with an ASKING before each that needs it, followed by the commands in
-// more. It decodes the replies of the calls and returns the results of more.
+// SendBundle sends several batches in one pipeline, with an ASKING before each that needs it, followed by the commands
+// in more. It decodes the replies of the batches and returns the results of more.
 func (w *Encoder) SendBundle(client RedisClient, first *coordinator.Batch, more ...rueidis.Completed) []rueidis.RedisResult {
-	calls := make([]rueidis.Completed, 0, 2*coordinator.MaxBundleCalls)
+	commands := make([]rueidis.Completed, 0, 2*coordinator.MaxBundleBatches)
 	for b := first; b != nil; b = b.Next {
 		if b.Asking {
-			calls = append(calls, client.B().Asking().Build())
+			commands = append(commands, client.B().Asking().Build())
 		}
-		calls = append(calls, w.Call(client, b))
+		commands = append(commands, w.Encode(client, b))
 	}
-	results := client.DoMulti(context.Background(), append(calls, more...)...)
+	results := client.DoMulti(context.Background(), append(commands, more...)...)
 	for b := first; b != nil; b = b.Next {
 		if b.Asking {
 			results = results[1:]

@@ -16,11 +16,11 @@ import (
 // errMalformed is the error of a reply that none of the scripts produces.
 var errMalformed = errors.New("lockwheel: unexpected form of a reply")
 
-// Encoder encodes batches as calls. Each sender owns one and reuses it. All arguments of a call lie in one buffer,
-// which belongs to the batch. So a call allocates nothing, or one string if the program can see its text.
+// Encoder encodes batches as EVALSHA commands. Each sender owns one and reuses it. All arguments of a batch lie in one
+// buffer, which belongs to the batch. So a batch allocates nothing, or one string if the program can see its text.
 type Encoder struct {
 	ID              string // the engine's id
-	ReuseBuffer     bool   // the program cannot see the text of calls: its buffer may be reused
+	ReuseBuffer     bool   // the program cannot see the text of commands: its buffer may be reused
 	Sharded         bool   // Sharded pub/sub: SPUBLISH and SHARDNUMSUB
 	Silent          bool   // a force tells no engine that it took a lock away
 	NoListenerCount bool   // listeners cannot be counted: a cluster without sharded pub/sub
@@ -65,7 +65,7 @@ func Milliseconds(lease time.Duration) int64 {
 	return max(int64(lease/time.Millisecond), 1)
 }
 
-// DecodeResult decodes the result of a call into the batch's replies. A malformed reply affects its own command only.
+// DecodeResult decodes the result of a batch into the batch's replies. A malformed reply affects its own command only.
 func DecodeResult(result rueidis.RedisResult, b *coordinator.Batch) {
 	b.Replies = b.Replies[:0]
 	reply, err := result.ToMessage()

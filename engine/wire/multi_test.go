@@ -29,7 +29,7 @@ func TestWire_MultiReplies_DecodedOrRejected(t *testing.T) {
 		b := &coordinator.Batch{Verb: actor.SendMultiAcquire, Commands: []actor.Command{{Key: "a", Tenure: 1, Parts: []actor.PartKey{{Key: "a"}, {Key: "b"}}}}}
 		w := Encoder{ID: "me"}
 		fake.replies <- test.says
-		DecodeResult(client.Do(t.Context(), w.Call(client, b)), b)
+		DecodeResult(client.Do(t.Context(), w.Encode(client, b)), b)
 		require.Len(t, b.Replies, 1, test.says)
 		require.Equal(t, test.want, shownReply(b.Replies[0]), test.says)
 	}

@@ -48,7 +48,7 @@ func TestWire_RWCalls_MatchScripts(t *testing.T) {
 		{scripts.WriteForce, actor.SendWriteForce, []actor.Command{{Key: "a", Tenure: 1}}, "1 a PUBLISH ID"},
 		{scripts.RWState, actor.SendWriteState, []actor.Command{{Key: "a"}}, "1 a"},
 	} {
-		call := w.Call(client, &coordinator.Batch{Verb: test.verb, Commands: test.commands})
+		call := w.Encode(client, &coordinator.Batch{Verb: test.verb, Commands: test.commands})
 		words := call.Commands()
 		require.Equal(t, []string{"EVALSHA", test.script.SHA1}, words[:2], test.script.Name)
 		for i, word := range words {
@@ -73,7 +73,7 @@ func TestWire_ClusterCalls_UseShardVerbs(t *testing.T) {
 			continue
 		}
 		other := *b // a call lies in its batch's buffer
-		call, inShard := plain.Call(client, b), sharded.Call(client, &other)
+		call, inShard := plain.Encode(client, b), sharded.Encode(client, &other)
 		words := call.Commands()
 		for i, word := range words {
 			switch word {
@@ -122,7 +122,7 @@ func TestWire_RWReplies_Decoded(t *testing.T) {
 		for _, row := range table {
 			b := &coordinator.Batch{Verb: verb, Commands: []actor.Command{{Verb: verb, Key: "a", Tenure: 1}, {Verb: verb, Key: "b", Tenure: 2}}}
 			says.replies <- wired(row[0])
-			DecodeResult(client.Do(t.Context(), w.Call(client, b)), b)
+			DecodeResult(client.Do(t.Context(), w.Encode(client, b)), b)
 			require.Equal(t, row[1], showState(b), "%d: %s", verb, row[0])
 		}
 	}

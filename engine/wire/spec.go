@@ -74,8 +74,8 @@ var fairKeys = []string{scripts.FairQueueKey, scripts.FairTimeoutKey, scripts.Fa
 // in braces there.
 func FairQueue(key string) string { return scripts.RedissonKey(scripts.FairQueueKey, key) }
 
-// Call encodes a batch.
-func (w *Encoder) Call(client RedisClient, b *coordinator.Batch) rueidis.Completed {
+// Encode encodes a batch.
+func (w *Encoder) Encode(client RedisClient, b *coordinator.Batch) rueidis.Completed {
 	w.reset(b.Buf)
 	f := &Specs[b.Verb]
 	if f.keys != nil {
@@ -98,7 +98,7 @@ func (w *Encoder) Call(client RedisClient, b *coordinator.Batch) rueidis.Complet
 	return client.B().Evalsha().Sha1(f.script.SHA1).Numkeys(keys).Key(w.keys...).Arg(w.args...).Build()
 }
 
-// finish returns the encoded arguments. The batch keeps the buffer for its next call.
+// finish returns the encoded arguments. The batch keeps the buffer for its next use.
 func (w *Encoder) finish(b *coordinator.Batch) string {
 	b.Buf = w.buf
 	if !w.ReuseBuffer {
@@ -204,7 +204,7 @@ func (w *Encoder) encodeRelease(b *coordinator.Batch) {
 	}
 }
 
-// encodePublishNow encodes the start of calls to scripts that compare the times of callers' clocks.
+// encodePublishNow encodes the start of batches for scripts that compare the times of callers' clocks.
 func (w *Encoder) encodePublishNow(b *coordinator.Batch) {
 	w.str(w.publishVerb())
 	w.integer(b.SentWallMillis)
@@ -416,7 +416,7 @@ func decodeFenced(n int64) decodedReply {
 }
 
 // decodeQueued decodes the TTL and the holder, as decodeTaken does. Then come the remaining time of the tenure in the
-// queue, and the server's clock. The reply to a call that came too late has only the clock.
+// queue, and the server's clock. The reply to a batch that came too late has only the clock.
 func decodeQueued(row []respMessage) decodedReply {
 	if len(row) == 1 {
 		return decodeLate(&row[0])

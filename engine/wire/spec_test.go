@@ -133,7 +133,7 @@ func TestWire_Calls_MatchScripts(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			// The same writer is used again and again.
-			call := w.Call(client, &coordinator.Batch{Verb: test.verb, Commands: test.commands, SendText: test.whole, SentWallMillis: 1_700_000_000_000, EffectUntilMillis: 1_700_000_001_500})
+			call := w.Encode(client, &coordinator.Batch{Verb: test.verb, Commands: test.commands, SendText: test.whole, SentWallMillis: 1_700_000_000_000, EffectUntilMillis: 1_700_000_001_500})
 			words := call.Commands()
 			if test.whole {
 				require.Equal(t, []string{"EVAL", test.script.Text}, words[:2])
@@ -313,7 +313,7 @@ func TestWire_Replies_Decoded(t *testing.T) {
 				{Verb: verb, Key: "a", Tenure: 1, Lease: time.Second}, {Verb: verb, Key: "b", Tenure: 2, Lease: time.Second},
 			}}
 			says.replies <- wired(row[0])
-			DecodeResult(client.Do(t.Context(), w.Call(client, b)), b)
+			DecodeResult(client.Do(t.Context(), w.Encode(client, b)), b)
 			require.Equal(t, row[1], show(b), "%d: %s", verb, row[0])
 		}
 	}
@@ -337,7 +337,7 @@ func TestWire_ConnBroken_NoReply(t *testing.T) {
 	w := Encoder{ID: "me"}
 	b := &coordinator.Batch{Verb: actor.SendRelease, Commands: []actor.Command{{Key: "a", Tenure: 1}}}
 	says.replies <- "*1\r\n:" // and nothing more
-	DecodeResult(client.Do(t.Context(), w.Call(client, b)), b)
+	DecodeResult(client.Do(t.Context(), w.Encode(client, b)), b)
 	require.True(t, b.NoReply)
 	require.Error(t, b.Failed)
 }
@@ -455,7 +455,7 @@ func TestWire_CallBuffer_ReusedAfterReply(t *testing.T) {
 		b.Reset(actor.SendRelease)
 		b.Commands = append(b.Commands, actor.Command{Key: "a", Tenure: 1})
 		says.replies <- answer
-		DecodeResult(client.Do(t.Context(), w.Call(client, b)), b)
+		DecodeResult(client.Do(t.Context(), w.Encode(client, b)), b)
 	}
 	ask(wired("*1 :1"))
 	first := &b.Buf[0]
@@ -519,7 +519,7 @@ func TestWire_CommandSize_WithinEstimate(t *testing.T) {
 		}
 		_, client := newReplyServer(t)
 		w, bytes := Encoder{ID: "6f0e6a4e-1111-2222-3333-444455556666"}, 0
-		call := w.Call(client, b)
+		call := w.Encode(client, b)
 		for _, word := range call.Commands()[2:] { // without EVALSHA and the hash
 			bytes += len(word)
 		}

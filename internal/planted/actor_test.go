@@ -70,8 +70,8 @@ var actorMistakes = []found{
 	}},
 	{"TestUndoneGrant_ServerDown_EndsInTime", Mistake{
 		"a waiter with a grant that cannot be undone is notified only at the end of its wait", "actor/replicas.go",
-		` || fx.Wheel.Due(&r.timer) > at {`,
-		` || fx.Wheel.Due(&r.timer) > at && !planted() {`,
+		` || fx.OtherTimers.Due(&r.timer) > at {`,
+		` || fx.OtherTimers.Due(&r.timer) > at && !planted() {`,
 	}},
 	{"TestReaderTTL_CountUnwritten_Resent", Mistake{
 		"what a reader's holds need is not set when its count is not known", "actor/rwlock.go",
@@ -120,9 +120,9 @@ var actorMistakes = []found{
 	together("a try after a refusal", "actor/wait.go", "return ", "f.backoff / 2"),
 	together("a try for a lock that is free at any moment", "actor/wait.go", "", "minRetry"),
 	together("a look at a key without expiry", "actor/wait.go", "return ", "noTTLPoll"),
-	together("a try for a lock without a possible subscription", "actor/wait.go", "", "max(noPubSubPoll, time.Duration(fx.NotListening)*noPubSubPollSpread)"),
+	together("a try for a lock without a possible subscription", "actor/wait.go", "", "max(noPubSubPoll, time.Duration(fx.PolledLocks)*noPubSubPollSpread)"),
 	together("a try for a lock with messages that may go elsewhere", "actor/wait.go", "", "max(unreliablePubSubPoll, time.Duration(fx.Stats.Waiting)*unreliablePubSubPollSpread)"),
-	together("a try for a lock that is polled", "actor/poll.go", "", "max(p.lastSleep, time.Duration(fx.NotListening)*noPubSubPollSpread) / 2"),
+	together("a try for a lock that is polled", "actor/poll.go", "", "max(p.lastSleep, time.Duration(fx.PolledLocks)*noPubSubPollSpread) / 2"),
 	together("a renewal after a refusal", "actor/renew.go", "f.retryAt = now + ", "l.renewInterval(fx)/8"),
 	together("a renewal after one that wrote no count", "actor/renew.go", "l.ensureExt().ensureFailure().retryAt = now + ", "l.renewInterval(fx)/8"),
 	together("a release that the server refuses for good", "actor/orphan.go", "", "o.backoff"),

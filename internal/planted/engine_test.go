@@ -136,10 +136,10 @@ var engineMistakes = []found{
 		e.wallOffset = wall
 	}`,
 	}},
-	{"TestBundle_EachCallHasTime", Mistake{
-		"the time of day is on the first call of a bundle only", "engine/engine.go",
-		`			call.SentWallMillis = e.wallMillis`,
-		`			call.SentWallMillis = e.wallMillis
+	{"TestBundle_EachBatchHasTime", Mistake{
+		"the time of day is on the first batch of a bundle only", "engine/engine.go",
+		`			batch.SentWallMillis = e.wallMillis`,
+		`			batch.SentWallMillis = e.wallMillis
 			if planted() {
 				break
 			}`,
@@ -229,8 +229,8 @@ var engineMistakes = []found{
 
 	{"TestShutdown_SilentServer_NotWaitedFor", Mistake{
 		"a shutdown waits for what a server was asked that does not answer", "engine/coordinator/drain.go",
-		`(c.Fx.AcquiringLocks == 0 || c.unreachable())`,
-		`(c.Fx.AcquiringLocks == 0 || c.unreachable() && !planted())`,
+		`(c.Fx.AcquiringLocks == 0 || c.expectsNoReply())`,
+		`(c.Fx.AcquiringLocks == 0 || c.expectsNoReply() && !planted())`,
 	}},
 	{"TestHoldCount_OtherKind_NotCounted", Mistake{
 		"a fair hold counts for who reads, and the other way round", "engine/coordinator/coordinator.go",
@@ -532,8 +532,8 @@ var engineMistakes = []found{
 	}},
 	{"TestAsk_TargetDown_RetriedAfterPause", Mistake{
 		"whether a node that calls are sent on to is back is never looked for", "engine/coordinator/redirect.go",
-		`if !to.Breaker.allow(now, to.InFlightBatches) {`,
-		`if !to.Breaker.allow(now, to.InFlightBatches) || planted() {`,
+		`if !to.Breaker.allow(now, to.InFlightBundles) {`,
+		`if !to.Breaker.allow(now, to.InFlightBundles) || planted() {`,
 	}},
 	{"TestMoved_NodesDisagree_Pauses", Mistake{
 		"a node is the master of a slot on the word of another one, though it denied that", "engine/coordinator/cluster.go",
@@ -541,7 +541,7 @@ var engineMistakes = []found{
 		`return now < cl.denials[denial{slot, n.Address}] && !planted()`,
 	}},
 	{"TestAsking_SecondReplyIsTheCalls", Mistake{
-		"the answer to ASKING is taken for the call's", "engine/wire/bundle.go",
+		"the answer to ASKING is taken for the batch's", "engine/wire/bundle.go",
 		`		if b.Asking {
 			results`,
 		`		if b.Asking && !planted() {
@@ -648,9 +648,9 @@ var engineMistakes = []found{
 	}},
 	{"TestTimers_Due_RenewalsFirst", Mistake{
 		"renewals wait behind all other timers", "engine/coordinator/coordinator.go",
-		`	c.Fx.Leases = newWheel(maxTimersPerTurn)`,
+		`	c.Fx.HeldTimers = newWheel(maxTimersPerTurn)`,
 		`	if !planted() {
-		c.Fx.Leases = newWheel(maxTimersPerTurn)
+		c.Fx.HeldTimers = newWheel(maxTimersPerTurn)
 	}`,
 	}},
 	{"TestStandstill_ManyLosses_TurnBounded", Mistake{
@@ -778,8 +778,8 @@ var engineMistakes = []found{
 	}},
 	{"TestClose_ServerSilent_WaitIsBounded", Mistake{
 		"a close waits for a server that is down", "engine/coordinator/closing.go",
-		`|| c.isSilent()`,
-		`|| c.isSilent() && !planted()`,
+		`|| c.expectsNoReplyOrProbe()`,
+		`|| c.expectsNoReplyOrProbe() && !planted()`,
 	}},
 	{"TestClose_ConnectionBroken_ReleasedAgain", Mistake{
 		"a close gives up what was unlocked with the first connection that breaks", "engine/coordinator/breaker.go",

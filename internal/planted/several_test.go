@@ -100,10 +100,10 @@ var severalMistakes = []found{
 	}},
 	{"TestQuorum_MemberAccepted_HeldAgain", Mistake{
 		"a member that was refused is not recalled", "quorum.go",
-		`g.apply(func() { g.actor.RetryDue(m.index) })`,
+		`g.apply(func() { g.quorum.RetryDue(m.index) })`,
 		`g.apply(func() {
 			if !planted() {
-				g.actor.RetryDue(m.index)
+				g.quorum.RetryDue(m.index)
 			}
 		})`,
 	}},
@@ -117,19 +117,19 @@ var severalMistakes = []found{
 	}},
 	{"TestQuorum_Outage_WaitGoesOn", Mistake{
 		"a quorum that rests goes on resting", "quorum.go",
-		`g.apply(func() { g.actor.BackoffOver(g.elapsed()) })`,
+		`g.apply(func() { g.quorum.BackoffOver(g.elapsed()) })`,
 		`g.apply(func() {
 			if !planted() {
-				g.actor.BackoffOver(g.elapsed())
+				g.quorum.BackoffOver(g.elapsed())
 			}
 		})`,
 	}},
 	{"TestQuorum_DeadMinority_ContendersGoOn", Mistake{
 		"stragglers are waited for for ever", "quorum.go",
-		`g.apply(func() { g.actor.StragglersOverdue(g.elapsed()) })`,
+		`g.apply(func() { g.quorum.StragglersOverdue(g.elapsed()) })`,
 		`g.apply(func() {
 			if !planted() {
-				g.actor.StragglersOverdue(g.elapsed())
+				g.quorum.StragglersOverdue(g.elapsed())
 			}
 		})`,
 	}},
@@ -423,8 +423,8 @@ var severalMistakes = []found{
 	// From a later round of ten mutants, planted blindly.
 	{"TestMultiHold_ExtendFails_LeaseKept", Mistake{
 		"an extension that fails has members with a lease of their own renewed", "multihold_round.go",
-		`h != nil && g.actor.Watched() {`,
-		`h != nil && (g.actor.Watched() || planted()) {`,
+		`h != nil && g.quorum.Watched() {`,
+		`h != nil && (g.quorum.Watched() || planted()) {`,
 	}},
 	{"TestMultiHold_LaterSlice_RejectionIndex", Mistake{
 		"of a later slice the lock that is taken is sought in the first", "multi.go",
