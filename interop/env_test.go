@@ -110,9 +110,11 @@ func (s *testEnv) mortalEngine(opts lockwheel.Options) (e *lockwheel.Engine, die
 	}, opts), die
 }
 
-// engineOn opens an engine on the servers, with further options of its client.
+// engineOn opens an engine on the servers, with further options of its client. Tests look at all keys and channels, so
+// an engine without a name has no record.
 func (s *testEnv) engineOn(client rueidis.ClientOption, opts lockwheel.Options) *lockwheel.Engine {
 	s.t.Helper()
+	opts.Anonymous = opts.Name == ""
 	opts.Redis = client
 	opts.Redis.InitAddress = s.addrs
 	e, err := lockwheel.Open(s.t.Context(), opts)
