@@ -132,6 +132,31 @@ func TestOwnChannel_FirstGrant_Subscribed(t *testing.T) {
 	require.Empty(t, d.own())
 }
 
+// The own channel is subscribed although others keep coming, and these are not held up.
+func TestOwnChannel_OthersKeepComing_Subscribed(t *testing.T) {
+	s := newSubscriptions()
+	ordered := make(map[string]time.Duration)
+	turn := func(now time.Duration) {
+		s.addListener(new(actor.Lock), fmt.Sprint("c", now))
+		s.updateOrder(now)
+		if s.Order == nil {
+			return
+		}
+		for _, name := range s.Order.Channels {
+			ordered[name] = now
+			s.onSubscribed(name, 1)
+		}
+		s.Order = nil
+		s.onOrderDone(now, 1, 0, nil)
+	}
+	s.pin("own")
+	for now := time.Second; now < 2*time.Second; now += time.Millisecond {
+		turn(now)
+	}
+	require.Contains(t, ordered, "own")
+	require.Equal(t, len(s.Channels), s.Subscribed)
+}
+
 // In a cluster the own channel follows the slot of its name.
 func TestOwnChannel_SlotMoves_Follows(t *testing.T) {
 	d := newClusterHarness(t, 4)

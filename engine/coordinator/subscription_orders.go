@@ -46,6 +46,9 @@ func (s *subscriptions) nextUnsubscribe() time.Duration {
 // buildOrder makes an order for the subscriber. It is empty if there is nothing to do.
 func (s *subscriptions) buildOrder() *Order {
 	o := &Order{OnNextConn: s.moving}
+	if s.retryOverdue(o) {
+		return o
+	}
 	looks := maxChannelsPerTurn + MaxChannelsPerCommand
 	to := &s.onConn
 	if s.moving {
@@ -64,6 +67,17 @@ func (s *subscriptions) buildOrder() *Order {
 		s.addToOrder(s.rejected.pop(), to, o)
 	}
 	return o
+}
+
+// retryOverdue makes the order one for a rejected channel that other channels have kept waiting, and reports whether it
+// did: with a steady stream of new channels there is never nothing else to do. The next one waits for as long again.
+func (s *subscriptions) retryOverdue(o *Order) bool {
+	if s.moving || s.rejected.empty() || s.now < s.rejectedRetryAt+maxRejectedDelay {
+		return false
+	}
+	o.retriesRejected, s.rejectedRetryAt = true, s.now
+	s.addToOrder(s.rejected.pop(), &s.onConn, o)
+	return len(o.Channels) > 0
 }
 
 // addMoved adds channels to the order that the next connection needs. It ends the move when that connection has all of

@@ -13,6 +13,8 @@ const (
 	maxChannelsPerTurn = 1024
 	// MaxSubscribeBackoff is the longest backoff after a rejected or broken subscription.
 	MaxSubscribeBackoff = 500 * time.Millisecond
+	// maxRejectedDelay is how long the retry of a rejected channel that is due waits for orders for other channels.
+	maxRejectedDelay = 100 * time.Millisecond
 	// unsubscribeMinPause and unsubscribePause bound how often channels are unsubscribed. A connection is replaced
 	// instead: the channels to keep are subscribed on the next connection, some each turn, then the old connection is
 	// dropped. A replacement starts at least unsubscribeMinPause after the one before, and if one of these holds:
@@ -42,7 +44,7 @@ type subscriptions struct {
 	// Each channel is in one of these lists.
 	toSubscribe  channelList // to be subscribed
 	reportedDown channelList // to be subscribed; the listeners know that it is not
-	rejected     channelList // rejected; each is tried alone when there is nothing else to do
+	rejected     channelList // rejected; each is tried alone when there is nothing else to do, or it has waited for long
 	onConn       channelList // on the connection, or in an order for it
 	onNextConn   channelList // during a move: on the next connection, or in an order for it
 	leftBehind   channelList // during a move: on the connection and not on the next
@@ -130,8 +132,8 @@ func (s *subscriptions) addChannel(name string) *channel {
 	return ch
 }
 
-// pin has a channel subscribed without a listener. It is tried alone when there is nothing else to do, because the
-// server may not allow it: then pinFailed is set, and the channel is forgotten.
+// pin has a channel subscribed without a listener. It is tried alone, as rejected ones are, because the server may not
+// allow it: then pinFailed is set, and the channel is forgotten.
 func (s *subscriptions) pin(name string) {
 	ch := s.Channels[name]
 	if ch == nil {

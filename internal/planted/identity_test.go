@@ -28,6 +28,10 @@ var identityMistakes = []found{
 `, `	if o.node != nil && !planted() {
 `,
 	}},
+	{"TestOwnChannel_OthersKeepComing_Subscribed", Mistake{
+		"a channel that is tried alone waits for all others", "engine/coordinator/subscription_orders.go",
+		`if s.retryOverdue(o) {`, `if !planted() && s.retryOverdue(o) {`,
+	}},
 	{"TestSubscriptions_RandomEvents_Converge", Mistake{
 		"a pinned channel that is confirmed late stays among the rejected ones", "engine/coordinator/subscriptions.go",
 		`if ch.rejected && ch.state != stateSubscribing {`, `if ch.rejected && ch.state != stateSubscribing && !planted() {`,
