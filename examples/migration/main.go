@@ -127,7 +127,10 @@ func (m *member) migrate(ctx context.Context) error {
 // writes nothing. It ends between two batches if ctx does: on SIGINT, or when the lock is lost.
 func (m *member) apply(ctx context.Context, token uint64) error {
 	done, err := m.store.claim(ctx, token)
-	if err != nil || done == batches {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx) // the error of claim would not say why
+	case err != nil || done == batches:
 		return err
 	}
 	m.log.Printf("%s migrates from batch %d on, with token %d", m.name, done+1, token)
