@@ -158,8 +158,8 @@ func TestFindLeaks_Unreachable_EndsWithLease(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	var log locktest.LogBuffer
-	e := s.Open(lockwheel.Options{ // the lease is one that a busy machine does not outlast: a hold is kept
-		Lease: 3 * locktest.ShortLease, FindLeaks: true, CallSites: true, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	e := s.Open(lockwheel.Options{
+		Lease: locktest.ShortLease, FindLeaks: true, CallSites: true, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	other := s.Open(lockwheel.Options{Lease: locktest.ShortLease})
 	ctx := lockwheel.WithLabel(context.Background(), "forgetful")
