@@ -188,7 +188,10 @@ func TestFindLeaks_Unreachable_EndsWithLease(t *testing.T) {
 	require.Contains(t, log.String(), "a hold was not unlocked and cannot be reached")
 	require.Contains(t, log.String(), "label=forgetful")
 	require.Contains(t, log.String(), "find_leaks_test.go:")
-	locktest.Eventually(t, "lost", func() bool { return e.Stats().Lost == leaked })
+	locktest.Eventually(t, "ended", func() bool { return e.Stats().Held == 0 })
+	// Of two locks held as one, one is lost, and the other may be released because of that.
+	require.GreaterOrEqual(t, e.Stats().Lost, leaked-2)
+	require.LessOrEqual(t, e.Stats().Lost, leaked)
 	require.NoError(t, kept.Err())
 	require.Equal(t, leaked, e.Stats().Leaked)
 	require.Zero(t, keeper.Stats().Leaked)
