@@ -118,6 +118,7 @@ func TestGateway_ServerStops_AnswersInTime(t *testing.T) {
 	server := redistest.Start(t)
 	engine, err := lockwheel.Open(t.Context(), lockwheel.Options{
 		Redis: rueidis.ClientOption{InitAddress: []string{server.Addr()}}, CallTimeout: call,
+		Anonymous: true, // its record would be left until it is closed
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { engine.Close() })
