@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/rediserr"
+	"github.com/lockwheel/lockwheel/engine/wire"
 	"github.com/lockwheel/lockwheel/internal/identity"
 )
 
@@ -41,6 +42,8 @@ type announcer struct {
 	client   rueidis.Client
 	identity *Identity
 	log      *slog.Logger
+	write    *recordWrite
+	alone    bool // the senders do not all send to the record's server, so it does not go along with their batches
 
 	answers   chan coordinator.Answer
 	unwritten atomic.Uint64 // writes of the record that failed
@@ -50,35 +53,78 @@ type announcer struct {
 }
 
 func newAnnouncer(about *Identity, log *slog.Logger, stopped <-chan struct{}) *announcer {
-	return &announcer{identity: about, log: log, stopped: stopped, answers: make(chan coordinator.Answer, maxAnswers), ended: make(chan struct{})}
+	a := &announcer{identity: about, log: log, stopped: stopped, answers: make(chan coordinator.Answer, maxAnswers), ended: make(chan struct{})}
+	a.write = newRecordWrite(a.command)
+	return a
 }
 
 // run writes the record at once and then periodically, until the loop has ended. Then it deletes the record.
 func (a *announcer) run() {
 	defer close(a.ended)
-	script := rueidis.NewLuaScript(recordText)
-	written, logged := false, false
 	due := time.NewTimer(0)
 	defer due.Stop()
+	r := announcedRecord{announcer: a}
 	for {
 		select {
 		case <-a.stopped:
-			if written && !a.down.Load() {
-				a.client.Do(context.Background(), a.client.B().Del().Key(a.identity.Key).Build())
-			}
+			r.delete()
 			return
 		case answer := <-a.answers:
 			a.publish(&answer)
+		case err := <-a.write.results:
+			due.Reset(r.noted(err))
 		case <-due.C:
-			err := a.write(script)
-			_, rejected := rueidis.IsRedisErr(err)
-			written = written || !rejected // without a reply it may have been written
-			if rejected && !logged {
-				logged = true
-				a.logRejected(err)
+			if pause, ok := r.due(); ok {
+				due.Reset(pause)
 			}
-			due.Reset(a.pause(err, rejected))
 		}
+	}
+}
+
+// announcedRecord is what the announcer's goroutine, which owns it, knows of the record.
+type announcedRecord struct {
+	*announcer
+	written bool // it may be in the server
+	logged  bool // the server rejected it, and that was logged
+	offered bool // a write was offered to the senders, and has no result yet
+}
+
+// due offers the write to the senders, or sends it if none took it for a while. It returns when to call it again. ok is
+// false if a sender took it: then that depends on the result.
+func (r *announcedRecord) due() (pause time.Duration, ok bool) {
+	switch {
+	case !r.offered && !r.alone:
+		r.offered = true
+		r.write.offered.Store(true)
+		return batchWait, true
+	case r.alone || r.write.withdraw():
+		return r.noted(r.client.Do(context.Background(), r.command(r.client)).Error()), true
+	}
+	return 0, false
+}
+
+// noted notes the result of a write, and returns when the next is due.
+func (r *announcedRecord) noted(err error) (pause time.Duration) {
+	r.offered = false
+	_, rejected := rueidis.IsRedisErr(err)
+	r.written = r.written || !rejected // without a reply it may have been written
+	if rejected && !r.logged {
+		r.logged = true
+		r.logRejected(err)
+	}
+	return r.pause(err, rejected)
+}
+
+// delete deletes the record, after the result of a write that a sender took.
+func (r *announcedRecord) delete() {
+	if r.down.Load() {
+		return
+	}
+	if r.offered && !r.write.withdraw() {
+		r.noted(<-r.write.results)
+	}
+	if r.written {
+		r.client.Do(context.Background(), r.client.B().Del().Key(r.identity.Key).Build())
 	}
 }
 
@@ -93,9 +139,11 @@ func (a *announcer) pause(err error, rejected bool) time.Duration {
 	return identity.Period
 }
 
-func (a *announcer) write(script *rueidis.Lua) error {
+// command returns a write of the record. It has the text of the script, because what goes along with a batch is sent
+// once.
+func (a *announcer) command(client wire.RedisClient) rueidis.Completed {
 	args := append([]string{strconv.FormatInt(identity.TTL.Milliseconds(), 10)}, a.identity.Fields...)
-	return script.Exec(context.Background(), a.client, []string{a.identity.Key}, args).Error()
+	return client.B().Eval().Script(recordText).Numkeys(1).Key(a.identity.Key).Arg(args...).Build()
 }
 
 func (a *announcer) logRejected(err error) {

@@ -126,7 +126,7 @@ func (e *Engine) Connected(server *Server) {
 // announce starts the announcer.
 func (e *Engine) announce() {
 	if a := e.announcer; a != nil {
-		a.client = e.server.client
+		a.client, a.alone = e.server.client, e.server.Cluster()
 		e.goroutines.Go(a.run)
 	}
 }
@@ -137,6 +137,14 @@ func (e *Engine) Withdrawn() {
 	if a := e.announcer; a != nil && a.client != nil {
 		<-a.ended
 	}
+}
+
+// recordWrite returns the write of the record that senders take along, or nil.
+func (e *Engine) recordWrite() *recordWrite {
+	if e.announcer == nil {
+		return nil
+	}
+	return e.announcer.write
 }
 
 // startRefreshes starts the topology refresher of a cluster.
@@ -173,7 +181,7 @@ func (e *Engine) startWorkers(n *coordinator.Node) {
 	config, address := &e.coordinator.Fx.Config, n.Address
 	id := config.ID
 	for range coordinator.SendersPerNode {
-		e.goroutines.Go(func() { runSender(e.server.nodeConn(address), e.encoder(id), w.batches, e.box) })
+		e.goroutines.Go(func() { runSender(e.server.nodeConn(address), e.encoder(id), w.batches, e.recordWrite(), e.box) })
 	}
 	if config.Replicas != 0 {
 		replicas := replication{min: config.Replicas, patience: config.ReplicaTimeout}

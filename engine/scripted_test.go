@@ -196,7 +196,7 @@ func TestSender_NoReply_ClientLookedUpAgain(t *testing.T) {
 	back, came := newScriptedServer(t, func(int, []string) string { return "" })
 	cluster := &singleNodeClient{node: gone}
 	sendAll := startSender(t, func(batches <-chan *coordinator.Batch, box *mpsc.Mailbox[any]) {
-		runSender(&nodeConn{client: cluster, address: "node:1"}, &wire.Encoder{ID: "id"}, batches, box)
+		runSender(&nodeConn{client: cluster, address: "node:1"}, &wire.Encoder{ID: "id"}, batches, nil, box)
 	})
 	b := sendAll()
 	require.True(t, b.NoReply)

@@ -12,16 +12,16 @@ import (
 
 // runSender runs a sender: it sends batches to one node and posts their replies. It does not interpret them. A batch
 // has no deadline, because a batch that is given up still runs. It ends with a reply or with a broken connection.
-// Limits in time belong to the coordinator.
-func runSender(to *nodeConn, w *wire.Encoder, batches <-chan *coordinator.Batch, box *mpsc.Mailbox[any]) {
+// Limits in time belong to the coordinator. A write of the engine's record goes along, if there is one.
+func runSender(to *nodeConn, w *wire.Encoder, batches <-chan *coordinator.Batch, record *recordWrite, box *mpsc.Mailbox[any]) {
 	for b := range batches {
-		switch client := to.nodeClient(); {
-		case client == nil:
+		client := to.nodeClient()
+		if client == nil {
 			to.sendViaCluster(w, b)
-		case b.Next == nil && !b.Asking:
+		} else if along := record.take(client); len(along) == 0 && b.Next == nil && !b.Asking {
 			wire.DecodeResult(client.Do(context.Background(), w.Encode(client, b)), b)
-		default:
-			w.SendBundle(client, b)
+		} else {
+			record.done(w.SendBundle(client, b, along...))
 		}
 		to.dropIfBroken(b, box)
 		relayed := w.RelayedMessages(b)

@@ -55,7 +55,19 @@ var identityMistakes = []found{
 	}},
 	{"TestRecord_Open_SaysWho", Mistake{
 		"a record stays when its engine is closed", "engine/announcer.go",
-		`if written && !a.down.Load() {`, `if written && !a.down.Load() && !planted() {`,
+		`if r.written {`, `if r.written && !planted() {`,
+	}},
+	{"TestRecordWrite_BatchSent_GoesAlong", Mistake{
+		"a record is written with each batch", "engine/recordwrite.go",
+		`if r == nil || !r.offered.Load() || !r.withdraw() {`, `if r == nil || !planted() && (!r.offered.Load() || !r.withdraw()) {`,
+	}},
+	{"TestRecordWrite_BatchSent_NotSentAgain", Mistake{
+		"a record is deleted before a batch has written it", "engine/announcer.go",
+		`if r.offered && !r.write.withdraw() {`, `if r.offered && !r.write.withdraw() && !planted() {`,
+	}},
+	{"TestRecordWrite_Cluster_SentAlone", Mistake{
+		"a record goes along with a batch to another node", "engine/announcer.go",
+		`case !r.offered && !r.alone:`, `case !r.offered && (!r.alone || planted()):`,
 	}},
 	{"TestIdentityOptions_Invalid_Rejected", Mistake{
 		"an address may have a password in it", "internal/identity/process.go",

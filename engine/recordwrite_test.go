@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/engine/coordinator"
+	"github.com/lockwheel/lockwheel/engine/mpsc"
+	"github.com/lockwheel/lockwheel/engine/wire"
+	"github.com/lockwheel/lockwheel/internal/identity"
+)
+
+// A write of the record goes along with the next batch, once, in one pipeline, and its result comes back.
+func TestRecordWrite_BatchSent_GoesAlong(t *testing.T) {
+	for answer, fails := range map[string]bool{"": false, "-NOPERM no\r\n": true} {
+		server, client := newScriptedServer(t, func(_ int, words []string) string {
+			if words[0] == "EVAL" {
+				return answer
+			}
+			return ""
+		})
+		a := announced(client)
+		send := startSender(t, func(batches <-chan *coordinator.Batch, box *mpsc.Mailbox[any]) {
+			runSender(&nodeConn{client: client}, &wire.Encoder{ID: "id"}, batches, a.write, box)
+		})
+		require.NoError(t, send().Failed)
+		require.NotContains(t, server.receivedOn(1), "EVAL ", "it was not offered")
+		a.write.offered.Store(true)
+		require.NoError(t, send().Failed, "the batch has its own reply")
+		require.Equal(t, fails, <-a.write.results != nil)
+		require.False(t, a.write.withdraw(), "it was taken")
+		require.NoError(t, send().Failed)
+		require.Equal(t, 1, strings.Count(server.receivedOn(1), "EVAL "))
+		require.Empty(t, server.receivedOn(2), "all on one connection")
+	}
+}
+
+// announced returns the record of an announcer with a client.
+func announced(client rueidis.Client) *announcedRecord {
+	a := newAnnouncer(&Identity{Key: "record", Fields: []string{"name", "n"}}, nil, nil)
+	a.client = client
+	return &announcedRecord{announcer: a}
+}
+
+// A write that no batch takes along for a while is sent alone.
+func TestRecordWrite_NoBatch_SentAlone(t *testing.T) {
+	server, client := newScriptedServer(t, func(int, []string) string { return "" })
+	r := announced(client)
+	for sent := range 3 {
+		pause, ok := r.due()
+		require.True(t, ok)
+		require.Equal(t, batchWait, pause)
+		require.Equal(t, sent, strings.Count(server.receivedOn(1), "EVAL "))
+		pause, ok = r.due()
+		require.True(t, ok)
+		require.Equal(t, identity.Period, pause)
+	}
+	require.Empty(t, r.write.take(client))
+}
+
+// A write that a batch took along is not sent again, and the record is deleted after it.
+func TestRecordWrite_BatchSent_NotSentAgain(t *testing.T) {
+	server, client := newScriptedServer(t, func(int, []string) string { return "" })
+	r := announced(client)
+	r.due()
+	taken := r.write.take(client)
+	require.Len(t, taken, 1)
+	_, ok := r.due()
+	require.False(t, ok, "it depends on the result")
+	deleted := make(chan struct{})
+	go func() {
+		defer close(deleted)
+		r.delete()
+	}()
+	r.write.done(client.DoMulti(t.Context(), taken...))
+	<-deleted
+	require.Regexp(t, `(?s)^EVAL .*\nDEL record\n$`, server.receivedOn(1))
+	require.Equal(t, 1, strings.Count(server.receivedOn(1), "EVAL "))
+}
+
+// In a cluster a sender's server need not be the record's.
+func TestRecordWrite_Cluster_SentAlone(t *testing.T) {
+	_, client := newScriptedServer(t, func(int, []string) string { return "" })
+	r := announced(client)
+	r.alone = true
+	pause, ok := r.due()
+	require.True(t, ok)
+	require.Equal(t, identity.Period, pause)
+	require.Empty(t, r.write.take(client))
+}
