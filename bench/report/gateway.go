@@ -97,16 +97,14 @@ func (r *results) gatewayLine(t *table) {
 	if len(r.added(peers.Lockwheel.Name)) == 0 {
 		return
 	}
-	row := func(name string) string {
-		return fmt.Sprintf("%s µs, %s µs", addedCell(r.added(name), medianOf), addedCell(r.added(name), p99Of))
-	}
+	row := func(name string) string { return addedCell(r.added(name), medianOf) + " µs" }
 	text := row(peers.Lockwheel.Name)
 	for _, name := range []string{peers.PingPair.Name, peers.Redislock.Name, peers.Redsync.Name, peers.Rueidislock.Name} {
 		if len(r.added(name)) > 0 {
 			text += "; " + name + " " + row(name)
 		}
 	}
-	t.section("a request to an HTTP service, 1 000 a second: p50 and p99 that the lock adds", text, "Gateway")
+	t.section("a request to an HTTP service, 1 000 a second: p50 that the lock adds", text, "Gateway")
 }
 
 func gatewaySteps(into *[]*bench.GatewayResult, s *bench.Server, p bench.Plan) []step {

@@ -128,23 +128,6 @@ func (g *barChart) putKind(name string, group int, s *bench.Result) {
 	}
 }
 
-func (r *results) kindsLine(t *table) {
-	var kinds []string
-	for _, name := range []string{bench.KindFenced, bench.KindFair, bench.KindWrite, bench.KindRead} {
-		if a, b := successOf(r.kinds.Figures.Alike, name), successOf(r.kinds.Figures.Alike, bench.KindPlain); a != nil && b != nil {
-			kinds = append(kinds, name+" "+ratio(a.PairsPerSecond(), b.PairsPerSecond()))
-		}
-	}
-	if len(kinds) > 0 {
-		t.section("the same with other kinds of lock, to Mutex", strings.Join(kinds, "; "), "Kinds")
-	}
-	if one, sequential := successOf(r.kinds.Figures.Ten, bench.TenAsOne), successOf(r.kinds.Figures.Ten, bench.TenSequential); one != nil && sequential != nil {
-		t.section("ten names taken and released as one, to one after the other",
-			fmt.Sprintf("%s µs, %s as fast", decimals(one.NsPerPair()/1000), ratio(one.PairsPerSecond(), sequential.PairsPerSecond())), "Kinds")
-	}
-	r.kindsBesidePeers(t)
-}
-
 // kindsBesidePeers adds the rows that compare kinds with those of peers.
 func (r *results) kindsBesidePeers(t *table) {
 	var kinds []string
@@ -154,7 +137,7 @@ func (r *results) kindsBesidePeers(t *table) {
 		}
 	}
 	if len(kinds) > 0 {
-		t.section("these kinds, to Redisson's same kind", strings.Join(kinds, "; "), "Kinds")
+		t.section("pairs a second of other kinds, to Redisson's same kind", strings.Join(kinds, "; "), "Kinds")
 	}
 	if q := r.kinds.Figures.Quorum; successOf(q, peers.Lockwheel.Name) != nil && successOf(q, peers.Redsync.Name) != nil {
 		t.section("a quorum of three servers, 2 048 goroutines: pairs a second", fmt.Sprintf("%s; redsync %s",

@@ -47,37 +47,62 @@ func (r *results) measuredPart() string {
 	}
 	t := newTable("what", "figure", "section")
 	t.prose = true
-	for _, line := range []func(*table){r.pairLines, r.kindsLine, r.hotLine, r.latencyLine, r.gatewayLine, r.holdLines, r.floodLine} {
+	for _, line := range []func(*table){r.kindsBesidePeers, r.hotLine, r.latencyLine, r.gatewayLine, r.holdLines, r.floodLine} {
 		line(t)
 	}
-	return fmt.Sprintf("%s; %s; %s. Figures are this machine's, so compare those of one row.\n%s\n\n%s", last.Machine.CPU, last.Machine.System,
-		last.Machine.Server, goalsSummary(r.goals()), t.String())
+	return fmt.Sprintf("%s; %s. %s Compare figures of one section only.\n%s\n\n%s\n%s", last.Machine.System, last.Machine.Server, r.machines(),
+		goalsSummary(r.goals()), r.pairTable(), t.String())
 }
 
-func (r *results) pairLines(t *table) {
-	for _, goroutines := range []int{1, 16, 256, 2048} {
-		what := "the same, " + count(float64(goroutines)) + " goroutines"
-		if goroutines == 1 {
-			what = "lock+unlock pairs a second, a name each, 1 goroutine"
+// machines returns which sections were measured on which machine.
+func (r *results) machines() string {
+	var names []string
+	sections := map[string][]string{}
+	for _, s := range r.sections() {
+		if w := s.circumstances(); w != nil {
+			if sections[w.Machine.CPU] == nil {
+				names = append(names, w.Machine.CPU)
+			}
+			sections[w.Machine.CPU] = append(sections[w.Machine.CPU], s.title())
 		}
-		t.contestants(what, r.pairsOf(goroutines), func(s *bench.Result) string { return count(s.PairsPerSecond()) })
 	}
-	t.contestants("client CPU of a pair in µs, 2 048 goroutines", r.pairsOf(2048), func(s *bench.Result) string { return micros(s.ClientCPU()) })
+	if len(names) == 1 {
+		return "All on one machine: " + names[0] + "."
+	}
+	text := "Machines:"
+	for i, name := range names {
+		text += fmt.Sprintf("%s %s (%s)", map[bool]string{true: ";"}[i > 0], name, strings.Join(sections[name], ", "))
+	}
+	return text + "."
 }
 
-// contestants adds a row with a figure of each contestant, unless lockwheel has none.
-func (t *table) contestants(what string, entries []bench.Result, figure func(*bench.Result) string) {
-	ours := successOf(entries, peers.Lockwheel.Name)
-	if ours == nil {
-		return
+// pairTable returns the pairs per second of each contestant with few and many goroutines.
+func (r *results) pairTable() string {
+	goroutines := []int{1, 16, 256, 2048}
+	head := []string{"[pairs/s](bench/RESULTS.md#pair), a name each; goroutines:"}
+	for _, n := range goroutines {
+		head = append(head, count(float64(n)))
 	}
-	text := figure(ours)
-	for i := range entries {
-		if s := &entries[i]; s.Name != peers.Lockwheel.Name && s.Failure == "" {
-			text += fmt.Sprintf("; %s %s", s.Name, figure(s))
+	t := newTable(append(head, "client CPU of a pair, µs (2 048)")...)
+	for _, one := range append(peers.All(), peers.Redisson) {
+		if successOf(r.pairsOf(2048), one.Name) == nil {
+			continue
 		}
+		cells := []string{one.Name}
+		for _, n := range goroutines {
+			cells = append(cells, figureOf(r.pairsOf(n), one.Name, func(s *bench.Result) string { return count(s.PairsPerSecond()) }))
+		}
+		t.row(append(cells, figureOf(r.pairsOf(2048), one.Name, func(s *bench.Result) string { return micros(s.ClientCPU()) }))...)
 	}
-	t.section(what, text, "Pair")
+	return t.String()
+}
+
+// figureOf returns a contestant's figure, or a dash if there is none.
+func figureOf(entries []bench.Result, name string, figure func(*bench.Result) string) string {
+	if s := successOf(entries, name); s != nil {
+		return figure(s)
+	}
+	return "–"
 }
 
 func (r *results) hotLine(t *table) {
@@ -108,18 +133,13 @@ func (r *results) holdLines(t *table) {
 	if k == nil {
 		return
 	}
-	held := fmt.Sprintf("%s watched locks held, lease %v: ", count(float64(k.Keep.Locks)), k.Keep.Lease)
-	t.section(held+"heap of one; cores of the client, of the server; p99 of how late renewals are; lost",
-		fmt.Sprintf("%s B; %s, %s; %s ms; %s", heapCell(k), decimals(k.Client), decimals(k.Server), lateCell(k.Late), count(float64(k.Lost))), "Hold")
+	what := fmt.Sprintf("%s watched locks held, lease %v: heap of one; cores of the client, of the server; p99 of how late renewals are; lost", count(float64(k.Keep.Locks)), k.Keep.Lease)
+	figure := fmt.Sprintf("%s B; %s, %s; %s ms; %s", heapCell(k), decimals(k.Client), decimals(k.Server), lateCell(k.Late), count(float64(k.Lost)))
 	if k.During > 0 && k.Stuck == "" {
-		t.section(held+"pairs a second beside them, to none held", count(k.During)+", "+ratio(k.During, k.Baseline()), "Hold")
+		what += "; pairs a second beside them, to none held"
+		figure += "; " + count(k.During) + ", " + ratio(k.During, k.Baseline())
 	}
-	for i := range r.hold.Figures {
-		if custom := &r.hold.Figures[i]; custom.Keep.Every != 0 && custom.Failure == "" && custom.During > 0 && custom.Stuck == "" {
-			t.section(fmt.Sprintf("the same with `Options.RenewInterval` %v: the server's cores; pairs a second beside them, to none held", custom.Keep.Every),
-				fmt.Sprintf("%s; %s, %s", decimals(custom.Server), count(custom.During), ratio(custom.During, custom.Baseline())), "Hold")
-		}
-	}
+	t.section(what, figure, "Hold")
 }
 
 // section adds a row that links to the section of RESULTS.md with its figures.

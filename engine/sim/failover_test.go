@@ -32,7 +32,7 @@ func TestSuccessions(t *testing.T) {
 	if seeds == 0 {
 		seeds = 400
 	}
-	first := uint64(1)
+	first := *simFirstFlag
 	if *simSeedFlag != 0 {
 		first, seeds = *simSeedFlag, 1
 	}
