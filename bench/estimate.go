@@ -48,8 +48,8 @@ func (e Estimate) Steady() time.Duration {
 	return time.Duration(e.runs()) * (6*(e.OpenLoop+estimatedStart) + 3*2*time.Duration(e.WithHeld.Locks)*estimatedPerLock)
 }
 
-// Gateway returns the estimate for four libraries, and two in place of a library.
-func (e Estimate) Gateway() time.Duration { return e.interleaved(6, e.Plan.Gateway*11/10) }
+// Gateway returns the estimate for five contestants, and two in place of a library.
+func (e Estimate) Gateway() time.Duration { return e.interleaved(7, e.Plan.Gateway*11/10) }
 
 // Hold returns the estimate for each number of locks.
 func (e Estimate) Hold(k HoldPlan) time.Duration {

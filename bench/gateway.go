@@ -35,7 +35,7 @@ func Gateway(s *Server, p Plan) ([]*GatewayResult, error) {
 	defer work.close()
 	var visits []*gatewayVisits
 	var results []*GatewayResult
-	for _, kind := range []peers.ContestantSpec{peers.Lockwheel, peers.Redislock, peers.Redsync, peers.Rueidislock, peers.PingPair, peers.Unlocked} {
+	for _, kind := range []peers.ContestantSpec{peers.Lockwheel, peers.LockwheelAsync, peers.Redislock, peers.Redsync, peers.Rueidislock, peers.PingPair, peers.Unlocked} {
 		locks, err := kind.Open(peers.Config{Addr: s.Addr, Callers: gatewayCallers, Contended: true})
 		if err != nil {
 			return nil, err

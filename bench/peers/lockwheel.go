@@ -17,6 +17,28 @@ var Lockwheel = ContestantSpec{
 	open:     func(c Config) (Contestant, error) { return OpenLockwheel(c) },
 }
 
+// LockwheelAsync is this library for callers that do not wait for the reply to an unlock.
+var LockwheelAsync = ContestantSpec{
+	Name: Lockwheel.Name + ", UnlockAsync", Module: Lockwheel.Module, Settings: Lockwheel.Settings,
+	open: func(c Config) (Contestant, error) {
+		locks, err := OpenLockwheel(c)
+		return &lockwheelAsync{locks}, err
+	},
+}
+
+type lockwheelAsync struct{ *LockwheelClient }
+
+func (a *lockwheelAsync) Worker(name string, _ int) Worker {
+	return &asyncWorker{lockwheelWorker{locks: a.Engine.Mutex(name)}}
+}
+
+type asyncWorker struct{ lockwheelWorker }
+
+func (w *asyncWorker) Unlock() error {
+	w.hold.UnlockAsync()
+	return nil
+}
+
 // LockwheelClient is a lockwheel engine.
 type LockwheelClient struct{ Engine *lockwheel.Engine }
 

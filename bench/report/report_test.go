@@ -251,7 +251,7 @@ func TestGoal_WorseFigure_NotMet(t *testing.T) {
 		"Quorum of three: pairs/s to redsync's":             func(r *results) { r.kinds.Figures.Quorum[1] = fixtureResult("redsync", 15_001) },
 		"a request: p50 added, to two PINGs":                func(r *results) { r.gateway.Figures[0] = fixtureGateway("lockwheel", 378*time.Microsecond) },
 		"a request: p99 added, to two PINGs":                func(r *results) { r.gateway.Figures[4] = fixtureGateway(peers.PingPair.Name, 206*time.Microsecond) },
-		"a request: p99 added, to rueidislock":              func(r *results) { r.gateway.Figures[3] = fixtureGateway("rueidislock", 309*time.Microsecond) },
+		"a request: p99, to rueidislock":                    func(r *results) { r.gateway.Figures[3] = fixtureGateway("rueidislock", 309*time.Microsecond) },
 		"steady load: p99 beside 100 000 held to none held": func(r *results) { r.latency.Figures.Loads[1] = fixtureLoad("lockwheel", 100_000, time.Millisecond) },
 		"1 000 000 held: live heap of a lock":               func(r *results) { r.hold.Figures[3].Heap = 300.4 },
 		"1 000 000 held: goroutines a lock":                 func(r *results) { r.hold.Figures[3].Goroutines = 1 },
