@@ -773,7 +773,7 @@ func Example_miniredis() {
 // the page. Every snippet of Java is part of a class that is built for the tests with Redisson.
 func TestDocuments_Snippets_AreExamples(t *testing.T) {
 	examples := flush(locktest.Contents(t, "example_test.go"))
-	for _, file := range slices.Concat(glob(t, "*/example*_test.go"), glob(t, "docs/*/*_test.go")) {
+	for _, file := range slices.Concat(glob(t, "*/example*_test.go"), glob(t, "*/*/example*_test.go"), glob(t, "docs/*/*_test.go")) {
 		examples += flush(locktest.Contents(t, file))
 	}
 	java := flush(locktest.Contents(t, "interop/java/src/main/java/lockwheel/interop/Snippets.java"))

@@ -22,7 +22,7 @@ import (
 func TestGateway_AllContestants_Measured(t *testing.T) {
 	results, err := Gateway(openServer(t, ""), tiny)
 	require.NoError(t, err)
-	require.Len(t, results, 6)
+	require.Len(t, results, 7)
 	for _, r := range results {
 		require.Empty(t, r.Failure, r.Name)
 		require.Len(t, r.Rounds, 1, r.Name)

@@ -1,6 +1,6 @@
 // Package lockwheelotel connects engines with OpenTelemetry: [NewTracer] makes a span for each traced call, and
-// [RegisterMetrics] exports the statistics of an engine. docs/operate/traces.md lists all spans, attributes and
-// metrics.
+// [RegisterMetrics] exports the statistics of an engine, and the package producer its histograms.
+// docs/operate/traces.md lists all spans, attributes and metrics.
 //
 // The package uses OpenTelemetry's API only. Which SDK and which exporters receive its data is the program's choice.
 // It starts no goroutine.

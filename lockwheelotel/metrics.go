@@ -15,6 +15,9 @@ import (
 // engineKey is the attribute that tells the engines of a process apart.
 const engineKey = attribute.Key("lockwheel.engine.name")
 
+// EngineName returns the attribute lockwheel.engine.name with a name as metrics have it: valid UTF-8, at most 256 bytes.
+func EngineName(name string) attribute.KeyValue { return engineKey.String(printable(name, maxName)) }
+
 // Source is what metrics are read from: a [lockwheel.Engine].
 type Source interface {
 	// Stats returns a snapshot. It must be safe for concurrent use.
@@ -28,7 +31,8 @@ type Source interface {
 // Each collection takes one snapshot, which waits for one turn of the engine's loop, as [lockwheel.Engine.Stats] does.
 // It does not use the server. After the engine is closed, counters keep their last values, and gauges are 0.
 //
-// The histograms of Stats are not exported, because OpenTelemetry has no observable histogram.
+// The histograms of Stats are exported by the package producer beside this one: OpenTelemetry's API has no observable
+// histogram, but its SDK takes histograms from a producer.
 //
 // The provider keeps the engine reachable until unregister is called. It may be called several times, and is safe for
 // concurrent use. On failure RegisterMetrics returns an error and no function, and registers nothing: if the engine is
@@ -43,7 +47,7 @@ func RegisterMetrics(engine Source, name string, options ...Option) (unregister 
 	if err != nil {
 		return nil, fmt.Errorf("lockwheelotel: metrics of engine %q: %w", name, err)
 	}
-	with := metric.WithAttributeSet(attribute.NewSet(append(c.attributes, engineKey.String(printable(name, maxName)))...))
+	with := metric.WithAttributeSet(attribute.NewSet(append(c.attributes, EngineName(name))...))
 	observe := func(_ context.Context, to metric.Observer) error {
 		stats := engine.Stats()
 		for i, instrument := range integers {

@@ -100,7 +100,7 @@ func floods(now int64) []flood {
 	}
 }
 
-// A call costs the server no more with ten times as much data. The long suite plants 300 000, and a million where a plain
+// A call costs the server no more with ten times as much data. The long suite plants 300 000, a million where a plain
 // lock should be, and logs what each call costs.
 func TestScripts_ForeignData_CostBounded(t *testing.T) {
 	s := onReal(t, "--save", "")
