@@ -15,7 +15,7 @@ import (
 // engineKey is the attribute that tells the engines of a process apart.
 const engineKey = attribute.Key("lockwheel.engine.name")
 
-// EngineName returns the attribute lockwheel.engine.name with a name as metrics have it: valid UTF-8, at most 256 bytes.
+// EngineName returns the attribute lockwheel.engine.name as metrics have it: valid UTF-8, of at most 256 bytes.
 func EngineName(name string) attribute.KeyValue { return engineKey.String(printable(name, maxName)) }
 
 // Source is what metrics are read from: a [lockwheel.Engine].
