@@ -1,6 +1,7 @@
 package lockwheel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -442,7 +443,7 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	}
 	if d != 0 {
 		if err := checkRange("Extend", d, minDuration, maxDuration); err != nil {
-			return h.fail(err, nil)
+			return cmp.Or(h.found(), h).fail(err, nil) // a handle has no label
 		}
 	}
 	if h.zero() {

@@ -97,3 +97,15 @@ func TestLabel_TooLong_Cut(t *testing.T) {
 		require.Contains(t, []int{127, 128}, len(label), name)
 	}
 }
+
+// An error of a hold has its label also if the server is not asked, with and without FindLeaks.
+func TestLabel_ExtendOutOfRange_InError(t *testing.T) {
+	t.Parallel()
+	for _, leaks := range []bool{false, true} {
+		e := locktest.AnyServer(t).Open(lockwheel.Options{FindLeaks: leaks})
+		hold, err := e.Mutex("n").Lock(lockwheel.WithLabel(t.Context(), "order 7"))
+		require.NoError(t, err)
+		require.ErrorContains(t, hold.Extend(t.Context(), -1), "order 7")
+		locktest.Unlock(t, hold)
+	}
+}
