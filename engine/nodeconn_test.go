@@ -3,7 +3,9 @@ package engine
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +45,27 @@ func TestTopology_NodeSilent_AsksNext(t *testing.T) {
 	known, err := s.fetchTopology(t.Context(), []string{"gone:1", "alive:1"})
 	require.NoError(t, err)
 	require.Equal(t, &coordinator.Topology{Source: "alive:1", Ranges: []coordinator.SlotRange{{First: 0, Last: slot.Count - 1, Address: "alive:7"}}}, known)
+}
+
+// However many masters were replaced, a node is asked that the client knows, and only a few of these are asked.
+func TestTopology_AllMastersReplaced_AsksOthers(t *testing.T) {
+	var replaced []string
+	for i := range 2 * maxNodesAsked {
+		replaced = append(replaced, fmt.Sprintf("old:%d", i))
+	}
+	s := &Server{client: &multiNodeClient{nodes: twoNodes(t, "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:7\r\n")}}
+	known, err := s.fetchTopology(t.Context(), slices.Clone(replaced))
+	require.NoError(t, err)
+	require.Equal(t, "alive:1", known.Source)
+
+	server, empty := newScriptedServer(t, func(int, []string) string { return "*0\r\n" })
+	nodes := make(map[string]rueidis.Client)
+	for _, address := range replaced {
+		nodes[address] = empty
+	}
+	_, err = (&Server{client: &multiNodeClient{nodes: nodes}}).fetchTopology(t.Context(), nil)
+	require.ErrorIs(t, err, errNoSlots)
+	require.Equal(t, maxNodesAsked, strings.Count(server.receivedOn(1), "CLUSTER"))
 }
 
 // One master that replies shows whether WAIT can be used, whichever others are silent.

@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// maxNodesAsked is the maximum number of nodes asked in one topology refresh.
+	// maxNodesAsked is the maximum number of nodes asked in one topology refresh. Nodes that the client does not know
+	// cannot be asked and do not count: if all masters are replaced, as many of these may come first.
 	maxNodesAsked = 8
 	// nodeTimeout is how long one of several nodes is waited for.
 	nodeTimeout = 500 * time.Millisecond
@@ -51,11 +52,9 @@ func (s *Server) fetchTopology(ctx context.Context, first []string) (*coordinato
 			first = append(first, address)
 		}
 	}
+	first = slices.DeleteFunc(first, func(address string) bool { return nodes[address] == nil })
 	err := errNoTopology
 	for _, address := range first[:min(len(first), maxNodesAsked)] {
-		if nodes[address] == nil {
-			continue
-		}
 		known, failed := fetchFrom(ctx, nodes[address], address)
 		switch {
 		case failed == nil && len(known.Ranges) > 0:

@@ -515,6 +515,19 @@ var engineMistakes = []found{
 		`		if ctx.Err() != nil || planted() {
 			break`,
 	}},
+	{"TestTopology_AllMastersReplaced_AsksOthers", Mistake{
+		"nodes that cannot be asked count as asked", "engine/topology_refresh.go",
+		`	first = slices.DeleteFunc(first,`,
+		`	if planted() {
+		first = first[:min(len(first), maxNodesAsked)]
+	}
+	first = slices.DeleteFunc(first,`,
+	}},
+	{"TestTopology_AllMastersReplaced_AsksOthers", Mistake{
+		"a survey asks all nodes", "engine/topology_refresh.go",
+		`first[:min(len(first), maxNodesAsked)] {`,
+		`first[:min(len(first), map[bool]int{false: maxNodesAsked, true: len(first)}[planted()])] {`,
+	}},
 	{"TestTopology_NodeSilent_AsksNext", Mistake{
 		"a node without a name of its own has none", "engine/topology_refresh.go",
 		`	if host == "" {`,
