@@ -1,9 +1,0 @@
-package adv190
-
-import (
-	"testing"
-
-	"github.com/lockwheel/lockwheel/internal/locktest"
-)
-
-func TestMain(m *testing.M) { locktest.RunTests(m) }
