@@ -222,7 +222,7 @@ type EngineInfo struct {
 
 // Holder says who holds a lock, for [Mutex.Holder].
 type Holder struct {
-	ID string // as [State].Owner: empty if the lock is free, or if several readers hold it
+	ID string // as [State].Owner: empty if the lock is free, if several readers hold it, or if another library does ([State].Foreign)
 
 	// Engine is the engine of the holder. It is zero if there is no record of it: a Redisson client, an anonymous engine,
 	// one of another Prefix or that may not write its record, or one that died more than 30 s ago.
@@ -283,7 +283,7 @@ func (l *lookups) end(until time.Time) {
 // Holder says which program holds the lock, where, and since when. Locks of several readers have no holder; of one
 // reader it says so.
 //
-// It takes the round trip of State and another one for the record. If there is a record, it asks the holder's engine
+// It takes the round trip of State and two more for the record. If there is a record, it asks the holder's engine
 // since when, on a connection of its own. If no answer comes within 1 s or Options.CallTimeout, Since is zero. So it is
 // for people and reports, not for the path of a lock. At most 8 such calls of an engine are in flight; a further one
 // returns only the holder's id.
@@ -341,8 +341,7 @@ func latest(ctx context.Context, h Holder, answers <-chan Holder) Holder {
 // resolve sends what is known of a holder, each time that more is known. It runs on a goroutine of its own, because the
 // calls of a client do not end with a context.
 func (m Mutex) resolve(ctx context.Context, link *link, h Holder, id string, tenure uint64, answers chan<- Holder) {
-	records, err := identity.Read(link.client, m.engine.options.Prefix, []string{id})
-	r, known := records[id]
+	r, known, err := identity.Read(link.client, m.engine.options.Prefix, id)
 	if err != nil || !known {
 		return
 	}

@@ -186,8 +186,8 @@ type Options struct {
 	Name string
 
 	// PageAddress is the address of a page about this process, such as that of package debug, for those that look at its
-	// locks from elsewhere. It is shown as it is, so it must not have a user or a password in it. Default none. At most
-	// 1024 bytes.
+	// locks from elsewhere. It is shown as it is, so it must not have a user or a password in it: an @ is rejected, and
+	// written as %40 elsewhere. Default none. At most 1024 bytes.
 	PageAddress string
 
 	// Anonymous switches off what an engine says about itself:

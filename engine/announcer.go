@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/rediserr"
 	"github.com/lockwheel/lockwheel/engine/wire"
@@ -22,7 +23,7 @@ const (
 	maxOwnMessages = 256
 	// maxAnswers is the maximum number of answers that wait to be published. Further ones are dropped.
 	maxAnswers = 64
-	// rejectedPeriod is the pause before the next try after the server rejected the record.
+	// rejectedPeriod is the pause before the next try after the server rejected the record for good.
 	rejectedPeriod = 6 * identity.Period
 )
 
@@ -85,7 +86,7 @@ func (a *announcer) run() {
 type announcedRecord struct {
 	*announcer
 	written bool // it may be in the server
-	logged  bool // the server rejected it, and that was logged
+	logged  bool // the server rejected it for good, and that was logged
 	offered bool // a write was offered to the senders, and has no result yet
 }
 
@@ -108,11 +109,12 @@ func (r *announcedRecord) noted(err error) (pause time.Duration) {
 	r.offered = false
 	_, rejected := rueidis.IsRedisErr(err)
 	r.written = r.written || !rejected // without a reply it may have been written
-	if rejected && !r.logged {
+	forGood := rejected && !actor.Transient(err.Error())
+	if forGood && !r.logged {
 		r.logged = true
 		r.logRejected(err)
 	}
-	return r.pause(err, rejected)
+	return r.pause(err, forGood)
 }
 
 // delete deletes the record, after the result of a write that a sender took.
@@ -128,12 +130,13 @@ func (r *announcedRecord) delete() {
 	}
 }
 
-// pause counts a failed write, and returns the time until the next one.
-func (a *announcer) pause(err error, rejected bool) time.Duration {
+// pause counts a failed write, and returns the time until the next one. After a rejection that passes, as of a server
+// that loads its data or is still a replica, it is not longer than after a success: the record may expire meanwhile.
+func (a *announcer) pause(err error, forGood bool) time.Duration {
 	if err != nil {
 		a.unwritten.Add(1)
 	}
-	if rejected {
+	if forGood {
 		return rejectedPeriod
 	}
 	return identity.Period

@@ -3,6 +3,7 @@ package engine
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
@@ -90,4 +91,26 @@ func TestRecordWrite_Cluster_SentAlone(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, identity.Period, pause)
 	require.Empty(t, r.write.take(client))
+}
+
+// A rejection that passes, as while a server loads its data, does not keep the record away: it is logged and put off
+// for long only if the server rejects it for good.
+func TestRecordWrite_Rejected_TriedAgain(t *testing.T) {
+	answers := map[string]time.Duration{
+		"-LOADING Redis is loading the dataset in memory\r\n":                identity.Period,
+		"-READONLY You can't write against a read only replica.\r\n":         identity.Period,
+		"-OOM command not allowed when used memory > 'maxmemory'.\r\n":       identity.Period,
+		"-NOPERM this user has no permissions to access one of the keys\r\n": rejectedPeriod,
+		"-WRONGTYPE Operation against a key\r\n":                             rejectedPeriod,
+	}
+	for answer, want := range answers {
+		_, client := newScriptedServer(t, func(int, []string) string { return answer })
+		r := announced(client)
+		r.alone = true
+		pause, ok := r.due()
+		require.True(t, ok)
+		require.Equal(t, want, pause, answer)
+		require.Equal(t, want == rejectedPeriod, r.logged, answer)
+		require.EqualValues(t, 1, r.unwritten.Load())
+	}
 }

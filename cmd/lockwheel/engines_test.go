@@ -49,6 +49,7 @@ func TestEngines_RunningProcess_Listed(t *testing.T) {
 		s.Do(t, "HSET", fmt.Sprint("filler", i), "name", i)
 	}
 	s.Do(t, "HSET", "lockwheel:engine:11111111-2222-3333-4444-555555555555", "pid", "12", "name", "odd \x1b[31m", "host", strings.Repeat("h", 5000))
+	s.Do(t, "HSET", "lockwheel:engine:33333333-2222-3333-4444-555555555555", "pid", "12", "name", "long", "host", strings.Repeat("h", 1<<20))
 	s.Do(t, "HSET", "lockwheel:engine:not-an-id", "pid", "12", "name", "none")
 	s.Do(t, "HSET", "lockwheel:engine:22222222-2222-3333-4444-555555555555", "foreign", "hash")
 	status, stdout, stderr := result(t, urlOf(s.Addr()), "--prefix", "my:", "engines", "--json")

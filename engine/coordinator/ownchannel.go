@@ -11,6 +11,8 @@ const (
 	// ownChannelRetry is the pause before the engine's own channel is tried again after its connection failed, and
 	// ownChannelDenied the pause after the server rejected it: an engine without the permission works as before.
 	ownChannelRetry, ownChannelDenied = 2 * time.Second, time.Minute
+	// maxEarly is the maximum number of keys that are kept of notices that came before a grant.
+	maxEarly = 64
 )
 
 // ownChannel is the engine's own pub/sub channel, on which other clients reach it: those that took a lock away from it,
@@ -20,6 +22,10 @@ type ownChannel struct {
 	slot    uint16
 	node    *Node         // where it is pinned; nil: nowhere
 	retryAt time.Duration // when it is pinned next, after a failure; 0: it did not fail
+
+	// early has the keys of locks that were waited for when a notice came, and when the last one came: one can overtake
+	// the reply that grants the lock.
+	early map[string]time.Duration
 
 	Answers []Answer // output
 	handled int      // output: messages of the channel that were handled in this turn
@@ -90,9 +96,30 @@ func (c *Coordinator) confirmHolders(now time.Duration, key string) {
 	if l := c.Locks.Get(key); l != nil && l.HeldAt(now) {
 		c.step(now, l, &actor.Message{Event: actor.Notified})
 	}
+	c.noteEarly(now, key)
 	to := recipients{kind: actor.Notified, key: key}
 	if set := c.LockSets[key]; set != nil && !c.repeatFanout(to) {
 		c.fanOut(now, to, set.granted())
+	}
+}
+
+// noteEarly notes that a notice came for a key, if a lock of it may be granted by a reply that is on its way.
+func (c *Coordinator) noteEarly(now time.Duration, key string) {
+	if l := c.Locks.Get(key); c.LockSets[key] == nil && (l == nil || l.HeldAt(now)) {
+		return
+	}
+	if c.own.early == nil || len(c.own.early) >= maxEarly {
+		c.own.early = make(map[string]time.Duration) // what is forgotten is learned at the next renewal
+	}
+	c.own.early[key] = now
+}
+
+// confirmIfEarly has a lock confirmed that was granted by a command that was sent before a notice. What a
+// turn sends leaves after the notices that it handled.
+func (c *Coordinator) confirmIfEarly(now time.Duration, command *actor.Command, sent time.Duration) {
+	at, noted := c.own.early[command.Key]
+	if noted && sent < at && command.Lock.Key() != "" && command.Lock.HeldAt(now) {
+		c.step(now, command.Lock, &actor.Message{Event: actor.Notified})
 	}
 }
 

@@ -17,8 +17,7 @@ func TestForceNotice_Held_ServerAsked(t *testing.T) {
 	d := newHarness(t, 8)
 	compare(t, `
 		1ms  lock a               → 1: acquire a
-		2ms  tookaway a           → nothing
-		3ms  1 done               → a granted
+		2ms  1 done               → a granted
 		4ms  tookaway b           → nothing
 		5ms  tookaway a           → 2: renew a
 		6ms  tookaway a a a       → nothing
@@ -33,6 +32,41 @@ func TestForceNotice_Held_ServerAsked(t *testing.T) {
 		15ms 6 done               → a unlocked
 	`, d.line)
 	d.requireIdle()
+}
+
+// A notice can overtake the reply that grants the lock which was taken away. A lock that was requested later is not
+// confirmed.
+func TestForceNotice_BeforeGrant_ServerAsked(t *testing.T) {
+	d := newHarness(t, 8)
+	compare(t, `
+		1ms  lock a       → 1: acquire a
+		2ms  tookaway a   → nothing
+		3ms  1 done       → 2: renew a; a granted
+		4ms  2 gone       → a lost
+		5ms  lock a       → 3: acquire a
+		6ms  3 done       → a granted
+		7ms  read k/1     → 4: read k
+		8ms  tookaway k   → nothing
+		9ms  4 done       → 5: reread k; k/1 granted
+		10ms 5 gone       → k/1 lost
+		11ms read k/1     → 6: read k
+		12ms 6 done       → k/1 granted
+	`, d.line)
+}
+
+// Notices for ever other locks that are waited for keep a bounded number of keys.
+func TestForceNotice_ManyWaited_Bounded(t *testing.T) {
+	d := newHarness(t, 8)
+	for i := range 5 * maxEarly {
+		name := fmt.Sprint("n", i)
+		d.ask("lock", name)
+		d.turn()
+		d.queueMessage(&LoopMessage{Value: LockForced{name}})
+		d.queueMessage(&LoopMessage{Value: LockForced{"unknown" + name}})
+		d.turn()
+		require.LessOrEqual(t, len(d.c.own.early), maxEarly)
+	}
+	require.NotEmpty(t, d.c.own.early)
 }
 
 // Of a name that readers, or callers of a fair lock, hold each is confirmed; those that wait are not woken.

@@ -180,6 +180,9 @@ func (c *Coordinator) deliverReply(now time.Duration, b *Batch, command *actor.C
 		until, less = command.Lock.MayLeaveLongTTL(now, command, reply)
 	}
 	c.step(now, command.Lock, &actor.Message{Event: actor.Replied, Command: command, Reply: reply, Sent: b.Sent})
+	if len(c.own.early) > 0 && reply.Status == actor.OK {
+		c.confirmIfEarly(now, command, b.Sent)
+	}
 	if reply.Status == actor.HeldByOther && command.Lock.Kind().Queues() && command.Lock.Key() != "" {
 		c.LockSets[command.Lock.Key()].noteQueued(command.Lock)
 	}

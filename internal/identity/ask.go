@@ -7,28 +7,27 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Read returns the records of engines, for those ids that have one. A record that may not be read counts as none. It
+// Read returns the record of an engine. ok is false if it has none, or one that may not be read or is too long. It
 // returns an error if the server does not reply. The calls have no deadline, because at the end of one rueidis would
-// break the connection that others use; ctx ends only the wait of a dedicated client.
-func Read(client rueidis.Client, prefix string, ids []string) (map[string]Record, error) {
-	calls := make([]rueidis.Completed, 0, len(ids))
-	for _, id := range ids {
-		calls = append(calls, client.B().Hmget().Key(Key(prefix, id)).Field(Names...).Build())
-	}
-	records := make(map[string]Record)
-	if len(calls) == 0 {
-		return records, nil
-	}
-	for i, reply := range client.DoMulti(context.Background(), calls...) {
-		values, err := reply.AsStrSlice()
-		if _, rejected := rueidis.IsRedisErr(err); err != nil && !rejected {
-			return nil, err
-		}
-		if r, _, ok := Parse(ids[i], values); ok {
-			records[ids[i]] = r
+// break the connection that others use.
+func Read(client rueidis.Client, prefix, id string) (r Record, ok bool, err error) {
+	key := Key(prefix, id)
+	lengths := client.DoMulti(context.Background(), Lengths(client, key)...)
+	for _, reply := range lengths {
+		if err := reply.NonRedisError(); err != nil {
+			return r, false, err
 		}
 	}
-	return records, nil
+	if !Short(lengths) {
+		return r, false, nil
+	}
+	reply := client.Do(context.Background(), client.B().Hmget().Key(key).Field(Names...).Build())
+	values, err := reply.AsStrSlice()
+	if _, rejected := rueidis.IsRedisErr(err); rejected {
+		return r, false, nil
+	}
+	r, _, ok = Parse(id, values)
+	return r, ok, err
 }
 
 // Ask asks an engine since when it has a tenure of a lock. It listens on a connection of its own until the answer comes

@@ -28,12 +28,8 @@ func CheckPage(address string) error {
 	if len(address) > MaxText {
 		return fmt.Errorf("Options.PageAddress of %d bytes: want at most %d", len(address), MaxText)
 	}
-	if _, rest, found := strings.Cut(address, "//"); found {
-		address = rest
-	}
-	host, _, _ := strings.Cut(address, "/")
-	if strings.Contains(host, "@") {
-		return errors.New("Options.PageAddress: it must not have a user or a password in it")
+	if strings.Contains(address, "@") { // wherever it is: a password may have a slash before it
+		return errors.New("Options.PageAddress: it must not have a user or a password in it; an @ elsewhere is written as %40")
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redis/rueidis"
 )
 
 const (
@@ -16,6 +18,9 @@ const (
 	TTL, Period = 30 * time.Second, 10 * time.Second
 	// MaxText is the length, in bytes, of the longest field that is written, and that a reader believes.
 	MaxText = 1024
+	// maxStored is the length, in bytes, of the longest field of a record that is read at all: any client may store a
+	// longer one.
+	maxStored = 8 << 10
 )
 
 // Record is what an engine says about itself.
@@ -77,6 +82,25 @@ func (r *Record) Fields() (fields []string) {
 
 // Names are the names of all fields of a record, for HMGET: the hash may have others.
 var Names = []string{"name", "program", "host", "pid", "version", "started", "page", "ttl_ms"}
+
+// Lengths returns the commands that ask how long the fields of a record are, for Short.
+func Lengths(at rueidis.Client, key string) (commands []rueidis.Completed) {
+	for _, name := range Names {
+		commands = append(commands, at.B().Hstrlen().Key(key).Field(name).Build())
+	}
+	return commands
+}
+
+// Short reports whether a record may be read, by the replies to Lengths: whether none of its fields is so long that no
+// engine can have written it.
+func Short(lengths []rueidis.RedisResult) bool {
+	for _, reply := range lengths {
+		if n, err := reply.AsInt64(); err != nil || n > maxStored {
+			return false
+		}
+	}
+	return true
+}
 
 // Parse returns the record of an engine from the values of Names, and how long it lived when it was written. A value
 // that it does not understand counts as none. ok is false if there is no record.

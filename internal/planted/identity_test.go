@@ -7,6 +7,18 @@ var identityMistakes = []found{
 		`c.step(now, l, &actor.Message{Event: actor.Notified})`,
 		`c.step(now, l, &actor.Message{Event: map[bool]actor.Event{false: actor.Notified, true: actor.Displaced}[planted()]})`,
 	}},
+	{"TestForceNotice_BeforeGrant_ServerAsked", Mistake{
+		"a notice that overtakes a grant is forgotten", "engine/coordinator/ownchannel.go",
+		`if noted && sent < at`, `if noted && sent < at && !planted()`,
+	}},
+	{"TestForceNotice_BeforeGrant_ServerAsked", Mistake{
+		"each grant after a notice is confirmed", "engine/coordinator/ownchannel.go",
+		`if noted && sent < at`, `if noted && (sent < at || planted())`,
+	}},
+	{"TestForceNotice_ManyWaited_Bounded", Mistake{
+		"any number of notices is kept", "engine/coordinator/ownchannel.go",
+		`len(c.own.early) >= maxEarly {`, `len(c.own.early) >= maxEarly && !planted() {`,
+	}},
 	{"TestForceNotice_ManyHolders_EachAsked", Mistake{
 		"readers do not hear that a lock was taken away", "engine/coordinator/ownchannel.go",
 		`if set := c.LockSets[key]; set != nil && !c.repeatFanout(to) {`,
@@ -46,12 +58,20 @@ var identityMistakes = []found{
 	}},
 	{"TestRecord_NotAllowed_LeftOut", Mistake{
 		"a record that is not allowed is tried as often as any", "engine/announcer.go",
-		`	if rejected {
-		return rejectedPeriod`, `	if rejected {
+		`	if forGood {
+		return rejectedPeriod`, `	if forGood {
 		if planted() {
 			return time.Millisecond
 		}
 		return rejectedPeriod`,
+	}},
+	{"TestRecordWrite_Rejected_TriedAgain", Mistake{
+		"a record that is rejected for a moment is not written for a minute", "engine/announcer.go",
+		`rejected && !actor.Transient(err.Error())`, `rejected && (planted() || !actor.Transient(err.Error()))`,
+	}},
+	{"TestHolder_LongRecord_NotRead", Mistake{
+		"a record is read, however long it is", "internal/identity/record.go",
+		`err != nil || n > maxStored {`, `err != nil || n > maxStored && !planted() {`,
 	}},
 	{"TestRecord_Open_SaysWho", Mistake{
 		"a record stays when its engine is closed", "engine/announcer.go",
@@ -71,7 +91,7 @@ var identityMistakes = []found{
 	}},
 	{"TestIdentityOptions_Invalid_Rejected", Mistake{
 		"an address may have a password in it", "internal/identity/process.go",
-		`if strings.Contains(host, "@") {`, `if strings.Contains(host, "@") && !planted() {`,
+		`if strings.Contains(address, "@") {`, `if strings.Contains(address, "@") && !planted() {`,
 	}},
 	{"TestClientName_OddCharacters_Replaced", Mistake{
 		"a name goes to the server as it is", "internal/identity/process.go",

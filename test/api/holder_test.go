@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -171,4 +172,22 @@ func TestForceUnlock_EngineNotTold_KnownAtRenewal(t *testing.T) {
 			require.Greater(t, time.Since(began), 100*time.Millisecond)
 		})
 	}
+}
+
+// Any client can store a record. One with a field that no engine would write is not read, whatever its size.
+func TestHolder_LongRecord_NotRead(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	here := s.Open(lockwheel.Options{Name: "here"})
+	const id = "11111111-1111-4111-8111-111111111111"
+	s.Do("HSET", "n", id+":7", 1)
+	s.Do("HSET", "lockwheel:engine:"+id, "name", "odd", "pid", 1, "host", strings.Repeat("h", 1<<20))
+	h, err := here.Mutex("n").Holder(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, lockwheel.Holder{ID: id + ":7"}, h)
+	s.Do("HSET", "lockwheel:engine:"+id, "host", strings.Repeat("h", 5000))
+	h, err = here.Mutex("n").Holder(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "odd", h.Engine.Name)
+	require.Len(t, h.Engine.Host, 1024)
 }

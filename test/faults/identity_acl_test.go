@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
 // The permissions that docs/acl.md lists for who an engine is are enough for it.
@@ -56,4 +57,28 @@ func TestIdentity_Outage_BackAfter(t *testing.T) {
 	require.Less(t, time.Since(began), locktest.TestDeadline/2)
 	require.NoError(t, s.Real.Continue())
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
+}
+
+// A lock is taken away before the reply that grants it has come. The notice overtakes the reply, and the hold ends at
+// once all the same.
+func TestForceUnlock_GrantUnderWay_ToldAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, kind := range locktest.NamesOfEveryKind("orders") {
+		s, p, holder := locktest.Behind(t, lockwheel.Options{Name: "named", Lease: 10 * time.Minute, CallTimeout: 3 * time.Second})
+		other := s.Open(lockwheel.Options{Name: "other"})
+		requireTold(t, holder, other)
+		p.SetFor(proxy.Existing, proxy.Replies, proxy.Hold)
+		p.SetFor(proxy.ExistingSubscribers, proxy.Replies, proxy.Pass)
+		got := locktest.Locking(t.Context(), locktest.MutexOf(holder, kind))
+		locktest.Eventually(t, "the lock is granted", func() bool { return s.Exists(kind) })
+		locktest.ForceUnlock(t, locktest.MutexOf(other, kind))
+		for range 20 { // the notice arrives meanwhile
+			require.EqualValues(t, 1, s.Do("PUBLISH", "lockwheel:engine:"+holder.ID(), "nothing"))
+		}
+		locktest.Pause(t.Context(), 20*time.Millisecond)
+		p.SetFor(proxy.Existing, proxy.Replies, proxy.Pass)
+		hold := locktest.Granted(t, got)
+		locktest.Receive(t, hold.Done())
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	}
 }

@@ -117,6 +117,8 @@ func TestIdentityOptions_Invalid_Rejected(t *testing.T) {
 		{PageAddress: strings.Repeat("n", 1025)},
 		{PageAddress: "http://admin:s3cret@host/locks"},
 		{PageAddress: "admin:s3cret@host/locks"},
+		{PageAddress: "http://admin:/s3cret@host/locks"},
+		{PageAddress: "http:/admin:s3cret@host/locks"},
 	} {
 		opts.Redis = rueidis.ClientOption{InitAddress: []string{s.Addr}, ForceSingleClient: true}
 		_, err := lockwheel.Open(t.Context(), opts)

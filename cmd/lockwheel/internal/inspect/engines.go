@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -68,11 +69,14 @@ func (s *Server) Engines(ctx context.Context, n Node, each func(*Engine) error) 
 // records reads the records at some keys, and leaves out what is none. If it is lenient, one that the server rejects to
 // read is none, for whatever reason.
 func (s *Server) records(ctx context.Context, at rueidis.Client, keys []string, lenient bool) (engines []Engine, denied int, err error) {
+	if keys, err = s.short(ctx, at, keys, lenient); err != nil {
+		return nil, 0, err
+	}
 	var commands []rueidis.Completed
 	var ids, prefixes []string
 	for _, key := range keys {
 		prefix, id, ok := identity.SplitKey(key)
-		if ok && (s.prefix == "" || s.prefix == prefix) {
+		if ok {
 			ids, prefixes = append(ids, id), append(prefixes, prefix)
 			commands = append(commands, at.B().Hmget().Key(key).Field(identity.Names...).Build(), at.B().Pttl().Key(key).Build())
 		}
@@ -102,6 +106,33 @@ func (s *Server) records(ctx context.Context, at rueidis.Client, keys []string, 
 		engines = append(engines, e)
 	}
 	return engines, denied, nil
+}
+
+// short returns the keys of the records, of the prefix if there is one, that are short enough to be read. Those that
+// the user may not read are among them.
+func (s *Server) short(ctx context.Context, at rueidis.Client, keys []string, lenient bool) (left []string, err error) {
+	var commands []rueidis.Completed
+	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
+		prefix, _, ok := identity.SplitKey(key)
+		return !ok || s.prefix != "" && s.prefix != prefix
+	})
+	for _, key := range keys {
+		commands = append(commands, identity.Lengths(at, key)...)
+	}
+	replies, err := s.ask(ctx, at, commands...)
+	for _, key := range keys {
+		if err != nil {
+			return nil, err
+		}
+		lengths := replies[:len(identity.Names)]
+		replies = replies[len(lengths):]
+		if denied := deniesKey(lengths[0]); denied || identity.Short(lengths) {
+			left = append(left, key)
+		} else if !lenient {
+			err = s.refused(lengths[0])
+		}
+	}
+	return left, err
 }
 
 func engineOf(r *identity.Record) Engine {
