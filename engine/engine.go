@@ -47,8 +47,10 @@ type Engine struct {
 	refreshes   chan *coordinator.RefreshRequest // nil outside a cluster
 	timer       *time.Timer
 	timerAt     time.Duration // when the timer fires, on the engine's clock; 0: not set
-	serverDown  bool
-	clockSkewed bool // the clocks of this machine and of the server differ, and that was logged
+	// noYieldUntil is the time before which the loop does not yield, see yieldForBatching.
+	noYieldUntil time.Duration
+	serverDown   bool
+	clockSkewed  bool // the clocks of this machine and of the server differ, and that was logged
 
 	lastStats  coordinator.Stats // final snapshot, written before stopped is closed
 	stopped    chan struct{}     // closed when the loop has ended
