@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -303,11 +304,21 @@ func (e *Engine) Stats() coordinator.Stats {
 	return e.async.addTo(*s)
 }
 
-// NextPage fills in the next page of a snapshot, and returns actor.ErrClosed if the engine is closed. It blocks for
-// some turns of the loop.
-func (e *Engine) NextPage(s *coordinator.Snapshot) error {
+// NextPage fills in the next page of a snapshot. It returns actor.ErrClosed if the engine is closed, and
+// actor.ErrUnavailable if done is closed first. It blocks for some turns of the loop, of which many lists that are read
+// at a time need one for each page.
+func (e *Engine) NextPage(done <-chan struct{}, s *coordinator.Snapshot) error {
 	r := &actor.Request{Ready: make(chan struct{}, 1)}
-	return e.ask(r, coordinator.SnapshotRequest{Request: r, Snapshot: s})
+	if !e.box.Post(&coordinator.LoopMessage{Value: coordinator.SnapshotRequest{Request: r, Snapshot: s}}) {
+		return actor.ErrClosed
+	}
+	select {
+	case <-r.Ready:
+	case <-done:
+		e.box.Post(&coordinator.LoopMessage{Value: coordinator.CancelRequest{Request: r, Cause: context.Canceled}})
+		<-r.Ready
+	}
+	return r.Err
 }
 
 // Status returns what is known of each node, or actor.ErrClosed. It blocks for some turns of the loop.
