@@ -1,6 +1,7 @@
 package lockwheel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -195,8 +196,8 @@ func (e *Engine) Locks(ctx context.Context) iter.Seq2[LockInfo, error] {
 		}
 		for page := new(coordinator.Snapshot); ; {
 			err := context.Cause(ctx)
-			if err == nil && e.loop.NextPage(page) != nil {
-				err = ErrClosed
+			if err == nil {
+				err = e.nextPage(ctx, page)
 			}
 			if err != nil {
 				yield(LockInfo{}, fmt.Errorf("lockwheel: locks: %w", err))
@@ -212,6 +213,15 @@ func (e *Engine) Locks(ctx context.Context) iter.Seq2[LockInfo, error] {
 			}
 		}
 	}
+}
+
+// nextPage fills in the next page of a list. It returns ErrClosed, or the cause of ctx.
+func (e *Engine) nextPage(ctx context.Context, page *coordinator.Snapshot) error {
+	err := e.loop.NextPage(ctx.Done(), page)
+	if err == ErrUnavailable {
+		return cmp.Or(context.Cause(ctx), context.Canceled)
+	}
+	return err
 }
 
 // kindNames are the names of the kinds in a LockInfo.

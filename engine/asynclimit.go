@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"sync/atomic"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -28,7 +29,8 @@ func newAsyncLimit(config *actor.Config) *asyncLimit {
 	if config.MaxWaiting == 0 {
 		return &asyncLimit{}
 	}
-	return &asyncLimit{max: int64(config.MaxWaiting) + AsyncBacklog, cause: coordinator.TooManyWaiting(config)}
+	most := min(int64(config.MaxWaiting), math.MaxInt64-2*AsyncBacklog) // what is added must not overflow
+	return &asyncLimit{max: most + AsyncBacklog, cause: coordinator.TooManyWaiting(config)}
 }
 
 // admit counts a request that is about to be posted, or rejects it. A request that is canceled counts until its result

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -181,4 +182,13 @@ func TestPostAsync_ClosedEngine_SaysSo(t *testing.T) {
 	require.NotZero(t, rejected)
 	require.Equal(t, rejected, stats.Shed-loops.Shed)
 	require.Equal(t, rejected, stats.Failed-loops.Failed)
+}
+
+// A program that wants no limit sets the largest number.
+func TestPostAsync_LargestLimit_Admitted(t *testing.T) {
+	for _, limit := range []int{math.MaxInt, math.MaxInt - 1, math.MaxInt - AsyncBacklog} {
+		a := newAsyncLimit(&actor.Config{MaxWaiting: limit})
+		require.True(t, a.admit(&actor.Request{}), limit)
+		require.True(t, a.admit(&actor.Request{Owner: 1}), limit)
+	}
 }

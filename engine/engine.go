@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -47,8 +48,10 @@ type Engine struct {
 	refreshes   chan *coordinator.RefreshRequest // nil outside a cluster
 	timer       *time.Timer
 	timerAt     time.Duration // when the timer fires, on the engine's clock; 0: not set
-	serverDown  bool
-	clockSkewed bool // the clocks of this machine and of the server differ, and that was logged
+	// noYieldUntil is the time before which the loop does not yield, see yieldForBatching.
+	noYieldUntil time.Duration
+	serverDown   bool
+	clockSkewed  bool // the clocks of this machine and of the server differ, and that was logged
 
 	lastStats  coordinator.Stats // final snapshot, written before stopped is closed
 	stopped    chan struct{}     // closed when the loop has ended
@@ -301,11 +304,21 @@ func (e *Engine) Stats() coordinator.Stats {
 	return e.async.addTo(*s)
 }
 
-// NextPage fills in the next page of a snapshot, and returns actor.ErrClosed if the engine is closed. It blocks for
-// some turns of the loop.
-func (e *Engine) NextPage(s *coordinator.Snapshot) error {
+// NextPage fills in the next page of a snapshot. It returns actor.ErrClosed if the engine is closed, and
+// actor.ErrUnavailable if done is closed first. It blocks for some turns of the loop, of which many lists that are read
+// at a time need one for each page.
+func (e *Engine) NextPage(done <-chan struct{}, s *coordinator.Snapshot) error {
 	r := &actor.Request{Ready: make(chan struct{}, 1)}
-	return e.ask(r, coordinator.SnapshotRequest{Request: r, Snapshot: s})
+	if !e.box.Post(&coordinator.LoopMessage{Value: coordinator.SnapshotRequest{Request: r, Snapshot: s}}) {
+		return actor.ErrClosed
+	}
+	select {
+	case <-r.Ready:
+	case <-done:
+		e.box.Post(&coordinator.LoopMessage{Value: coordinator.CancelRequest{Request: r, Cause: context.Canceled}})
+		<-r.Ready
+	}
+	return r.Err
 }
 
 // Status returns what is known of each node, or actor.ErrClosed. It blocks for some turns of the loop.

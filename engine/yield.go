@@ -1,15 +1,43 @@
 package engine
 
-import "runtime"
+import (
+	"runtime"
+	"time"
+)
+
+const (
+	// longYield is the longest yield without a pause after it. A goroutine that computes keeps its processor for 10 ms;
+	// those of callers that post and wait take some microseconds each.
+	longYield = 10 * time.Millisecond
+	// yieldPause is the pause after a longer yield, in multiples of it: the loop spends at most 6 % of its time on these.
+	yieldPause = 16
+)
 
 // yieldForBatching yields to other runnable goroutines while at least two bundles are in flight. The server has work
 // then, and messages that arrive together share a turn and make larger batches. It runs once a turn and waits for
 // nothing. A lone caller never pays for it.
 //
+// Go resumes the loop after all goroutines that are runnable. If these compute, that takes 10 ms for each of them, and
+// the loop has some turns a second: too few to renew very many locks, because a turn renews a bounded number. So after
+// such a yield the loop does without for a while.
+//
 // Measured: with 2048 callers a turn handles 45 messages instead of 1.5, and a pair costs 4.4 µs of processor time
 // instead of 5.2 µs. With 16 callers there are 1.6 times as many pairs.
 func (e *Engine) yieldForBatching() {
-	if e.coordinator.InFlightBundles() >= 2 {
-		runtime.Gosched()
+	if e.coordinator.InFlightBundles() < 2 {
+		return
+	}
+	began := e.Now()
+	if began < e.noYieldUntil {
+		return
+	}
+	runtime.Gosched()
+	e.noteYield(began, e.Now())
+}
+
+// noteYield records how long a yield took.
+func (e *Engine) noteYield(began, ended time.Duration) {
+	if took := ended - began; took > longYield {
+		e.noYieldUntil = ended + yieldPause*took
 	}
 }

@@ -153,7 +153,7 @@ func (c *Coordinator) handle(now time.Duration, m *LoopMessage) {
 		c.pendingStats = append(c.pendingStats, what.Stats)
 		c.Fx.Complete(now, what.Request, nil, nil)
 	case SnapshotRequest:
-		c.nextPage(now, what.Snapshot)
+		c.nextPage(now, what)
 		c.Fx.Complete(now, what.Request, nil, nil)
 	case StatusRequest:
 		*what.Nodes = c.status()

@@ -16,6 +16,7 @@ const (
 	fromCallers          // requests of callers that block: at most one per caller
 	cancellations        // requests that were canceled: they free places in queues
 	lists                // requests for pages of lists of locks: one page a turn
+	figures              // requests for Stats: in no lane of others, which any number of callers would delay
 	lanes
 )
 
@@ -101,6 +102,8 @@ func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
 		return &c.intake.lanes[fromCallers]
 	case StatusRequest:
 		return &c.intake.lanes[fromCallers]
+	case StatsRequest:
+		return &c.intake.lanes[figures]
 	case LeakedHold:
 		return &c.intake.lanes[aboutHolds]
 	case SnapshotRequest:
@@ -180,6 +183,10 @@ func (c *Coordinator) stepWeight(m *LoopMessage) int {
 		return c.holderWeight(what.Key)
 	case ChannelSubscribed:
 		return c.listenerWeight(what.Node, what.Channel)
+	case SnapshotRequest:
+		if what.Request.Completed() {
+			return 1 // its caller gave up: there is no page to make
+		}
 	}
 	return ownWeight(m)
 }

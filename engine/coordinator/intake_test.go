@@ -98,6 +98,19 @@ func TestIntake_MessageFlood_RepliesFirst(t *testing.T) {
 	require.Equal(t, flood-MaxMessagesPerTurn, d.unopened(), "and they wait for no answer")
 }
 
+// Callers that ask for counters do not delay replies, nor requests of others.
+func TestIntake_StatsFlood_OthersFirst(t *testing.T) {
+	d := newSharedLaneHarness(t, MaxMessagesPerTurn)
+	d.line("1ms lock held")
+	const flood = 20 * MaxMessagesPerTurn
+	for range flood {
+		r := &actor.Request{Ready: make(chan struct{}, 1)}
+		d.queueMessage(&LoopMessage{Value: StatsRequest{Request: r, Stats: &Stats{}}})
+	}
+	require.Contains(t, d.line("2ms 1 done"), "held granted")
+	require.Equal(t, flood-MaxMessagesPerTurn, d.unopened(), "and they wait for no counters")
+}
+
 // Cancellations do not delay unlocks.
 func TestIntake_CancelFlood_UnlocksFirst(t *testing.T) {
 	d := newSharedLaneHarness(t, MaxMessagesPerTurn)

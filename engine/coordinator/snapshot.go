@@ -7,9 +7,9 @@ import (
 )
 
 // Snapshot lists the locks of an engine that are held or waited for, a page per turn. A caller posts it with a
-// [SnapshotRequest] until More is false. It shows each lock at the time of its page: locks that ended before their page
-// are left out, and locks that came after the first page as well. Owned by the coordinator while a request is posted,
-// then by the caller. The zero Snapshot is at its beginning.
+// [SnapshotRequest] until More is false, and gives that up with a [CancelRequest]. It shows each lock at the time of
+// its page: locks that ended before their page are left out, and locks that came after the first page as well. Owned by
+// the coordinator while a request is posted, then by the caller. The zero Snapshot is at its beginning.
 type Snapshot struct {
 	Locks []actor.Info // the page
 	Now   time.Duration
@@ -60,17 +60,29 @@ func (c *Coordinator) status() (all []NodeStatus) {
 	return all
 }
 
-// nextPage fills in the next page of a snapshot.
-func (c *Coordinator) nextPage(now time.Duration, s *Snapshot) {
-	if !s.begun {
-		if c.lastList.turn < s.asked {
-			c.lastList = listRound{c.NewRound(), c.counters.turns}
-		}
-		s.begun, s.round = true, c.lastList.round
+// nextPage fills in the next page of a snapshot, unless its caller gave up: then the snapshot is the caller's again.
+func (c *Coordinator) nextPage(now time.Duration, m SnapshotRequest) {
+	if !m.Request.Completed() {
+		c.beginPages(m.Snapshot)
+		c.fillPage(now, m.Snapshot)
 	}
 	if c.intake.lanes[lists].empty() {
 		c.lastList = listRound{}
 	}
+}
+
+// beginPages gives a new snapshot the copy of all locks that it is to list.
+func (c *Coordinator) beginPages(s *Snapshot) {
+	if s.begun {
+		return
+	}
+	if c.lastList.turn < s.asked {
+		c.lastList = listRound{c.NewRound(), c.counters.turns}
+	}
+	s.begun, s.round = true, c.lastList.round
+}
+
+func (c *Coordinator) fillPage(now time.Duration, s *Snapshot) {
 	s.Now, s.Locks = now, s.Locks[:0]
 	for _, l := range s.round.take(c.intake.lockBudget) {
 		if info := l.Info(now, c.Fx); l.Key() != "" && (info.Holds > 0 || info.Waiting > 0) {

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -129,4 +130,39 @@ func TestSnapshot_ManyLists_LocksGoOn(t *testing.T) {
 	d.ask("lock", "a")
 	d.turn()
 	require.Len(t, d.inFlight, 1)
+}
+
+// The caller of a list gives up: it has its result in the next turn, however many lists wait, and no page is made for
+// it, which others would wait for.
+func TestSnapshot_Canceled_EndsInNextTurn(t *testing.T) {
+	d := newSharedLaneHarness(t, 10)
+	d.posts("lock", "k", 30)
+	d.opens("done")
+	var asked []SnapshotRequest
+	for range 100 {
+		m := SnapshotRequest{Request: &actor.Request{Ready: make(chan struct{}, 1)}, Snapshot: &Snapshot{}}
+		asked = append(asked, m)
+		d.queueMessage(&LoopMessage{Value: m})
+	}
+	d.turn()
+	for _, m := range asked[1:] {
+		d.queueMessage(&LoopMessage{Value: CancelRequest{Request: m.Request, Cause: context.Canceled}})
+	}
+	for range 12 {
+		d.turn()
+	}
+	ended := 0
+	for _, m := range asked[1:] {
+		require.True(t, m.Request.Completed())
+		if m.Request.Err != nil {
+			ended++
+			require.False(t, m.Snapshot.begun, "it is the caller's again")
+		}
+	}
+	require.Greater(t, ended, 80)
+	require.Zero(t, d.unopened())
+	require.Empty(t, d.c.lastList.Left, "no copy is kept for lists to come")
+	whole := &Snapshot{}
+	require.NoError(t, d.page(whole), "others go on")
+	require.Len(t, whole.Locks, 10)
 }

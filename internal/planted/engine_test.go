@@ -851,6 +851,50 @@ var engineMistakes = []found{
 		}
 		return &c.intake.lanes[lists]`,
 	}},
+	{"TestSnapshot_Canceled_EndsInNextTurn", Mistake{
+		"a page is made for a list that was given up", "engine/coordinator/snapshot.go",
+		`	if !m.Request.Completed() {`,
+		`	if !m.Request.Completed() || planted() {`,
+	}},
+	{"TestSnapshot_Canceled_EndsInNextTurn", Mistake{
+		"a list that was given up takes a turn", "engine/coordinator/intake.go",
+		`		if what.Request.Completed() {`,
+		`		if what.Request.Completed() && !planted() {`,
+	}},
+	{"TestLocks_ManyLists_EndWithContext", Mistake{
+		"the context of a list does not end its wait for a page", "engine/engine.go",
+		`	case <-done:
+		e.box.Post(`,
+		`	case <-done:
+		if planted() {
+			<-r.Ready
+			return r.Err
+		}
+		e.box.Post(`,
+	}},
+	{"TestIntake_StatsFlood_OthersFirst", Mistake{
+		"requests for counters are in the lane of answers", "engine/coordinator/intake.go",
+		`		return &c.intake.lanes[figures]`,
+		`		if planted() {
+			return &c.intake.lanes[fromServer]
+		}
+		return &c.intake.lanes[figures]`,
+	}},
+	{"TestYield_OthersCompute_Paused", Mistake{
+		"the loop yields in each turn while others compute", "engine/yield.go",
+		`	if began < e.noYieldUntil {`,
+		`	if began < e.noYieldUntil && !planted() {`,
+	}},
+	{"TestYield_TookLong_PausedInProportion", Mistake{
+		"a pause after a long yield is out of proportion", "engine/yield.go",
+		`ended + yieldPause*took`,
+		`ended + yieldPause*took*(1+time.Duration(map[bool]int{true: 1}[planted()]))`,
+	}},
+	{"TestPostAsync_LargestLimit_Admitted", Mistake{
+		"the largest limit admits no request", "engine/asynclimit.go",
+		`	most := min(int64(config.MaxWaiting), math.MaxInt64-2*AsyncBacklog)`,
+		`	most := min(int64(config.MaxWaiting), math.MaxInt64-map[bool]int64{false: 2 * AsyncBacklog}[planted()])`,
+	}},
 	{"TestSnapshot_Closed_Rejected", Mistake{
 		"a list of a closed engine has no end", "engine/coordinator/coordinator.go",
 		`	case SnapshotRequest:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -148,4 +149,32 @@ func TestLocks_Ended_LastPairHasError(t *testing.T) {
 	locktest.Unlock(t, hold)
 	require.NoError(t, e.Close())
 	require.ErrorIs(t, last(e, t.Context()), lockwheel.ErrClosed)
+}
+
+// However many lists are read at a time, ctx bounds each of them.
+func TestLocks_ManyLists_EndWithContext(t *testing.T) {
+	s := locktest.AnyServer(t)
+	e := s.Open(locktest.SlowTimeouts)
+	locktest.HoldMany(t, e, 1500) // two pages, of which each takes a turn
+	ctx, cancel := context.WithCancel(t.Context())
+	const lists = 2000
+	began := make(chan struct{}, lists)
+	var wg sync.WaitGroup
+	for range lists {
+		wg.Go(func() {
+			began <- struct{}{}
+			for _, err := range e.Locks(ctx) {
+				if err != nil && !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range lists {
+		<-began
+	}
+	turns := e.Stats().LoopTurns
+	cancel()
+	wg.Wait()
+	require.Less(t, e.Stats().LoopTurns-turns, uint64(lists/2), "no turn makes a page for a list that has ended")
 }

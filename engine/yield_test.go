@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// idleEngine returns an engine without a loop, with that many bundles in flight.
+func idleEngine(bundles int) *Engine {
+	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second}, nil, Hooks{}, nil)
+	e.coordinator.Fallback.InFlightBundles = bundles
+	return e
+}
+
+// compute occupies each processor with several goroutines until the test ends.
+func compute(t *testing.T) {
+	var wg sync.WaitGroup
+	var end atomic.Bool
+	for range 4 * runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for !end.Load() {
+			}
+		})
+	}
+	t.Cleanup(func() { end.Store(true); wg.Wait() })
+}
+
+// While the goroutines of a program compute, the loop does not wait for all of them in each turn: renewals of many
+// locks need many turns.
+func TestYield_OthersCompute_Paused(t *testing.T) {
+	compute(t)
+	e := idleEngine(2)
+	for begun := time.Now(); e.noYieldUntil == 0; {
+		require.Less(t, time.Since(begun), 20*time.Second, "no yield takes as long as the others compute")
+		e.yieldForBatching()
+	}
+	until := e.noYieldUntil
+	e.yieldForBatching()
+	require.Equal(t, until, e.noYieldUntil, "there is no other yield before")
+}
+
+// A yield that takes too long is followed by a pause in proportion; one of callers that only post is not.
+func TestYield_TookLong_PausedInProportion(t *testing.T) {
+	e := idleEngine(2)
+	e.noteYield(time.Second, time.Second+longYield)
+	require.Zero(t, e.noYieldUntil)
+	e.noteYield(time.Second, 2*time.Second)
+	require.Equal(t, 2*time.Second+yieldPause*time.Second, e.noYieldUntil)
+}
