@@ -38,7 +38,7 @@ type Identity struct {
 var recordText string
 
 // announcer keeps the record of an engine in the server, and publishes answers to those that ask about its locks. Its
-// calls have no deadline, as all calls on the shared connection, and one is in flight at a time.
+// calls have no deadline, as all calls on the shared connection, and one of its own is in flight at a time.
 type announcer struct {
 	client   rueidis.Client
 	identity *Identity
@@ -59,7 +59,7 @@ func newAnnouncer(about *Identity, log *slog.Logger, stopped <-chan struct{}) *a
 	return a
 }
 
-// run writes the record at once and then periodically, until the loop has ended. Then it deletes the record.
+// run offers a write of the record at once and then periodically, until the loop has ended. Then it deletes the record.
 func (a *announcer) run() {
 	defer close(a.ended)
 	due := time.NewTimer(0)
@@ -119,10 +119,11 @@ func (r *announcedRecord) noted(err error) (pause time.Duration) {
 
 // delete deletes the record, after the result of a write that a sender took.
 func (r *announcedRecord) delete() {
+	taken := r.offered && !r.write.withdraw()
 	if r.down.Load() {
 		return
 	}
-	if r.offered && !r.write.withdraw() {
+	if taken {
 		r.noted(<-r.write.results)
 	}
 	if r.written {

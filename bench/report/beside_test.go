@@ -37,6 +37,11 @@ func TestGateway_NothingAddedOrFailed_NotMeasured(t *testing.T) {
 	require.Subset(t, without, goals)
 	require.Contains(t, r.gatewayTable(), "| no lock | hangs |")
 	require.NotContains(t, r.measuredPart(), "a request to an HTTP service")
+
+	r = fixture()
+	r.gateway.Figures[1].Failure = "hangs"
+	_, _, without = outcomes(r)
+	require.Contains(t, without, "a request: p99, to redislock")
 }
 
 // The report shows how near Pair comes to the limit, and how much more than it needs a renewal costs the server.

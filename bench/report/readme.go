@@ -85,14 +85,18 @@ func (r *results) pairTable() string {
 	}
 	t := newTable(append(head, "client CPU of a pair, µs (2 048)")...)
 	for _, one := range append(peers.All(), peers.Redisson) {
-		if successOf(r.pairsOf(2048), one.Name) == nil {
-			continue
-		}
-		cells := []string{one.Name}
+		cells, measured := []string{one.Name}, false
 		for _, n := range goroutines {
+			measured = measured || successOf(r.pairsOf(n), one.Name) != nil
 			cells = append(cells, figureOf(r.pairsOf(n), one.Name, func(s *bench.Result) string { return count(s.PairsPerSecond()) }))
 		}
+		if !measured {
+			continue
+		}
 		t.row(append(cells, figureOf(r.pairsOf(2048), one.Name, func(s *bench.Result) string { return micros(s.ClientCPU()) }))...)
+	}
+	if len(t.rows) == 0 {
+		return ""
 	}
 	return t.String()
 }

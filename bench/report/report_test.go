@@ -296,10 +296,11 @@ var figure = regexp.MustCompile(`\d[\d  .]*\d( ×)?|\d`)
 func TestReadme_Figures_InResults(t *testing.T) {
 	r := fixture()
 	results := r.markdown()
-	figures := 0
+	figures, pairs := 0, 0
 	for line := range strings.Lines(r.measuredPart()) {
 		cells := strings.Split(line, " | ")
 		if len(cells) == 6 && !strings.Contains(line, "](") { // of Pair
+			pairs++
 			for _, cell := range cells[1:] {
 				require.Contains(t, results, strings.TrimSuffix(cell, " |\n"), line)
 			}
@@ -316,6 +317,7 @@ func TestReadme_Figures_InResults(t *testing.T) {
 		require.Contains(t, strings.ToLower(results), "\n## "+link[1]+"\n")
 	}
 	require.Greater(t, figures, 20)
+	require.GreaterOrEqual(t, pairs, 3, "a head and contestants")
 }
 
 // Only the part of README between its two markers is replaced; missing markers are an error.

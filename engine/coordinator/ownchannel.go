@@ -58,6 +58,9 @@ func (o *ownChannel) reset() {
 // updateOwnChannel pins the own channel at the node to which it belongs by its name.
 func (c *Coordinator) updateOwnChannel(now time.Duration) {
 	o := &c.own
+	if len(o.early) > 0 && c.InFlightBundles() == 0 {
+		clear(o.early) // no reply to a command that was sent before these notices can come any more
+	}
 	if o.name == "" || c.unconnected || c.Fx.Stats.Acquired == 0 || now < o.retryAt {
 		return
 	}
@@ -114,12 +117,22 @@ func (c *Coordinator) noteEarly(now time.Duration, key string) {
 	c.own.early[key] = now
 }
 
-// confirmIfEarly has a lock confirmed that was granted by a command that was sent before a notice. What a
+// confirmIfEarly has each lock confirmed that was granted by a command that was sent before a notice of its key. What a
 // turn sends leaves after the notices that it handled.
 func (c *Coordinator) confirmIfEarly(now time.Duration, command *actor.Command, sent time.Duration) {
-	at, noted := c.own.early[command.Key]
-	if noted && sent < at && command.Lock.Key() != "" && command.Lock.HeldAt(now) {
-		c.step(now, command.Lock, &actor.Message{Event: actor.Notified})
+	if len(command.Parts) == 0 {
+		c.confirmLockIfEarly(now, command.Key, command.Lock, sent)
+	}
+	for i := range command.Parts {
+		key := command.Parts[i].Key
+		c.confirmLockIfEarly(now, key, c.Locks.Get(key), sent)
+	}
+}
+
+func (c *Coordinator) confirmLockIfEarly(now time.Duration, key string, l *actor.Lock, sent time.Duration) {
+	at, noted := c.own.early[key]
+	if noted && sent < at && l != nil && l.Key() != "" && l.HeldAt(now) {
+		c.step(now, l, &actor.Message{Event: actor.Notified})
 	}
 }
 

@@ -51,7 +51,11 @@ func TestForceNotice_BeforeGrant_ServerAsked(t *testing.T) {
 		10ms 5 gone       → k/1 lost
 		11ms read k/1     → 6: read k
 		12ms 6 done       → k/1 granted
+		13ms lock m+n     → 7: joint m+n
+		14ms tookaway n   → nothing
+		15ms 7 done       → 8: renew n; m+n granted
 	`, d.line)
+	require.Empty(t, d.c.own.early, "kept although nothing was in flight")
 }
 
 // Notices for ever other locks that are waited for keep a bounded number of keys.

@@ -49,8 +49,12 @@ const maxKeptPending = 64
 // fillStats fills in the statistics requested in this turn.
 func (c *Coordinator) fillStats(now time.Duration) {
 	c.Fx.RenewLag.Forget(now)
+	var all Stats // the same for all that ask in one turn
+	if len(c.pendingStats) > 0 {
+		all = c.Stats()
+	}
 	for i, s := range c.pendingStats {
-		*s, c.pendingStats[i] = c.Stats(), nil
+		*s, c.pendingStats[i] = all, nil
 	}
 	if c.pendingStats = c.pendingStats[:0]; cap(c.pendingStats) > maxKeptPending {
 		c.pendingStats = nil

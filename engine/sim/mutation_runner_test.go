@@ -41,7 +41,11 @@ func TestMutantsAreFound(t *testing.T) {
 			t.Fatalf("with no mutant chosen, the program fails as well: %v\n%s", err, out)
 		}
 	}
-	known, found := readFoundBy(t), foundBy{}
+	known := readFoundBy(t)
+	found := maps.Clone(known) // a run of some mutants leaves the seeds of the others as they are
+	maps.DeleteFunc(found, func(what string, _ uint64) bool {
+		return !slices.ContainsFunc(mistakes, func(m mutants.Mutant) bool { return m.What == what })
+	})
 	for i, m := range mistakes {
 		t.Run(m.What, func(t *testing.T) {
 			test := simMain

@@ -15,6 +15,12 @@ var identityMistakes = []found{
 		"each grant after a notice is confirmed", "engine/coordinator/ownchannel.go",
 		`if noted && sent < at`, `if noted && (sent < at || planted())`,
 	}},
+	{"TestForceNotice_BeforeGrant_ServerAsked", Mistake{
+		"of several locks only the first is confirmed", "engine/coordinator/ownchannel.go",
+		`	for i := range command.Parts {
+		key`, `	for i := range command.Parts[:map[bool]int{false: len(command.Parts), true: min(1, len(command.Parts))}[planted()]] {
+		key`,
+	}},
 	{"TestForceNotice_ManyWaited_Bounded", Mistake{
 		"any number of notices is kept", "engine/coordinator/ownchannel.go",
 		`len(c.own.early) >= maxEarly {`, `len(c.own.early) >= maxEarly && !planted() {`,
@@ -83,7 +89,7 @@ var identityMistakes = []found{
 	}},
 	{"TestRecordWrite_BatchSent_NotSentAgain", Mistake{
 		"a record is deleted before a batch has written it", "engine/announcer.go",
-		`if r.offered && !r.write.withdraw() {`, `if r.offered && !r.write.withdraw() && !planted() {`,
+		`if taken {`, `if taken && !planted() {`,
 	}},
 	{"TestRecordWrite_Cluster_SentAlone", Mistake{
 		"a record goes along with a batch to another node", "engine/announcer.go",

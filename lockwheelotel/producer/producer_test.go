@@ -66,6 +66,7 @@ func TestProducer_EachHistogramOfStats_Exported(t *testing.T) {
 		default:
 			continue
 		}
+		require.NotEmpty(t, name, reflect.TypeFor[lockwheel.Stats]().Field(i).Name)
 		all := collect(t, &stats, attribute.String("more", "x"))
 		require.Len(t, all, len(want))
 		for other, point := range all {

@@ -72,7 +72,9 @@ func TestForceUnlock_GrantUnderWay_ToldAtOnce(t *testing.T) {
 		got := locktest.Locking(t.Context(), locktest.MutexOf(holder, kind))
 		locktest.Eventually(t, "the lock is granted", func() bool { return s.Exists(kind) })
 		locktest.ForceUnlock(t, locktest.MutexOf(other, kind))
-		for range 20 { // the notice arrives meanwhile
+		// The notice should be handled before the reply. If it is not, this finds nothing, and the coordinator's test of a
+		// notice before a grant is the guard.
+		for range 20 {
 			require.EqualValues(t, 1, s.Do("PUBLISH", "lockwheel:engine:"+holder.ID(), "nothing"))
 		}
 		locktest.Pause(t.Context(), 20*time.Millisecond)
