@@ -129,10 +129,10 @@ func (c *Coordinator) confirmIfEarly(now time.Duration, command *actor.Command, 
 	}
 }
 
-func (c *Coordinator) confirmLockIfEarly(now time.Duration, key string, l *actor.Lock, sent time.Duration) {
+func (c *Coordinator) confirmLockIfEarly(now time.Duration, key string, granted *actor.Lock, sent time.Duration) {
 	at, noted := c.own.early[key]
-	if noted && sent < at && l != nil && l.Key() != "" && l.HeldAt(now) {
-		c.step(now, l, &actor.Message{Event: actor.Notified})
+	if noted && sent < at && granted != nil && granted.Key() != "" && granted.HeldAt(now) {
+		c.step(now, granted, &actor.Message{Event: actor.Notified})
 	}
 }
 
