@@ -39,21 +39,24 @@ func TestForceNotice_Held_ServerAsked(t *testing.T) {
 func TestForceNotice_BeforeGrant_ServerAsked(t *testing.T) {
 	d := newHarness(t, 8)
 	compare(t, `
-		1ms  lock a       → 1: acquire a
+		0ms  lock x       → 1: acquire x
+		1ms  lock a       → 2: acquire a
 		2ms  tookaway a   → nothing
-		3ms  1 done       → 2: renew a; a granted
-		4ms  2 gone       → a lost
-		5ms  lock a       → 3: acquire a
-		6ms  3 done       → a granted
-		7ms  read k/1     → 4: read k
+		3ms  2 done       → 3: renew a; a granted
+		4ms  3 gone       → a lost
+		5ms  lock a       → 4: acquire a
+		6ms  4 done       → a granted
+		7ms  read k/1     → 5: read k
 		8ms  tookaway k   → nothing
-		9ms  4 done       → 5: reread k; k/1 granted
-		10ms 5 gone       → k/1 lost
-		11ms read k/1     → 6: read k
-		12ms 6 done       → k/1 granted
-		13ms lock m+n     → 7: joint m+n
+		9ms  5 done       → 6: reread k; k/1 granted
+		10ms 6 gone       → k/1 lost
+		11ms read k/1     → 7: read k
+		12ms 7 done       → k/1 granted
+		13ms lock m+n     → 8: joint m+n
 		14ms tookaway n   → nothing
-		15ms 7 done       → 8: renew n; m+n granted
+		15ms 8 done       → 9: renew n; m+n granted
+		16ms 9 done       → nothing
+		17ms 1 done       → x granted
 	`, d.line)
 	require.Empty(t, d.c.own.early, "kept although nothing was in flight")
 }

@@ -137,18 +137,23 @@ func TestMigration_BatchOutOfTurn_WritesNothing(t *testing.T) {
 func TestMigration_LockLost_Stops(t *testing.T) {
 	s := newSite(t)
 	ctx, lose := context.WithCancelCause(t.Context())
-	s.members[0].takes = time.Hour
+	says := make(chan string, 10)
+	log := server.NewLog(lines(says))
+	t.Cleanup(log.Close)
+	s.members[0].log, s.members[0].takes = log, time.Hour
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.members[0].apply(ctx, 1) }()
-	require.Eventually(t, func() bool { return s.claimed(t) }, 20*time.Second, time.Millisecond)
+	require.Contains(t, <-says, "migrates from batch 1 on") // then it waits for its context, and for an hour
 	lose(lockwheel.ErrLost)
 	require.ErrorIs(t, <-stopped, lockwheel.ErrLost)
 	require.NoError(t, s.members[1].migrate(t.Context()))
 	s.requireMigrated(t)
 }
 
-func (s *site) claimed(t *testing.T) bool {
-	some, err := s.redis.Do(t.Context(), s.redis.B().Exists().Key(marker).Build()).AsBool()
-	require.NoError(t, err)
-	return some
+// lines is a writer that passes on what is written.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
 }
