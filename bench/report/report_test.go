@@ -196,6 +196,17 @@ func TestReport_Render_WritesStoredFigures(t *testing.T) {
 	requireCharts(t, o.out)
 }
 
+// RESULTS.md and README have what this code writes of the figures that are kept.
+func TestResults_Kept_AreOfTheFigures(t *testing.T) {
+	r := newResults()
+	require.NoError(t, r.load("../figures"))
+	require.Equal(t, r.markdown(), read(t, "..", "RESULTS.md"), "go run ./report -render writes it anew")
+	text := read(t, "../..", "README.md")
+	again, err := replaceMeasured(text, r.measuredPart())
+	require.NoError(t, err)
+	require.Equal(t, again, text, "go run ./report -render writes it anew")
+}
+
 // Figures that are stored and loaded give the same report; a broken file is an error.
 func TestFigures_StoreAndLoad_Same(t *testing.T) {
 	dir := t.TempDir()
