@@ -31,8 +31,10 @@ func TestBenchmarks_Output_BenchstatReads(t *testing.T) {
 	for _, more := range long.Pick([][]string{overLink}, [][]string{overLink, others}) {
 		program := exec.Command(os.Args[0], append(more, "-test.run", "^$", "-set", "tiny", "-test.count", "2", "-test.v")...)
 		program.WaitDelay = time.Second
-		out, err := program.CombinedOutput()
-		require.NoError(t, err, "%s", out)
+		var said bytes.Buffer // apart, so that it divides no line of the other
+		program.Stderr = &said
+		out, err := program.Output()
+		require.NoError(t, err, "%s\n%s", out, &said)
 		lines := make(map[string][]string)
 		directions := make(map[string]bool)
 		units := make(map[string]bool)
@@ -41,7 +43,7 @@ func TestBenchmarks_Output_BenchstatReads(t *testing.T) {
 		for r.Scan() {
 			switch record := r.Result().(type) {
 			case *benchfmt.SyntaxError:
-				require.Contains(t, record.Error(), "missing iteration count", "only -v's announcement of a benchmark is none")
+				require.Contains(t, record.Error(), "missing iteration count", "only -v's announcement of a benchmark is none: %s", out)
 			case *benchfmt.UnitMetadata:
 				if record.Key == "better" {
 					directions[record.OrigUnit] = true
