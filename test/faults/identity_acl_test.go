@@ -84,3 +84,21 @@ func TestForceUnlock_GrantUnderWay_ToldAtOnce(t *testing.T) {
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 	}
 }
+
+// The same of several locks, of which the second one is taken away: all of them end at once.
+func TestForceUnlock_SeveralUnderWay_ToldAtOnce(t *testing.T) {
+	t.Parallel()
+	s, p, holder := locktest.Behind(t, lockwheel.Options{Name: "named", Lease: 10 * time.Minute, CallTimeout: 3 * time.Second})
+	other := s.Open(lockwheel.Options{Name: "other"})
+	requireTold(t, holder, other)
+	p.SetFor(proxy.Existing, proxy.Replies, proxy.Hold)
+	p.SetFor(proxy.ExistingSubscribers, proxy.Replies, proxy.Pass)
+	got := locktest.LockingAll(t.Context(), holder.Multi(holder.Mutex("one"), holder.Mutex("two")))
+	locktest.Eventually(t, "the locks are granted", func() bool { return s.Exists("two") })
+	locktest.ForceUnlock(t, other.Mutex("two"))
+	locktest.Pause(t.Context(), 20*time.Millisecond) // the notice should be handled before the reply, as above
+	p.SetFor(proxy.Existing, proxy.Replies, proxy.Pass)
+	hold := locktest.Granted(t, got)
+	locktest.Receive(t, hold.Done())
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+}
