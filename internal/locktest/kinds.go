@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/identity"
 )
 
 // KindOfLock is a method of Engine that returns one kind of lock.
@@ -47,17 +50,39 @@ func RivalOf(e *lockwheel.Engine, name string) lockwheel.Mutex {
 // TokenKeys is the prefix of keys that count fencing tokens. They outlive their locks.
 const TokenKeys = "redisson_lock_token:"
 
-// RequireNoLock waits until the server has no key except those that count fencing tokens. Engines leave no place in a
-// fair queue that they could give up. Places of engines that are gone are removed by the next caller, here of e, when
-// a lease has expired.
+// RequireNoLock waits until the server has no key except those that count fencing tokens, and the records of killed
+// engines, which expire. Engines leave no place in a fair queue that they could give up. Places of engines that are gone
+// are removed by the next caller, here of e, when a lease has expired.
 func (s *Server) RequireNoLock(t *testing.T, e *lockwheel.Engine, names []string) {
 	t.Helper()
 	for _, name := range names {
 		if KindOf(name) == "fair" {
-			Unlock(t, Lock(t, MutexOf(e, name), lockwheel.Wait(TestDeadline)))
+			hold, err := MutexOf(e, name).Lock(t.Context(), lockwheel.Wait(TestDeadline))
+			if err != nil {
+				s.logQueue(t, name)
+			}
+			require.NoError(t, err)
+			Unlock(t, hold)
 		}
 	}
-	s.noKeyButTokens(t)
+	s.noKeyBut(t, func(key string) bool {
+		return strings.HasPrefix(key, TokenKeys) || (isRecord(key) && s.Do("PTTL", key).(int64) != -1)
+	})
+}
+
+// logQueue logs what the server has about a fair lock.
+func (s *Server) logQueue(t *testing.T, name string) {
+	t.Helper()
+	t.Logf("server time %v; the lock %v, %v ms to live", s.Do("TIME"), s.Do("HGETALL", name), s.Do("PTTL", name))
+	t.Logf("queue %v", s.Do("LRANGE", "redisson_lock_queue:{"+name+"}", 0, -1))
+	t.Logf("times %v", s.Do("ZRANGE", "redisson_lock_timeout:{"+name+"}", 0, -1, "WITHSCORES"))
+	t.Logf("places %v", s.Do("HGETALL", "redisson_lock_places:{"+name+"}"))
+}
+
+// isRecord reports whether a key is that of an engine's record.
+func isRecord(key string) bool {
+	_, _, ok := identity.SplitKey(key)
+	return ok
 }
 
 // RequireNothingLeft is RequireNoLock for engines that are all settled and not gone. A place in a fair queue remains
@@ -70,15 +95,27 @@ func (s *Server) RequireNothingLeft(t *testing.T, lease time.Duration, names []s
 			Unlock(t, Lock(t, MutexOf(e, name), lockwheel.Wait(lease+time.Second)))
 		}
 	}
-	s.noKeyButTokens(t)
+	s.noKeyBut(t, func(key string) bool { return strings.HasPrefix(key, TokenKeys) })
 }
 
-func (s *Server) noKeyButTokens(t *testing.T) {
+// noKeyBut waits until the server has no key except those that may remain.
+func (s *Server) noKeyBut(t *testing.T, mayRemain func(key string) bool) {
 	t.Helper()
-	Eventually(t, "no key but those of tokens", func() bool {
+	var others []any
+	for deadline := time.Now().Add(TestDeadline); ; time.Sleep(2 * time.Millisecond) {
 		keys, ok := s.Do("KEYS", "*").([]any)
-		return ok && !slices.ContainsFunc(keys, func(key any) bool { return !strings.HasPrefix(fmt.Sprint(key), TokenKeys) })
-	})
+		others = slices.DeleteFunc(keys, func(key any) bool { return mayRemain(fmt.Sprint(key)) })
+		if ok && len(others) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			break
+		}
+	}
+	for _, key := range others {
+		t.Logf("%s %v, %v ms to live", s.Do("TYPE", key), key, s.Do("PTTL", key))
+	}
+	require.FailNow(t, "a key remains", "%v", others)
 }
 
 // OnEachKind runs a test for all kinds, and for the plain lock once more with engines that poll.
