@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -59,15 +60,28 @@ func (s *server) measure(p *phase, locks, perCall int) {
 	p.micros += s.processorTime() - before
 }
 
-var processorSeconds = regexp.MustCompile(`used_cpu_(?:sys|user):([0-9.]+)`)
+var (
+	processorSeconds  = regexp.MustCompile(`used_cpu_(?:sys|user):([0-9.]+)`)
+	mainThreadSeconds = regexp.MustCompile(`used_cpu_(?:sys|user)_main_thread:([0-9.]+)`)
+)
 
 // processorTime returns the processor time of the server since it started, in microseconds.
-func (s *server) processorTime() (micros float64) {
+func (s *server) processorTime() (micros float64) { return s.sumOfCPU(processorSeconds) }
+
+// mainThreadTime returns the processor time of the server's main thread, which runs all commands.
+func (s *server) mainThreadTime() time.Duration {
+	return time.Duration(s.sumOfCPU(mainThreadSeconds) * float64(time.Microsecond))
+}
+
+// sumOfCPU returns the sum of some values of INFO cpu, in microseconds.
+func (s *server) sumOfCPU(seconds *regexp.Regexp) (micros float64) {
 	s.t.Helper()
-	for _, match := range processorSeconds.FindAllStringSubmatch(s.do("INFO", "cpu").(string), -1) {
-		seconds, err := strconv.ParseFloat(match[1], 64)
+	matches := seconds.FindAllStringSubmatch(s.do("INFO", "cpu").(string), -1)
+	require.Len(s.t, matches, 2)
+	for _, match := range matches {
+		value, err := strconv.ParseFloat(match[1], 64)
 		require.NoError(s.t, err)
-		micros += seconds * 1e6
+		micros += value * 1e6
 	}
 	return micros
 }
