@@ -53,9 +53,15 @@ local function outlive(times, head, time, wait)
   return time + by
 end
 
+-- Gives a place life for its wait from now on. Returns nothing, or the table of an error.
+local function give_life(lock, id, wait, added)
+  local set = latest and redis.pcall('HSET', lock.places, id, text(clock(now) + wait) .. ':' .. text(added) .. ':' .. text(wait))
+  if type(set) == 'table' then return set end
+end
+
 -- Keeps a place alive for its wait from now on.
 local function keep(lock, id, wait, added, time)
-  if latest then redis.pcall('HSET', lock.places, id, text(clock(now) + wait) .. ':' .. text(added) .. ':' .. text(wait)) end
+  give_life(lock, id, wait, added)
   age(lock, now, math.max(wait, time - now))
 end
 
@@ -89,16 +95,22 @@ local function enqueue(lock, id, wait, ttl, behind)
       adds = math.max(wait, theirs)
     end
   end
-  ttl = ttl + adds
-  time = now + ttl
+  time = now + ttl + adds
+  -- A place without a life would live by its time, for minutes behind another such place.
+  local failed = give_life(lock, id, wait, adds)
+  if failed then return failed end
   local added = redis.pcall('ZADD', lock.times, text(time), id)
-  if type(added) == 'table' then return added end
+  if type(added) == 'table' then
+    redis.pcall('HDEL', lock.places, id)
+    return added
+  end
   local length = redis.pcall('RPUSH', lock.queue, id)
   if type(length) == 'table' then
     redis.pcall('ZREM', lock.times, id)
+    redis.pcall('HDEL', lock.places, id)
     return length
   end
-  keep(lock, id, wait, adds, time)
+  age(lock, now, math.max(wait, time - now))
   return time
 end
 

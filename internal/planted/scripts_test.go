@@ -239,6 +239,11 @@ var scriptMistakes = []found{
 		`if last == behind and ttl >= wait then`,
 		`if false then`,
 	}},
+	{"TestFairQueue_LifeDenied_NoPlace", Mistake{
+		"a waiter gets a place without a life", "scripts/fair_acquire.lua",
+		`  if failed then return failed end
+  local added = redis.pcall('ZADD'`, `  local added = redis.pcall('ZADD'`,
+	}},
 	{"TestFairTime_WithoutPlace_Removed", Mistake{
 		"a fair time without a place is one", "scripts/fair_acquire.lua",
 		`return not (time and forget(lock, id)) and time`,
