@@ -193,8 +193,9 @@ type Options struct {
 	// Anonymous switches off what an engine says about itself:
 	//
 	//   - its record in Redis, at the key Prefix + lockwheel:engine: + [Engine.ID]: host, process, program, Name, version,
-	//     time of Open and PageAddress. It expires 30 s after it was last written, is written every 10 s, and deleted by
-	//     Close. Stats.UnwrittenRecords counts the writes that failed; a lock needs none of them
+	//     time of Open and PageAddress. It is written every 10 s, and expires [Options].Lease and 15 s after the last
+	//     time, but not before 30 s nor after an hour. Close deletes it. Stats.UnwrittenRecords counts the writes that
+	//     failed; a lock needs none of them
 	//   - its channel lockwheel:engine: + Engine.ID, to which it subscribes after its first grant, unless Notify is Poll:
 	//     a ForceUnlock elsewhere says there that it took a lock away, and [Mutex.Holder] asks there since when it is held
 	//   - the name of its connections
