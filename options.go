@@ -529,8 +529,9 @@ const (
 	leaseOption
 )
 
-// Wait bounds how long a call waits for a lock that is held. Zero or less tries once. With a d between zero and 1 ms,
-// or above 10 years, the call returns an error.
+// Wait bounds how long a call waits for a lock that is held, and for a server that does not reply: then the call
+// returns [ErrUnavailable]. Zero or less tries once, which Options.CallTimeout bounds. With a d between zero and 1 ms,
+// or above 10 years, the call returns an error. Wait bounds neither the hold nor its unlock.
 func Wait(d time.Duration) Option { return Option{kind: waitOption, d: d} }
 
 // Lease sets a lease of d without renewal: the lock is lost d after its grant. Without this option, or after Extend
