@@ -148,8 +148,8 @@ func lead(ctx context.Context, hold *lockwheel.Hold, work func(context.Context, 
 	return failure
 }
 
-// besides joins the errors of the work and of Unlock. It omits Unlock's error if the work returned the same loss or end of
-// the engine, which it has from its context.
+// besides joins the errors of the work and of Unlock. It omits Unlock's error if the work returned the same loss or end
+// of the engine, which it has from its context.
 func besides(failure, released, cause error) error {
 	for _, end := range []error{lockwheel.ErrLost, lockwheel.ErrClosed} {
 		if errors.Is(released, end) && errors.Is(cause, end) && errors.Is(failure, cause) {
