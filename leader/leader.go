@@ -127,12 +127,11 @@ func lead(ctx context.Context, hold *lockwheel.Hold, work func(context.Context, 
 	if opts.Gained != nil {
 		opts.Gained(hold)
 	}
-	holding := hold.Context()
-	failure := work(holding, hold)
+	failure := work(hold.Context(), hold)
 	stopped := ctx.Err() != nil
 	released := unlock()
 	if opts.Ended != nil {
-		opts.Ended(besides(failure, released, context.Cause(holding)))
+		opts.Ended(besides(failure, released, context.Cause(hold.Context())))
 	}
 	switch {
 	case stopped:
@@ -141,7 +140,7 @@ func lead(ctx context.Context, hold *lockwheel.Hold, work func(context.Context, 
 		}
 		return context.Cause(ctx)
 	case errors.Is(released, lockwheel.ErrClosed):
-		return besides(failure, released, context.Cause(holding))
+		return besides(failure, released, context.Cause(hold.Context()))
 	case errors.Is(released, lockwheel.ErrLost):
 		return nil
 	}
