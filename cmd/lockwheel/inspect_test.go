@@ -193,7 +193,8 @@ func TestACL_AsDocumented_IsEnough(t *testing.T) {
 		}
 		assert.Equal(t, exitOK, status, "%v: %s", args, stderr)
 		assert.Contains(t, stdout, other)
-		assert.NotContains(t, stdout, "unknown")
+		assert.NotContains(t, stdout, "unknown number")
+		assert.NotContains(t, stdout, "queue: unknown")
 	}
 }
 
