@@ -203,7 +203,8 @@ func (e *Engine) identity() *engine.Identity {
 		about.Channel = identity.EngineChannel(e.ID())
 	}
 	r := identity.OfProcess(e.options.Name, e.options.PageAddress)
-	about.Fields = r.Fields()
+	about.TTL = identity.TTL(e.options.Lease)
+	about.Fields = r.Fields(about.TTL)
 	return about
 }
 
@@ -225,7 +226,8 @@ type Holder struct {
 	ID string // as [State].Owner: empty if the lock is free, if several readers hold it, or if another library does ([State].Foreign)
 
 	// Engine is the engine of the holder. It is zero if there is no record of it: a Redisson client, an anonymous engine,
-	// one of another Prefix or that may not write its record, or one that died more than 30 s ago.
+	// one of another Prefix or that may not write its record, or one that died longer ago than its record
+	// lives ([Options].Anonymous).
 	Engine EngineInfo
 
 	// Since is when the holder was granted the lock, by the clock of this machine. It is zero if the engine did not reply:

@@ -193,8 +193,9 @@ type Options struct {
 	// Anonymous switches off what an engine says about itself:
 	//
 	//   - its record in Redis, at the key Prefix + lockwheel:engine: + [Engine.ID]: host, process, program, Name, version,
-	//     time of Open and PageAddress. It expires 30 s after it was last written, is written every 10 s, and deleted by
-	//     Close. Stats.UnwrittenRecords counts the writes that failed; a lock needs none of them
+	//     time of Open and PageAddress. It is written every 10 s, and expires [Options].Lease and 15 s after the last
+	//     time, but not before 30 s nor after an hour. Close deletes it. Stats.UnwrittenRecords counts the writes that
+	//     failed; a lock needs none of them
 	//   - its channel lockwheel:engine: + Engine.ID, to which it subscribes after its first grant, unless Notify is Poll:
 	//     a ForceUnlock elsewhere says there that it took a lock away, and [Mutex.Holder] asks there since when it is held
 	//   - the name of its connections
@@ -528,8 +529,9 @@ const (
 	leaseOption
 )
 
-// Wait bounds how long a call waits for a lock that is held. Zero or less tries once. With a d between zero and 1 ms,
-// or above 10 years, the call returns an error.
+// Wait bounds how long a call waits for a lock that is held, and for a server that does not reply: then the call
+// returns [ErrUnavailable]. Zero or less tries once, which Options.CallTimeout bounds. With a d between zero and 1 ms,
+// or above 10 years, the call returns an error. Wait bounds neither the hold nor its unlock.
 func Wait(d time.Duration) Option { return Option{kind: waitOption, d: d} }
 
 // Lease sets a lease of d without renewal: the lock is lost d after its grant. Without this option, or after Extend

@@ -29,9 +29,10 @@ const (
 
 // Identity is what an engine says about itself in the server.
 type Identity struct {
-	Channel string   // the engine's own; empty: it listens to none
-	Key     string   // of the record
-	Fields  []string // of the record, names and values in turn
+	Channel string        // the engine's own; empty: it listens to none
+	Key     string        // of the record
+	Fields  []string      // of the record, names and values in turn
+	TTL     time.Duration // of the record, from each write on
 }
 
 //go:embed record.lua
@@ -146,7 +147,7 @@ func (a *announcer) pause(err error, forGood bool) time.Duration {
 // command returns a write of the record. It has the text of the script, because what goes along with a batch is sent
 // once.
 func (a *announcer) command(client wire.RedisClient) rueidis.Completed {
-	args := append([]string{strconv.FormatInt(identity.TTL.Milliseconds(), 10)}, a.identity.Fields...)
+	args := append([]string{strconv.FormatInt(a.identity.TTL.Milliseconds(), 10)}, a.identity.Fields...)
 	return client.B().Eval().Script(recordText).Numkeys(1).Key(a.identity.Key).Arg(args...).Build()
 }
 

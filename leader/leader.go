@@ -131,7 +131,7 @@ func lead(ctx context.Context, hold *lockwheel.Hold, work func(context.Context, 
 	stopped := ctx.Err() != nil
 	released := unlock()
 	if opts.Ended != nil {
-		opts.Ended(errors.Join(failure, released))
+		opts.Ended(besides(failure, released, context.Cause(hold.Context())))
 	}
 	switch {
 	case stopped:
@@ -140,11 +140,22 @@ func lead(ctx context.Context, hold *lockwheel.Hold, work func(context.Context, 
 		}
 		return context.Cause(ctx)
 	case errors.Is(released, lockwheel.ErrClosed):
-		return errors.Join(released, failure)
+		return besides(failure, released, context.Cause(hold.Context()))
 	case errors.Is(released, lockwheel.ErrLost):
 		return nil
 	}
 	return failure
+}
+
+// besides joins the errors of the work and of Unlock. It omits Unlock's error if the work returned the same loss or end
+// of the engine, which it has from its context.
+func besides(failure, released, cause error) error {
+	for _, end := range []error{lockwheel.ErrLost, lockwheel.ErrClosed} {
+		if errors.Is(released, end) && errors.Is(cause, end) && errors.Is(failure, cause) {
+			return failure
+		}
+	}
+	return errors.Join(failure, released)
 }
 
 // passes reports whether the lock can be had later although Lock returned err.

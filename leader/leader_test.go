@@ -3,6 +3,8 @@ package leader_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,6 +81,26 @@ func TestRun_LockLost_LeadsAgain(t *testing.T) {
 		s.Lose("n")
 		require.ErrorIs(t, <-lost, lockwheel.ErrLost)
 		require.GreaterOrEqual(t, (<-gained).Sub(begin), 3*time.Second, "others come first")
+		stop(t, cancel, ended)
+	})
+}
+
+// The work returns why its context ended: Ended is told of it once.
+func TestRun_WorkReturnsLoss_ToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := lockwheeltest.New(t)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		gained, lost := make(chan bool, 2), make(chan error, 2)
+		ended := run(ctx, s.Engine().Mutex("n"), func(ctx context.Context, _ *lockwheel.Hold) error {
+			<-ctx.Done()
+			return fmt.Errorf("stopped: %w", context.Cause(ctx))
+		}, leader.Options{Gained: func(*lockwheel.Hold) { gained <- true }, Ended: func(err error) { lost <- err }})
+		<-gained
+		s.Lose("n")
+		err := <-lost
+		require.ErrorIs(t, err, lockwheel.ErrLost)
+		require.Equal(t, 1, strings.Count(err.Error(), "lock lost"), err)
+		<-gained
 		stop(t, cancel, ended)
 	})
 }

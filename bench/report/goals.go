@@ -174,7 +174,7 @@ func goalsSummary(goals []goal) string {
 	}
 	text := fmt.Sprintf("%d of %d goals are met", met, measured)
 	if measured < len(goals) {
-		text += fmt.Sprintf("; %d more were not measured", len(goals)-measured)
+		text += fmt.Sprintf("; not measured: %d", len(goals)-measured)
 	}
 	return text + "."
 }

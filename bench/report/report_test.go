@@ -297,7 +297,7 @@ func TestGoal_FailedOrUnmeasured_NotMet(t *testing.T) {
 	require.Contains(t, r.markdown(), "| lockwheel, 1 000 locks | hangs, too |")
 	_, _, without = outcomes(r)
 	require.Len(t, without, 8)
-	require.Contains(t, r.markdown(), "; 8 more were not measured.")
+	require.Contains(t, r.markdown(), "; not measured: 8.")
 }
 
 // figure is a number of a table, with its unit where that stands behind it.

@@ -19,8 +19,8 @@ func newEngines(g *globals) *cobra.Command {
 		Long: `Lists the records that engines of lockwheel keep in the server: name, program, host, process, version, when the engine was
 opened, the address of its page, and how long ago it wrote the record. With --prefix only engines with that prefix.
 
-A record is written every 10 s and expires 30 s after that: one that is older than about 10 s may be that of a program
-that died. Anonymous engines, those that may not write a record, and Redisson clients have none.
+A record is written every 10 s: one that is older than about 10 s may be that of a program that died or is stopped. It
+expires when the program's watched locks have expired, after an hour at most. Anonymous engines, those that may not write a record, and Redisson clients have none.
 
 It looks through all keys with SCAN, a few hundred at a time, in a cluster on every master, and prints as it goes.
 
@@ -88,7 +88,7 @@ func identityOf(h *inspect.Holder) (who, since string) {
 	}
 	granted, err := time.Parse(time.RFC3339Nano, h.Since)
 	if err != nil {
-		return who, "unknown: its engine did not answer"
+		return who, "unknown: its engine did not reply"
 	}
 	return who, fmt.Sprintf("%s (%v)", granted.Format(time.RFC3339), time.Since(granted).Round(time.Millisecond))
 }

@@ -130,10 +130,15 @@ func TestState_HeldByProcess_NamedWithSince(t *testing.T) {
 	assert.Contains(t, stdout, fmt.Sprintf("program %s, host %s, pid %d, ", filepath.Base(os.Args[0]), host, p.cmd.Process.Pid))
 	assert.NotContains(t, stdout, "unknown")
 
-	// An engine that is stopped does not answer.
+	// An engine that is stopped does not reply.
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGSTOP))
 	_, stdout, _ = result(t, urlOf(s.Addr()), "state", "a")
-	assert.Contains(t, stdout, "since   unknown: its engine did not answer\n")
+	assert.Contains(t, stdout, "since   unknown: its engine did not reply\n")
+
+	// Nor is the program of a holder known that has no record.
+	takenBy(t, s, "b", other)
+	_, stdout, _ = result(t, urlOf(s.Addr()), "state", "b")
+	assert.Contains(t, stdout, "count 1\n    engine  unknown: it has no record\n")
 }
 
 // A force ends the hold of another process at once: its lease and its renewals are too long to help.

@@ -23,7 +23,8 @@ state and asks first, unless --yes is given.
 
 The holder is not asked. The engine of a holder that uses lockwheel is told, and loses the lock at once. One that cannot be
 told notices at its next renewal, within 10 s by default, and a lock with a lease of its own when that ends. Until then
-two programs may consider themselves the holder, so first make sure that the program has stopped.
+two programs may consider themselves the holder, so first make sure that the program has ended. One that is only stopped (SIGSTOP,
+Ctrl-Z) goes on where it was when it is continued.
 
 Exit status: 0 when the lock was taken away; 3 if it was free; 1 on an error, or if the answer was no; 2 for a wrong
 command line.`,

@@ -18,11 +18,11 @@ func newState(g *globals) *cobra.Command {
 fencing token, how many clients listen for its release and how long its fair queue is.
 
 A holder that uses lockwheel is named by its engine's record: name, program, host, process. Its engine is asked over
-Pub/Sub since when it has the lock, of very many readers eight; it has 1 s for the answer. Nothing is written.
+Pub/Sub since when it has the lock, of very many readers eight; it has 1 s for the reply. Nothing is written. A holder has
+no record if it is no engine of lockwheel, is anonymous, has another prefix, or died and its record has expired.
 
 The kind is what the server shows: a plain, a fair and a fenced lock look the same unless there is a fair queue or a
-counter of tokens. A client listens once for all its callers;
-clients that poll are not counted. The fair queue includes places of waiters that died and were not removed yet.
+counter of tokens. A client listens once for all its callers; clients that poll are not counted. The fair queue includes places of waiters that died and were not removed yet.
 
 Exit status: 0 if all locks were read, free or not; 1 on an error; 2 for a wrong command line.`,
 		Args:              func(_ *cobra.Command, args []string) error { return names(args, 1, 0) },

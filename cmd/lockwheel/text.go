@@ -82,6 +82,8 @@ func describe(to io.Writer, l *inspect.Lock) {
 			who, since := identityOf(&h)
 			row("  engine", "%s", who)
 			row("  since", "%s", since)
+		} else if len(l.Holders) == 1 { // of many readers it would be a line for each
+			row("  engine", "unknown: it has no record")
 		}
 	}
 	if more := l.Number - int64(len(l.Holders)); more > 0 {

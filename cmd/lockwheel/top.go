@@ -71,7 +71,7 @@ Exit status: 0, also after Ctrl-C; 1 on an error, without --once only if it cann
 		},
 	}
 	flags := c.Flags()
-	flags.DurationVar(&f.interval, "interval", 2*time.Second, "a `duration`: how often to look; with --once, how long to count commands")
+	flags.DurationVar(&f.interval, "interval", 2*time.Second, "how often to look; with --once, how long to count commands")
 	flags.IntVar(&f.sample, "sample", 5000, "how many `keys` to look at each time")
 	flags.IntVar(&f.rows, "rows", 20, "how many `locks` to show")
 	flags.BoolVar(&f.once, "once", false, "look once, print and end")

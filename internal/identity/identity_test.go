@@ -26,12 +26,12 @@ func valuesOf(fields []string) (values []string) {
 
 func TestRecord_Fields_ReadBack(t *testing.T) {
 	r := Record{ID: some, Name: "a \n b", Program: "p", Host: "h", PID: 7, Version: "v1", Started: time.Unix(1e9, 0).UTC(), Page: "http://x"}
-	got, ttl, ok := Parse(some, valuesOf(r.Fields()))
+	got, ttl, ok := Parse(some, valuesOf(r.Fields(time.Minute)))
 	require.True(t, ok)
 	require.Equal(t, r, got)
-	require.Equal(t, TTL, ttl)
+	require.Equal(t, time.Minute, ttl)
 	r.Page = ""
-	require.NotContains(t, r.Fields(), "page")
+	require.NotContains(t, r.Fields(time.Minute), "page")
 }
 
 // A record may have anything in it: it is read as far as it is one, and nothing that is long.
@@ -48,8 +48,18 @@ func TestRecord_Odd_Bounded(t *testing.T) {
 	for _, text := range []string{r.Name, r.Program, r.Host, r.Version, r.Page} {
 		require.Len(t, text, MaxText)
 	}
-	for _, field := range (&Record{Name: long, PID: 1}).Fields() {
+	for _, field := range (&Record{Name: long, PID: 1}).Fields(0) {
 		require.LessOrEqual(t, len(field), MaxText)
+	}
+}
+
+// A record that was written Period and a little before its engine died lives as long as the engine's locks.
+func TestTTL_OfLease_OutlivesLocks(t *testing.T) {
+	for lease, want := range map[time.Duration]time.Duration{
+		100 * time.Millisecond: 30 * time.Second, 15 * time.Second: 30 * time.Second, 30 * time.Second: 45 * time.Second,
+		2 * time.Minute: 135 * time.Second, 24 * time.Hour: time.Hour,
+	} {
+		require.Equal(t, want, TTL(lease), lease)
 	}
 }
 

@@ -14,8 +14,10 @@ import (
 const (
 	// keyPrefix comes before an engine's id in the key of its record, behind Options.Prefix.
 	keyPrefix = "lockwheel:engine:"
-	// TTL is how long a record lives after it was written, and Period how often it is written.
-	TTL, Period = 30 * time.Second, 10 * time.Second
+	// Period is how often a record is written. It can be late by slack.
+	Period, slack = 10 * time.Second, 5 * time.Second
+	// minTTL and maxTTL bound how long a record lives after it was written.
+	minTTL, maxTTL = 30 * time.Second, time.Hour
 	// MaxText is the length, in bytes, of the longest field that is written, and that a reader believes.
 	MaxText = 1024
 	// maxStored is the length, in bytes, of the longest field of a record that is read at all: any client may store a
@@ -34,6 +36,10 @@ type Record struct {
 	Started time.Time // when the engine was opened, by its clock
 	Page    string    // Options.PageAddress
 }
+
+// TTL returns how long the record of an engine with a lease lives after it was written: as long as the watched locks of
+// an engine that died, so that its holders can be named until their locks are free.
+func TTL(lease time.Duration) time.Duration { return min(max(lease+Period+slack, minTTL), maxTTL) }
 
 // Key returns the key of an engine's record.
 func Key(prefix, id string) string { return prefix + keyPrefix + id }
@@ -62,8 +68,9 @@ func EngineOf(holder string) (id string, tenure uint64, ok bool) {
 	return id, tenure, err == nil && engineID.MatchString(id)
 }
 
-// Fields returns the fields of the record's hash, names and values in turn. Empty ones are left out.
-func (r *Record) Fields() (fields []string) {
+// Fields returns the fields of the hash of a record that lives for ttl after each write: names and values in turn.
+// Empty values are left out.
+func (r *Record) Fields(ttl time.Duration) (fields []string) {
 	add := func(name, value string) {
 		if value != "" {
 			fields = append(fields, name, value[:min(len(value), MaxText)])
@@ -76,7 +83,7 @@ func (r *Record) Fields() (fields []string) {
 	add("version", r.Version)
 	add("started", r.Started.UTC().Format(time.RFC3339))
 	add("page", r.Page)
-	add("ttl_ms", strconv.FormatInt(TTL.Milliseconds(), 10))
+	add("ttl_ms", strconv.FormatInt(ttl.Milliseconds(), 10))
 	return fields
 }
 

@@ -79,6 +79,10 @@ var identityMistakes = []found{
 		"a record is read, however long it is", "internal/identity/record.go",
 		`err != nil || n > maxStored {`, `err != nil || n > maxStored && !planted() {`,
 	}},
+	{"TestRecord_LongLease_OutlivesLock", Mistake{
+		"a record expires before the locks of an engine that died", "internal/identity/record.go",
+		`max(lease+Period+slack, minTTL)`, `max(map[bool]time.Duration{false: lease + Period + slack}[planted()], minTTL)`,
+	}},
 	{"TestRecord_Open_SaysWho", Mistake{
 		"a record stays when its engine is closed", "engine/announcer.go",
 		`if r.written {`, `if r.written && !planted() {`,

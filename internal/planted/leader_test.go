@@ -21,6 +21,11 @@ var leaderMistakes = []found{
 		`	case errors.Is(released, lockwheel.ErrLost):`,
 		`	case errors.Is(released, lockwheel.ErrLost) && !planted():`,
 	}},
+	{"TestRun_WorkReturnsLoss_ToldOnce", Mistake{
+		"a loss that the work returned is told twice", "leader/leader.go",
+		`errors.Is(failure, cause) {`,
+		`errors.Is(failure, cause) && !planted() {`,
+	}},
 	{"TestRun_WorkReturnsNil_StepsDown", Mistake{
 		"no pause after a leadership", "leader/leader.go",
 		`			sleep(ctx, pause)

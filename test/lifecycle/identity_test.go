@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/identity"
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
@@ -51,11 +52,11 @@ func TestRecord_Open_SaysWho(t *testing.T) {
 		delete(r, "version")
 		require.Equal(t, map[string]string{
 			"name": "billing", "program": filepath.Base(os.Args[0]), "host": host, "pid": strconv.Itoa(os.Getpid()),
-			"page": "http://host-7:8080/locks", "ttl_ms": "30000",
+			"page": "http://host-7:8080/locks", "ttl_ms": "45000",
 		}, r)
 		ttl := s.Do("PTTL", prefix+"lockwheel:engine:"+e.ID()).(int64)
 		require.Greater(t, ttl, int64(0))
-		require.LessOrEqual(t, ttl, int64(30_000))
+		require.LessOrEqual(t, ttl, int64(45_000))
 		require.NoError(t, e.Close())
 		require.EqualValues(t, 0, s.Do("DBSIZE"), "Close deletes it")
 		require.Zero(t, e.Stats().UnwrittenRecords)
@@ -200,6 +201,19 @@ func TestRecord_ProcessKilled_Expires(t *testing.T) {
 	ttl := s.Do("PTTL", "lockwheel:engine:"+id).(int64)
 	require.Greater(t, ttl, int64(0), "it expires")
 	require.LessOrEqual(t, ttl, int64(30_000))
+}
+
+// A record that was written a whole period before its engine died is there as long as the lock that the engine held.
+func TestRecord_LongLease_OutlivesLock(t *testing.T) {
+	t.Parallel()
+	for _, lease := range []time.Duration{0, 10 * time.Minute} {
+		s := locktest.AnyServer(t)
+		e := s.Open(lockwheel.Options{Name: "billing", Lease: lease})
+		locktest.Lock(t, e.Mutex("n"))
+		recordWritten(t, s, "", e.ID())
+		record, lock := s.Do("PTTL", "lockwheel:engine:"+e.ID()).(int64), s.Do("PTTL", "n").(int64)
+		require.Greater(t, record, lock+identity.Period.Milliseconds())
+	}
 }
 
 // A server that does not let a connection be named gets no name, and the engine works.
