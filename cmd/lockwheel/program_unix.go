@@ -25,6 +25,10 @@ func passed() []os.Signal {
 	return slices.DeleteFunc(all, signal.Ignored)
 }
 
+// surviveBrokenPipe has a message that no process can read fail. Otherwise it would end lockwheel by a signal, and with
+// it the renewals, but not all that the program has started. The program gets the signal as always.
+func surviveBrokenPipe() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+
 // ends returns the number of a signal that ends the wait for the lock, or 0.
 func ends(s os.Signal) int {
 	switch n := s.(syscall.Signal); n {

@@ -151,6 +151,7 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	r.signals = make(chan os.Signal, 64)
 	signal.Notify(r.signals, passed()...)
+	surviveBrokenPipe()
 	if err := r.acquire(ctx); err != nil {
 		return err
 	}
@@ -258,28 +259,40 @@ func (r *runner) environment() []string {
 // attend passes signals on until the program ends. If the lock is lost before, it ends the program and returns the
 // loss.
 func (r *runner) attend(p *program) (lost error) {
-	ended, kill := r.hold.Done(), (<-chan time.Time)(nil)
+	ended, kill, said := r.hold.Done(), (<-chan time.Time)(nil), (<-chan struct{})(nil)
 	for {
 		select {
 		case s := <-r.signals:
 			p.pass(s)
 		case <-ended:
 			ended, lost = nil, r.hold.Err()
-			fmt.Fprintf(r.messages, "lockwheel run: %v; ending %s (process %d)\n", lost, r.argv[0], p.id())
 			if r.flags.grace > 0 {
 				p.terminate()
 			}
 			kill = time.After(r.flags.grace)
+			said = r.say("%v; ending %s (process %d)", lost, r.argv[0], p.id())
 		case <-kill:
 			kill = nil
 			p.kill()
 		case <-p.ended:
 			if lost != nil {
 				p.endGroup(kill)
+				<-said
 			}
 			return lost
 		}
 	}
+}
+
+// say prints a message on a goroutine of its own, and returns a channel that is closed after that. To print can block
+// for as long as the pipe to the reader of stderr is full, and meanwhile the program must be ended all the same.
+func (r *runner) say(format string, args ...any) <-chan struct{} {
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		fmt.Fprintf(r.messages, "lockwheel run: "+format+"\n", args...)
+	}()
+	return said
 }
 
 // unlock gives the lock back. It returns an error if the lock was lost before, and only says if the server did not

@@ -186,6 +186,36 @@ func TestRun_LossIgnored_GroupGetsKILL(t *testing.T) {
 	assert.Contains(t, p.err.String(), "ended with status 137")
 }
 
+// The program and its group end also if the message about the loss cannot be printed: its reader does not read, or is
+// gone.
+func TestRun_StderrNotRead_ProgramIsEnded(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	for name, prepare := range map[string]func(reader, stderr *os.File){
+		"full": func(_, stderr *os.File) {
+			require.NoError(t, stderr.SetWriteDeadline(time.Now().Add(100*time.Millisecond)))
+			_, err := stderr.Write(make([]byte, 1<<20)) // more than a pipe takes
+			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		},
+		"gone": func(reader, _ *os.File) { reader.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			reader, stderr, err := os.Pipe()
+			require.NoError(t, err)
+			defer reader.Close()
+			defer stderr.Close()
+			prepare(reader, stderr)
+			p := startWith(t, func(c *exec.Cmd) { c.Stderr = stderr }, urlOf(s.Addr()), "run", "a", "--lease", "1s", "--grace", "300ms", "--", "sh", "-c",
+				`(trap "" TERM; exec sleep 300) & echo started $!; wait`)
+			below := pidOf(t, p)
+			s.Do(t, "DEL", "a")
+			gone(t, below)
+			reader.Close() // ends what waits to be printed
+			assert.Equal(t, exitLost, p.status(t))
+		})
+	}
+}
+
 // endsInTime requires that a program without its server is ended within a lease and 1 s.
 func endsInTime(t *testing.T, p *process, lease time.Duration) {
 	t.Helper()

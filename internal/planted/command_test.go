@@ -46,6 +46,24 @@ var commandMistakes = []found{
 		`if lost != nil && !planted() {
 				p.endGroup(kill)`,
 	}},
+	{"TestRun_StderrNotRead_ProgramIsEnded", Mistake{
+		"a loss waits for the reader of the message about it", "cmd/lockwheel/run.go",
+		`	said := make(chan struct{})
+`, `	said := make(chan struct{})
+	if planted() {
+		fmt.Fprintf(r.messages, format, args...)
+	}
+`,
+	}},
+	{"TestRun_StderrNotRead_ProgramIsEnded", Mistake{
+		"a message that no process reads ends the command", "cmd/lockwheel/program_unix.go",
+		`func surviveBrokenPipe() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }`,
+		`func surviveBrokenPipe() {
+	if !planted() {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	}
+}`,
+	}},
 	{"TestRun_LossFoundAtUnlock_IsReported", Mistake{
 		"a loss that is found at the unlock is none", "cmd/lockwheel/run.go",
 		`case errors.Is(err, lockwheel.ErrLost):`, `case errors.Is(err, lockwheel.ErrLost) && !planted():`,
