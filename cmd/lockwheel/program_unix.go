@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// passed returns the signals that are passed on. A signal that is ignored when lockwheel begins, as in the background
-// of a shell or under nohup, stays ignored, also by the program.
+// passed returns the signals that are passed on. HUP or INT, if ignored when lockwheel begins, as under nohup or in the
+// background of a shell, stays ignored, also by the program. Of other signals Go does not keep that.
 func passed() []os.Signal {
 	all := []os.Signal{
 		syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM,

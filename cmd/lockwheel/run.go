@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 
 	"github.com/lockwheel/lockwheel"
@@ -137,6 +138,7 @@ type runner struct {
 	name     string
 	argv     []string
 	messages io.Writer
+	server   rueidis.ClientOption
 
 	signals chan os.Signal
 	engine  *lockwheel.Engine
@@ -148,6 +150,10 @@ func (r *runner) run(ctx context.Context) error {
 	path, err := exec.LookPath(r.argv[0]) // before the wait, which may be long
 	if err != nil {
 		return cannotRun(err)
+	}
+	// Before signals are caught, so that they end this: to read a file can block for ever.
+	if r.server, err = r.globals.option(); err != nil {
+		return err
 	}
 	r.signals = make(chan os.Signal, 64)
 	signal.Notify(r.signals, passed()...)
@@ -222,7 +228,7 @@ func (r *runner) acquire(ctx context.Context) error {
 
 // lock sets the engine and the hold.
 func (r *runner) lock(ctx context.Context) (err error) {
-	if r.engine, err = r.globals.open(ctx, lockwheel.Options{Lease: r.flags.lease}); err != nil {
+	if r.engine, err = r.globals.openAt(ctx, r.server, lockwheel.Options{Lease: r.flags.lease}); err != nil {
 		return err
 	}
 	lock := r.engine.Mutex(r.name)

@@ -148,6 +148,20 @@ func TestRun_SignalWhileWaiting_EndsTheWait(t *testing.T) {
 	assert.Equal(t, 0, s.Int(t, "LLEN", "redisson_lock_queue:{a}"), "its place is gone")
 }
 
+// A file with the URL may be a pipe whose writer never writes. A signal ends that as well.
+func TestRun_SignalWhileFileIsRead_Ends(t *testing.T) {
+	t.Parallel()
+	pipe := t.TempDir() + "/pipe"
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	p := startCommand(t, "", "run", "a", "--redis-file", pipe, "--", "echo", "it ran")
+	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // returns once the command reads
+	require.NoError(t, err)
+	defer writer.Close()
+	p.signal(t, syscall.SIGTERM)
+	assert.Equal(t, -int(syscall.SIGTERM), p.status(t))
+	assert.Empty(t, p.out.String())
+}
+
 // A lock that was taken away ends the program, with TERM.
 func TestRun_LockTakenAway_ProgramGetsTERM(t *testing.T) {
 	t.Parallel()

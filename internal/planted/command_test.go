@@ -64,6 +64,22 @@ var commandMistakes = []found{
 	}
 }`,
 	}},
+	{"TestRun_SignalWhileFileIsRead_Ends", Mistake{
+		"signals are caught before the file with the URL is read", "cmd/lockwheel/run.go",
+		`	if r.server, err =`, `	if planted() {
+		signal.Notify(make(chan os.Signal, 64), passed()...)
+	}
+	if r.server, err =`,
+	}},
+	{"TestOutput_DiskFull_Fails", Mistake{
+		"a state that cannot be printed is no error", "cmd/lockwheel/text.go",
+		`_, err := to.Write(b.Bytes())
+	return err`, `_, err := to.Write(b.Bytes())
+	if planted() {
+		return nil
+	}
+	return err`,
+	}},
 	{"TestRun_LossFoundAtUnlock_IsReported", Mistake{
 		"a loss that is found at the unlock is none", "cmd/lockwheel/run.go",
 		`case errors.Is(err, lockwheel.ErrLost):`, `case errors.Is(err, lockwheel.ErrLost) && !planted():`,

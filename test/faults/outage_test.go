@@ -237,8 +237,8 @@ func TestScripts_Forgotten_LoadedAgain(t *testing.T) {
 	require.EqualValues(t, 50, e.Stats().Lost, "those that were forced")
 }
 
-// A lock is held by another program when the server dies, and its lease ends before the wait of a caller. With many such
-// locks, most callers do not get to ask again. None hears that its lock was held until the end.
+// A lock is held by another program when the server dies, and its lease ends before the wait of a caller. With many
+// such locks, most callers do not get to ask again. None hears that its lock was held until the end.
 func TestOutage_LeaseEndsMeanwhile_NotCalledHeld(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
