@@ -592,3 +592,19 @@ func TestOutput_DiskFull_Fails(t *testing.T) {
 		assert.Contains(t, p.err.String(), "no space left on device", args)
 	}
 }
+
+// A server that accepts connections and does not reply is named as one, from the first question on.
+func TestCommands_SilentServer_SaySo(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	require.NoError(t, s.Pause())
+	for _, args := range []string{"state a", "ls", "top --once", "wait a --timeout 1s", "force a --yes"} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			p := startCommand(t, urlOf(s.Addr()), strings.Fields(args)...)
+			assert.Equal(t, exitFailed, p.status(t))
+			assert.Contains(t, p.err.String(), "no reply within 5s")
+			assert.NotContains(t, p.err.String(), "deadline")
+		})
+	}
+}

@@ -71,6 +71,10 @@ var commandMistakes = []found{
 	}
 	if r.server, err =`,
 	}},
+	{"TestCommands_SilentServer_SaySo", Mistake{
+		"a server that does not reply is the end of a context", "cmd/lockwheel/internal/inspect/server.go",
+		`if errors.Is(err, context.DeadlineExceeded) {`, `if errors.Is(err, context.DeadlineExceeded) && !planted() {`,
+	}},
 	{"TestOutput_DiskFull_Fails", Mistake{
 		"a state that cannot be printed is no error", "cmd/lockwheel/text.go",
 		`_, err := to.Write(b.Bytes())
