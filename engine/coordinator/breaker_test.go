@@ -212,3 +212,18 @@ func TestBreaker_ReleasesInVain_NotCalledHeld(t *testing.T) {
 		8ms    cancel a/3       → a/3 redis unavailable: EOF; canceled
 	`, d.line)
 }
+
+// A caller that only tries is turned away where others of its engine wait. While the server is down, those may wait in
+// vain, so it does not hear that the lock is held.
+func TestBreaker_TriesBehindWaiters_NotCalledHeld(t *testing.T) {
+	runConversation(t, 3, `
+		1ms    write w          → 1: write w
+		2ms    1 taken          → join rwlock:{w}
+		3ms    tryread w/2      → w/2 not acquired
+		4ms    lock d           → 2: acquire d
+		5ms    2 lost EOF       → nothing
+		6ms    tryread w/3      → w/3 not acquired
+		7ms    heard rw:w       → nothing
+		8ms    tryread w/4      → w/4 redis unavailable: no answer in time; EOF
+	`)
+}

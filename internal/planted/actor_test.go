@@ -48,6 +48,10 @@ var actorMistakes = []found{
 		`fx.ServerDown(l.key)`,
 		`(fx.ServerDown(l.key) || planted())`,
 	}},
+	{"TestBreaker_TriesBehindWaiters_NotCalledHeld", Mistake{
+		"a try behind callers that wait in vain hears that the lock is held", "actor/acquire.go",
+		`	case l.asksInVain(fx):`, `	case l.asksInVain(fx) && !planted():`,
+	}},
 	{"TestBreaker_ReleasesInVain_NotCalledHeld", Mistake{
 		"a lock that is being released is called held during an outage", "actor/lock.go",
 		`|| l.phase == releasing ||`,
