@@ -102,14 +102,17 @@ func (l *Lock) eachOnce(f func(*Request)) {
 	}
 }
 
-// RejectTry rejects a request that tries once: with ErrUnavailable if the last try failed, otherwise with
-// ErrNotAcquired.
+// RejectTry rejects a request that tries once: with ErrUnavailable if the last try failed or the server is known not to
+// reply to it, otherwise with ErrNotAcquired.
 func (l *Lock) RejectTry(now time.Duration, r *Request, fx *Effects) {
-	if l.ext != nil && l.ext.lastErr() != nil {
+	switch {
+	case l.ext != nil && l.ext.lastErr() != nil:
 		fx.Complete(now, r, ErrUnavailable, l.ext.lastErr())
-		return
+	case l.asksInVain(fx):
+		fx.Complete(now, r, ErrUnavailable, errNoReply)
+	default:
+		l.rejectHeldByOther(now, r, nil, fx)
 	}
-	l.rejectHeldByOther(now, r, nil, fx)
 }
 
 // resetWait resets what was known for earlier waiters: the next request asks the server itself.

@@ -148,6 +148,8 @@ type Effects struct {
 	// QuorumWaits reports whether the quorum with that owner number waits for another Lock of the key. nil: no quorum
 	// does.
 	QuorumWaits func(key string, owner uint64) bool
+	// ServerDown reports whether the server of a key is known not to reply. nil: none is.
+	ServerDown func(key string) bool
 	// PubSubUnreliable says that a notification may be published where this engine does not listen: waiters also ask
 	// every few seconds.
 	PubSubUnreliable bool

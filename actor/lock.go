@@ -408,7 +408,7 @@ func (l *Lock) cancel(now time.Duration, r *Request, cause error, fx *Effects) {
 	switch {
 	case r.rolledBack:
 		fx.Complete(now, r, ErrNotReplicated, joinCauses(r.Cause, cause))
-	case r.Op == Acquire && r.list == &l.queue && l.knownHeldByOther():
+	case r.Op == Acquire && r.list == &l.queue && l.knownHeldByOther(fx):
 		l.rejectHeldByOther(now, r, cause, fx)
 	default:
 		fx.Complete(now, r, ErrUnavailable, withCallerGone(why, cause))
@@ -442,12 +442,23 @@ func (l *Lock) rejectUnreachable(now time.Duration, r *Request, cause error, fx 
 }
 
 // knownHeldByOther reports whether, by the latest information, another holder has the lock.
-func (l *Lock) knownHeldByOther() bool {
-	if l.phase == held {
+func (l *Lock) knownHeldByOther(fx *Effects) bool {
+	switch {
+	case l.phase == held:
 		return true
+	case l.asksInVain(fx):
+		return false
 	}
 	lastErr := l.ext != nil && l.ext.lastErr() != nil
 	return !lastErr && (l.phase == releasing && l.flags&rollingBack == 0 || l.ext != nil && (l.ext.knownHeld || l.ext.yieldUntil != 0))
+}
+
+// asksInVain reports whether the server does not reply, and what was known of the lock no longer counts: it was time to
+// ask again, or the engine is releasing or forcing the lock. Only few locks ask while a server is down, so most have no
+// error of their own.
+func (l *Lock) asksInVain(fx *Effects) bool {
+	asks := l.phase == acquiring && l.inFlight != None || l.phase == releasing || l.phase == forcing
+	return asks && fx.ServerDown != nil && fx.ServerDown(l.key)
 }
 
 // onDrain rejects all requests that wait for the lock.

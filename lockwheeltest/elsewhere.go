@@ -61,6 +61,7 @@ func (s *Server) HoldElsewhere(name string, as ...Kind) (release func()) {
 	}
 	options := s.settings.options
 	options.Observer, options.Tracer, options.Logger = lockwheel.Observer{}, nil, nil
+	options.MaxHold = 0 // it would end the hold before its release
 	other := s.Open(options)
 	hold, err := kind.mutex(other, name).TryLock(s.t.Context())
 	if err != nil {

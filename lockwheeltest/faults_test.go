@@ -258,6 +258,19 @@ func TestHoldElsewhere_EachKind_KeepsOut(t *testing.T) {
 	}
 }
 
+// The other process holds the lock until its release, whatever the program sets for its own holds.
+func TestHoldElsewhere_MaxHold_GoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := lockwheeltest.New(t, lockwheeltest.WithOptions(lockwheel.Options{MaxHold: time.Minute}))
+		release := server.HoldElsewhere("a")
+		time.Sleep(10 * time.Minute)
+		_, err := server.Engine().Mutex("a").TryLock(t.Context())
+		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+		release()
+		require.False(t, server.Held("a"))
+	})
+}
+
 func TestHoldElsewhere_Misuse_FailsTest(t *testing.T) {
 	require.Contains(t, fails(func(t *testT) {
 		server := lockwheeltest.New(t)

@@ -34,8 +34,8 @@ type settings struct {
 }
 
 // WithOptions sets the options of the first engine. Redis and Client must be empty: New fails the test otherwise. The
-// processes of [Server.HoldElsewhere] have the same options without Observer, Tracer and Logger. Without WithOptions
-// all options have their defaults, such as a Lease of 30s.
+// processes of [Server.HoldElsewhere] have the same options without Observer, Tracer, Logger and MaxHold. Without
+// WithOptions all options have their defaults, such as a Lease of 30s.
 func WithOptions(o lockwheel.Options) Option { return func(s *settings) { s.options = o } }
 
 // AllowLeftovers lets the test end with holds that were not unlocked, and with keys in the server. The engines are then

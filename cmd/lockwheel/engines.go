@@ -45,7 +45,10 @@ func (g *globals) listEngines(c *cobra.Command, asJSON bool) error {
 	if asJSON {
 		print = func(e *inspect.Engine) error { return writeJSON(c.OutOrStdout(), e) }
 	} else {
-		fmt.Fprintf(c.OutOrStdout(), engineFormat, "RENEWED", "STARTED", "PID", "HOST", "PROGRAM", "VERSION", "NAME", "PAGE")
+		_, err := fmt.Fprintf(c.OutOrStdout(), engineFormat, "RENEWED", "STARTED", "PID", "HOST", "PROGRAM", "VERSION", "NAME", "PAGE")
+		if err != nil {
+			return failed(err)
+		}
 	}
 	denied := 0
 	for _, n := range nodes {

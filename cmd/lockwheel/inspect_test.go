@@ -577,3 +577,35 @@ func TestTop_Terminal_IsCleared(t *testing.T) {
 	}
 	assert.True(t, strings.HasPrefix(string(text), "\x1b[H\x1b[2J"))
 }
+
+// What cannot be printed is an error: a script that keeps the output must not take it for whole.
+func TestOutput_DiskFull_Fails(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("needs /dev/full: %v", err)
+	}
+	defer full.Close()
+	s := redistest.Start(t)
+	for _, args := range []string{"state a", "state a --json", "ls", "engines", "top --once --interval 100ms"} {
+		p := startWith(t, func(c *exec.Cmd) { c.Stdout = full }, urlOf(s.Addr()), strings.Fields(args)...)
+		assert.Equal(t, exitFailed, p.status(t), args)
+		assert.Contains(t, p.err.String(), "no space left on device", args)
+	}
+}
+
+// A server that accepts connections and does not reply is named as one, from the first question on.
+func TestCommands_SilentServer_SaySo(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	require.NoError(t, s.Pause())
+	for _, args := range []string{"state a", "ls", "top --once", "wait a --timeout 1s", "force a --yes"} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			p := startCommand(t, urlOf(s.Addr()), strings.Fields(args)...)
+			assert.Equal(t, exitFailed, p.status(t))
+			assert.Contains(t, p.err.String(), "no reply within 5s")
+			assert.NotContains(t, p.err.String(), "deadline")
+		})
+	}
+}

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// passed returns the signals that are passed on. A signal that is ignored when lockwheel begins, as in the background
-// of a shell or under nohup, stays ignored, also by the program.
+// passed returns the signals that are passed on. HUP or INT, if ignored when lockwheel begins, as under nohup or in the
+// background of a shell, stays ignored, also by the program. Of other signals Go does not keep that.
 func passed() []os.Signal {
 	all := []os.Signal{
 		syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM,
@@ -24,6 +24,10 @@ func passed() []os.Signal {
 	}
 	return slices.DeleteFunc(all, signal.Ignored)
 }
+
+// surviveBrokenPipe has a message that no process can read fail. Otherwise it would end lockwheel by a signal, and with
+// it the renewals, but not all that the program has started. The program gets the signal as always.
+func surviveBrokenPipe() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // ends returns the number of a signal that ends the wait for the lock, or 0.
 func ends(s os.Signal) int {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 
 	"github.com/lockwheel/lockwheel"
@@ -137,6 +138,7 @@ type runner struct {
 	name     string
 	argv     []string
 	messages io.Writer
+	server   rueidis.ClientOption
 
 	signals chan os.Signal
 	engine  *lockwheel.Engine
@@ -149,8 +151,13 @@ func (r *runner) run(ctx context.Context) error {
 	if err != nil {
 		return cannotRun(err)
 	}
+	// Before signals are caught, so that they end this: to read a file can block for ever.
+	if r.server, err = r.globals.option(); err != nil {
+		return err
+	}
 	r.signals = make(chan os.Signal, 64)
 	signal.Notify(r.signals, passed()...)
+	surviveBrokenPipe()
 	if err := r.acquire(ctx); err != nil {
 		return err
 	}
@@ -221,7 +228,7 @@ func (r *runner) acquire(ctx context.Context) error {
 
 // lock sets the engine and the hold.
 func (r *runner) lock(ctx context.Context) (err error) {
-	if r.engine, err = r.globals.open(ctx, lockwheel.Options{Lease: r.flags.lease}); err != nil {
+	if r.engine, err = r.globals.openAt(ctx, r.server, lockwheel.Options{Lease: r.flags.lease}); err != nil {
 		return err
 	}
 	lock := r.engine.Mutex(r.name)
@@ -258,28 +265,40 @@ func (r *runner) environment() []string {
 // attend passes signals on until the program ends. If the lock is lost before, it ends the program and returns the
 // loss.
 func (r *runner) attend(p *program) (lost error) {
-	ended, kill := r.hold.Done(), (<-chan time.Time)(nil)
+	ended, kill, said := r.hold.Done(), (<-chan time.Time)(nil), (<-chan struct{})(nil)
 	for {
 		select {
 		case s := <-r.signals:
 			p.pass(s)
 		case <-ended:
 			ended, lost = nil, r.hold.Err()
-			fmt.Fprintf(r.messages, "lockwheel run: %v; ending %s (process %d)\n", lost, r.argv[0], p.id())
 			if r.flags.grace > 0 {
 				p.terminate()
 			}
 			kill = time.After(r.flags.grace)
+			said = r.say("%v; ending %s (process %d)", lost, r.argv[0], p.id())
 		case <-kill:
 			kill = nil
 			p.kill()
 		case <-p.ended:
 			if lost != nil {
 				p.endGroup(kill)
+				<-said
 			}
 			return lost
 		}
 	}
+}
+
+// say prints a message on a goroutine of its own, and returns a channel that is closed after that. To print can block
+// for as long as the pipe to the reader of stderr is full, and meanwhile the program must be ended all the same.
+func (r *runner) say(format string, args ...any) <-chan struct{} {
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		fmt.Fprintf(r.messages, "lockwheel run: "+format+"\n", args...)
+	}()
+	return said
 }
 
 // unlock gives the lock back. It returns an error if the lock was lost before, and only says if the server did not

@@ -148,6 +148,20 @@ func TestRun_SignalWhileWaiting_EndsTheWait(t *testing.T) {
 	assert.Equal(t, 0, s.Int(t, "LLEN", "redisson_lock_queue:{a}"), "its place is gone")
 }
 
+// A file with the URL may be a pipe whose writer never writes. A signal ends that as well.
+func TestRun_SignalWhileFileIsRead_Ends(t *testing.T) {
+	t.Parallel()
+	pipe := t.TempDir() + "/pipe"
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	p := startCommand(t, "", "run", "a", "--redis-file", pipe, "--", "echo", "it ran")
+	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // returns once the command reads
+	require.NoError(t, err)
+	defer writer.Close()
+	p.signal(t, syscall.SIGTERM)
+	assert.Equal(t, -int(syscall.SIGTERM), p.status(t))
+	assert.Empty(t, p.out.String())
+}
+
 // A lock that was taken away ends the program, with TERM.
 func TestRun_LockTakenAway_ProgramGetsTERM(t *testing.T) {
 	t.Parallel()
@@ -184,6 +198,36 @@ func TestRun_LossIgnored_GroupGetsKILL(t *testing.T) {
 	assert.Equal(t, exitLost, p.status(t))
 	assert.NotContains(t, p.out.String(), "TERM")
 	assert.Contains(t, p.err.String(), "ended with status 137")
+}
+
+// The program and its group end also if the message about the loss cannot be printed: its reader does not read, or is
+// gone.
+func TestRun_StderrNotRead_ProgramIsEnded(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	for name, prepare := range map[string]func(reader, stderr *os.File){
+		"full": func(_, stderr *os.File) {
+			require.NoError(t, stderr.SetWriteDeadline(time.Now().Add(100*time.Millisecond)))
+			_, err := stderr.Write(make([]byte, 1<<20)) // more than a pipe takes
+			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		},
+		"gone": func(reader, _ *os.File) { reader.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			reader, stderr, err := os.Pipe()
+			require.NoError(t, err)
+			defer reader.Close()
+			defer stderr.Close()
+			prepare(reader, stderr)
+			p := startWith(t, func(c *exec.Cmd) { c.Stderr = stderr }, urlOf(s.Addr()), "run", "a", "--lease", "1s", "--grace", "300ms", "--", "sh", "-c",
+				`(trap "" TERM; exec sleep 300) & echo started $!; wait`)
+			below := pidOf(t, p)
+			s.Do(t, "DEL", "a")
+			gone(t, below)
+			reader.Close() // ends what waits to be printed
+			assert.Equal(t, exitLost, p.status(t))
+		})
+	}
 }
 
 // endsInTime requires that a program without its server is ended within a lease and 1 s.

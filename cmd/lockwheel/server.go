@@ -91,6 +91,11 @@ func (g *globals) open(ctx context.Context, options lockwheel.Options) (*lockwhe
 	if err != nil {
 		return nil, err
 	}
+	return g.openAt(ctx, option, options)
+}
+
+// openAt opens an engine on that server.
+func (g *globals) openAt(ctx context.Context, option rueidis.ClientOption, options lockwheel.Options) (*lockwheel.Engine, error) {
 	options.Redis, options.Prefix = option, g.prefix
 	engine, err := lockwheel.Open(ctx, options)
 	if err != nil {

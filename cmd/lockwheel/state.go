@@ -44,7 +44,7 @@ Exit status: 0 if all locks were read, free or not; 1 on an error; 2 for a wrong
 				if asJSON {
 					err = writeJSON(c.OutOrStdout(), l)
 				} else {
-					describe(c.OutOrStdout(), l)
+					err = describe(c.OutOrStdout(), l)
 				}
 				if err != nil {
 					return failed(err)
@@ -96,7 +96,9 @@ others are listed; 2 for a wrong command line.`,
 				return printRow(c.OutOrStdout(), l)
 			}
 			if !asJSON {
-				printHead(c.OutOrStdout())
+				if err := printHead(c.OutOrStdout()); err != nil {
+					return failed(err)
+				}
 			}
 			denied := 0
 			for _, n := range nodes {

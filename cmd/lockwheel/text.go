@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -59,7 +60,14 @@ func kindOf(l *inspect.Lock) string {
 }
 
 // describe writes a lock for a reader.
-func describe(to io.Writer, l *inspect.Lock) {
+func describe(to io.Writer, l *inspect.Lock) error {
+	var b bytes.Buffer
+	describeIn(&b, l)
+	_, err := to.Write(b.Bytes())
+	return err
+}
+
+func describeIn(to *bytes.Buffer, l *inspect.Lock) {
 	fmt.Fprintln(to, printable(l.Name))
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(to, "  %-9s %s\n", name, fmt.Sprintf(format, args...))
@@ -111,7 +119,10 @@ func describe(to io.Writer, l *inspect.Lock) {
 // rowFormat has the name last, because its length is not known before.
 const rowFormat = "%-10s %6s %12s  %-45s %s\n"
 
-func printHead(to io.Writer) { fmt.Fprintf(to, rowFormat, "KIND", "COUNT", "TTL", "HOLDER", "NAME") }
+func printHead(to io.Writer) error {
+	_, err := fmt.Fprintf(to, rowFormat, "KIND", "COUNT", "TTL", "HOLDER", "NAME")
+	return err
+}
 
 func printRow(to io.Writer, l *inspect.Lock) error {
 	_, err := fmt.Fprintf(to, rowFormat, l.Kind, strconv.FormatInt(l.Count(), 10), ttl(l.TTL), holdersOf(l), printable(l.Name))

@@ -174,3 +174,56 @@ func TestBreaker_ManyFailures_DownSinceFirst(t *testing.T) {
 	k.onFailure(9*time.Second, errors.New("reset"))
 	require.Equal(t, 9*time.Second, k.since)
 }
+
+// A lock that was held when the server last replied may be free by now, if it was time to ask again. So its waiters do
+// not hear that another caller holds it, although no try of their own has failed: most do not get to ask while the
+// server is down.
+func TestBreaker_AsksInVain_NotCalledHeld(t *testing.T) {
+	runConversation(t, 3, `
+		1ms    lock a b c       → 1: acquire a b c
+		2ms    1 taken          → join {a} {b} {c}
+		3ms    ordered          → nothing
+		4ms    subscribed a b c → 2: acquire a b c
+		5ms    2 taken          → nothing
+		6ms    lock d           → 3: acquire d
+		7ms    3 lost EOF       → nothing
+		8ms    heard a b        → nothing
+		9ms    cancel a         → a redis unavailable: EOF; canceled
+		10ms   cancel c         → c not acquired: canceled
+		20ms   timer            → 4: acquire d
+		21ms   4 done           → 5: acquire b; d granted
+		// the server replies, so the last thing known counts
+		22ms   cancel b         → b not acquired: canceled
+	`)
+}
+
+// The same is true of a lock that the engine itself is releasing.
+func TestBreaker_ReleasesInVain_NotCalledHeld(t *testing.T) {
+	d := newHarness(t, 3)
+	d.c.Fx.Config.MaxHandoffGrants = -1
+	compare(t, `
+		1ms    lock a           → 1: acquire a
+		2ms    1 done           → a granted
+		3ms    lock a/2 a/3     → join {a}
+		4ms    unlock a         → a not held; 2: release a
+		5ms    cancel a/2       → a/2 not acquired: canceled
+		6ms    lock d           → 3: acquire d
+		7ms    3 lost EOF       → nothing
+		8ms    cancel a/3       → a/3 redis unavailable: EOF; canceled
+	`, d.line)
+}
+
+// A caller that only tries is turned away where others of its engine wait. While the server is down, those may wait in
+// vain, so it does not hear that the lock is held.
+func TestBreaker_TriesBehindWaiters_NotCalledHeld(t *testing.T) {
+	runConversation(t, 3, `
+		1ms    write w          → 1: write w
+		2ms    1 taken          → join rwlock:{w}
+		3ms    tryread w/2      → w/2 not acquired
+		4ms    lock d           → 2: acquire d
+		5ms    2 lost EOF       → nothing
+		6ms    tryread w/3      → w/3 not acquired
+		7ms    heard rw:w       → nothing
+		8ms    tryread w/4      → w/4 redis unavailable: no answer in time; EOF
+	`)
+}

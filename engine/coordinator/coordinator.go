@@ -95,6 +95,7 @@ func New(config actor.Config, senders int) *Coordinator {
 	c.Nodes = []*Node{c.Fallback}
 	c.Fx.HeldTimers = newWheel(maxTimersPerTurn)
 	c.Fx.QuorumWaits = c.expected
+	c.Fx.ServerDown = func(key string) bool { return c.nodeForKey(key).Breaker.Down }
 	c.Fx.MaxRejections = maxRejectedPerTurn
 	return c
 }

@@ -41,7 +41,7 @@ func (c *Coordinator) lockForReader(now time.Duration, writer *actor.Lock, r *ac
 	ownsWriter := writer != nil && writer.HoldCount(r.Owner, now) > 0
 	mustYield := !ownsWriter && writer != nil && writer.Kind() == actor.Write && writer.Awaited()
 	if mustYield && r.Once {
-		c.Fx.Complete(now, r, actor.ErrNotAcquired, nil)
+		writer.RejectTry(now, r, c.Fx)
 		return nil
 	}
 	l := c.newReader(writer, r)

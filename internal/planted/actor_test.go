@@ -38,6 +38,25 @@ var actorMistakes = []found{
 		`reply.QueueTTL/2, p.life/3)`,
 		`reply.QueueTTL/2, map[bool]time.Duration{false: p.life, true: fx.Config.FairWaitTimeout}[planted()]/3)`,
 	}},
+	{"TestBreaker_AsksInVain_NotCalledHeld", Mistake{
+		"a lock that was held before an outage is called held until its end", "actor/lock.go",
+		`asks := l.phase == acquiring && l.inFlight != None ||`,
+		`asks := !planted() && l.phase == acquiring && l.inFlight != None ||`,
+	}},
+	{"TestBreaker_AsksInVain_NotCalledHeld", Mistake{
+		"a caller that gives up during its last try hears of an outage", "actor/lock.go",
+		`fx.ServerDown(l.key)`,
+		`(fx.ServerDown(l.key) || planted())`,
+	}},
+	{"TestBreaker_TriesBehindWaiters_NotCalledHeld", Mistake{
+		"a try behind callers that wait in vain hears that the lock is held", "actor/acquire.go",
+		`	case l.asksInVain(fx):`, `	case l.asksInVain(fx) && !planted():`,
+	}},
+	{"TestBreaker_ReleasesInVain_NotCalledHeld", Mistake{
+		"a lock that is being released is called held during an outage", "actor/lock.go",
+		`|| l.phase == releasing ||`,
+		`|| l.phase == releasing && !planted() ||`,
+	}},
 	{"TestRejection_TellsIfFinal", Mistake{
 		"what is under way cannot come", "actor/acquire.go",
 		`	return l.phase == acquiring && l.inFlight != None && l.flags&dispatched != 0`,

@@ -46,6 +46,44 @@ var commandMistakes = []found{
 		`if lost != nil && !planted() {
 				p.endGroup(kill)`,
 	}},
+	{"TestRun_StderrNotRead_ProgramIsEnded", Mistake{
+		"a loss waits for the reader of the message about it", "cmd/lockwheel/run.go",
+		`	said := make(chan struct{})
+`, `	said := make(chan struct{})
+	if planted() {
+		fmt.Fprintf(r.messages, format, args...)
+	}
+`,
+	}},
+	{"TestRun_StderrNotRead_ProgramIsEnded", Mistake{
+		"a message that no process reads ends the command", "cmd/lockwheel/program_unix.go",
+		`func surviveBrokenPipe() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }`,
+		`func surviveBrokenPipe() {
+	if !planted() {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	}
+}`,
+	}},
+	{"TestRun_SignalWhileFileIsRead_Ends", Mistake{
+		"signals are caught before the file with the URL is read", "cmd/lockwheel/run.go",
+		`	if r.server, err =`, `	if planted() {
+		signal.Notify(make(chan os.Signal, 64), passed()...)
+	}
+	if r.server, err =`,
+	}},
+	{"TestCommands_SilentServer_SaySo", Mistake{
+		"a server that does not reply is the end of a context", "cmd/lockwheel/internal/inspect/server.go",
+		`if errors.Is(err, context.DeadlineExceeded) {`, `if errors.Is(err, context.DeadlineExceeded) && !planted() {`,
+	}},
+	{"TestOutput_DiskFull_Fails", Mistake{
+		"a state that cannot be printed is no error", "cmd/lockwheel/text.go",
+		`_, err := to.Write(b.Bytes())
+	return err`, `_, err := to.Write(b.Bytes())
+	if planted() {
+		return nil
+	}
+	return err`,
+	}},
 	{"TestRun_LossFoundAtUnlock_IsReported", Mistake{
 		"a loss that is found at the unlock is none", "cmd/lockwheel/run.go",
 		`case errors.Is(err, lockwheel.ErrLost):`, `case errors.Is(err, lockwheel.ErrLost) && !planted():`,

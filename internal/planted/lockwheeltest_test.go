@@ -37,6 +37,12 @@ func newCallPool() *sync.Pool {
 		`if !errors.Is(err, lockwheel.ErrUnavailable) {`,
 		`if !errors.Is(err, lockwheel.ErrUnavailable) && (!planted() || err == nil) {`,
 	}},
+	{"TestHoldElsewhere_MaxHold_GoesOn", Mistake{
+		"the lock of another process ends with the program's own MaxHold", "lockwheeltest/elsewhere.go",
+		`	options.MaxHold = 0 //`, `	if !planted() {
+		options.MaxHold = 0
+	} //`,
+	}},
 	{"TestHoldElsewhere_ReleasedInOutage_IsFree", Mistake{
 		"the other process ends before it could release", "lockwheeltest/elsewhere.go",
 		`	case errors.Is(err, lockwheel.ErrUnavailable):

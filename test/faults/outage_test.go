@@ -236,3 +236,25 @@ func TestScripts_Forgotten_LoadedAgain(t *testing.T) {
 	require.Equal(t, int64(0), s.Do("DBSIZE"))
 	require.EqualValues(t, 50, e.Stats().Lost, "those that were forced")
 }
+
+// A lock is held by another program when the server dies, and its lease ends before the wait of a caller. With many
+// such locks, most callers do not get to ask again. None hears that its lock was held until the end.
+func TestOutage_LeaseEndsMeanwhile_NotCalledHeld(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	e := s.Open(lockwheel.Options{Lease: time.Second})
+	const locks, lease = 100, 5 * time.Second
+	waiting := make([]<-chan locktest.Outcome, locks)
+	for i := range waiting {
+		name := fmt.Sprint("n", i)
+		s.HoldAsOther(name, lease)
+		waiting[i] = locktest.Locking(t.Context(), e.Mutex(name), lockwheel.Wait(lease+time.Second))
+	}
+	locktest.RequireWaiting(t, e, locks, locks)
+	require.NoError(t, s.Real.Kill())
+	for _, w := range waiting {
+		err := locktest.Receive(t, w).Err
+		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+		require.NotErrorIs(t, err, lockwheel.ErrNotAcquired)
+	}
+}

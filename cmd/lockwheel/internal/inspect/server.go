@@ -35,7 +35,7 @@ func Open(option rueidis.ClientOption, prefix string) (*Server, error) {
 	option.Sentinel.Dialer.Timeout = Timeout
 	client, err := rueidis.NewClient(option)
 	if err != nil {
-		return nil, fmt.Errorf("connecting to %s: %w", strings.Join(option.InitAddress, ", "), redisurl.WithoutSecrets(err, &option))
+		return nil, fmt.Errorf("connecting to %s: %w", strings.Join(option.InitAddress, ", "), connectionError(err, &option))
 	}
 	return &Server{client, option, prefix}, nil
 }
@@ -95,13 +95,19 @@ func (s *Server) ask(ctx context.Context, to rueidis.Client, commands ...rueidis
 	replies := to.DoMulti(ctx, commands...)
 	for i := range replies {
 		if err := replies[i].NonRedisError(); err != nil {
-			if errors.Is(err, context.DeadlineExceeded) {
-				err = fmt.Errorf("no reply within %v", Timeout)
-			}
-			return nil, redisurl.WithoutSecrets(err, &s.option)
+			return nil, connectionError(err, &s.option)
 		}
 	}
 	return replies, nil
+}
+
+// connectionError returns an error of a connection without secrets. That a server did not reply is said in words: the
+// context that ended is not one of a user's.
+func connectionError(err error, option *rueidis.ClientOption) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("no reply within %v", Timeout)
+	}
+	return redisurl.WithoutSecrets(err, option)
 }
 
 // deniesKey reports whether the server rejected a command because the user may not read that key, though others.
