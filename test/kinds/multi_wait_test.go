@@ -12,7 +12,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// farInTurn returns a Multi of locks that are acquired one by one. Each takes a round trip to a server that is far away.
+// farInTurn returns a Multi of locks that are acquired one by one. Each takes a round trip to a server far away.
 func farInTurn(t *testing.T, locks int, roundTrip time.Duration) (*locktest.Server, *proxy.Proxy, *lockwheel.Engine, lockwheel.Multi) {
 	t.Helper()
 	s, p, e := locktest.Behind(t, locktest.SlowToGiveUp)
