@@ -479,12 +479,12 @@ var severalMistakes = []found{
 		`m.pendingCall != nil && len(p.waiting) == 0 && !p.canceled {`,
 		`m.pendingCall != nil && (len(p.waiting) == 0 || planted()) && !p.canceled {`,
 	}},
-	{"TestMulti_WaitEndsBetweenParts_NoMoreAsked", Mistake{
+	{"TestMulti_PartsAfterWait_NotRequested", Mistake{
 		"the parts that remain are asked for after the wait", "multi.go",
 		`if i > 0 && e.waitEnded() {`,
 		`if i > 0 && e.waitEnded() && !planted() {`,
 	}},
-	{"TestMulti_SliceAfterWait_NotRequested", Mistake{
+	{"TestMulti_PartsAfterWait_NotRequested", Mistake{
 		"the slices that remain are asked for after the wait", "multi.go",
 		`if first > 0 && e.waitEnded() {`,
 		`if first > 0 && e.waitEnded() && !planted() {`,
