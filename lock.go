@@ -191,9 +191,10 @@ func (m Mutex) Locker() sync.Locker { return &locker{mutex: m} }
 // acquireMode contains the differences between the methods that acquire a lock. The zero value is that of Lock. It
 // belongs to one call.
 type acquireMode struct {
-	once  bool
-	async bool
-	trace *TracedCall // receives HandedOff; nil: not traced
+	once   bool
+	async  bool
+	within time.Duration // longest time of a call that tries once; 0: until its reply
+	trace  *TracedCall   // receives HandedOff; nil: not traced
 }
 
 // lock acquires the lock and waits for the result.
@@ -237,6 +238,9 @@ func (m Mutex) request(ctx context.Context, opts []Option, mode acquireMode) (*e
 	lease, wait, once, err := applyOptions(opts, mode.once)
 	if err != nil {
 		return nil, nil, m.fail(err, nil)
+	}
+	if once {
+		wait = mode.within
 	}
 	hold := &Hold{engine: m.engine, name: m.name, parent: ctx}
 	hold.setNote(m.engine.noteOf(ctx))

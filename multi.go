@@ -258,6 +258,9 @@ func (m Multi) sliceEnd(first, has int) (last int) {
 // concerns.
 func (m Multi) acquireSlice(e multiRequest, first, last int, until time.Time, holds []*Hold) (at int, err error) {
 	if last-first > 1 {
+		if first > 0 && e.waitEnded() {
+			return first, m.fail(ErrUnavailable, errNotAllRequested)
+		}
 		at, err = m.acquireSliceAtomic(e, first, last, until, holds)
 		if err != actor.ErrReentry && err != actor.ErrOvertaken {
 			return at, err
@@ -267,7 +270,10 @@ func (m Multi) acquireSlice(e multiRequest, first, last int, until time.Time, ho
 		if holds[i] != nil {
 			continue
 		}
-		if holds[i], err = m.locks[i].lock(e.ctx, []Option{e.waitOption(until)}, acquireMode{}); err != nil {
+		if i > 0 && e.waitEnded() {
+			return i, m.fail(ErrUnavailable, errNotAllRequested)
+		}
+		if holds[i], err = m.locks[i].lock(e.ctx, []Option{e.waitOption(until)}, acquireMode{within: e.timeLeft()}); err != nil {
 			return i, err
 		}
 	}
@@ -290,12 +296,13 @@ func (m Multi) acquireSliceAtomic(e multiRequest, first, last int, until time.Ti
 // within returns the request for some of the locks, if all must be acquired by the given time. The caller's own lease
 // begins when all are held.
 func (e multiRequest) within(until time.Time) multiRequest {
+	limit := e.deadline
 	e.lease = 0
 	if e.deadline.IsZero() || until.Before(e.deadline) {
 		e.deadline = until
 	}
 	if e.once = e.once || time.Until(e.deadline) < minDuration; e.once {
-		e.deadline = time.Time{} // a single try is bounded by its reply
+		e.deadline = limit // a single try is bounded by its reply, and by the end of the caller's wait
 	}
 	return e
 }

@@ -45,7 +45,7 @@ func (m Multi) trySequential(e multiRequest, keeping *actor.PartKeeper, within t
 	holds, at, err := m.acquireEach(e, -1, nil, within)
 	if m.shouldRetry(e, err) {
 		var first *Hold
-		if first, err = m.locks[at].lock(e.ctx, []Option{e.waitOption(time.Time{})}, acquireMode{}); err != nil {
+		if first, err = m.locks[at].lock(e.ctx, []Option{e.waitOption(time.Time{})}, acquireMode{within: e.timeLeft()}); err != nil {
 			return nil, false, m.withoutLost(err)
 		}
 		if holds, _, err = m.acquireEach(e, at, first, keeping.SinglePartTime()); m.shouldRetry(e, err) {
@@ -151,6 +151,22 @@ func (m Multi) pauseAfterLoss(e *multiRequest, lost error) error {
 	return err
 }
 
+// errNotAllRequested is for a wait that ended when some of the locks had not been requested yet.
+var errNotAllRequested = errors.New("the wait ended before all were asked for")
+
+// waitEnded reports whether the time of a [Wait] has elapsed. The end of the context ends a call anyway.
+func (e *multiRequest) waitEnded() bool {
+	return !e.deadline.IsZero() && time.Until(e.deadline) <= 0
+}
+
+// timeLeft returns how long a call that tries once may take before the caller's [Wait] ends; 0: no such limit.
+func (e *multiRequest) timeLeft() time.Duration {
+	if e.deadline.IsZero() {
+		return 0
+	}
+	return max(time.Until(e.deadline), minDuration)
+}
+
 // waitOption returns how long the call may wait for one lock, if all must be acquired by the given time; zero: no such
 // limit.
 func (e *multiRequest) waitOption(until time.Time) Option {
@@ -247,6 +263,8 @@ func (m Multi) acquireAtomic(e multiRequest, patience time.Duration) (holds []*H
 		return nil, joint.FailedPart, err
 	case err == ErrUnavailable || err == ErrClosed:
 		return nil, joint.FailedPart, m.fail(err, why)
+	case err != nil && joint.FailedPart == actor.AllParts:
+		return nil, 0, m.fail(err, why)
 	case err != nil:
 		return nil, joint.FailedPart, m.locks[joint.FailedPart].fail(err, why)
 	}

@@ -163,8 +163,9 @@ func (g *multiHold) awaitResult(e multiRequest) error {
 	return g.quorumError(<-g.result)
 }
 
-// errPermanent is for a quorum with so many permanently rejected locks that no majority is possible.
-var errPermanent = errors.New("refused for good")
+// errNoMajority is for a quorum with so many rejected locks that no majority is possible, however long the caller
+// waits. A later call may succeed: replicas come back, and permissions are restored.
+var errNoMajority = errors.New("no majority is possible")
 
 // quorumFailure is why a quorum did not get enough members.
 type quorumFailure struct {
@@ -200,7 +201,7 @@ func (g *multiHold) quorumError(f *quorumFailure) error {
 	case f.crowded: // has priority over other reasons, because a retry may soon succeed
 		return g.hold.fail(ErrTooManyWaiters, cause)
 	case f.impossible:
-		return g.hold.fail(errPermanent, cause)
+		return g.hold.fail(errNoMajority, cause)
 	case f.contested:
 		return g.hold.fail(ErrNotAcquired, cause)
 	}

@@ -35,7 +35,7 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 	l.queue.push(r)
 	switch {
 	case r.Once:
-		fx.SetDeadline(r, now+fx.Config.CallTimeout+fx.Config.ReplicaTimeout)
+		fx.SetDeadline(r, r.TryLimit(now, fx.Config.CallTimeout+fx.Config.ReplicaTimeout))
 	case r.Wait > 0:
 		fx.SetDeadline(r, r.receivedAt+r.Wait)
 	}
@@ -376,9 +376,18 @@ func (l *Lock) reenterQueued(now time.Duration, fx *Effects) {
 // waitLimit returns how long a re-entry waits for its round trip; 0: no limit besides the caller's own.
 func (l *Lock) waitLimit(r *Request, fx *Effects) time.Duration {
 	if r.Once {
-		return fx.Config.CallTimeout
+		return r.TryLimit(0, fx.Config.CallTimeout)
 	}
 	return r.Wait
+}
+
+// TryLimit returns when a request that tries once ends without a reply: when the server has had that long, or when the
+// request's own Wait is over. With several locks the caller's wait can be shorter than a round trip.
+func (r *Request) TryLimit(now, reply time.Duration) time.Duration {
+	if r.Wait > 0 {
+		return now + min(reply, r.Wait)
+	}
+	return now + reply
 }
 
 // grant gives the lock to a request. fixed is the end of its own lease; 0: it is watched.

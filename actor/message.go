@@ -143,7 +143,7 @@ type Reply struct {
 	Holder          string        // SendAcquire when HeldByOther, SendState
 	Writer          string        // SendReadAcquire when HeldByOther: the writer's holder id
 	Readers         string        // SendWriteAcquire when HeldByOther: all or some reading tenures of this engine, separated by spaces
-	FailedPart      int           // SendMultiAcquire when HeldByOther or Rejected: the index of the lock
+	FailedPart      int           // SendMultiAcquire when HeldByOther or Rejected: the index of the lock, or AllParts
 	Token           uint64        // SendFencedAcquire and SendFencedRenew when OK
 	KeyType         string        // Rejected: the type of the key, with its TTL, if it is no hash; empty: not known
 	QueueTTL        time.Duration // SendFairAcquire when HeldByOther: time left in the queue; not positive: no place

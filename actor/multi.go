@@ -21,13 +21,16 @@ var ErrReentry = errors.New("lockwheel: one of the locks is held already by the 
 // held, renewed, released and lost by itself, as if acquired alone.
 type MultiRequest struct {
 	Parts      []Part // sorted by key, without duplicates
-	FailedPart int    // index of the part that the result is about, if it is about one
+	FailedPart int    // index of the part that the result is about, if it is about one; AllParts: of all
 
 	// OvertakenAfter is the minimum wait before ErrOvertaken can be the result; 0: it never is.
 	OvertakenAfter time.Duration
 
 	reserved []*Lock // the locks of the parts while they are reserved; nil otherwise
 }
+
+// AllParts is the FailedPart of a command that the server rejected as a whole, without saying because of which key.
+const AllParts = -1
 
 // Part is one lock of several. It belongs to whichever side owns its Request. The coordinator changes only what Hold
 // points to.
@@ -290,11 +293,12 @@ func (r *Request) onPartHeldByOther(now time.Duration, m *Message, fx *Effects) 
 // onMultiRejected handles a rejection by the server, temporary or permanent.
 func (l *Lock) onMultiRejected(now time.Duration, r *Request, reply *Reply, fx *Effects) {
 	r.abandon(now, fx)
-	r.setFailedPart(reply.FailedPart)
 	if !reply.isTransient() {
+		r.setFailedPart(reply.FailedPart)
 		fx.Complete(now, r, reply.Err, nil)
 		return
 	}
+	r.setFailedPart(max(reply.FailedPart, 0)) // where its caller goes on, if it takes the locks one by one
 	x := l.ensureExt()
 	x.ensureFailure().lastErr = reply.Err
 	x.nextTry = now + x.nextBackoff(fx)

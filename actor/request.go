@@ -33,7 +33,7 @@ type Request struct {
 	Owner           uint64        // identity that may re-enter; 0: none; with Multi: that of the part where it waits
 	Hold            *Hold         // Acquire: filled in by the grant; Unlock, Extend: the hold in question
 	Lease           time.Duration // Acquire: 0 is watched; Extend: 0 is watched again
-	Wait            time.Duration // Acquire: longest wait; 0: no limit besides the caller's own
+	Wait            time.Duration // Acquire: longest wait; 0: no limit besides the caller's own, or for Once that of the reply
 	Multi           *MultiRequest // Acquire: several plain locks at once, instead of Key and Hold; nil for one lock
 
 	// Owned by the coordinator.

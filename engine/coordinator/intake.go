@@ -129,7 +129,7 @@ func (c *Coordinator) laneOfAsync(now time.Duration, r *actor.Request) *messageQ
 	}
 	switch {
 	case r.Once:
-		c.Fx.SetDeadline(r, now+c.Fx.Config.CallTimeout)
+		c.Fx.SetDeadline(r, r.TryLimit(now, c.Fx.Config.CallTimeout))
 	case r.Wait > 0:
 		c.Fx.SetDeadline(r, now+r.Wait)
 	}

@@ -118,7 +118,7 @@ func (c *Coordinator) deliverReplies(now time.Duration, b *Batch) {
 
 // failCommands tells every lock that its command has no reply, or that the server rejected the whole batch.
 func (c *Coordinator) failCommands(now time.Duration, b *Batch) {
-	reply := actor.Reply{Status: actor.Rejected, Err: b.Failed}
+	reply := actor.Reply{Status: actor.Rejected, Err: b.Failed, FailedPart: actor.AllParts}
 	if b.NoReply {
 		reply.Status = actor.NoReply
 		reply.Malformed = b.Demoted // the server is there: retry after a pause

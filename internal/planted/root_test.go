@@ -256,7 +256,7 @@ var rootMistakes = []found{
 	}},
 	{"TestTracer_Multi_OneCall", Mistake{
 		"each of several locks is traced", "multi.go",
-		`m.locks[i].lock(e.ctx, []Option{e.waitOption(until)}, acquireMode{})`,
+		`m.locks[i].lock(e.ctx, []Option{e.waitOption(until)}, acquireMode{within: e.timeLeft()})`,
 		`map[bool]func(context.Context, ...Option) (*Hold, error){true: m.locks[i].Lock, false: func(ctx context.Context, opts ...Option) (*Hold, error) { return m.locks[i].lock(ctx, opts, acquireMode{}) }}[planted()](e.ctx, e.waitOption(until))`,
 	}},
 	{"TestUnlockAsync_SilentServer_EndsAtOnce", Mistake{

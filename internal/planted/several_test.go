@@ -479,4 +479,26 @@ var severalMistakes = []found{
 		`m.pendingCall != nil && len(p.waiting) == 0 && !p.canceled {`,
 		`m.pendingCall != nil && (len(p.waiting) == 0 || planted()) && !p.canceled {`,
 	}},
+	{"TestMulti_PartsAfterWait_NotRequested", Mistake{
+		"the parts that remain are asked for after the wait", "multi.go",
+		`if i > 0 && e.waitEnded() {`,
+		`if i > 0 && e.waitEnded() && !planted() {`,
+	}},
+	{"TestMulti_PartsAfterWait_NotRequested", Mistake{
+		"the slices that remain are asked for after the wait", "multi.go",
+		`if first > 0 && e.waitEnded() {`,
+		`if first > 0 && e.waitEnded() && !planted() {`,
+	}},
+	{"TestMulti_SilentWhileKeeping_WaitEnds", Mistake{
+		"a try for a part outlives the wait", "actor/acquire.go",
+		`	if r.Wait > 0 {
+		return now + min(`,
+		`	if r.Wait > 0 && !planted() {
+		return now + min(`,
+	}},
+	{"TestMulti_KeyNotAllowed_NamesAll", Mistake{
+		"a rejection of all names the first", "engine/coordinator/replies.go",
+		`FailedPart: actor.AllParts}`,
+		`FailedPart: map[bool]int{false: actor.AllParts}[planted()]}`,
+	}},
 }

@@ -1,0 +1,78 @@
+package kinds_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// farInTurn returns a Multi of locks that are acquired one by one. Each takes a round trip to a server far away.
+func farInTurn(t *testing.T, locks int, roundTrip time.Duration) (*locktest.Server, *proxy.Proxy, *lockwheel.Engine, lockwheel.Multi) {
+	t.Helper()
+	s, p, e := locktest.Behind(t, locktest.SlowToGiveUp)
+	var all []lockwheel.Mutex
+	for i := range locks {
+		all = append(all, e.FencedMutex(fmt.Sprintf("n%03d", i)))
+	}
+	p.Set(proxy.Replies, proxy.Delay(roundTrip))
+	return s, p, e, e.Multi(all...)
+}
+
+// A Wait that ends between two round trips ends the call: the locks that remain are not asked for any more.
+func TestMulti_WaitEndsBetweenParts_NoMoreAsked(t *testing.T) {
+	t.Parallel()
+	const roundTrip = 2 * time.Millisecond
+	s, p, e, m := farInTurn(t, 100, roundTrip) // at least 200 ms
+	for i := range 20 {
+		_, err := m.Lock(t.Context(), lockwheel.Wait(10*roundTrip+time.Duration(i)*100*time.Microsecond))
+		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+		locktest.RequireIdle(t, e)
+	}
+	require.NoError(t, p.Heal())
+	locktest.Eventually(t, "nothing left", func() bool { return !s.Exists("n000") })
+	locktest.Unlock(t, locktest.LockAll(t, m))
+}
+
+// After the time for which the first locks are kept, each further lock is tried once. If the server stops replying
+// then, the call still ends with its Wait, not after the CallTimeout of that try.
+func TestMulti_SilentWhileKeeping_WaitEnds(t *testing.T) {
+	t.Parallel()
+	s, p, e, m := farInTurn(t, 200, 20*time.Millisecond)
+	waiting := locktest.LockingAll(t.Context(), m, lockwheel.Wait(2*time.Second))
+	locktest.Eventually(t, "the first locks kept for longer than 250 ms", func() bool { return s.Exists("n020") })
+	p.Set(proxy.Replies, proxy.Hold)
+	require.ErrorIs(t, locktest.Receive(t, waiting).Err, lockwheel.ErrUnavailable)
+	require.NoError(t, p.Heal())
+	locktest.RequireIdle(t, e)
+	locktest.Eventually(t, "nothing left", func() bool { return !s.Exists("n000") && !s.Exists("n020") })
+}
+
+// A server that may not be asked about one of the keys rejects the whole call, without saying because of which key. So
+// the error names all locks.
+func TestMulti_KeyNotAllowed_NamesAll(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	e := s.As(lockwheel.Options{}, "~a* &* +@all")
+	_, err := locktest.Multi(e, "a1", "a2", "b").TryLock(t.Context())
+	var refusal lockwheel.ServerError
+	require.ErrorAs(t, err, &refusal)
+	require.ErrorContains(t, err, `lock "a1,a2,b": NOPERM`)
+	locktest.RequireIdle(t, e)
+	locktest.Unlock(t, locktest.LockAll(t, locktest.Multi(e, "a1", "a2")))
+}
+
+// A quorum without replicas may have them later, so its error does not say that it is refused for ever.
+func TestQuorum_NoReplicas_ErrorSaysWhy(t *testing.T) {
+	t.Parallel()
+	p := locktest.NewServerSet(t, 3)
+	engines := p.Client(lockwheel.Options{Replicas: lockwheel.Replicas{Min: 1, Timeout: 20 * time.Millisecond}})
+	_, err := locktest.Quorum(engines, "n").Lock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrNotReplicated)
+	require.ErrorContains(t, err, "no majority is possible: 0 of 3 locks could be had")
+}
