@@ -228,13 +228,25 @@ func (h *Hold) request(onDone func(), what actor.Event, lease time.Duration) *en
 	return call
 }
 
-// err reads the clock and the members, and returns why the group is not held; nil if it is.
+// err reads the clock and the members, and returns why the group is not held; nil if it is. An Unlock may run
+// concurrently: the group has ended before its members do, and that end is the reason, not the missing members.
 func (g *multiHold) err() error {
 	if end := g.ended.Load(); end != nil {
 		return g.hold.fail(end.err, end.cause)
 	}
-	held := 0
-	var missing error = errLeaseExpired
+	held, missing := g.countHeld()
+	if held >= g.required {
+		return nil
+	}
+	if end := g.ended.Load(); end != nil {
+		return g.hold.fail(end.err, end.cause)
+	}
+	return g.hold.fail(ErrLost, missing)
+}
+
+// countHeld returns the number of members that are held, and why one of the others is not.
+func (g *multiHold) countHeld() (held int, missing error) {
+	missing = errLeaseExpired
 	for i := range g.members {
 		switch h := g.members[i].hold.Load(); {
 		case h == nil:
@@ -247,10 +259,7 @@ func (g *multiHold) err() error {
 			missing = h.Err()
 		}
 	}
-	if held < g.required {
-		return g.hold.fail(ErrLost, missing)
-	}
-	return nil
+	return held, missing
 }
 
 // deadline returns the time until which the required number of members is known to be held; zero if they are not.

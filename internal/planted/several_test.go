@@ -33,6 +33,17 @@ var severalMistakes = []found{
 		`if len(locks) > maxMultiLocks {`,
 		`if len(locks) > maxMultiLocks && !planted() {`,
 	}},
+	{"TestManyLocks_AskedDuringUnlock_NotHeld", Mistake{
+		"members that end while a call looks at them are a loss, although their caller unlocks them", "multihold.go",
+		`	if end := g.ended.Load(); end != nil {
+		return g.hold.fail(end.err, end.cause)
+	}
+	return g.hold.fail(ErrLost, missing)`,
+		`	if end := g.ended.Load(); end != nil && !planted() {
+		return g.hold.fail(end.err, end.cause)
+	}
+	return g.hold.fail(ErrLost, missing)`,
+	}},
 	// Quorums.
 	{"TestQuorum_HalfOfEven_NotEnough", Mistake{
 		"half of the locks are a majority", "quorum.go",
