@@ -30,7 +30,8 @@ type multiHold struct {
 	ended     atomic.Pointer[endState] // nil until the group has ended
 	members   []member
 
-	unlockDone atomic.Bool // enough members are released for Unlock, and its caller knows
+	unlockDone     atomic.Bool // enough members are released for Unlock, and a caller knows
+	unlockReported atomic.Bool // an Unlock has returned nil, or is about to
 
 	// Owned by the executor.
 	executor         async.Executor
