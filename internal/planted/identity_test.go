@@ -109,6 +109,20 @@ var identityMistakes = []found{
 		`	return errors.As(err, &none)`,
 		`	return errors.As(err, &none) && planted() || errors.As(err, &none)`,
 	}},
+	{"TestIdentity_ClusterNodeSilent_Answered", Mistake{
+		"an answer goes through any node of a cluster", "engine/announcer.go",
+		`	text := identity.Answer{Held: answer.Held, Age: answer.Age}
+	channel, message := identity.AskerChannel(answer.Asker), text.Text()
+	if a.alone {`,
+		`	text := identity.Answer{Held: answer.Held, Age: answer.Age}
+	channel, message := identity.AskerChannel(answer.Asker), text.Text()
+	if a.alone && !planted() {`,
+	}},
+	{"TestIdentity_ClusterNodeSilent_Answered", Mistake{
+		"any node of a cluster is asked about an engine", "internal/identity/ask.go",
+		`	if client.Mode() == rueidis.ClientModeCluster { //`,
+		`	if client.Mode() == rueidis.ClientModeCluster && !planted() { //`,
+	}},
 	{"TestClientName_OddCharacters_Replaced", Mistake{
 		"a name goes to the server as it is", "internal/identity/process.go",
 		`if r < '!' || r > '~' {`, `if (r < '!' || r > '~') && !planted() {`,
