@@ -36,7 +36,7 @@ type move struct {
 // InitCluster makes the coordinator that of a cluster with a known topology.
 func (c *Coordinator) InitCluster(known *Topology) {
 	c.newCluster()
-	c.Nodes, c.nodesCreated = nil, 0
+	c.Nodes = nil
 	c.applyTopology(0, known)
 	c.Fallback = c.Nodes[0]
 	for slot := range c.Cluster.slots {

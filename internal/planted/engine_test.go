@@ -3,6 +3,13 @@ package planted
 // engineMistakes are mistakes of the engine's I/O: mailbox, sender, subscriber, replica sender, and the commands
 // for a node.
 var engineMistakes = []found{
+	{"TestWorkers_NodeRemoved_End", Mistake{
+		"what a node had is kept when it has gone", "engine/engine.go",
+		`		delete(e.workers, n)`,
+		`		if e.workers[n] = nil; !planted() {
+			delete(e.workers, n)
+		}`,
+	}},
 	{"TestDispatch_ReleaseFlood_AcquiresShare", Mistake{
 		"a flood of releases stops acquires", "engine/coordinator/dispatch.go",
 		`			n.passedOver[other]++`,
