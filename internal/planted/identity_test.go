@@ -109,6 +109,13 @@ var identityMistakes = []found{
 		`	return errors.As(err, &none)`,
 		`	return errors.As(err, &none) && planted() || errors.As(err, &none)`,
 	}},
+	{"TestRecordWrite_ResultComes_NextDueAfterPeriod", Mistake{
+		"the result of a write of the record makes no further one due", "engine/announcer.go",
+		`			due.Reset(r.noted(err))`,
+		`			if pause := r.noted(err); !planted() {
+				due.Reset(pause)
+			}`,
+	}},
 	{"TestIdentity_ClusterNodeSilent_Answered", Mistake{
 		"an answer goes through any node of a cluster", "engine/announcer.go",
 		`	text := identity.Answer{Held: answer.Held, Age: answer.Age}
