@@ -152,7 +152,7 @@ func (r *round) postSlice(first, limit int) {
 }
 
 // onResult runs on the loop for each result of one engine. If the server did not reply, it posts the remaining
-// releases at once. Releases continue even if the caller has stopped waiting.
+// releases at once, see releaseRun.onResult. Releases continue even if the caller has stopped waiting.
 func (r *round) onResult(first, last int) {
 	if r.pending.Add(-1) > 0 {
 		return
