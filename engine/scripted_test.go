@@ -476,7 +476,7 @@ func TestSubscriber_ChannelRevoked_Reported(t *testing.T) {
 	})
 }
 
-// A node without slots, or of a closed engine, has no workers, and nothing of it is kept, however many nodes there were.
+// A node without slots, or of a closed engine, has no workers. Nothing of it is kept, however many nodes there were.
 func TestWorkers_NodeRemoved_End(t *testing.T) {
 	_, client := newScriptedServer(t, func(int, []string) string { return "" })
 	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second, Replicas: 1}, nil, Hooks{}, nil)

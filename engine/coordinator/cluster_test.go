@@ -20,8 +20,8 @@ import (
 // Words in addition to those of converse:
 //   - "1@A: acquire b + f" is a bundle of two batches to A. Its replies are separated by "|"; the last one counts for
 //     all further batches.
-//   - "survey A B C" asks these nodes for the topology; "charted 0-16383@B", from A with "charted@A", and "uncharted" are
-//     replies.
+//   - "survey A B C" asks these nodes for the topology; "charted 0-16383@B" and "uncharted" are replies;
+//     "charted@A" is one from A.
 //   - Words about a subscriber name its node: "join@A {b}", "subscribed@A b".
 type clusterHarness struct{ *coordinatorHarness }
 

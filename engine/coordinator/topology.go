@@ -74,10 +74,10 @@ func (c *Coordinator) refreshDue() bool {
 	return cl != nil && cl.refreshWanted && !cl.refreshing && (c.Locks.Len()+len(c.LockSets) > 0 || slices.ContainsFunc(c.Nodes, (*Node).Backlog))
 }
 
-// nodesByHealth returns the addresses of the nodes, reachable ones first. The node that sent the last topology comes last
-// of those that are alike: if another refresh is due, that topology may be wrong. A node that is cut off from the others
-// replies, and knows nothing of masters that were replaced since. CLUSTER SLOTS has no epoch, so replies of two nodes
-// that differ do not show which is older.
+// nodesByHealth returns the addresses of the nodes, reachable ones first. The node that sent the last topology comes
+// last of those that are alike: if another refresh is due, that topology may be wrong. A node that is cut off from the
+// others replies, and knows nothing of masters that were replaced since. CLUSTER SLOTS has no epoch, so replies of two
+// nodes that differ do not show which is older.
 func (c *Coordinator) nodesByHealth() (addresses []string) {
 	for _, down := range []bool{false, true} {
 		var source []string
