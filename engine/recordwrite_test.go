@@ -62,7 +62,7 @@ func TestRecordWrite_ResultComes_NextDueAfterPeriod(t *testing.T) {
 			time.Sleep(identity.Period - 1)
 			synctest.Wait()
 			require.False(t, a.write.offered.Load())
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 		}
 		a.down.Store(true) // so there is nothing to delete
 		close(stopped)
