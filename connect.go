@@ -252,7 +252,7 @@ func openClient(options *Options, o *dial.Canceler) (rueidis.Client, error) {
 		redis.ClientName = identity.ConnectionName(options.Name)
 	}
 	client, err := rueidis.NewClient(redis)
-	if named && identity.RejectsClientName(err) {
+	if named && rediserr.RejectsName(err) {
 		if client != nil {
 			client.Close()
 		}

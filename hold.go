@@ -256,6 +256,10 @@ func (h *Hold) Context() context.Context {
 //     While the lease lasts, a second Unlock waits for the same release.
 //   - ErrNotHeld: the hold was unlocked before, and the server has replied or the lease has expired since.
 //   - ErrClosed: the engine was closed before.
+//
+// A hold is unlocked once: of all calls at most one returns nil, for one lock and for several. Concurrent calls wait
+// for the same release. When the server replies, one of those that still wait has the result, nil or an error, and the
+// others return ErrNotHeld. So a call that ended with ErrUnavailable leaves the result to the next one.
 func (h *Hold) Unlock(ctx context.Context) error {
 	if ctx == nil || h.engine == nil || h.engine.options.Tracer != nil {
 		return h.unlockSlow(ctx)

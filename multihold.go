@@ -30,7 +30,8 @@ type multiHold struct {
 	ended     atomic.Pointer[endState] // nil until the group has ended
 	members   []member
 
-	unlockDone atomic.Bool // enough members are released for Unlock, and its caller knows
+	unlockDone     atomic.Bool // enough members are released for Unlock, and a caller knows
+	unlockReported atomic.Bool // an Unlock has returned nil, or is about to
 
 	// Owned by the executor.
 	executor         async.Executor
@@ -228,13 +229,25 @@ func (h *Hold) request(onDone func(), what actor.Event, lease time.Duration) *en
 	return call
 }
 
-// err reads the clock and the members, and returns why the group is not held; nil if it is.
+// err reads the clock and the members, and returns why the group is not held; nil if it is. An Unlock may run
+// concurrently: the group has ended before its members do, and that end is the reason, not the missing members.
 func (g *multiHold) err() error {
 	if end := g.ended.Load(); end != nil {
 		return g.hold.fail(end.err, end.cause)
 	}
-	held := 0
-	var missing error = errLeaseExpired
+	held, missing := g.countHeld()
+	if held >= g.required {
+		return nil
+	}
+	if end := g.ended.Load(); end != nil {
+		return g.hold.fail(end.err, end.cause)
+	}
+	return g.hold.fail(ErrLost, missing)
+}
+
+// countHeld returns the number of members that are held, and why one of the others is not.
+func (g *multiHold) countHeld() (held int, missing error) {
+	missing = errLeaseExpired
 	for i := range g.members {
 		switch h := g.members[i].hold.Load(); {
 		case h == nil:
@@ -247,10 +260,7 @@ func (g *multiHold) err() error {
 			missing = h.Err()
 		}
 	}
-	if held < g.required {
-		return g.hold.fail(ErrLost, missing)
-	}
-	return nil
+	return held, missing
 }
 
 // deadline returns the time until which the required number of members is known to be held; zero if they are not.
@@ -347,7 +357,9 @@ func (l *releaseRun) next(limit int) {
 	some[0].engine.loop.PostAll(l.calls)
 }
 
-// onResult runs on the loop for each result. If the server did not reply, it posts all remaining releases at once.
+// onResult runs on the loop for each result. If the server did not reply, it posts all remaining releases at once:
+// slice by slice, each would wait for CallTimeout, and the last for longer than a lease. They are at most
+// maxMultiLocks, and the loop handles a bounded number of unlocks in a turn.
 func (l *releaseRun) onResult() {
 	if l.pending.Add(-1) > 0 {
 		return

@@ -89,7 +89,7 @@ type round struct {
 	results        chan callResults // results of some calls; a send never blocks a loop
 	errs           errorSample
 	repeated       bool // a repeated Unlock
-	releasedBefore int  // members that a previous Unlock has already released, as confirmed by the server
+	releasedBefore int  // members that another Unlock has already released, as confirmed by the server
 
 	// For members of one engine, which are asked in slices. Owned by the loop between the results.
 	pending  atomic.Int32 // results still to come
@@ -152,7 +152,7 @@ func (r *round) postSlice(first, limit int) {
 }
 
 // onResult runs on the loop for each result of one engine. If the server did not reply, it posts the remaining
-// releases at once. Releases continue even if the caller has stopped waiting.
+// releases at once, see releaseRun.onResult. Releases continue even if the caller has stopped waiting.
 func (r *round) onResult(first, last int) {
 	if r.pending.Add(-1) > 0 {
 		return
@@ -219,7 +219,7 @@ func (r *round) countOK(first, last int) (count int) {
 		switch err := r.calls[i].Err; {
 		case err == nil:
 			count++
-		case r.repeated && (err == ErrNotHeld || err == ErrLost):
+		case r.isReleased(i):
 			r.releasedBefore++
 			count++
 		case r.errs.wants(err):
@@ -227,6 +227,13 @@ func (r *round) countOK(first, last int) (count int) {
 		}
 	}
 	return count
+}
+
+// isReleased reports whether a call found that another one has released the member: one of a concurrent Unlock, or of a
+// repeated one.
+func (r *round) isReleased(i int) bool {
+	call := &r.calls[i]
+	return call.Op == actor.Unlock && call.Err == ErrNotHeld || r.repeated && call.Err == ErrLost
 }
 
 // cancelAll cancels the posted calls and returns their number: the rest is not waited for.
@@ -283,7 +290,7 @@ func (g *multiHold) beginUnlock() (r *round, enough int, err error) {
 	if end := g.ended.Load(); end != endedByUnlock {
 		return nil, 0, g.hold.fail(end.err, end.cause)
 	}
-	if g.unlockDone.Load() {
+	if !first && g.unlockDone.Load() {
 		return nil, 0, g.hold.fail(ErrNotHeld, nil)
 	}
 	r, enough = g.newReleaseRound()
@@ -292,7 +299,8 @@ func (g *multiHold) beginUnlock() (r *round, enough int, err error) {
 	return r, enough, nil
 }
 
-// awaitUnlock waits for enough replies to the releases.
+// awaitUnlock waits for enough replies to the releases. Of concurrent calls, of which each may have released some of
+// the members, one returns nil.
 func (g *multiHold) awaitUnlock(ctx context.Context, r *round, enough int) error {
 	agreed := r.wait(ctx, enough)
 	r.abandonPending(errMaybeHeld)
@@ -300,7 +308,7 @@ func (g *multiHold) awaitUnlock(ctx context.Context, r *round, enough int) error
 		return r.err() // for a second call: members with a release without a reply so far
 	}
 	g.unlockDone.Store(true)
-	if r.releasedBefore >= enough {
+	if r.repeated && r.releasedBefore >= enough || !g.unlockReported.CompareAndSwap(false, true) {
 		return g.hold.fail(ErrNotHeld, nil)
 	}
 	return nil

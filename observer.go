@@ -351,7 +351,7 @@ func (m Mutex) resolve(ctx context.Context, link *link, h Holder, id string, ten
 	answers <- h
 	ctx, cancel := context.WithTimeout(ctx, min(answerTimeout, m.engine.config.CallTimeout))
 	defer cancel()
-	if a, replied := identity.Ask(ctx, link.client, id, tenure, m.key()); replied && a.Held {
+	if a, replied := identity.Ask(ctx, link.client, m.engine.options.Prefix, id, tenure, m.key()); replied && a.Held {
 		h.Since = time.Now().Add(-a.Age)
 		answers <- h
 	}

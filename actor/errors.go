@@ -45,18 +45,8 @@ var (
 // ErrLate is the error reply to a command that reached the server too late to take effect.
 var ErrLate = errors.New("LATE the command came after the moment until which it may take effect")
 
-// repeatedLoss is the cause of a loss that another unlock of the same hold reports.
-type repeatedLoss struct{ cause error }
-
-func (e repeatedLoss) Error() string { return e.cause.Error() }
-func (e repeatedLoss) Unwrap() error { return e.cause }
-
-// IsKnownLoss reports whether the loss that a request found was already reported: when its hold ended, or by another
-// unlock.
-func IsKnownLoss(cause error) bool {
-	_, repeated := cause.(repeatedLoss)
-	return repeated || cause == errKnownLost
-}
+// IsKnownLoss reports whether the loss that a request found was already reported when its hold ended.
+func IsKnownLoss(cause error) bool { return cause == errKnownLost }
 
 // IsMaxHold reports whether a lock was lost because Config.MaxHold elapsed.
 func IsMaxHold(cause error) bool { return cause == errMaxHold }

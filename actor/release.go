@@ -15,7 +15,7 @@ func (l *Lock) unlock(now time.Duration, r *Request, fx *Effects) {
 		}
 		l.holds = h
 	case l.phase == releasing && l.holds == h:
-		// The same release again: this request waits for its reply, too.
+		// The same release again: this request waits for its reply, too, see finishRelease.
 	default:
 		err, cause := h.EndError()
 		fx.Complete(now, r, err, cause)
@@ -97,22 +97,24 @@ func (l *Lock) onReleaseRejected(now time.Duration, err error, fx *Effects) {
 	l.finishRelease(now, err, nil, fx)
 }
 
-// finishRelease gives the requests that wait for the release their result, and resets the lock. Unlocks that find the
-// lock lost count as one loss, and observers are told of the first. An undone grant held nothing, so its requests do
-// not count.
+// finishRelease gives the requests that wait for the release their result, and resets the lock. Of several unlocks of a
+// hold the first has the result, so that one release is reported once. The others end as if they had come after it. An
+// undone grant held nothing, so its requests do not count.
 func (l *Lock) finishRelease(now time.Duration, err, cause error, fx *Effects) {
-	counted := false
+	reported := false
 	l.releases.each(func(r *Request) {
-		why := cause
 		switch {
-		case err != ErrLost || r.rolledBack:
-		case counted:
-			why = repeatedLoss{cause}
+		case r.rolledBack:
+			fx.completeRelease(now, r, err, cause)
+		case reported:
+			fx.Complete(now, r, ErrNotHeld, nil)
 		default:
-			fx.Stats.LostAtUnlock++
-			counted = true
+			reported = true
+			if err == ErrLost {
+				fx.Stats.LostAtUnlock++
+			}
+			fx.Complete(now, r, err, cause)
 		}
-		fx.completeRelease(now, r, err, why)
 	})
 	l.endTenure(now, fx)
 }

@@ -2,16 +2,38 @@ package actor_test
 
 import "testing"
 
-// A second unlock of the same hold waits for the same release, and gets the same result.
+// A second unlock of the same hold waits for the same release. One of them has its result.
 func TestUnlock_Second_SharesRelease(t *testing.T) {
-	runTranscript(t, `
+	t.Run("both wait", func(t *testing.T) {
+		runTranscript(t, `
 		0s     A locks             → acquire #1 30s
 		1ms    #1 granted          → A granted 29.689s
 		1s     A unlocks           → A over; release #1
 		1.001s A unlocks           → nothing
-		1.002s #1 released         → A unlocked; A unlocked
+		1.002s #1 released         → A unlocked; A lock not held
 		1.003s A unlocks           → A lock not held
 	`)
+	})
+	t.Run("the first has stopped waiting", func(t *testing.T) {
+		runTranscript(t, `
+		0s     A locks             → acquire #1 30s
+		1ms    #1 granted          → A granted 29.689s
+		1s     A unlocks           → A over; release #1
+		2s     A unlocks           → nothing
+		4s     timer               → A redis unavailable: no answer in time
+		4.001s #1 released         → A unlocked
+		4.002s A unlocks           → A lock not held
+	`)
+	})
+	t.Run("both find it lost", func(t *testing.T) {
+		runTranscript(t, `
+		0s     A locks             → acquire #1 30s
+		1ms    #1 granted          → A granted 29.689s
+		1s     A unlocks           → A over; release #1
+		1.001s A unlocks           → nothing
+		1.002s #1 gone             → A lock lost: the key is gone or someone else's; A lock not held
+	`)
+	})
 }
 
 // Gone is a loss if the release was sent once, and success if an earlier copy got no reply. redisson#4871.
@@ -102,7 +124,7 @@ func TestRelease_NoReply_RetriedUntilLeaseEnd(t *testing.T) {
 			1ms    #1 granted                → A granted 29.689s
 			1s     A unlocks                 → A over; release #1
 			1.001s A unlocks                 → nothing
-			1.002s #1 refused NOPERM not you → A NOPERM not you; A NOPERM not you
+			1.002s #1 refused NOPERM not you → A NOPERM not you; A lock not held
 			+250ms..+501ms timer → release #1
 			+1ms #1 released → nothing
 		`)
@@ -138,7 +160,7 @@ func TestUnlock_RenewalInFlight_ReleaseAfter(t *testing.T) {
 			10s     timer      → renew #1 30s
 			10.001s A unlocks  → A over
 			10.002s A unlocks  → nothing
-			10.003s #1 gone    → A lock lost: the key is gone or someone else's; A lock lost: the key is gone or someone else's
+			10.003s #1 gone    → A lock lost: the key is gone or someone else's; A lock not held
 		`)
 	})
 	t.Run("it is refused for good: the release decides", func(t *testing.T) {

@@ -35,8 +35,12 @@ type Identity struct {
 	TTL     time.Duration // of the record, from each write on
 }
 
-//go:embed record.lua
-var recordText string
+var (
+	//go:embed record.lua
+	recordText string
+	//go:embed publish.lua
+	publishText string
+)
 
 // announcer keeps the record of an engine in the server, and publishes answers to those that ask about its locks. Its
 // calls have no deadline, as all calls on the shared connection, and one of its own is in flight at a time.
@@ -157,9 +161,15 @@ func (a *announcer) logRejected(err error) {
 	}
 }
 
+// publish publishes an answer at the record's server, as the record is written there.
 func (a *announcer) publish(answer *coordinator.Answer) {
 	text := identity.Answer{Held: answer.Held, Age: answer.Age}
-	a.client.Do(context.Background(), a.client.B().Publish().Channel(identity.AskerChannel(answer.Asker)).Message(text.Text()).Build())
+	channel, message := identity.AskerChannel(answer.Asker), text.Text()
+	if a.alone {
+		a.client.Do(context.Background(), a.client.B().Eval().Script(publishText).Numkeys(1).Key(a.identity.Key).Arg(channel, message).Build())
+		return
+	}
+	a.client.Do(context.Background(), a.client.B().Publish().Channel(channel).Message(message).Build())
 }
 
 // take queues answers of a turn. It never blocks.

@@ -26,7 +26,7 @@ type heldLoop struct{ *Engine }
 
 func newHeldLoop() heldLoop {
 	e := newEngine(actor.Config{ID: "id", Lease: time.Hour, RenewInterval: time.Hour / 3, CallTimeout: time.Minute, MaxWaiting: maxWaiting}, nil, Hooks{}, nil)
-	e.workers = []*nodeWorkers{{batches: make(chan *coordinator.Batch, coordinator.SendersPerNode), replicaBatches: make(chan *coordinator.Batch), orders: make(chan *coordinator.Order, 1)}}
+	e.workers[e.coordinator.Fallback] = &nodeWorkers{batches: make(chan *coordinator.Batch, coordinator.SendersPerNode), replicaBatches: make(chan *coordinator.Batch), orders: make(chan *coordinator.Order, 1)}
 	return heldLoop{e}
 }
 

@@ -26,8 +26,11 @@ type dedicated struct {
 
 // lender takes dedicated connections from a client. In rueidis this call has neither a context nor a timeout: it blocks
 // while all connections of the pool are in use. So a goroutine makes the call, and the caller can stop waiting. At most
-// one such call is in flight. A connection that comes too late serves the next request or is released. newLender makes
-// one; the zero value cannot start a call. Owned by one goroutine.
+// one such call is in flight, which no further request repeats. A connection that comes too late serves the next
+// request or is released. newLender makes one; the zero value cannot start a call. Owned by one goroutine.
+//
+// The client of a cluster takes a connection out of a pool only for the first command on it, and then does not wait for
+// longer than that command's context: replicaSender.take and identity.Ask.
 type lender struct {
 	done <-chan struct{} // closed when no caller waits any longer; may be nil
 	run  func(func())    // starts a goroutine

@@ -44,8 +44,8 @@ type Engine struct {
 	wallOffset  time.Duration // wall clock minus monotonic clock, at the last turn
 	wallMillis  int64         // wall clock at the last turn, in ms since 1970
 	server      *Server
-	workers     []*nodeWorkers                   // indexed by coordinator.Node.Number; nil once stopped
-	refreshes   chan *coordinator.RefreshRequest // nil outside a cluster
+	workers     map[*coordinator.Node]*nodeWorkers // without those that were stopped
+	refreshes   chan *coordinator.RefreshRequest   // nil outside a cluster
 	timer       *time.Timer
 	timerAt     time.Duration // when the timer fires, on the engine's clock; 0: not set
 	// noYieldUntil is the time before which the loop does not yield, see yieldForBatching.
@@ -65,6 +65,7 @@ func newEngine(config actor.Config, about *Identity, hooks Hooks, log *slog.Logg
 		box:         mpsc.NewMailbox[any](),
 		async:       newAsyncLimit(&config),
 		calls:       newCallPool(),
+		workers:     make(map[*coordinator.Node]*nodeWorkers),
 		coordinator: coordinator.New(config, coordinator.SendersPerNode),
 		stopped:     make(chan struct{}),
 		hooks:       hooks,
@@ -180,7 +181,7 @@ func (e *Engine) startWorkers(n *coordinator.Node) {
 		replicaBatches: make(chan *coordinator.Batch, coordinator.ReplicaSendersPerNode),
 		orders:         make(chan *coordinator.Order, 1),
 	}
-	e.workers = append(e.workers, w)
+	e.workers[n] = w
 	config, address := &e.coordinator.Fx.Config, n.Address
 	id := config.ID
 	for range coordinator.SendersPerNode {
@@ -221,12 +222,12 @@ func (e *Engine) lender() *lender {
 }
 
 // stopWorkers stops the workers of a node. They finish what they have first.
-func (e *Engine) stopWorkers(number int) {
-	if w := e.workers[number]; w != nil {
+func (e *Engine) stopWorkers(n *coordinator.Node) {
+	if w := e.workers[n]; w != nil {
 		close(w.batches)
 		close(w.replicaBatches)
 		close(w.orders)
-		e.workers[number] = nil
+		delete(e.workers, n)
 	}
 }
 
@@ -405,11 +406,11 @@ func (e *Engine) flush(now time.Duration) {
 		for batch := b; batch != nil; batch = batch.Next {
 			batch.SentWallMillis = e.wallMillis
 		}
-		e.workers[b.Node.Number].queueFor(c, b) <- b // never blocks: at most as many are in flight as there are senders
+		e.workers[b.Node].queueFor(c, b) <- b // never blocks: at most as many are in flight as there are senders
 	}
 	for _, n := range c.Nodes {
 		if n.Subscriptions.Order != nil {
-			e.workers[n.Number].orders <- n.Subscriptions.Order // never blocks: at most one is in flight
+			e.workers[n].orders <- n.Subscriptions.Order // never blocks: at most one is in flight
 		}
 	}
 	if handled := c.OwnMessagesHandled(); handled > 0 {
@@ -468,7 +469,7 @@ func (e *Engine) updateWorkers(c *coordinator.Coordinator) {
 		e.startWorkers(n)
 	}
 	for _, n := range c.Removed {
-		e.stopWorkers(n.Number)
+		e.stopWorkers(n)
 	}
 	if cl := c.Cluster; cl != nil && cl.Request != nil {
 		e.refreshes <- cl.Request // never blocks: at most one is in flight
@@ -587,8 +588,8 @@ func (e *Engine) shutdown() {
 	e.lastStats = c.Stats()
 	e.lastStats.InFlight, e.lastStats.Subscriptions, e.lastStats.Polling = 0, 0, 0 // commands in flight and subscriptions end with the connections
 	e.timer.Stop()
-	for number := range e.workers {
-		e.stopWorkers(number)
+	for n := range e.workers {
+		e.stopWorkers(n)
 	}
 	if e.refreshes != nil {
 		close(e.refreshes)

@@ -36,7 +36,8 @@ func TestWallClock_RanAhead_Reconfirms(t *testing.T) {
 func TestBundle_EachBatchHasTime(t *testing.T) {
 	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second}, nil, Hooks{}, nil)
 	e.wallMillis = 1234
-	e.workers = []*nodeWorkers{{batches: make(chan *coordinator.Batch, 1)}}
+	w := &nodeWorkers{batches: make(chan *coordinator.Batch, 1)}
+	e.workers[e.coordinator.Fallback] = w
 	first, second, third := coordinator.NewBatch(), coordinator.NewBatch(), coordinator.NewBatch()
 	for _, b := range []*coordinator.Batch{first, second, third} {
 		b.Reset(actor.SendFairAcquire)
@@ -45,7 +46,7 @@ func TestBundle_EachBatchHasTime(t *testing.T) {
 	first.Next, second.Next = second, third
 	e.coordinator.Batches = append(e.coordinator.Batches, first)
 	e.flush(0)
-	require.Same(t, first, <-e.workers[0].batches)
+	require.Same(t, first, <-w.batches)
 	for _, b := range []*coordinator.Batch{first, second, third} {
 		require.EqualValues(t, 1234, b.SentWallMillis)
 	}
@@ -56,7 +57,7 @@ func TestLoop_EarlierTimer_Wakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(actor.Config{ID: "id", Lease: time.Hour, RenewInterval: time.Hour / 3, CallTimeout: time.Minute}, nil, Hooks{}, nil)
 		p := &nodeWorkers{batches: make(chan *coordinator.Batch, coordinator.SendersPerNode), replicaBatches: make(chan *coordinator.Batch), orders: make(chan *coordinator.Order, 1)}
-		e.workers = []*nodeWorkers{p} // the node has no workers: no reply wakes the engine
+		e.workers[e.coordinator.Fallback] = p // the node has no workers: no reply wakes the engine
 		go e.run()
 		defer func() {
 			call := NewCallback(nil)

@@ -3,6 +3,7 @@ package engine
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -44,6 +45,29 @@ func announced(client rueidis.Client) *announcedRecord {
 	a := newAnnouncer(&Identity{Key: "record", Fields: []string{"name", "n"}}, nil, nil)
 	a.client = client
 	return &announcedRecord{announcer: a}
+}
+
+// The result of a write that a sender took decides when the next one is due, however late it comes.
+func TestRecordWrite_ResultComes_NextDueAfterPeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stopped := make(chan struct{})
+		a := newAnnouncer(&Identity{Key: "record"}, nil, stopped)
+		go a.run()
+		for range 3 {
+			synctest.Wait()
+			require.True(t, a.write.withdraw(), "it is offered, and a sender takes it")
+			time.Sleep(10 * identity.Period)
+			require.False(t, a.write.offered.Load(), "the result may still come")
+			a.write.results <- nil
+			time.Sleep(identity.Period - 1)
+			synctest.Wait()
+			require.False(t, a.write.offered.Load())
+			time.Sleep(time.Nanosecond)
+		}
+		a.down.Store(true) // so there is nothing to delete
+		close(stopped)
+		<-a.ended
+	})
 }
 
 // A write that no batch takes along for a while is sent alone.

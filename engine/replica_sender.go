@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -90,11 +91,35 @@ func (s *replicaSender) sendViaCluster(first *coordinator.Batch) {
 		next := b.Next
 		b.Next, b.ViaClusterClient = nil, true
 		connection, release := s.nodeConn.client.Dedicate()
-		s.send(connection, b)
+		if err := s.take(connection, b); err != nil {
+			b.Failed, b.NoReply = err, true
+		} else {
+			s.send(connection, b)
+		}
 		connection.Close()
 		release()
 		b.Next = next
 	}
+}
+
+// errNoConnection is for a batch for which a cluster's client has no connection in time: its pool is used up, or the
+// node does not reply.
+var errNoConnection = errors.New("the client of the cluster gave no connection to the node in time")
+
+// take sends a first command on a connection of a cluster's client, which takes a connection to the batch's node out of
+// the pool. That blocks while the pool is used up. So this command has a deadline, and only reads: a call of a script
+// has none.
+func (s *replicaSender) take(connection rueidis.DedicatedClient, b *coordinator.Batch) error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.poolTimeout)
+	defer cancel()
+	err := connection.Do(ctx, connection.B().Pttl().Key(b.Commands[0].Key).Build()).NonRedisError()
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return errNoConnection
+	}
+	return rediserr.AsClientError(err)
 }
 
 func (s *replicaSender) send(connection rueidis.DedicatedClient, first *coordinator.Batch) {

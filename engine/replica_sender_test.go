@@ -52,6 +52,38 @@ func TestReplicas_RoutedCalls_EachWaits(t *testing.T) {
 	require.Equal(t, 6, n)
 }
 
+// A call that goes by the topology of a client with a used-up pool does not wait for a connection for ever. When one is
+// free again, it is sent.
+func TestReplicas_RoutedPoolUsedUp_GivesUp(t *testing.T) {
+	cluster := redistest.StartCluster(t, 3, 0)
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true, PipelineMultiplex: -1, BlockingPoolSize: 1})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	server, err := Probe(t.Context(), client, 3*time.Second)
+	require.NoError(t, err)
+	s := &replicaSender{nodeConn: server.nodeConn("127.0.0.1:1"), encoder: server.encoder("id"), lender: newLender(nil, onGoroutine), poolTimeout: 50 * time.Millisecond}
+	batch := func() *coordinator.Batch {
+		b := coordinator.NewBatch()
+		b.Reset(actor.SendAcquire)
+		b.Commands = []actor.Command{{Verb: actor.SendAcquire, Key: "n", Tenure: 1, Lease: 30 * time.Second}}
+		b.Slot = slot.Of("n")
+		return b
+	}
+	only, release := client.Dedicate()
+	require.NoError(t, only.Do(t.Context(), only.B().Set().Key("n").Value("").Px(time.Millisecond).Build()).Error())
+	b := batch()
+	s.sendViaCluster(b)
+	require.ErrorIs(t, b.Failed, errNoConnection)
+	require.True(t, b.NoReply)
+	release()
+	s.poolTimeout = 10 * time.Second
+	require.Eventually(t, func() bool { // until the key that used it has expired
+		b = batch()
+		s.sendViaCluster(b)
+		return b.Failed == nil && b.Replies[0].Status == actor.OK
+	}, 10*time.Second, time.Millisecond)
+}
+
 // A call that needs no replicas uses only the ordinary senders.
 func TestReplicas_AskedOnlyForGrants(t *testing.T) {
 	config := actor.Config{ID: "id", Lease: 30 * time.Second, Replicas: 1}

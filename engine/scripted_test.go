@@ -476,14 +476,19 @@ func TestSubscriber_ChannelRevoked_Reported(t *testing.T) {
 	})
 }
 
-// A node without slots, or of a closed engine, has no workers.
+// A node without slots, or of a closed engine, has no workers. Nothing of it is kept, however many nodes there were.
 func TestWorkers_NodeRemoved_End(t *testing.T) {
 	_, client := newScriptedServer(t, func(int, []string) string { return "" })
 	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second, Replicas: 1}, nil, Hooks{}, nil)
 	e.server = &Server{client: client}
-	e.startWorkers(e.coordinator.Fallback)
-	e.stopWorkers(0)
-	e.stopWorkers(0) // once more at the close
+	for range 10 {
+		n := coordinator.NewNode("", e.coordinator.Fx.Config.Lease)
+		e.startWorkers(n)
+		require.Len(t, e.workers, 1)
+		e.stopWorkers(n)
+		e.stopWorkers(n) // once more at the close
+		require.Empty(t, e.workers)
+	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -44,7 +44,9 @@ func refreshLoop(s *Server, timeout time.Duration, refreshes <-chan *coordinator
 }
 
 // fetchTopology asks the given nodes and then the others for the topology. It does not wait long for a silent node. It
-// skips a node without slots, such as one that has lost its disk.
+// skips a node without slots, such as one that has lost its disk. It trusts the first that knows slots: if that one is
+// cut off and its topology is old, what the coordinator cannot reach makes another refresh due, which asks another node
+// first (Coordinator.nodesByHealth).
 func (s *Server) fetchTopology(ctx context.Context, first []string) (*coordinator.Topology, error) {
 	nodes := s.client.Nodes()
 	for address := range nodes {

@@ -55,6 +55,7 @@ Exit status: the program's, or 128 + n if signal n ended it, or
 type runFlags struct {
 	wait, lease, grace                time.Duration
 	noWait, read, write, fair, fenced bool
+	foreign                           bool
 	bounded                           bool // --wait was given
 }
 
@@ -90,6 +91,7 @@ func newRun(g *globals) *cobra.Command {
 	flags.BoolVar(&f.write, "write", false, "a read/write lock: hold it alone")
 	flags.BoolVar(&f.fair, "fair", false, "a fair lock: first come, first served")
 	flags.BoolVar(&f.fenced, "fenced", false, "a fenced lock: the program gets its token as LOCKWHEEL_TOKEN")
+	flags.BoolVar(&f.foreign, "foreign", false, "wait for a string at the lock's key: the lock of redislock, redsync or rueidislock (lockwheel's Options.Foreign)")
 	return c
 }
 
@@ -119,6 +121,8 @@ func (f *runFlags) check(c *cobra.Command, args []string) error {
 		return wrong("a lock has no empty name")
 	case kinds > 1:
 		return wrong("--read, --write, --fair and --fenced are kinds of lock: want one of them")
+	case f.foreign && (f.read || f.write || f.fair):
+		return wrong("--foreign: only a plain or a fenced lock waits for the lock of another library")
 	case f.noWait && c.Flags().Changed("wait"):
 		return wrong("--wait and --no-wait: want one of them")
 	case f.wait < 0:
@@ -228,7 +232,7 @@ func (r *runner) acquire(ctx context.Context) error {
 
 // lock sets the engine and the hold.
 func (r *runner) lock(ctx context.Context) (err error) {
-	if r.engine, err = r.globals.openAt(ctx, r.server, lockwheel.Options{Lease: r.flags.lease}); err != nil {
+	if r.engine, err = r.globals.openAt(ctx, r.server, lockwheel.Options{Lease: r.flags.lease, Foreign: r.flags.foreign}); err != nil {
 		return err
 	}
 	lock := r.engine.Mutex(r.name)

@@ -73,6 +73,32 @@ func TestRun_LockHeld_NotAcquired(t *testing.T) {
 	assert.Equal(t, map[string]string{other: "1"}, s.Hash(t, "a"))
 }
 
+// The lock of another library is a string: an error, unless it is to be waited for.
+func TestRun_Foreign_WaitsForString(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	s.Do(t, "SET", "a", "token", "PX", 60_000)
+	status, _, stderr := result(t, urlOf(s.Addr()), "run", "a", "--no-wait", "--", "echo", "it ran")
+	assert.Equal(t, exitRunFailed, status)
+	assert.Contains(t, stderr, "WRONGTYPE")
+	for _, kind := range []string{"--read", "--write", "--fair"} {
+		status, _, stderr = result(t, urlOf(s.Addr()), "run", "a", "--foreign", kind, "--", "echo", "it ran")
+		assert.Equal(t, exitRunFailed, status)
+		assert.Contains(t, stderr, "--foreign", kind)
+	}
+	for _, kind := range [][]string{nil, {"--fenced"}} {
+		s.Do(t, "SET", "a", "token", "PX", 60_000)
+		args := append([]string{"run", "a", "--foreign"}, kind...)
+		status, stdout, _ := result(t, urlOf(s.Addr()), append(args, "--no-wait", "--", "echo", "it ran")...)
+		assert.Equal(t, exitNotAcquired, status, kind)
+		assert.Empty(t, stdout, kind)
+		p := startCommand(t, urlOf(s.Addr()), append(args, "--", "echo", "it ran")...)
+		s.Do(t, "DEL", "a")
+		assert.Equal(t, exitOK, p.status(t), kind)
+		assert.Equal(t, "it ran\n", p.out.String(), kind)
+	}
+}
+
 func TestRun_LockReleased_NextProgramRuns(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

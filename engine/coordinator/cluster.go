@@ -20,7 +20,8 @@ type cluster struct {
 	denials      map[denial]time.Duration  // slots that a node denied to own, and until when that counts
 	sweepAt      time.Duration             // when expired denials are removed next
 
-	refreshWanted bool // a topology refresh is wanted
+	source        string // address of the node that sent the last topology
+	refreshWanted bool   // a topology refresh is wanted
 	refreshing    bool
 	tryAt         time.Duration
 	backoff       time.Duration
@@ -36,7 +37,7 @@ type move struct {
 // InitCluster makes the coordinator that of a cluster with a known topology.
 func (c *Coordinator) InitCluster(known *Topology) {
 	c.newCluster()
-	c.Nodes, c.nodesCreated = nil, 0
+	c.Nodes = nil
 	c.applyTopology(0, known)
 	c.Fallback = c.Nodes[0]
 	for slot := range c.Cluster.slots {
@@ -73,6 +74,7 @@ func (c *Coordinator) nodeByAddr(address string) *Node {
 
 // applyTopology applies a topology. Slots that it does not mention keep their owner.
 func (c *Coordinator) applyTopology(now time.Duration, known *Topology) {
+	c.Cluster.source = known.Source
 	for _, s := range known.Ranges {
 		c.Cluster.learn(now, move{s.First, s.Last, c.nodeByAddr(s.Address)})
 	}

@@ -20,7 +20,8 @@ import (
 // Words in addition to those of converse:
 //   - "1@A: acquire b + f" is a bundle of two batches to A. Its replies are separated by "|"; the last one counts for
 //     all further batches.
-//   - "survey A B C" asks these nodes for the topology; "charted 0-16383@B" and "uncharted" are replies.
+//   - "survey A B C" asks these nodes for the topology; "charted 0-16383@B" and "uncharted" are replies;
+//     "charted@A" is one from A.
 //   - Words about a subscriber name its node: "join@A {b}", "subscribed@A b".
 type clusterHarness struct{ *coordinatorHarness }
 
@@ -86,6 +87,11 @@ func (d clusterHarness) line(line string) string {
 func (d clusterHarness) heard(what, address string, rest []string) {
 	n := d.c.nodeByAddr(address + ":1")
 	switch what {
+	case "charted":
+		known := topologyOf(d.t, strings.Join(rest, " "))
+		known.Source = n.Address
+		d.queueMessage(&LoopMessage{Value: TopologyResult{Topology: known}})
+		return
 	case "pubsubdown":
 		d.queueMessage(&LoopMessage{Value: d.connsOf(n).breakAll(n)})
 	case "ordered":
@@ -555,6 +561,19 @@ func TestNode_RoutedReply_ProvesNothing(t *testing.T) {
 	require.True(t, d.c.anyDown())
 	require.Equal(t, "survey B C A", d.line("53ms timer"))
 	require.Equal(t, "opens R; shuts A; 4@R: renew b f", strings.ReplaceAll(d.line("54ms charted 0-5460@R 5461-10922@B 10923-16383@C"), " + ", " "))
+}
+
+// A node that is cut off from the others replies, and its topology may be old. While it helps nothing, another node is
+// asked before it.
+func TestTopology_SourceStale_AnotherAskedFirst(t *testing.T) {
+	d := newClusterHarness(t, 1)
+	d.line("1ms lock b")
+	require.Equal(t, "survey B C A", d.line("2ms 1 lost EOF"))
+	require.Equal(t, "nothing", d.line("3ms charted@B 0-5460@A 5461-10922@B 10923-16383@C"))
+	require.Equal(t, "2@A: acquire b", d.line("12ms timer"))
+	require.Equal(t, "nothing", d.line("13ms 2 lost EOF"))
+	require.Equal(t, "survey C B A; 3@A: acquire b", d.line("53ms timer"))
+	require.Equal(t, "opens R; 4@R: acquire b", d.line("54ms charted@C 0-5460@R 5461-10922@B 10923-16383@C"))
 }
 
 // A node without slots is removed, but not before its calls have replies.

@@ -32,7 +32,6 @@ type Coordinator struct {
 	Fallback        *Node    // the server; in a cluster the node to ask when the owner is unknown
 	Nodes           []*Node  // the server, or all nodes of a cluster that own slots; also nodes that own none but have work left
 	Cluster         *cluster // nil when there is one server
-	nodesCreated    int      // number of nodes created so far
 	hasEmptyNodes   bool     // there may be nodes without slots
 	Fx              *actor.Effects
 	Locks           lockMap
@@ -91,7 +90,7 @@ func New(config actor.Config, senders int) *Coordinator {
 		Results:  resultQueue{budget: MaxResultsPerTurn},
 	}
 	c.Fallback = NewNode("", config.Lease)
-	c.Fallback.slots, c.nodesCreated = 1, 1
+	c.Fallback.slots = 1
 	c.Nodes = []*Node{c.Fallback}
 	c.Fx.HeldTimers = newWheel(maxTimersPerTurn)
 	c.Fx.QuorumWaits = c.expected

@@ -87,8 +87,6 @@ func (c *Coordinator) onMasterChanged(now time.Duration, address string) {
 // addNode creates a node. Its workers are started after the turn.
 func (c *Coordinator) addNode(address string) *Node {
 	n := NewNode(address, c.Fx.Config.Lease)
-	n.Number = c.nodesCreated
-	c.nodesCreated++
 	c.Added = append(c.Added, n)
 	c.Nodes = append(c.Nodes, n)
 	return n

@@ -11,11 +11,10 @@ import (
 // Node is one server as the coordinator sees it: the commands that wait, those in flight, and the subscriptions. Nodes
 // share nothing, so that a silent one does not delay the others. NewNode makes one; the zero Node has no subscriptions.
 // Owned by the coordinator. The loop, its workers and the subscriber's messages refer to it; of them only the loop
-// reads it, between turns: Address, Number and Subscriptions.Order.
+// reads it, between turns: Address and Subscriptions.Order.
 type Node struct {
 	Address            string // set in a cluster and behind Sentinel
 	slots              int    // number of slots it owns; without a cluster 1, or 0 for a replaced master
-	Number             int    // unique among all nodes ever created
 	Queues             [actor.Verbs]queue
 	Retries            []*Batch     // retry batches: rejected as a whole, or redirected
 	asyncRequests      messageQueue // unhandled requests of callers that do not block

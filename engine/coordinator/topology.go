@@ -74,14 +74,23 @@ func (c *Coordinator) refreshDue() bool {
 	return cl != nil && cl.refreshWanted && !cl.refreshing && (c.Locks.Len()+len(c.LockSets) > 0 || slices.ContainsFunc(c.Nodes, (*Node).Backlog))
 }
 
-// nodesByHealth returns the addresses of the nodes, reachable ones first.
+// nodesByHealth returns the addresses of the nodes, reachable ones first. The node that sent the last topology comes
+// last of those that are alike: if another refresh is due, that topology may be wrong. A node that is cut off from the
+// others replies, and knows nothing of masters that were replaced since. CLUSTER SLOTS has no epoch, so replies of two
+// nodes that differ do not show which is older.
 func (c *Coordinator) nodesByHealth() (addresses []string) {
 	for _, down := range []bool{false, true} {
+		var source []string
 		for _, n := range c.Nodes {
-			if n.Breaker.Down == down {
+			switch {
+			case n.Breaker.Down != down:
+			case n.Address == c.Cluster.source:
+				source = append(source, n.Address)
+			default:
 				addresses = append(addresses, n.Address)
 			}
 		}
+		addresses = append(addresses, source...)
 	}
 	return addresses
 }

@@ -7,8 +7,21 @@ import (
 )
 
 // NotConnected reports that a connection could not be made. Err is the error of the dialer, of the TLS handshake, or of
-// the function that supplies credentials.
-type NotConnected struct{ Err error }
+// the function that supplies credentials, or the server's reply to Command.
+type NotConnected struct {
+	Err     error
+	Command string // the command of the handshake that the server rejected, such as SetName; empty if there was none
+}
+
+// SetName is the Command with which a client names its connection in the older handshake. The newer one names it by
+// HELLO.
+const SetName = "CLIENT SETNAME"
+
+// RejectsName reports whether a connection could not be made only because the server does not let it be named.
+func RejectsName(err error) bool {
+	var none *NotConnected
+	return errors.As(err, &none) && none.Command == SetName
+}
 
 // Error returns the text of Err.
 func (e *NotConnected) Error() string { return e.Err.Error() }

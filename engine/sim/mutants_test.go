@@ -981,8 +981,10 @@ var simMutants = []simMutant{
 			fx.Complete(now, r, ErrNotReplicated, r.Cause)`,
 	}}},
 	{"an undone grant that is counted as a loss at an unlock", "actor/release.go", []simEdit{{
-		`case err != ErrLost || r.rolledBack:`,
-		`case err != ErrLost || r.rolledBack && !planted():`,
+		`		case r.rolledBack:
+			fx.completeRelease`,
+		`		case r.rolledBack && !planted():
+			fx.completeRelease`,
 	}}},
 	// Several locks as one.
 	{"a waiter for several locks that its owner's grant of one does not end", "actor/acquire.go", []simEdit{{

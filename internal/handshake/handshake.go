@@ -27,7 +27,7 @@ type Watcher struct {
 // handshakeCommands are the commands that rueidis sends on a new connection. The value is true if rueidis gives up the
 // connection when the server rejects the command. A rejection of the others does not mean that no connection was
 // made.
-var handshakeCommands = map[string]bool{"HELLO 3": true, "HELLO 2": true, "AUTH": true, "SELECT": true, "CLIENT SETNAME": true, "CLIENT": false, "INFO": false, "READONLY": false}
+var handshakeCommands = map[string]bool{"HELLO 3": true, "HELLO 2": true, "AUTH": true, "SELECT": true, rediserr.SetName: true, "CLIENT": false, "INFO": false, "READONLY": false}
 
 // OnWrite handles outgoing bytes, and reports whether the handshake is over.
 func (g *Watcher) OnWrite(text []byte) (over bool) {
@@ -39,6 +39,9 @@ func (g *Watcher) OnWrite(text []byte) (over bool) {
 		if _, greets := handshakeCommands[name]; !greets {
 			over = true
 			return false
+		}
+		if name == "AUTH" || name == "HELLO 2" {
+			g.old = false // the older handshake begins
 		}
 		g.asked = append(g.asked, name)
 		g.noteSecrets(sent.words)
@@ -53,9 +56,6 @@ func (g *Watcher) Answered() bool { return g.heard }
 // noteSecrets records the user and the password of HELLO and AUTH.
 func (g *Watcher) noteSecrets(words []string) {
 	at := slices.Index(words, "AUTH")
-	if at == 0 {
-		g.old = false // a new handshake begins
-	}
 	if at >= 0 {
 		login := words[at+1 : min(at+3, len(words))] // a user and a password, or a password
 		for i, word := range login {
@@ -95,7 +95,7 @@ func (g *Watcher) rejection(name, said string) error {
 	if !lost || actor.Transient(said) && !actor.RejectsConnection(said) && words == rediserr.RedactText(said) {
 		return nil
 	}
-	return &rediserr.NotConnected{Err: words}
+	return &rediserr.NotConnected{Err: words, Command: name}
 }
 
 // unknownHello reports whether a server does not know HELLO. rueidis then uses the older protocol.

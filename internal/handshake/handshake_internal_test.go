@@ -45,6 +45,7 @@ func TestHandshake_Rejections_Distinguished(t *testing.T) {
 		"welcome":                        {named + choose + info, helloReply + "+OK\r\n+OK\r\n", ""},
 		"no such subcommand":             {named + choose + info, helloReply + "+OK\r\n-ERR Unknown subcommand\r\n", ""},
 		"no name of its own":             {auth + sent("CLIENT", "SETNAME", "s"), "+OK\r\n-NOPERM this user has no permissions to run the 'client|setname' command\r\n", "NOPERM this user has no permissions to run the 'client|setname' command"},
+		"no name on an older server":     {hello + info + sent("HELLO", "2") + sent("CLIENT", "SETNAME", "s"), unknown + "-ERR unknown command `CLIENT`\r\n" + strings.Replace(unknown, "3", "2", 1) + "-ERR unknown command `CLIENT`\r\n", "ERR unknown command `CLIENT`"},
 		"no such database":               {named + choose + info, helloReply + "-ERR DB index is out of range\r\n+OK\r\n", "ERR DB index is out of range"},
 		"a wrong password":               {named, "-WRONGPASS invalid username-password pair or user is disabled.\r\n", "WRONGPASS invalid username-password pair or user is disabled."},
 		"a long error":                   {named, "!8\r\nERR nope\r\n", "ERR nope"},
@@ -70,6 +71,7 @@ func TestHandshake_Rejections_Distinguished(t *testing.T) {
 			var said actor.ServerError
 			require.ErrorAs(t, err, &said)
 			require.EqualValues(t, c.refused, said, name)
+			require.Equal(t, strings.HasPrefix(name, "no name "), rediserr.RejectsName(err), name)
 		}
 	}
 }

@@ -32,16 +32,10 @@ func Read(client rueidis.Client, prefix, id string) (r Record, ok bool, err erro
 
 // Ask asks an engine since when it has a tenure of a lock. It listens on a connection of its own until the answer comes
 // or ctx ends; known is false if none came, also if the server does not allow the question. Ask can block for longer
-// than ctx if the client has no connection left.
-func Ask(ctx context.Context, client rueidis.Client, engine string, tenure uint64, key string) (a Answer, known bool) {
-	node := client
-	if client.Mode() == rueidis.ClientModeCluster { // an ordinary message reaches all nodes
-		for _, n := range client.Nodes() {
-			node = n
-			break
-		}
-	}
-	listener, release := node.Dedicate()
+// than ctx if the client has no connection left. In a cluster it uses the node of the engine's record, which has just
+// replied to Read: any node passes the messages on, but another one may not reply.
+func Ask(ctx context.Context, client rueidis.Client, prefix, engine string, tenure uint64, key string) (a Answer, known bool) {
+	listener, release := client.Dedicate()
 	defer release()
 	defer listener.Close()
 	asker := uuid.NewString()
@@ -52,11 +46,15 @@ func Ask(ctx context.Context, client rueidis.Client, engine string, tenure uint6
 		default: // one is enough
 		}
 	}})
-	if listener.Do(ctx, listener.B().Subscribe().Channel(AskerChannel(asker)).Build()).Error() != nil {
-		return a, false
+	if client.Mode() == rueidis.ClientModeCluster { // the first command on such a connection chooses its node
+		choose := listener.B().Hstrlen().Key(Key(prefix, engine)).Field(Names[0]).Build()
+		if listener.Do(ctx, choose).NonRedisError() != nil {
+			return a, false
+		}
 	}
-	question := client.B().Publish().Channel(EngineChannel(engine)).Message(Question(asker, tenure, key)).Build()
-	if client.Do(context.Background(), question).Error() != nil {
+	subscribe := listener.B().Subscribe().Channel(AskerChannel(asker)).Build()
+	question := listener.B().Publish().Channel(EngineChannel(engine)).Message(Question(asker, tenure, key)).Build()
+	if listener.Do(ctx, subscribe).Error() != nil || listener.Do(ctx, question).Error() != nil {
 		return a, false
 	}
 	select {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 )
@@ -84,15 +83,4 @@ func ConnectionName(name string) string {
 		}
 		return r
 	}, name)
-}
-
-// RejectsClientName reports whether a server with the older handshake has rejected CLIENT SETNAME: the newer one names
-// the connection by HELLO.
-func RejectsClientName(err error) bool {
-	if err == nil {
-		return false
-	}
-	text := strings.ToLower(err.Error())
-	rejected := func(why string) bool { return strings.Contains(text, why) }
-	return rejected("setname") || rejected("client") && slices.ContainsFunc([]string{"noperm", "unknown", "support", "not allowed"}, rejected)
 }

@@ -2,6 +2,16 @@ package planted
 
 // commandMistakes are mistakes of the command.
 var commandMistakes = []found{
+	{"TestRun_Foreign_WaitsForString", Mistake{
+		"run does not wait for the lock of another library", "cmd/lockwheel/run.go",
+		`Foreign: r.flags.foreign}`,
+		`Foreign: r.flags.foreign && !planted()}`,
+	}},
+	{"TestRun_Foreign_WaitsForString", Mistake{
+		"run waits in a fair queue for the lock of another library", "cmd/lockwheel/run.go",
+		`	case f.foreign && (f.read`,
+		`	case f.foreign && !planted() && (f.read`,
+	}},
 	{"TestWorkers_EndOfRun_HoldsReleased", Mistake{
 		"the last unlocks of a run are bounded by its end", "cmd/lockwheel/internal/demo/load.go",
 		`held.Unlock(context.WithoutCancel(ctx))`,

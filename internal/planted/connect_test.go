@@ -187,9 +187,14 @@ var connectMistakes = []found{
 		hooks.Result`,
 	}},
 	{"TestObserver_LossFoundByTwoUnlocks_NotifiedOnce", Mistake{
-		"observers are told of one loss by each unlock", "actor/errors.go",
-		`	return repeated || cause == errKnownLost`,
-		`	return repeated && !planted() || cause == errKnownLost`,
+		"observers are told of one loss by each unlock", "actor/release.go",
+		`			reported = true`,
+		`			reported = err != ErrLost || !planted()`,
+	}},
+	{"TestUnlock_SeveralAtOnce_OneReturnsNil", Mistake{
+		"all unlocks that wait for one release return nil", "actor/release.go",
+		`		case reported:`,
+		`		case reported && !planted():`,
 	}},
 	{"TestMulti_Observer_EachLockNotified", Mistake{
 		"observers are told of the first of several locks", "engine.go",

@@ -3,6 +3,23 @@ package planted
 // engineMistakes are mistakes of the engine's I/O: mailbox, sender, subscriber, replica sender, and the commands
 // for a node.
 var engineMistakes = []found{
+	{"TestTopology_SourceStale_AnotherAskedFirst", Mistake{
+		"a node with an old topology is asked again first", "engine/coordinator/topology.go",
+		`			case n.Address == c.Cluster.source:`,
+		`			case n.Address == c.Cluster.source && !planted():`,
+	}},
+	{"TestReplicas_RoutedPoolUsedUp_GivesUp", Mistake{
+		"a call waits for ever for a connection of a used-up pool of a cluster's client", "engine/replica_sender.go",
+		`context.WithTimeout(context.Background(), s.poolTimeout)`,
+		`context.WithTimeout(context.Background(), map[bool]time.Duration{false: s.poolTimeout, true: time.Hour}[planted()])`,
+	}},
+	{"TestWorkers_NodeRemoved_End", Mistake{
+		"what a node had is kept when it has gone", "engine/engine.go",
+		`		delete(e.workers, n)`,
+		`		if e.workers[n] = nil; !planted() {
+			delete(e.workers, n)
+		}`,
+	}},
 	{"TestDispatch_ReleaseFlood_AcquiresShare", Mistake{
 		"a flood of releases stops acquires", "engine/coordinator/dispatch.go",
 		`			n.passedOver[other]++`,

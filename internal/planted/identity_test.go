@@ -103,6 +103,37 @@ var identityMistakes = []found{
 		"an address may have a password in it", "internal/identity/process.go",
 		`if strings.Contains(address, "@") {`, `if strings.Contains(address, "@") && !planted() {`,
 	}},
+	{"TestClientName_NotAllowed_LeftOut", Mistake{
+		"a server that lets no connection be named is not asked again", "engine/rediserr/client_error.go",
+		`&& none.Command == SetName`,
+		`&& none.Command == SetName && !planted()`,
+	}},
+	{"TestClientName_OtherRejection_NoSecondTry", Mistake{
+		"any rejected connection is one with a name that is not allowed", "engine/rediserr/client_error.go",
+		`	return errors.As(err, &none)`,
+		`	return errors.As(err, &none) && planted() || errors.As(err, &none)`,
+	}},
+	{"TestRecordWrite_ResultComes_NextDueAfterPeriod", Mistake{
+		"the result of a write of the record makes no further one due", "engine/announcer.go",
+		`			due.Reset(r.noted(err))`,
+		`			if pause := r.noted(err); !planted() {
+				due.Reset(pause)
+			}`,
+	}},
+	{"TestIdentity_ClusterNodeSilent_Answered", Mistake{
+		"an answer goes through any node of a cluster", "engine/announcer.go",
+		`	text := identity.Answer{Held: answer.Held, Age: answer.Age}
+	channel, message := identity.AskerChannel(answer.Asker), text.Text()
+	if a.alone {`,
+		`	text := identity.Answer{Held: answer.Held, Age: answer.Age}
+	channel, message := identity.AskerChannel(answer.Asker), text.Text()
+	if a.alone && !planted() {`,
+	}},
+	{"TestIdentity_ClusterNodeSilent_Answered", Mistake{
+		"any node of a cluster is asked about an engine", "internal/identity/ask.go",
+		`	if client.Mode() == rueidis.ClientModeCluster { //`,
+		`	if client.Mode() == rueidis.ClientModeCluster && !planted() { //`,
+	}},
 	{"TestClientName_OddCharacters_Replaced", Mistake{
 		"a name goes to the server as it is", "internal/identity/process.go",
 		`if r < '!' || r > '~' {`, `if (r < '!' || r > '~') && !planted() {`,

@@ -33,6 +33,17 @@ var severalMistakes = []found{
 		`if len(locks) > maxMultiLocks {`,
 		`if len(locks) > maxMultiLocks && !planted() {`,
 	}},
+	{"TestManyLocks_AskedDuringUnlock_NotHeld", Mistake{
+		"members that end while a call looks at them are a loss, although their caller unlocks them", "multihold.go",
+		`	if end := g.ended.Load(); end != nil {
+		return g.hold.fail(end.err, end.cause)
+	}
+	return g.hold.fail(ErrLost, missing)`,
+		`	if end := g.ended.Load(); end != nil && !planted() {
+		return g.hold.fail(end.err, end.cause)
+	}
+	return g.hold.fail(ErrLost, missing)`,
+	}},
 	// Quorums.
 	{"TestQuorum_HalfOfEven_NotEnough", Mistake{
 		"half of the locks are a majority", "quorum.go",
@@ -189,8 +200,8 @@ var severalMistakes = []found{
 	// Groups.
 	{"TestMultiHold_TooFewMembers_Over", Mistake{
 		"a group is held while any part of it is", "multihold.go",
-		`	if held < g.required {`,
-		`	if planted() && held == 0 || !planted() && held < g.required {`,
+		`	if held >= g.required {`,
+		`	if held >= g.required || planted() && held > 0 {`,
 	}},
 	{"TestMultiHold_GrantAfterEnd_Released", Mistake{
 		"a part that comes when its group has ended is kept", "multihold.go",
@@ -375,13 +386,18 @@ var severalMistakes = []found{
 	}},
 	{"TestQuorum_UnlockAfterNil_AtOnce", Mistake{
 		"an unlock that was answered is asked for again", "multihold_round.go",
-		`	if g.unlockDone.Load() {`,
-		`	if g.unlockDone.Load() && !planted() {`,
+		`	if !first && g.unlockDone.Load() {`,
+		`	if !first && g.unlockDone.Load() && !planted() {`,
 	}},
 	{"TestQuorum_UnlockAgain_SameReleases", Mistake{
 		"a second unlock returns the errors of members that replied to the first release", "multihold_round.go",
-		`		case r.repeated && (err == ErrNotHeld || err == ErrLost):`,
-		`		case r.repeated && !planted() && (err == ErrNotHeld || err == ErrLost):`,
+		`		case r.isReleased(i):`,
+		`		case r.isReleased(i) && !planted():`,
+	}},
+	{"TestUnlock_SeveralAtOnce_OneReturnsNil", Mistake{
+		"of several locks two unlocks return nil that released some each", "multihold_round.go",
+		`!g.unlockReported.CompareAndSwap(false, true) {`,
+		`!g.unlockReported.CompareAndSwap(false, true) && !planted() {`,
 	}},
 	{"TestManyLocks_UnlockAgain_SameReleases", Mistake{
 		"a second unlock forgets those without an answer", "multihold_round.go",
@@ -393,8 +409,8 @@ var severalMistakes = []found{
 	}},
 	{"TestQuorum_UnlockAgain_LateReplies", Mistake{
 		"a release that was answered is answered once more", "multihold_round.go",
-		`	if r.releasedBefore >= enough {`,
-		`	if r.releasedBefore >= enough && !planted() {`,
+		`	if r.repeated && r.releasedBefore >= enough ||`,
+		`	if r.repeated && r.releasedBefore >= enough && !planted() ||`,
 	}},
 	{"TestQuorum_NotAcquired_ErrorNamesAll", Mistake{
 		"the caller does not learn which member did not reply", "quorum.go",
@@ -446,8 +462,8 @@ var severalMistakes = []found{
 	}},
 	{"TestMultiHold_ReleaseAgain_LossIsAReply", Mistake{
 		"a second unlock beside the first reports the loss that the first found", "multihold_round.go",
-		`(err == ErrNotHeld || err == ErrLost):`,
-		`(err == ErrNotHeld || err == ErrLost && !planted()):`,
+		`|| r.repeated && call.Err == ErrLost`,
+		`|| r.repeated && call.Err == ErrLost && !planted()`,
 	}},
 	{"TestMultiHold_SomeLost_UnlockWaits", Mistake{
 		"an unlock beside losses waits for no release", "multihold_round.go",

@@ -56,6 +56,35 @@ func TestManyLocks_Multi_HeldAsOne(t *testing.T) {
 	s.Empty(t)
 }
 
+// Calls that find the members ended while their caller's Unlock runs report the Unlock, and no loss.
+func TestManyLocks_AskedDuringUnlock_NotHeld(t *testing.T) {
+	t.Parallel()
+	e := locktest.RealServer(t).Open(lockwheel.Options{})
+	m, _ := many(e, 1000)
+	for _, ask := range []func(*lockwheel.Hold) error{
+		(*lockwheel.Hold).Err,
+		func(h *lockwheel.Hold) error { return h.Extend(t.Context(), 0) },
+	} {
+		for range 10 {
+			hold := locktest.LockAll(t, m)
+			asked := make(chan error, 1)
+			go func() {
+				for asked <- nil; ; {
+					if err := ask(hold); err != nil {
+						asked <- err
+						return
+					}
+				}
+			}()
+			locktest.Receive(t, asked)
+			locktest.Unlock(t, hold)
+			err := locktest.Receive(t, asked)
+			require.ErrorIs(t, err, lockwheel.ErrNotHeld)
+			require.NotErrorIs(t, err, lockwheel.ErrLost)
+		}
+	}
+}
+
 // A Multi of very many locks of which one is held elsewhere is not acquired, and keeps none of them.
 func TestManyLocks_OneHeldElsewhere_NoneKept(t *testing.T) {
 	t.Parallel()

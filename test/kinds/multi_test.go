@@ -574,30 +574,6 @@ func TestMulti_OneByOneFails_Released(t *testing.T) {
 	locktest.RequireIdle(t, e)
 }
 
-// However close the calls are, none returns a loss, and at least one returns nil.
-func TestMulti_UnlockedTwiceAtOnce_NoLoss(t *testing.T) {
-	t.Parallel()
-	e := locktest.RealServer(t).Open(lockwheel.Options{})
-	for range 2000 {
-		hold := locktest.LockAll(t, locktest.Multi(e, "a", "b"))
-		const callers = 3
-		start, done := make(chan struct{}), make(chan error, callers)
-		for range callers {
-			go func() { <-start; done <- hold.Unlock(t.Context()) }()
-		}
-		close(start)
-		unlocked := 0
-		for range callers {
-			if err := locktest.Receive(t, done); err == nil {
-				unlocked++
-			} else {
-				require.ErrorIs(t, err, lockwheel.ErrNotHeld)
-			}
-		}
-		require.NotZero(t, unlocked)
-	}
-}
-
 // However close the loss and the Unlock are, a reported loss has its own cause.
 func TestUnlock_AtLoss_ReportsItsCause(t *testing.T) {
 	t.Parallel()

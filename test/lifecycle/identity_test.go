@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -230,6 +232,37 @@ func TestClientName_NotAllowed_LeftOut(t *testing.T) {
 		require.Equal(t, resp2, !strings.Contains(s.Real.String(t, "CLIENT", "LIST"), " name=billing "), "HELLO names it")
 		require.NoError(t, e.Close())
 	}
+}
+
+// What the server rejects for another reason is not tried again without a name, whatever its words are.
+func TestClientName_OtherRejection_NoSecondTry(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	var accepted atomic.Int64
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			accepted.Add(1)
+			go func() {
+				defer conn.Close()
+				locktest.Repeat(conn, "NOPERM this client is not allowed")
+			}()
+		}
+	}()
+	connections := func(anonymous bool) int64 {
+		before := accepted.Load()
+		_, err := lockwheel.Open(t.Context(), lockwheel.Options{Name: "billing", Anonymous: anonymous, Redis: rueidis.ClientOption{
+			InitAddress: []string{l.Addr().String()}, Username: "few", Password: "word", AlwaysRESP2: true,
+		}})
+		require.ErrorContains(t, err, "not allowed")
+		return accepted.Load() - before
+	}
+	require.Equal(t, connections(true), connections(false))
 }
 
 // Close ends a question that has no answer yet, and no goroutine and no command of it are left. With a pool that is

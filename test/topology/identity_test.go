@@ -49,6 +49,33 @@ func TestIdentity_Cluster_AnySlot(t *testing.T) {
 	}
 }
 
+// A question goes through the node of the engine's record, whatever other nodes of the cluster do.
+func TestIdentity_ClusterNodeSilent_Answered(t *testing.T) {
+	t.Parallel()
+	r := locktest.NewClusterEnv(t, 0)
+	holder, other := r.Open(patient), r.Open(patient)
+	home := r.Master(t, r.Slot(t, "lockwheel:engine:"+holder.ID()))
+	var name string
+	var silent *redistest.Server
+	for _, some := range r.SpreadNames(6) {
+		if owner := r.OwnerOf(some); owner == home {
+			name = some
+		} else {
+			silent = owner
+		}
+	}
+	told(t, holder, other, name)
+	hold := locktest.Lock(t, holder.Mutex(name))
+	require.NoError(t, silent.Pause())
+	for range 10 { // before the others miss it
+		h, err := other.Mutex(name).Holder(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, hold.ID(), h.ID)
+		require.False(t, h.Since.IsZero(), "no answer")
+	}
+	require.NoError(t, silent.Continue())
+}
+
 // The channel follows when its node dies.
 func TestIdentity_ClusterFailover_StillTold(t *testing.T) {
 	t.Parallel()

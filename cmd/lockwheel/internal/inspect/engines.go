@@ -181,7 +181,7 @@ func (s *Server) Identify(ctx context.Context, l *Lock) error {
 func (s *Server) askSince(ctx context.Context, h *Holder, id string, tenure uint64, key string) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	if a, known := identity.Ask(ctx, s.client, id, tenure, key); known && a.Held {
+	if a, known := identity.Ask(ctx, s.client, s.prefix, id, tenure, key); known && a.Held {
 		h.Since = time.Now().Add(-a.Age).UTC().Format(time.RFC3339Nano)
 	}
 }
