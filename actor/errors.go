@@ -45,7 +45,8 @@ var (
 // ErrLate is the error reply to a command that reached the server too late to take effect.
 var ErrLate = errors.New("LATE the command came after the moment until which it may take effect")
 
-// repeatedLoss is the cause of a loss that another unlock of the same hold reports.
+// repeatedLoss is the cause of a loss that another unlock of the same hold reports. It is immutable and always has a
+// cause.
 type repeatedLoss struct{ cause error }
 
 func (e repeatedLoss) Error() string { return e.cause.Error() }
