@@ -40,8 +40,9 @@ var recordText string
 
 // announcer keeps the record of an engine in the server, and publishes answers to those that ask about its locks. Its
 // calls have no deadline, as all calls on the shared connection, and one of its own is in flight at a time.
-// newAnnouncer makes one. Engine.announce sets client and alone before it starts run, to whose goroutine the announcer
-// belongs; unwritten and down are safe for concurrent use, and other goroutines use the channels and write.
+// newAnnouncer makes one. Engine.announce sets client and alone, and starts the goroutine to which the announcer
+// belongs from then on. unwritten and down are safe for concurrent use, and other goroutines use the channels and
+// write.
 type announcer struct {
 	client   rueidis.Client
 	identity *Identity
