@@ -354,7 +354,7 @@ func (u *Unlocking) Err() error {
 	return u.hold.resultError(u.call)
 }
 
-// closedChan is the Done of what is over.
+// closedChan is the Done of a hold that has ended, and of an unlock that has its result.
 var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // endByUnlock ends a hold that has a context, before its release is sent. It runs on the goroutine that unlocks, so the
@@ -374,7 +374,7 @@ func (h *Hold) endByUnlock() bool {
 }
 
 // unlockSlow is Unlock for several locks held as one, and for misuse. It is separate so that Unlock of one lock has a
-// small frame: a waiter wakes with a cold stack.
+// small frame: a waiter wakes with a cold stack. Engine.awaitOrCancel says what was measured.
 func (h *Hold) unlockSlow(ctx context.Context) error {
 	if ctx == nil {
 		h.Unlock(context.Background())
@@ -520,7 +520,7 @@ func (h *Hold) endError(otherwise error) error {
 // orLost returns the hold if its lease has not expired: the process may have been paused since the grant.
 func (h *Hold) orLost() (*Hold, error) { return h.orLostAt(h.engine.loop.Now()) }
 
-// orLostAt is checked with the given time. It unlocks an expired hold: otherwise a renewal that is confirmed
+// orLostAt is orLost at the given time. It unlocks an expired hold: otherwise a renewal that is confirmed
 // concurrently would keep a lock without a holder.
 func (h *Hold) orLostAt(now time.Duration) (*Hold, error) {
 	if now < h.grant.Until() {

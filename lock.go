@@ -63,7 +63,7 @@ func (m Mutex) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 	return m.handed(m.lock(ctx, opts, acquireMode{once: true}))
 }
 
-// handed returns what the caller of a Lock gets: the hold, or its handle (handleOf).
+// handed returns what the caller of a Lock gets: the hold, or its handle (see handleOf).
 func (m Mutex) handed(hold *Hold, err error) (*Hold, error) {
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (m Mutex) Do(ctx context.Context, f func(context.Context) error, opts ...Op
 
 // ForceUnlock takes the lock away from its holder, in this process or elsewhere, and wakes all waiters. wasLocked
 // reports whether the lock was held. A holder in this engine loses the lock immediately. The engines of other holders
-// are told, and lose it a round trip later. Those that cannot be told, such as Redisson's and anonymous ones
+// receive a message, and lose it a round trip later. Those that receive none, such as Redisson's and anonymous ones
 // ([Options].Anonymous), notice at their next renewal, or when their lease expires if they set one.
 //
 // It blocks until the server replies, ctx ends or Options.CallTimeout elapses. The command is sent once. After

@@ -221,9 +221,10 @@ func (m Multi) lockAtomic(e multiRequest) (*Hold, error) {
 	}
 }
 
-// tryAtomic requests all locks together, and holds none while it waits.
-func (m Multi) tryAtomic(e multiRequest, patience time.Duration) (*Hold, error) {
-	holds, _, err := m.acquireAtomic(e, patience)
+// tryAtomic requests all locks together, and holds none while it waits. If it has waited for overtakenAfter and another
+// caller has one of the locks at its turn, it returns actor.ErrOvertaken.
+func (m Multi) tryAtomic(e multiRequest, overtakenAfter time.Duration) (*Hold, error) {
+	holds, _, err := m.acquireAtomic(e, overtakenAfter)
 	if err != nil {
 		return nil, err
 	}
@@ -231,9 +232,9 @@ func (m Multi) tryAtomic(e multiRequest, patience time.Duration) (*Hold, error) 
 }
 
 // acquireAtomic requests all locks together. at is the index of the lock that an error concerns.
-func (m Multi) acquireAtomic(e multiRequest, patience time.Duration) (holds []*Hold, at int, err error) {
+func (m Multi) acquireAtomic(e multiRequest, overtakenAfter time.Duration) (holds []*Hold, at int, err error) {
 	on := m.locks[0].engine
-	joint := &actor.MultiRequest{Parts: make([]actor.Part, len(m.locks)), OvertakenAfter: patience}
+	multi := &actor.MultiRequest{Parts: make([]actor.Part, len(m.locks)), OvertakenAfter: overtakenAfter}
 	parts := make([]Hold, len(m.locks))
 	holds = make([]*Hold, len(m.locks))
 	note := on.noteOf(e.ctx)
@@ -241,10 +242,10 @@ func (m Multi) acquireAtomic(e multiRequest, patience time.Duration) (holds []*H
 		parts[i] = Hold{engine: on, name: l.name, parent: e.ctx}
 		parts[i].setNote(note)
 		holds[i] = &parts[i]
-		joint.Parts[i] = actor.Part{Name: l.name, Key: l.key(), Owner: ownerFromContext(e.ctx, on, l.name), Hold: &parts[i].grant}
+		multi.Parts[i] = actor.Part{Name: l.name, Key: l.key(), Owner: ownerFromContext(e.ctx, on, l.name), Hold: &parts[i].grant}
 	}
 	call := engine.NewAsync()
-	call.Op, call.Name, call.Key, call.Multi = actor.Acquire, m.name, joint.Parts[0].Key, joint
+	call.Op, call.Name, call.Key, call.Multi = actor.Acquire, m.name, multi.Parts[0].Key, multi
 	call.Lease, call.Once = e.lease, e.once
 	if !e.deadline.IsZero() {
 		call.Wait = max(time.Until(e.deadline), minDuration)
@@ -258,15 +259,15 @@ func (m Multi) acquireAtomic(e multiRequest, patience time.Duration) (holds []*H
 	case err == actor.ErrReentry:
 		return nil, 0, err
 	case cause != nil && (err == nil || err == actor.ErrOvertaken):
-		return nil, joint.FailedPart, m.fail(ErrNotAcquired, cause) // the wait ended: the loop releases the locks
+		return nil, multi.FailedPart, m.fail(ErrNotAcquired, cause) // the wait ended: the loop releases the locks
 	case err == actor.ErrOvertaken:
-		return nil, joint.FailedPart, err
+		return nil, multi.FailedPart, err
 	case err == ErrUnavailable || err == ErrClosed:
-		return nil, joint.FailedPart, m.fail(err, why)
-	case err != nil && joint.FailedPart == actor.AllParts:
+		return nil, multi.FailedPart, m.fail(err, why)
+	case err != nil && multi.FailedPart == actor.AllParts:
 		return nil, 0, m.fail(err, why)
 	case err != nil:
-		return nil, joint.FailedPart, m.locks[joint.FailedPart].fail(err, why)
+		return nil, multi.FailedPart, m.locks[multi.FailedPart].fail(err, why)
 	}
 	return holds, 0, nil
 }

@@ -48,7 +48,7 @@ type multiHold struct {
 // endState is how a group ended. It is immutable, and always has an err.
 type endState struct{ err, cause error }
 
-// endedByUnlock is the ending after Unlock.
+// endedByUnlock is the endState after Unlock.
 var endedByUnlock = &endState{err: ErrNotHeld}
 
 // member is one lock of several. newMultiHold sets parent, index and lock, which are immutable from then on. A member
@@ -132,7 +132,7 @@ func (g *multiHold) holds() []*Hold {
 }
 
 // endByUnlock ends the group on behalf of its caller, and reports whether this call ended it. The caller of endByUnlock
-// then releases the members and notifies the actor.
+// then releases the members and notifies the quorum.
 func (g *multiHold) endByUnlock(reason error) bool {
 	if !g.ended.CompareAndSwap(nil, endedByUnlock) {
 		return false
@@ -162,7 +162,7 @@ func (g *multiHold) contexts() *callerContexts {
 	return &g.members[at].lock.engine.contexts
 }
 
-// lossOf returns the ending of a group that cannot continue after one of its holds has ended.
+// lossOf returns the endState of a group that cannot continue after one of its holds has ended.
 func (g *multiHold) lossOf(past *Hold) *endState {
 	end := past.grant.Signal()
 	cause := end.Cause

@@ -260,17 +260,19 @@ const maxErrors = 64
 // none. It belongs to its round.
 type errorSample struct {
 	all   multiError
-	kinds []error
+	kinds []error // the results in all, each once
 }
 
-func (f *errorSample) wants(verdict error) bool {
-	return len(f.all) < maxErrors || !slices.Contains(f.kinds, verdict)
+// wants reports whether add would keep an error with that result: there are few, or none has it yet.
+func (f *errorSample) wants(result error) bool {
+	return len(f.all) < maxErrors || !slices.Contains(f.kinds, result)
 }
 
-func (f *errorSample) add(verdict, err error) {
+// add keeps an error, and its result: the sentinel error without the name of the lock.
+func (f *errorSample) add(result, err error) {
 	f.all = append(f.all, err)
-	if !slices.Contains(f.kinds, verdict) {
-		f.kinds = append(f.kinds, verdict)
+	if !slices.Contains(f.kinds, result) {
+		f.kinds = append(f.kinds, result)
 	}
 }
 

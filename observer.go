@@ -256,7 +256,7 @@ func newLookups() lookups {
 	return l
 }
 
-// begin reports whether one more may run. It calls done as the last.
+// begin reports whether one more goroutine may run. That goroutine calls done when it ends.
 func (l *lookups) begin() bool {
 	select {
 	case l.slots <- struct{}{}:

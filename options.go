@@ -100,19 +100,19 @@ type Options struct {
 	// lease. Zero: no bound.
 	MaxHold time.Duration
 
-	// HeldTooLong has the Logger told once of each lock that an owner has held for that long, with its name, its
-	// label and, if CallSites is set, where it was locked. Stats.HeldTooLong counts them. The lock stays held. Of
-	// several locks held as one each counts. Zero: no lock is too old.
+	// HeldTooLong is the time after which the Logger receives a record of a lock that its owner still holds, once for
+	// each owner: with the lock's name, its label and, if CallSites is set, where it was locked. Stats.HeldTooLong counts
+	// these locks; of several held as one, each counts. The lock stays held. Zero: no record.
 	HeldTooLong time.Duration
 
-	// FindLeaks has the engine find holds that were not unlocked and that no caller can reach any more: neither the
-	// hold nor its context, a context made from it, its Locker or its Pending. Such a hold is not renewed any more,
-	// and ends with its lease, so that others get the lock. The Logger is told of it, and Stats.Leaked counts it. To
-	// find it takes two garbage collections and up to RenewInterval. A lock and its unlock then cost about 160 bytes and
-	// three allocations more, and a held lock 150 bytes.
+	// FindLeaks makes the engine find holds that were not unlocked and that no caller can reach any more: neither the
+	// hold nor its context, a context made from it, its Locker or its Pending. The engine stops renewing such a hold. It
+	// ends with its lease, so that others get the lock. The Logger receives a record of it, and Stats.Leaked counts it.
+	// Finding it takes two garbage collections and up to RenewInterval. With FindLeaks a lock and its unlock cost about
+	// 160 bytes and three allocations more, and a held lock 150 bytes.
 	FindLeaks bool
 
-	// CallSites records for each hold where it was locked, for [LockInfo] and for what the Logger receives of holds.
+	// CallSites makes the engine record where each hold was locked, for [LockInfo] and for the Logger's records of holds.
 	// A lock and its unlock then cost about 1 µs, 330 bytes and three allocations more.
 	CallSites bool
 
@@ -154,9 +154,9 @@ type Options struct {
 	// try once. One request of a Multi for several locks counts each of them. A further call gets ErrTooManyWaiters
 	// immediately, and nothing is sent for it. Only a call that re-enters a held lock exceeds the limit.
 	//
-	// The engine counts a request when its loop takes it. Calls of LockAsync could come faster than that, so LockAsync
-	// itself rejects a call when MaxWaiting + 4096 others have no result yet. If its context carries an owner, as that
-	// of a hold does, 4096 more are admitted.
+	// The engine counts a request when its loop takes it. Calls of LockAsync can come faster than that. So LockAsync
+	// itself rejects a call while MaxWaiting + 4096 others have no result, or MaxWaiting + 8192 if its context carries an
+	// owner, as that of a hold does.
 	//
 	// A waiter of LockAsync costs up to 1.1 kB of memory, so the default bounds them to about 2.2 GiB. Default 2097152
 	// (1<<21); at least 1.
@@ -521,6 +521,7 @@ type Option struct {
 	d    time.Duration
 }
 
+// optionKind says which setting an Option is.
 type optionKind uint8
 
 const (

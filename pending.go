@@ -33,7 +33,7 @@ type Pending struct {
 	entry        *ctxwatch.Entry[Pending] // its place in that watch
 }
 
-// The states of a Pending. Only the first change from undecided takes effect.
+// The states of a Pending. Only the first change from statePending takes effect.
 const (
 	statePending uint32 = iota
 	stateFailed

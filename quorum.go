@@ -145,7 +145,7 @@ func (m Multi) newQuorumHold(e multiRequest) *multiHold {
 	return g
 }
 
-// awaitResult waits for the outcome, which arrives at once when the caller's wait ends.
+// awaitResult waits for the group's result, which arrives at once when the caller's wait ends.
 func (g *multiHold) awaitResult(e multiRequest) error {
 	var timeout <-chan time.Time
 	if !e.deadline.IsZero() {
@@ -208,15 +208,15 @@ func (g *multiHold) quorumError(f *quorumFailure) error {
 	return g.hold.fail(ErrUnavailable, cause)
 }
 
-// apply passes an event to the actor and executes its orders.
+// apply passes an event to the quorum and executes its actions. event runs on the executor.
 func (g *multiHold) apply(event func()) {
 	g.executor.Submit(func() {
 		event()
-		for len(g.quorum.Actions) > 0 { // an order can be an event
-			orders := g.quorum.Actions
+		for len(g.quorum.Actions) > 0 { // an action can be an event
+			actions := g.quorum.Actions
 			g.quorum.Actions = nil
-			for _, o := range orders {
-				g.execute(o)
+			for _, a := range actions {
+				g.execute(a)
 			}
 			releaseAll(g.toRelease)
 			g.toRelease = nil
@@ -227,14 +227,14 @@ func (g *multiHold) apply(event func()) {
 // elapsed returns the time on the group's clock.
 func (g *multiHold) elapsed() time.Duration { return time.Since(g.start) }
 
-func (g *multiHold) execute(o quorum.Action) {
-	m := &g.members[o.Member]
-	switch o.Kind {
+func (g *multiHold) execute(a quorum.Action) {
+	m := &g.members[a.Member]
+	switch a.Kind {
 	case quorum.Request:
-		m.request(o)
+		m.request(a)
 	case quorum.CancelRequest:
 		m.withdraw()
-		if o.NoReply {
+		if a.NoReply {
 			m.err = m.lock.fail(ErrUnavailable, errNoReplySoon)
 		}
 	case quorum.Release:
@@ -249,9 +249,9 @@ func (g *multiHold) execute(o quorum.Action) {
 			m.hold.Store(nil)
 		}
 	case quorum.Backoff:
-		time.AfterFunc(jitterBackoff(o.Wait), func() { g.apply(func() { g.quorum.BackoffOver(g.elapsed()) }) })
+		time.AfterFunc(jitterBackoff(a.Wait), func() { g.apply(func() { g.quorum.BackoffOver(g.elapsed()) }) })
 	case quorum.LimitStragglers:
-		time.AfterFunc(o.Wait, func() { g.apply(func() { g.quorum.StragglersOverdue(g.elapsed()) }) })
+		time.AfterFunc(a.Wait, func() { g.apply(func() { g.quorum.StragglersOverdue(g.elapsed()) }) })
 	case quorum.RetryLater:
 		time.AfterFunc(m.lock.engine.options.RenewInterval, func() { g.apply(func() { g.quorum.RetryDue(m.index) }) })
 	case quorum.Confirm:
@@ -275,7 +275,7 @@ func jitterBackoff(longest time.Duration) time.Duration { return longest/2 + ran
 var errNoReplySoon = errors.New("no answer soon after the others")
 
 // request sends an acquire for the member, with the owner of the group.
-func (m *member) request(o quorum.Action) {
+func (m *member) request(a quorum.Action) {
 	g, on := m.parent, m.lock.engine
 	m.pendingHold = &Hold{engine: on, name: m.lock.name, parent: g.Context}
 	m.pendingHold.setNote(g.hold.grant.Note())
@@ -284,7 +284,7 @@ func (m *member) request(o quorum.Action) {
 	call.Op = actor.Acquire
 	call.Name, call.Key, call.Kind, call.Hold = m.lock.name, m.lock.key(), m.lock.kind, &m.pendingHold.grant
 	call.Owner, call.OfQuorum = g.requestOwner(on, m.lock.name), true
-	call.Lease, call.Wait, call.Once, call.FailIfDown, call.SkipWaiterLimit = g.lease, o.Wait, o.Once, o.Unheld(), o.SkipWaiterLimit
+	call.Lease, call.Wait, call.Once, call.FailIfDown, call.SkipWaiterLimit = g.lease, a.Wait, a.Once, a.Unheld(), a.SkipWaiterLimit
 	m.pendingCall = call
 	switch {
 	case on.zero():

@@ -330,7 +330,7 @@ func (l *Lock) QuorumWaits(owner uint64) bool { return l.hasWaiters(owner, true)
 // that wait at such a lock have the same owner.
 func (l *Lock) FirstWaiting(owner uint64) *Request {
 	if l.phase == held && l.holds != nil {
-		return nil // while ending, holds keeps the last hold until the release gets its reply
+		return nil // while releasing, holds keeps the last hold until the release gets its reply
 	}
 	if r := l.queue.first(); r != nil && r.Owner == owner {
 		return r

@@ -2,7 +2,8 @@ package actor
 
 import "time"
 
-// deadline is a time at which something happens to a hold. In holdSet.leaseEnds it is the negative of that time.
+// deadline is a time at which something happens to a hold. In holdSet.leaseEnds it is the negative of that time. It is
+// a plain value that belongs to its heap. The zero value has no hold.
 type deadline struct {
 	at   time.Duration
 	hold *Hold

@@ -29,7 +29,7 @@ type Config struct {
 	ReplicaTimeout   time.Duration // how long to wait for them
 	Seed             uint64        // of the jitter
 
-	MaxWaiting        int // locks that undecided requests of the engine ask for; 0: no bound
+	MaxWaiting        int // locks that requests of the engine without a result ask for; 0: no bound
 	MaxWaitingPerLock int // callers that wait for one name; 0: no bound
 }
 
@@ -55,7 +55,7 @@ type HoldEnd struct {
 
 // HoldNotice is a hold to be logged, because its caller seems to have forgotten it: it lasts for Config.HeldTooLong
 // (Effects.TooLong), or no caller can unlock it any more (Effects.Leaks). It is published after the turn, and valid
-// until the coordinator's ResetOutputs. Owned by the coordinator.
+// until the coordinator's ResetOutputs. Owned by the coordinator. The zero value has no hold, and is never published.
 type HoldNotice struct {
 	Hold *Hold
 	Key  string
@@ -64,7 +64,7 @@ type HoldNotice struct {
 
 // SubscriptionChange asks the coordinator to add a lock to the listeners of a channel (On), or to remove it from them.
 // Whether the server is asked to subscribe or to unsubscribe is the coordinator's decision: other locks may listen,
-// too.
+// too. Owned by the coordinator. The zero value has no lock, and is never appended.
 type SubscriptionChange struct {
 	Lock    *Lock
 	Channel string
@@ -73,14 +73,14 @@ type SubscriptionChange struct {
 
 // ReentryCheck asks the coordinator to check whether an owner waits for itself. Lock was just granted to Owner, which
 // may have other requests for the same name. Or Owner just lost Lock and waits for it, and may hold the other half.
-// Owned by the coordinator.
+// Owned by the coordinator. The zero value has no lock, and is never appended.
 type ReentryCheck struct {
 	Lock  *Lock
 	Owner uint64
 }
 
 // LockTenure is a per-request lock and a tenure that it has or has to release. It is an entry of Effects.NewTenures,
-// and owned by the coordinator.
+// and owned by the coordinator. The zero value has no lock, and is never appended.
 type LockTenure struct {
 	Lock   *Lock
 	Tenure uint64
@@ -99,12 +99,12 @@ type Stats struct {
 }
 
 // StepTrace records one step: the message, and the lock's phase before and after. It is passed by value, so that no
-// message escapes to the heap for it.
+// message escapes to the heap for it, and belongs to Effects.OnStep. Verb and Status are zero unless Event is Replied.
 type StepTrace struct {
 	Lock          *Lock
 	Event         Event
 	Verb          Verb   // Replied: the command's verb
-	Status        Status // Replied: the outcome
+	Status        Status // Replied: that of the reply
 	Before, After Phase
 }
 
@@ -140,7 +140,7 @@ type Effects struct {
 	PolledLocks         int             // locks with waiters that are polled: without a subscription, or held by another library
 	AcquiringLocks      int             // locks being acquired, without a final reply yet
 	ReleasingLocks      int             // locks being released, without a final reply yet; HeldLocks has them, too
-	WantedLocks         int64           // locks that undecided requests ask for
+	WantedLocks         int64           // locks that requests without a result ask for
 	ReconfirmSince      time.Duration   // confirmations sent before this time do not count for grants
 	// MasterSince returns when the master of a key became known: what was sent to another master before that does not
 	// count either. nil: ReconfirmSince alone counts.

@@ -101,7 +101,7 @@ type fairPlace struct {
 }
 
 // polling is the state of polling by choice (Config.Poll), or for a foreign lock. ensurePolling makes one. The zero
-// value would date the wait from the start of the engine.
+// value would date the wait from the start of the engine. Owned by the coordinator.
 type polling struct {
 	lastSleep  time.Duration // the last sleep
 	takeoverAt time.Duration // when takeovers was last changed, or the wait began

@@ -20,20 +20,20 @@ const (
 )
 
 // protocol is what distinguishes the kinds of lock; everything else is the same for all of them. All are in the table
-// protocols, which is immutable.
+// protocols, which is immutable. The zero value is that of no kind.
 type protocol struct {
 	name string // for errors; kinds of the same name may be in use together
 
 	// The commands. renewForNext confirms a tenure for its next owner.
 	acquire, renew, renewForNext, release, force, state Verb
 
-	perRequest bool // each first grant is a tenure with a per-request Lock: it is never handed off
-	queues     bool // a tenure keeps its place in a queue on the server from the first acquire until it is released
-	shared     bool // several per-request locks may be held at a time
-	tokens     bool // a grant comes with a fencing token
-	holdKeys   bool // each hold has a key with its own lease
-	channel    string
-	ownChannel bool // each tenure has a channel of its own
+	perRequest bool   // each first grant is a tenure with a per-request Lock: it is never handed off
+	queues     bool   // a tenure keeps its place in a queue on the server from the first acquire until it is released
+	shared     bool   // several per-request locks may be held at a time
+	tokens     bool   // a grant comes with a fencing token
+	holdKeys   bool   // each hold has a key with its own lease
+	channel    string // the prefix of its name, see scripts.RedissonKey
+	ownChannel bool   // each tenure has a channel of its own
 }
 
 var protocols = [...]protocol{

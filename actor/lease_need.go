@@ -3,7 +3,8 @@ package actor
 import "time"
 
 // leaseNeed is the lease that a hold or request needs: a lease from now on, and the time until which it must be valid.
-// For a fixed lease that is already running, only that time counts. The zero value needs nothing.
+// For a fixed lease that is already running, only that time counts. The zero value needs nothing. It is a plain value,
+// and belongs to the step that computes it.
 type leaseNeed struct {
 	lease   time.Duration
 	until   time.Duration

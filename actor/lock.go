@@ -189,7 +189,7 @@ func (l *Lock) HoldCount(owner uint64, now time.Duration) (count int) {
 }
 
 // Prefetch reads the lock and the first request that its command's reply concerns, so that both are in the CPU cache
-// before Step. The result is meaningless.
+// before Step. The result is meaningless: without one, the compiler would leave the reads out.
 func (l *Lock) Prefetch() (sum int) {
 	r := l.releases.first()
 	if r == nil {

@@ -33,7 +33,7 @@ type MultiRequest struct {
 const AllParts = -1
 
 // Part is one lock of several. It belongs to whichever side owns its Request. The coordinator changes only what Hold
-// points to.
+// points to. The zero Part has no key, and cannot be requested.
 type Part struct {
 	Name  string // name as the caller gave it
 	Key   string // key in Redis
@@ -42,7 +42,7 @@ type Part struct {
 }
 
 // PartKey is one key of a command for several locks, and the tenures to release there first. It belongs to whichever
-// side owns its Command.
+// side owns its Command. The zero PartKey has no key, and is never sent.
 type PartKey struct {
 	Key     string
 	Orphans []uint64

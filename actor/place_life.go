@@ -9,7 +9,7 @@ const placeCost = 600 * time.Microsecond
 // placeLives decides how long the places of an engine's waiters live in fair queues without being renewed. A place that
 // dies before it can be renewed loses its order, and with very many of them a free lock is granted to none. So the life
 // doubles until all places can be renewed in time. It has few different values, and halves only when far fewer wait:
-// waiters with equal lives share one time in the queue.
+// waiters with equal lives share one time in the queue. The zero value has no waiters. Owned by the coordinator.
 type placeLives struct {
 	waiting   int64 // requests of the engine that wait for fair locks
 	doublings uint

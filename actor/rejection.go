@@ -16,7 +16,7 @@ type rejection struct {
 }
 
 // rejectedPart is a part of a queue that is rejected for the same reason. Without last it is only the reason. Owned by
-// the coordinator.
+// the coordinator. The zero value has no reason.
 type rejectedPart struct {
 	last       *Request // the last request of the part
 	err, cause error

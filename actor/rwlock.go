@@ -7,7 +7,8 @@ import (
 )
 
 // ReaderArgs is the additional content of a reader's commands. It belongs to whichever side owns its Command. Without
-// one, a command is that of a reader with one hold that reads beside no writer.
+// one, a command is that of a reader with one hold that reads beside no writer. The zero value is that of
+// such a reader in a renewal; an acquire has one only beside a writer.
 type ReaderArgs struct {
 	Writer     uint64          // SendReadAcquire: tenure of the owner's own write, which does not exclude it; 0: none
 	MayShorten bool            // SendReadRenew: the TTL may have to fall

@@ -27,7 +27,8 @@ const (
 	rejectedPeriod = 6 * identity.Period
 )
 
-// Identity is what an engine says about itself in the server.
+// Identity is what an engine says about itself in the server. It is immutable from Start on. A nil Identity says
+// nothing; the zero Identity has no key, and must not be used.
 type Identity struct {
 	Channel string        // the engine's own; empty: it listens to none
 	Key     string        // of the record
@@ -44,6 +45,9 @@ var (
 
 // announcer keeps the record of an engine in the server, and publishes answers to those that ask about its locks. Its
 // calls have no deadline, as all calls on the shared connection, and one of its own is in flight at a time.
+// newAnnouncer makes one. Engine.announce sets client and alone, and starts the goroutine to which the announcer
+// belongs from then on. unwritten and down are safe for concurrent use, and other goroutines use the channels and
+// write.
 type announcer struct {
 	client   rueidis.Client
 	identity *Identity
@@ -87,7 +91,8 @@ func (a *announcer) run() {
 	}
 }
 
-// announcedRecord is what the announcer's goroutine, which owns it, knows of the record.
+// announcedRecord is what the announcer's goroutine, which owns it, knows of the record. The zero value has no
+// announcer: run makes one with it.
 type announcedRecord struct {
 	*announcer
 	written bool // it may be in the server
@@ -182,7 +187,8 @@ func (a *announcer) take(answers []coordinator.Answer) {
 	}
 }
 
-// ownMessages passes messages of the engine's own channel on to the loop, as long as few of them wait there.
+// ownMessages passes messages of the engine's own channel on to the loop, as long as few of them wait there. It is safe
+// for concurrent use; channel is immutable from the start of the loop on. The zero value has no channel.
 type ownMessages struct {
 	channel string // empty: the engine has none
 	pending atomic.Int64

@@ -188,7 +188,7 @@ func (e *Engine) startWorkers(n *coordinator.Node) {
 		e.goroutines.Go(func() { runSender(e.server.nodeConn(address), e.encoder(id), w.batches, e.recordWrite(), e.box) })
 	}
 	if config.Replicas != 0 {
-		replicas := replication{min: config.Replicas, patience: config.ReplicaTimeout}
+		replicas := replication{min: config.Replicas, timeout: config.ReplicaTimeout}
 		for range coordinator.ReplicaSendersPerNode {
 			s := &replicaSender{
 				nodeConn: e.server.nodeConn(address), encoder: e.encoder(id), replicas: replicas,
@@ -199,7 +199,7 @@ func (e *Engine) startWorkers(n *coordinator.Node) {
 	}
 	listener := &subscriber{
 		nodeConn: e.server.nodeConn(address), sharded: e.server.sharded, node: n, box: e.box, orders: w.orders, lender: e.lender(), own: &e.own,
-		unsubscriber: unsubscriber{run: e.goroutines.Go, done: e.stopped, patience: config.CallTimeout},
+		unsubscriber: unsubscriber{run: e.goroutines.Go, done: e.stopped, notesTimeout: config.CallTimeout},
 	}
 	e.goroutines.Go(listener.run)
 }

@@ -19,8 +19,8 @@ import (
 // zero value is that of WAIT 0 0, which the server replies to at once, whatever replicas it has: checkNodeReplicas asks
 // with it whether WAIT is permitted.
 type replication struct {
-	min      int
-	patience time.Duration
+	min     int
+	timeout time.Duration
 }
 
 // replicaSender sends batches of grants, each followed by WAIT. WAIT covers the writes of its own connection and delays
@@ -157,7 +157,7 @@ func (s *replicaSender) disconnect() {
 // waitCommand builds WAIT as an arbitrary command: the typed one of rueidis has no timeout, so a dead connection would
 // never be noticed.
 func (r replication) waitCommand(client wire.RedisClient) rueidis.Completed {
-	return client.B().Arbitrary("WAIT").Args(strconv.Itoa(r.min), strconv.FormatInt(wire.Milliseconds(r.patience), 10)).Build()
+	return client.B().Arbitrary("WAIT").Args(strconv.Itoa(r.min), strconv.FormatInt(wire.Milliseconds(r.timeout), 10)).Build()
 }
 
 // checkNodeReplicas returns nil if one server accepts WAIT, and otherwise the reason why not.

@@ -25,7 +25,7 @@ func TestReplicas_RoutedCalls_EachWaits(t *testing.T) {
 	server, err := Probe(t.Context(), client, 3*time.Second)
 	require.NoError(t, err)
 
-	s := &replicaSender{nodeConn: server.nodeConn("127.0.0.1:1"), encoder: server.encoder("id"), replicas: replication{min: 1, patience: 10 * time.Second}, lender: newLender(nil, onGoroutine), poolTimeout: 10 * time.Second}
+	s := &replicaSender{nodeConn: server.nodeConn("127.0.0.1:1"), encoder: server.encoder("id"), replicas: replication{min: 1, timeout: 10 * time.Second}, lender: newLender(nil, onGoroutine), poolTimeout: 10 * time.Second}
 	batches, box := make(chan *coordinator.Batch, 1), mpsc.NewMailbox[any]()
 	var first, last *coordinator.Batch
 	for i, key := range cluster.SpreadKeys("n", 6) {

@@ -211,7 +211,7 @@ func TestSender_NoReply_ClientLookedUpAgain(t *testing.T) {
 
 // startReplicaSender returns a replica sender of a node.
 func startReplicaSender(t *testing.T, client rueidis.Client, address string) (sendAll func() *coordinator.Batch) {
-	s := &replicaSender{nodeConn: &nodeConn{client: client, address: address}, encoder: &wire.Encoder{ID: "id"}, replicas: replication{min: 1, patience: time.Second}, lender: newLender(nil, onGoroutine), poolTimeout: 10 * time.Second}
+	s := &replicaSender{nodeConn: &nodeConn{client: client, address: address}, encoder: &wire.Encoder{ID: "id"}, replicas: replication{min: 1, timeout: time.Second}, lender: newLender(nil, onGoroutine), poolTimeout: 10 * time.Second}
 	return startSender(t, s.run)
 }
 
@@ -328,7 +328,7 @@ type subscriberHarness struct {
 
 func newListener(client rueidis.Client) *subscriber {
 	s := &subscriber{own: &ownMessages{}, nodeConn: &nodeConn{client: client}, lender: newLender(nil, onGoroutine)}
-	s.unsubscriber.run, s.unsubscriber.patience = onGoroutine, 10*time.Second
+	s.unsubscriber.run, s.unsubscriber.notesTimeout = onGoroutine, 10*time.Second
 	return s
 }
 

@@ -20,17 +20,17 @@ const (
 // unsubscriber disposes of connections that are no longer needed. It unsubscribes their channels in slices, with a
 // pause after each that is as long as the slice took. Then it closes the connection. There is one goroutine per
 // connection, and one for each two commands without a reply. It belongs to one subscriber; its goroutines share active,
-// and the rest is immutable. run and patience must be set; without done it never hurries.
+// and the rest is immutable. run and notesTimeout must be set; without done it never hurries.
 //
 // rueidis v1.0.79 expects one reply for its UNSUBSCRIBE and the PING that it appends. It panics if both are rejected,
 // as when a script keeps the server busy. So both are sent as commands of their own. The first has a reply only if it
 // is rejected: rueidis never gets more replies than it expects, and one less per command. Instead the server confirms
 // each channel with a note. The connection cannot be used for anything else.
 type unsubscriber struct {
-	run      func(func())
-	done     <-chan struct{} // closed with the engine
-	patience time.Duration   // limit for the notes of one command; once the engine is closed, for all the rest
-	active   atomic.Int32
+	run          func(func())
+	done         <-chan struct{} // closed with the engine
+	notesTimeout time.Duration   // limit for the notes of one command; once the engine is closed, for all the rest
+	active       atomic.Int32
 }
 
 // unsubscribeNotes counts the notes about unsubscribed channels. retire makes one: the zero value has no channel. The
@@ -78,7 +78,7 @@ func (c *connection) hasFewChannels() bool {
 // unsubscribeAll unsubscribes slice by slice. It stops when a command is rejected, the connection breaks, or a command
 // takes too long.
 func (u *unsubscriber) unsubscribeAll(c *connection, notes *unsubscribeNotes) {
-	timeout := time.NewTimer(u.patience)
+	timeout := time.NewTimer(u.notesTimeout)
 	defer timeout.Stop()
 	done, rejected := u.done, make(chan struct{}, 1)
 	for _, some := range c.chunks() {
@@ -95,7 +95,7 @@ func (u *unsubscriber) unsubscribeAll(c *connection, notes *unsubscribeNotes) {
 			return
 		}
 		if done != nil {
-			timeout.Reset(u.patience)
+			timeout.Reset(u.notesTimeout)
 			if !u.pause(time.Since(began)) {
 				done = nil
 			}

@@ -103,7 +103,7 @@ func TestUnsubscribe_Rejected_ConnEnds(t *testing.T) {
 				})
 				s := newListener(client)
 				if name == "says nothing" {
-					s.unsubscriber.patience = 100 * time.Millisecond
+					s.unsubscriber.notesTimeout = 100 * time.Millisecond
 				}
 				l := newSubscriberHarnessOn(t, s)
 				l.joinMany()

@@ -56,9 +56,9 @@ func (w *Wheel[T]) collectDue(left *int) (all bool) {
 	}
 }
 
-// cascade moves its timers to finer slots when the slot's bound is reached. Timers that are due go to the
-// due list, and those beyond the last level to the other slot for that. It moves at most as many as *left allows; the
-// others stay, and the slot keeps its bound.
+// cascade moves the timers of a slot to finer slots when its bound is reached. Timers that are due go to the due list.
+// Those still beyond the last level go from overflowSlot to nextOverflowSlot, or back. It moves at most as many as
+// *left allows; the others stay, and the slot keeps its bound.
 func (w *Wheel[T]) cascade(slot int, left *int) {
 	if *left--; slot < slotsPerLevel { // one tick wide, so all of it is due
 		w.splice(slot, dueSlot)

@@ -3,6 +3,7 @@ package wheel
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -101,8 +102,36 @@ func (w *Wheel[T]) Cancel(t *Timer[T]) bool {
 	return true
 }
 
+// Due returns when a scheduled timer fires: the time it was scheduled for, rounded up to a tick. If the timer is not
+// scheduled, the result is meaningless.
+func (w *Wheel[T]) Due(t *Timer[T]) time.Duration { return w.timeOf(t.at) }
+
 // Len returns the number of pending timers: scheduled, and neither fired nor canceled.
 func (w *Wheel[T]) Len() int { return w.pending }
+
+// Stop makes Schedule fail from now on and cancels all pending timers. It calls drain for every one of them, in the
+// order of their ticks and in state Canceled, and returns how many there were. drain may be nil. It may cancel timers
+// that it has not received yet; those are neither passed to it nor counted. A second Stop finds no timers.
+func (w *Wheel[T]) Stop(drain func(*Timer[T])) int {
+	w.stopped = true
+	all := math.MaxInt
+	if w.behind {
+		w.collectDue(&all)
+	}
+	w.splice(pastSlot, dueSlot)
+	w.goal = never // the largest tick
+	w.collectDue(&all)
+	handed := 0
+	for head := &w.heads[dueSlot]; head.next != head; {
+		t := head.next
+		w.remove(t, Canceled)
+		handed++
+		if drain != nil {
+			drain(t)
+		}
+	}
+	return handed
+}
 
 // remove ends a use of the timer with the given outcome.
 func (w *Wheel[T]) remove(t *Timer[T], outcome State) {

@@ -21,7 +21,8 @@ import "time"
 
 // Quorum is one operation on several locks. It decides which of them to ask for, when enough of them are held, and when
 // there are too few. Its members are locks elsewhere, each with a loop of its own. It is not safe for concurrent use.
-// Times are durations since Begin.
+// Times are durations since Begin. It is owned by the goroutine that makes the calls, one at a time. New makes one; the
+// zero Quorum has no members.
 type Quorum struct {
 	Actions  []Action // to be executed in their order, and then cleared
 	Acquired int      // members held when the latest attempt failed
@@ -47,6 +48,8 @@ type Quorum struct {
 // noMember is the index that stands for no member.
 const noMember = -1
 
+// stage is where a Quorum is on its way from Begin to its end. The order matters: all stages before held are those of a
+// quorum that its caller still waits for.
 type stage uint8
 
 const (
@@ -66,19 +69,20 @@ type membership struct {
 	heldSince      time.Duration // when it was acquired; 0: with the quorum
 }
 
+// memberState is what became of the last request for a member.
 type memberState uint8
 
 const (
-	absent     memberState = iota
-	requested              // a request for it is pending
-	memberHeld             // held
+	absent     memberState = iota // neither asked for nor held
+	requested                     // a request for it is pending
+	memberHeld                    // held
 )
 
 // Reason is the reason why a member is not held.
 type Reason uint8
 
 const (
-	Unknown     Reason = iota // unknown: no reply, or it was lost
+	Unknown     Reason = iota // no reply, or it was lost; also the reason of a member that is held
 	HeldByOther               // it has another holder
 	Rejected                  // the server rejects it; time alone does not change that, but an operator may
 	Closed                    // its engine is closed
@@ -474,7 +478,7 @@ func (q *Quorum) queue(now time.Duration) {
 	q.request(q.queueNext, Action{Wait: limit})
 }
 
-// firstHeldByOther returns the first member that has another holder; none if there is none.
+// firstHeldByOther returns the index of the first member that has another holder; noMember if there is none.
 func (q *Quorum) firstHeldByOther() int {
 	for i := range q.members {
 		if q.members[i].reason == HeldByOther {

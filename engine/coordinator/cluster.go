@@ -28,7 +28,8 @@ type cluster struct {
 	Request       *RefreshRequest // output: for the topology refresher
 }
 
-// move is a range of slots, both ends included, with a new master. Owned by the coordinator.
+// move is a range of slots, both ends included, with a new master. Owned by the coordinator. The zero value is never
+// appended.
 type move struct {
 	first, last int
 	to          *Node
@@ -91,7 +92,8 @@ func (cl *cluster) learn(now time.Duration, m move) {
 	}
 }
 
-// denial is a slot and the address of a node that named another master for it. It is a key of cluster.denials.
+// denial is a slot and the address of a node that named another master for it. It is a key of cluster.denials. It is a
+// plain value; the zero value has no address, and is no key.
 type denial struct {
 	slot    uint16
 	address string

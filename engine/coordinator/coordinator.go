@@ -75,7 +75,7 @@ type Coordinator struct {
 }
 
 // counters are those of [Stats] that the coordinator itself counts: commands and batches that were sent, turns, and
-// retries, see Stats.Retries. They never go back. Owned by the coordinator.
+// retries, see Stats.Retries. They never go back. Owned by the coordinator. The zero value has counted nothing.
 type counters struct{ commands, batches, turns, retries uint64 }
 
 // New returns a Coordinator for one server, with that many senders per node. For a cluster call InitCluster next.

@@ -193,6 +193,7 @@ func (c *Coordinator) fillBatch(n *Node, verb actor.Verb) *Batch {
 const maxSkipped = 8 * BatchKeys
 
 // batchBuilder is a batch being filled, during one fillBatch. It needs a Batch and maxKeys; its counts begin at 0.
+// Owned by the coordinator.
 type batchBuilder struct {
 	*Batch
 	maxKeys                  int // limit on its keys

@@ -19,7 +19,7 @@ type recipients struct {
 }
 
 // unreplicatedGrant says that too few replicas had a grant. Only requests that waited at that time receive the cause.
-// It is immutable.
+// It is immutable. It always has a cause.
 type unreplicatedGrant struct {
 	at    time.Duration
 	cause error

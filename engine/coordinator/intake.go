@@ -149,8 +149,8 @@ func asyncCancels(m *LoopMessage) int {
 	return 0
 }
 
-// AsyncCancelsLeft returns the number of requests without a waiting caller whose cancellation has been received and not
-// handled.
+// AsyncCancelsLeft returns the number of cancellations, of requests without a waiting caller, that have been received
+// and not handled.
 func (c *Coordinator) AsyncCancelsLeft() int { return c.intake.asyncCancels }
 
 // handleMessages handles the share of each lane.

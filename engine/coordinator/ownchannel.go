@@ -16,7 +16,8 @@ const (
 )
 
 // ownChannel is the engine's own pub/sub channel, on which other clients reach it: those that took a lock away from it,
-// and those that ask since when it has one. It is subscribed from the first grant on. Owned by the coordinator.
+// and those that ask since when it has one. It is subscribed from the first grant on. Owned by the coordinator. The
+// zero value has no name: the engine has none.
 type ownChannel struct {
 	name    string // empty: the engine has none
 	slot    uint16
@@ -31,7 +32,8 @@ type ownChannel struct {
 	handled int      // output: messages of the channel that were handled in this turn
 }
 
-// Answer is the reply to a HolderQuery.
+// Answer is the reply to a HolderQuery. It is a plain value. The zero value says that this engine does not have the
+// tenure, and has no asker.
 type Answer struct {
 	Asker string
 	Held  bool          // this engine has the tenure; otherwise the rest is zero

@@ -2,7 +2,9 @@ package coordinator
 
 import "github.com/lockwheel/lockwheel/actor"
 
-// prefetchLocks prefetches the locks of commands with replies, and their first waiters.
+// prefetchLocks reads the locks of commands with replies, and their first waiters, before their steps: the processor
+// then fetches several of them at once. Measured with PrefetchCallers when they were added: with 2048 callers, of which
+// nothing is in the cache, 8 % more pairs.
 func (c *Coordinator) prefetchLocks(commands []actor.Command) {
 	for i := range commands {
 		if l := commands[i].Lock; l != nil {

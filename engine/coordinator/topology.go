@@ -18,7 +18,8 @@ type Topology struct {
 	Source string // address of the node that sent it
 }
 
-// SlotRange is a range of slots, both ends included, and the address of their master. It belongs to a Topology.
+// SlotRange is a range of slots, both ends included, and the address of their master. It belongs to a Topology. The
+// zero value has no address, and is in no Topology.
 type SlotRange struct {
 	First, Last int
 	Address     string

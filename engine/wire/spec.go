@@ -34,6 +34,7 @@ var (
 	writeUnlockMessage = &releaseMessage{scripts.RWChannel, "1"}
 )
 
+// Short names for the types of every decode function.
 type (
 	respMessage  = rueidis.RedisMessage
 	decodedReply = actor.Reply

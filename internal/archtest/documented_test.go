@@ -193,8 +193,13 @@ func receiver(d *ast.FuncDecl) string {
 // walkStep matches a function or type and its file, as the walks in the documents name them.
 var walkStep = regexp.MustCompile("`([\\w.]+)` in `([\\w/]+\\.(?:go|lua))`")
 
-// The walk of one Lock from call to hold, and the one from a loss to the end of a context, name what exists, in at most
-// 25 files each.
+// walkFile matches each file that a walk names. A walk of maxWalkFiles and maxCrossings can be followed in one sitting.
+var walkFile = regexp.MustCompile("`([\\w/]+\\.(?:go|lua))`")
+
+const maxWalkFiles, maxCrossings = 25, 14
+
+// The walk of one Lock from call to hold, and the one from a loss to the end of a context, name what exists, in few
+// files and with few crossings from one package to another.
 func TestHowItWorks_WalkNamesExist(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-it-works.md"))
 	require.NoError(t, err)
@@ -202,15 +207,39 @@ func TestHowItWorks_WalkNamesExist(t *testing.T) {
 		_, walk, found := strings.Cut(string(text), "\n## "+heading+"\n")
 		require.True(t, found, heading)
 		walk, _, _ = strings.Cut(walk, "\n## ")
-		files := make(map[string]bool)
-		steps := walkStep.FindAllStringSubmatch(walk, -1)
-		for _, step := range steps {
-			files[step[2]] = true
-		}
-		require.GreaterOrEqual(t, len(steps), atLeast, heading)
-		require.LessOrEqual(t, len(files), 25, heading)
+		require.GreaterOrEqual(t, len(walkStep.FindAllString(walk, -1)), atLeast, heading)
+		files, crossings := lengthOf(walk)
+		require.LessOrEqual(t, files, maxWalkFiles, heading)
+		require.LessOrEqual(t, crossings, maxCrossings, heading)
 	}
 	require.Empty(t, missingSteps(string(text), os.DirFS("../..")))
+}
+
+// A walk has as many files as it names, and a crossing where it goes on in another package.
+func TestHowItWorks_WalkTooLong_Counted(t *testing.T) {
+	files, crossings := lengthOf("1. `f` in `lock.go`, `g` in `hold.go`.\n2. `h` in `engine/a.go`, which has `scripts/a.lua` call\n" +
+		"3. `i` in `scripts/lib/b.lua`, as `j.k` does.\n4. `l` in `engine/a.go` and `m` in `lock.go`")
+	require.Equal(t, 5, files)
+	require.Equal(t, 2, crossings)
+}
+
+// lengthOf returns how many files a walk names, and how often the next Go file is in another package. The server runs
+// the scripts, so a walk does not leave its package for them.
+func lengthOf(walk string) (files, crossings int) {
+	seen, before := make(map[string]bool), ""
+	for _, file := range walkFile.FindAllStringSubmatch(walk, -1) {
+		seen[file[1]] = true
+		if path.Ext(file[1]) != ".go" {
+			continue
+		}
+		if folder := path.Dir(file[1]); folder != before {
+			if before != "" {
+				crossings++
+			}
+			before = folder
+		}
+	}
+	return len(seen), crossings
 }
 
 // A step whose function is not in its file is reported.

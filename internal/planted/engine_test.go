@@ -982,8 +982,8 @@ var engineMistakes = []found{
 	}},
 	{"TestReplicas_WaitTimeout_InMillis", Mistake{
 		"replicas are waited for in nanoseconds", "engine/replica_sender.go",
-		`wire.Milliseconds(r.patience), 10`,
-		`map[bool]int64{false: wire.Milliseconds(r.patience), true: int64(r.patience)}[planted()], 10`,
+		`wire.Milliseconds(r.timeout), 10`,
+		`map[bool]int64{false: wire.Milliseconds(r.timeout), true: int64(r.timeout)}[planted()], 10`,
 	}},
 	{"TestWire_Calls_MatchScripts", Mistake{
 		"a renewal goes without its only wish", "engine/wire/spec.go",

@@ -536,8 +536,8 @@ var rootMistakes = []found{
 	}},
 	{"TestQuorum_NotHeldServerDown_FailsAtOnce", Mistake{
 		"a quorum that is not held waits for servers that are down", "quorum.go",
-		`o.Once, o.Unheld(),`,
-		`o.Once, o.Unheld() && !planted(),`,
+		`a.Once, a.Unheld(),`,
+		`a.Once, a.Unheld() && !planted(),`,
 	}},
 	{"TestGrant_ExpiredOnWake_Released", Mistake{
 		"a grant that its caller came too late for is kept", "hold.go",

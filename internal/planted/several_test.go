@@ -414,8 +414,8 @@ var severalMistakes = []found{
 	}},
 	{"TestQuorum_NotAcquired_ErrorNamesAll", Mistake{
 		"the caller does not learn which member did not reply", "quorum.go",
-		`		if o.NoReply {`,
-		`		if o.NoReply && !planted() {`,
+		`		if a.NoReply {`,
+		`		if a.NoReply && !planted() {`,
 	}},
 	{"TestMultiHold_MemberWait_WithinCallWait", Mistake{
 		"a part is waited for beyond the caller's wait", "multi_acquire.go",

@@ -56,12 +56,12 @@ var wheelMistakes = []found{
 	}`,
 	}},
 	{"TestStop_FiresNothing", Mistake{
-		"a wheel that is stopped goes on", "wheel/stop.go",
+		"a wheel that is stopped goes on", "wheel/wheel.go",
 		`	w.stopped = true`,
 		`	w.stopped = !planted()`,
 	}},
 	{"TestStop_CancelsPending", Mistake{
-		"what Stop hands back has fired", "wheel/stop.go",
+		"what Stop hands back has fired", "wheel/wheel.go",
 		`		w.remove(t, Canceled)`,
 		`		w.remove(t, map[bool]State{false: Canceled, true: Fired}[planted()])`,
 	}},
@@ -98,7 +98,7 @@ var wheelMistakes = []found{
 		`	if tick <= 0 && !planted() {`,
 	}},
 	{"TestDue_IsFiringTick", Mistake{
-		"Due is a tick early", "wheel/due.go",
+		"Due is a tick early", "wheel/wheel.go",
 		`w.timeOf(t.at) }`,
 		`w.timeOf(t.at - map[bool]int64{true: 1}[planted()]) }`,
 	}},

@@ -82,7 +82,7 @@ func onQuorumFaultRun(t *testing.T, strikes func(t *testing.T, b *quorumFaultRun
 
 func newQuorumFaultRun(t *testing.T, f fault) *quorumFaultRun {
 	b := &quorumFaultRun{fault: f}
-	opts := lockwheel.Options{Lease: ordealLease, CallTimeout: ordealTimeout}
+	opts := lockwheel.Options{Lease: faultLease, CallTimeout: faultTimeout}
 	if f.fate != kept {
 		opts = lossOptions
 	}
@@ -206,7 +206,7 @@ func (b *quorumFaultRun) strike(t *testing.T, members []int, meanwhile func()) {
 	}
 	require.False(t, t.Failed(), "the fault could be made")
 	b.over = time.Now()
-	if noticed := began.Add(2 * ordealTimeout); b.fault.silent && noticed.After(b.over) {
+	if noticed := began.Add(2 * faultTimeout); b.fault.silent && noticed.After(b.over) {
 		b.over = noticed
 	}
 }

@@ -26,12 +26,12 @@ const (
 	// promptWait is the maximum delay of a waiter after a release and the end of the fault. A busy machine is given
 	// more, but never as much as a lease.
 	promptWait = 300 * time.Millisecond
-	// ordealLease is so long that its end never causes a result in time.
-	ordealLease = 30 * time.Second
+	// faultLease is so long that its end never causes a result in time.
+	faultLease = 30 * time.Second
 	// lossLease is short, for faults that cost the lock.
 	lossLease = 4 * time.Second
 
-	ordealTimeout = time.Second
+	faultTimeout = time.Second
 )
 
 // lossOptions are those of engines that lose locks to such a fault.
@@ -90,7 +90,7 @@ func onEveryFault(t *testing.T, locks int, undergo func(t *testing.T, o *faultRu
 // beginFaultRun opens the engines. ways are the links that a fault can strike.
 func beginFaultRun(t *testing.T, f fault) (o *faultRun, ways [][]*proxy.Proxy) {
 	o = &faultRun{faultEnv: realFaultEnv(t), fault: f}
-	opts := lockwheel.Options{Lease: ordealLease, CallTimeout: ordealTimeout}
+	opts := lockwheel.Options{Lease: faultLease, CallTimeout: faultTimeout}
 	if f.fate != kept {
 		opts = lossOptions
 	}
@@ -174,7 +174,7 @@ func (o *faultRun) strikes() (over time.Time) {
 	began := time.Now()
 	o.fault.strike(o.faultEnv)
 	over = time.Now()
-	if noticed := began.Add(2 * ordealTimeout); o.fault.silent && noticed.After(over) {
+	if noticed := began.Add(2 * faultTimeout); o.fault.silent && noticed.After(over) {
 		return noticed
 	}
 	return over
