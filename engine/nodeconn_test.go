@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -61,17 +62,19 @@ func TestTopology_NoSlotsAndSilent_SaysNoSlots(t *testing.T) {
 
 // A node that is silent for as long as it is asked leaves time for those behind it, also if there is little for all.
 func TestTopology_SilentNodes_LeaveTimeForNext(t *testing.T) {
-	silent := make(chan struct{})
-	nodes := twoNodes(t, "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:7\r\n")
-	for _, address := range []string{"silent:1", "silent:2"} {
-		_, nodes[address] = newScriptedServer(t, func(int, []string) string { <-silent; return "" })
-	}
-	t.Cleanup(func() { close(silent) }) // before the clients close
-	ctx, cancel := context.WithTimeout(t.Context(), 2*nodeTimeout)
-	defer cancel()
-	known, err := (&Server{client: &multiNodeClient{nodes: nodes}}).fetchTopology(ctx, []string{"silent:1", "silent:2", "alive:1"})
-	require.NoError(t, err)
-	require.Equal(t, "alive:1", known.Source)
+	synctest.Test(t, func(t *testing.T) {
+		nodes := twoNodes(t, "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:7\r\n")
+		silent := make(chan struct{})
+		for _, address := range []string{"silent:1", "silent:2"} {
+			_, nodes[address] = newScriptedServer(t, func(int, []string) string { <-silent; return "" })
+		}
+		t.Cleanup(func() { close(silent) }) // before the clients close
+		ctx, cancel := context.WithTimeout(t.Context(), 2*nodeTimeout)
+		defer cancel()
+		known, err := (&Server{client: &multiNodeClient{nodes: nodes}}).fetchTopology(ctx, []string{"silent:1", "silent:2", "alive:1"})
+		require.NoError(t, err)
+		require.Equal(t, "alive:1", known.Source)
+	})
 }
 
 // A range that no cluster has is left out: the loop looks slots up by their number.

@@ -79,6 +79,18 @@ var identityMistakes = []found{
 		"a record is read, however long it is", "internal/identity/record.go",
 		`err != nil || n > maxStored {`, `err != nil || n > maxStored && !planted() {`,
 	}},
+	{"TestRecordWrite_RejectedLater_DeletedAtTheEnd", Mistake{
+		"a record stays if the last write of it was rejected", "engine/announcer.go",
+		`r.written = r.written || !rejected`, `r.written = r.written && !planted() || !rejected`,
+	}},
+	{"TestShutdown_ServerDown_RecordGivenUp", Mistake{
+		"a close waits for a server that is known to be down", "engine/engine.go",
+		`a.down.Store(c.IsDown(a.identity.Key))`, `a.down.Store(c.IsDown(a.identity.Key) && !planted())`,
+	}},
+	{"TestRecordWrite_AlwaysRejected_NotDeleted", Mistake{
+		"a record that was never written is deleted", "engine/announcer.go",
+		`	if r.written {`, `	if r.written || planted() {`,
+	}},
 	{"TestRecord_Open_SaysWho", Mistake{
 		"a record stays when its engine is closed", "engine/announcer.go",
 		`if r.written {`, `if r.written && !planted() {`,
