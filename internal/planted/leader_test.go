@@ -57,12 +57,12 @@ var leaderMistakes = []found{
 	}},
 	{"TestRun_FailsAgainAfterLeading_PausesBeginAnew", Mistake{
 		"the pauses after failures go on from those before a leadership", "leader/leader.go",
-		`pause = opts.Pause
-			sleep(`,
-		`if !planted() {
+		`			pause = opts.Pause
+`,
+		`			if !planted() {
 				pause = opts.Pause
 			}
-			sleep(`,
+`,
 	}},
 	{"TestRun_ContextEnds_SuccessorLeads", Mistake{
 		"the release at the end is not waited for", "leader/leader.go",

@@ -1,0 +1,72 @@
+package lockwheel
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/engine"
+	"github.com/lockwheel/lockwheel/internal/embedded"
+)
+
+// Sentinels may watch several masters: engines with the same sentinels are on one server only if they name one master.
+func TestQuorum_SentinelsOfSeveralMasters_Allowed(t *testing.T) {
+	on := func(master string, sentinels ...string) Mutex {
+		e := &Engine{servers: serverNames{master, sentinels}}
+		return e.Mutex("n")
+	}
+	require.NoError(t, Quorum(on("one", "s:1", "s:2"), on("two", "s:1", "s:2"), on("three", "s:2")).err)
+	require.ErrorContains(t, Quorum(on("one", "s:1", "s:2"), on("two", "s:1"), on("one", "s:2")).err, "[s:2]")
+}
+
+// Very many locks are acquired in slices. A lock that is held already is in none of them, wherever it is: its owner would
+// wait for itself.
+func TestMulti_LockHeldAlready_InNoSlice(t *testing.T) {
+	e := &Engine{}
+	locks := make([]Mutex, maxAtomic+300)
+	for i := range locks {
+		locks[i] = e.Mutex(fmt.Sprintf("n%04d", i))
+	}
+	m := e.Multi(locks...)
+	for has, want := range map[int][]int{
+		-1:                       {0, 500, 1000, 1300},
+		0:                        {0, 1, 501, 1001, 1300},
+		1:                        {0, 1, 2, 502, 1002, 1300},
+		sliceSize - 1:            {0, 499, 500, 1000, 1300},
+		sliceSize:                {0, 500, 501, 1001, 1300},
+		maxAtomic + 299:          {0, 500, 1000, 1299, 1300},
+		maxAtomic + sliceSize/10: {0, 500, 1000, 1050, 1051, 1300},
+	} {
+		ends := []int{0}
+		for first := 0; first < len(locks); {
+			first = m.sliceEnd(first, has)
+			ends = append(ends, first)
+		}
+		require.Equal(t, want, ends, "held: %d", has)
+	}
+}
+
+// Very many locks are released slice by slice. Once the server does not reply, the rest is posted together, because each
+// slice would wait for its own timeout.
+func TestReleaseRun_NextSlice_AllIfNoReply(t *testing.T) {
+	s, err := embedded.Start()
+	require.NoError(t, err)
+	defer s.Close()
+	on, err := Dial(t.Context(), "redis://"+s.Addr())
+	require.NoError(t, err)
+	require.NoError(t, on.Close()) // it takes no call, so none has another result
+	for err, want := range map[error]int{nil: sliceSize, ErrLost: sliceSize, ErrUnavailable: 3 * sliceSize} {
+		l := &releaseRun{calls: make([]engine.Call, 2)}
+		for range 3 * sliceSize {
+			l.remaining = append(l.remaining, &Hold{engine: on})
+		}
+		l.pending.Store(2)
+		l.calls[1].Err = err
+		l.onResult()
+		require.Len(t, l.calls, 2, "one of two has its result")
+		l.onResult()
+		require.Len(t, l.calls, want, "%v", err)
+		require.Len(t, l.remaining, 3*sliceSize-want)
+	}
+}
