@@ -1,8 +1,11 @@
 package lockwheel
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -44,6 +47,50 @@ func TestMulti_LockHeldAlready_InNoSlice(t *testing.T) {
 			ends = append(ends, first)
 		}
 		require.Equal(t, want, ends, "held: %d", has)
+	}
+}
+
+// A lock that was lost before all were acquired is requested again after a pause, as long as the caller's wait goes on.
+// Otherwise the caller gets an error that says that it never held the locks, and why it no longer waits.
+func TestMulti_PartLostEarly_RetriedWhileWaiting(t *testing.T) {
+	e := &Engine{}
+	m := e.Multi(e.Mutex("a"), e.Mutex("b"))
+	lost := m.fail(ErrLost, nil)
+	canceled, cancel := context.WithCancelCause(t.Context())
+	cancel(ErrUpgrade) // any error
+	for name, c := range map[string]struct {
+		request multiRequest
+		retried bool
+	}{
+		"no limit":         {multiRequest{ctx: t.Context()}, true},
+		"limit":            {multiRequest{ctx: t.Context(), deadline: time.Now().Add(time.Minute)}, true},
+		"limit too near":   {multiRequest{ctx: t.Context(), deadline: time.Now().Add(minLossPause / 2)}, false},
+		"tries once":       {multiRequest{ctx: t.Context(), once: true}, false},
+		"its context ends": {multiRequest{ctx: canceled, done: canceled.Done(), backoff: maxLossPause}, false},
+	} {
+		err := m.pauseAfterLoss(&c.request, lost)
+		require.NotZero(t, c.request.backoff, name)
+		if c.retried {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.ErrorIs(t, err, ErrUnavailable, name)
+		require.NotErrorIs(t, err, ErrLost, name)
+		require.Equal(t, c.request.ctx == canceled, errors.Is(err, ErrUpgrade), name)
+	}
+}
+
+// Several locks that could not be acquired in the time of one try are tried again for reasons that can pass.
+func TestMulti_TryFailed_RetriedIfItCanPass(t *testing.T) {
+	m := Multi{name: "a,b"}
+	waits := multiRequest{ctx: t.Context()}
+	for _, err := range []error{ErrNotAcquired, ErrUnavailable, ErrNotReplicated} {
+		require.True(t, m.shouldRetry(waits, m.fail(err, nil)), "%v", err)
+		require.False(t, m.shouldRetry(multiRequest{ctx: t.Context(), once: true}, m.fail(err, nil)), "%v", err)
+		require.False(t, m.shouldRetry(multiRequest{ctx: t.Context(), deadline: time.Now()}, m.fail(err, nil)), "%v", err)
+	}
+	for _, err := range []error{ErrKindMismatch, ErrUpgrade, ErrClosed, ErrTooManyWaiters} {
+		require.False(t, m.shouldRetry(waits, m.fail(err, nil)), "%v", err)
 	}
 }
 
