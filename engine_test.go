@@ -750,7 +750,8 @@ func TestLookups_EngineCloses_Ended(t *testing.T) {
 		<-l.ctx.Done() // what the lookup waits for beside the server's reply
 		l.done()
 	}()
-	l.end(time.Now().Add(time.Hour))
+	l.end(time.Now().Add(10 * time.Second))
+	require.Error(t, l.ctx.Err())
 	require.False(t, l.begin())
 
 	l = newLookups()

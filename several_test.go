@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine"
 	"github.com/lockwheel/lockwheel/internal/embedded"
 )
@@ -23,8 +24,21 @@ func TestQuorum_SentinelsOfSeveralMasters_Allowed(t *testing.T) {
 	require.ErrorContains(t, Quorum(on("one", "s:1", "s:2"), on("two", "s:1"), on("one", "s:2")).err, "[s:2]")
 }
 
-// Very many locks are acquired in slices. A lock that is held already is in none of them, wherever it is: its owner would
-// wait for itself.
+// If a quorum fails for several reasons, the error is the one that may soon pass.
+func TestQuorum_SeveralReasons_TheOneThatPasses(t *testing.T) {
+	on := func(address string) Mutex { return (&Engine{servers: serverNames{"", []string{address}}}).Mutex("n") }
+	g := newMultiHold(t.Context(), Quorum(on("a:1"), on("b:1"), on("c:1")), 2)
+	causes := multiError{errors.New("0 of 3"), errors.New("why")}
+	require.ErrorIs(t, g.quorumError(&quorumFailure{causes: causes, crowded: true, impossible: true, contested: true}), ErrTooManyWaiters)
+	err := g.quorumError(&quorumFailure{causes: causes, impossible: true, contested: true})
+	require.ErrorContains(t, err, errPermanent.Error())
+	require.NotErrorIs(t, err, ErrNotAcquired)
+	require.ErrorIs(t, g.quorumError(&quorumFailure{causes: causes, contested: true}), ErrNotAcquired)
+	require.ErrorIs(t, g.quorumError(&quorumFailure{causes: causes}), ErrUnavailable)
+}
+
+// Very many locks are acquired in slices. A lock that is held already is in none of them, wherever it is: its owner
+// would wait for itself.
 func TestMulti_LockHeldAlready_InNoSlice(t *testing.T) {
 	e := &Engine{}
 	locks := make([]Mutex, maxAtomic+300)
@@ -94,8 +108,8 @@ func TestMulti_TryFailed_RetriedIfItCanPass(t *testing.T) {
 	}
 }
 
-// Very many locks are released slice by slice. Once the server does not reply, the rest is posted together, because each
-// slice would wait for its own timeout.
+// Very many locks are released slice by slice. Once the server does not reply, the rest is posted together, because
+// each slice would wait for its own timeout.
 func TestReleaseRun_NextSlice_AllIfNoReply(t *testing.T) {
 	s, err := embedded.Start()
 	require.NoError(t, err)
@@ -115,5 +129,34 @@ func TestReleaseRun_NextSlice_AllIfNoReply(t *testing.T) {
 		l.onResult()
 		require.Len(t, l.calls, want, "%v", err)
 		require.Len(t, l.remaining, 3*sliceSize-want)
+	}
+}
+
+// The releases of very many locks go on slice by slice although the caller no longer waits. Its other requests do not.
+func TestRound_CallerLeft_ReleasesGoOn(t *testing.T) {
+	s, err := embedded.Start()
+	require.NoError(t, err)
+	defer s.Close()
+	on, err := Dial(t.Context(), "redis://"+s.Addr())
+	require.NoError(t, err)
+	require.NoError(t, on.Close()) // it takes no call, so each slice that is posted has a result at once
+	locks := make([]Mutex, 3*sliceSize)
+	for i := range locks {
+		locks[i] = on.Mutex(fmt.Sprintf("n%04d", i))
+	}
+	for op, next := range map[actor.Event]bool{actor.Unlock: true, actor.Extend: false} {
+		g := newMultiHold(t.Context(), on.Multi(locks...), len(locks))
+		r := newRound(g)
+		for i := range locks {
+			r.add(i, &Hold{engine: on}, op, time.Second)
+		}
+		r.canceled.Store(true)
+		r.pending.Store(1)
+		r.onResult(0, sliceSize)
+		if next {
+			require.Equal(t, callResults{sliceSize, 2 * sliceSize, true}, <-r.results)
+		}
+		require.Equal(t, callResults{0, sliceSize, false}, <-r.results)
+		require.Empty(t, r.results)
 	}
 }

@@ -156,8 +156,8 @@ func TestFairQueue_TailLeaves_TimeShared(t *testing.T) {
 	require.Equal(t, "t700", waiting[700])
 }
 
-// The queue is swept when more than half of its places are left behind. So they are counted, and those that were taken off
-// the tail are not: otherwise each call would read the whole queue.
+// The queue is swept when more than half of its places are left behind. So they are counted, and those that were taken
+// off the tail are not: otherwise each call would read the whole queue.
 func TestFairQueue_TailTakenOff_NotCounted(t *testing.T) {
 	q := onReal(t).queueLong(1600, func() int { return 1 })
 	counted := func() int {
