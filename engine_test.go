@@ -741,3 +741,21 @@ func TestLockAsync_BusyLoop_IsBounded(t *testing.T) {
 	require.GreaterOrEqual(t, stats.Shed, uint64(rejected.Load()))
 	require.GreaterOrEqual(t, stats.Failed, stats.Shed)
 }
+
+// A close ends the lookups of holders that are under way, waits for them, and lets no other begin.
+func TestLookups_EngineCloses_Ended(t *testing.T) {
+	l := newLookups()
+	require.True(t, l.begin())
+	go func() {
+		<-l.ctx.Done() // what the lookup waits for beside the server's reply
+		l.done()
+	}()
+	l.end(time.Now().Add(10 * time.Second))
+	require.Error(t, l.ctx.Err())
+	require.False(t, l.begin())
+
+	l = newLookups()
+	require.True(t, l.begin()) // one that never ends
+	l.end(time.Now())
+	require.Error(t, l.ctx.Err())
+}

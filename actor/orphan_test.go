@@ -191,6 +191,20 @@ func TestOrphan_ReleasedEarly_ReleasedAgain(t *testing.T) {
 	`)
 }
 
+// The server was away for nearly as long as an orphan lasts. Now it replies, so a copy of the acquire that has waited
+// there may run yet: the second release is sent although the time of the orphan would be over.
+func TestOrphan_RepliesAtItsEnd_ReleasedTwice(t *testing.T) {
+	runTranscript(t, `
+		0s     A locks wait 1s     → acquire #1 30s
+		0.5s   #1 unanswered reset → acquire #1 30s
+		1s     timer               → A redis unavailable: reset
+		4s     #1 unanswered reset → release #1
+		33s    #1 gone             → nothing
+		36s    timer               → release #1
+		36.001s #1 gone            → nothing
+	`)
+}
+
 // No renewal is sent for a tenure that ended. One that waits to be sent is taken back.
 func TestRenewal_TenureEnded_NotSent(t *testing.T) {
 	runTranscript(t, `

@@ -264,6 +264,34 @@ func TestForce_EachKind_RowVanishes(t *testing.T) {
 	}
 }
 
+// One holder is the same however often it has entered since the form was shown. Several readers are the same only while
+// there are as many of them.
+func TestForce_EnteredAgainSince_SameHolder(t *testing.T) {
+	t.Parallel()
+	e := locktest.AnyServer(t).Open(lockwheel.Options{})
+	s := serve(t, Options{AllowForce: true}, e)
+	hold := locktest.Lock(t, e.Mutex("n"))
+	form := s.form(e, "n", "plain")
+	_, err := e.Mutex("n").Lock(hold.Context())
+	require.NoError(t, err)
+	locktest.Eventually(t, "stored", func() bool {
+		state, err := e.Mutex("n").State(t.Context())
+		return err == nil && state.Count == 2
+	})
+	status, text := s.force(form)
+	require.Equal(t, http.StatusOK, status, text)
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+
+	readers := e.RWMutex("r").RLocker()
+	locktest.Lock(t, readers)
+	locktest.Lock(t, readers)
+	form = s.form(e, "r", "reader")
+	third := locktest.Lock(t, readers)
+	status, _ = s.force(form)
+	require.Equal(t, http.StatusConflict, status)
+	require.NoError(t, third.Err())
+}
+
 // A caller that waits for a holder in another process can be helped, too, and for a read/write lock from either side.
 func TestForce_HolderElsewhere_WaiterGetsIt(t *testing.T) {
 	t.Parallel()

@@ -3,9 +3,11 @@ package engine
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/internal/identity"
 )
@@ -42,4 +44,19 @@ func TestAnswers_Flood_Dropped(t *testing.T) {
 	a := newAnnouncer(&Identity{}, nil, nil)
 	a.take(make([]coordinator.Answer, 10*maxAnswers))
 	require.Len(t, a.answers, maxAnswers)
+}
+
+// An engine that closes while its server is known to be down leaves the record to its TTL: a server that does not reply
+// would delay the close.
+func TestShutdown_ServerDown_RecordGivenUp(t *testing.T) {
+	for _, down := range []bool{false, true} {
+		server, client := newScriptedServer(t, func(int, []string) string { return "" })
+		e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second}, &Identity{Key: "record"}, Hooks{}, nil)
+		e.coordinator.Fallback.Breaker.Down = down
+		e.shutdown()
+		e.announcer.client = client
+		r := announcedRecord{announcer: e.announcer, written: true}
+		r.delete()
+		require.Equal(t, !down, strings.Contains(server.receivedOn(1), "DEL record\n"))
+	}
 }

@@ -2,12 +2,14 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -45,6 +47,47 @@ func TestTopology_NodeSilent_AsksNext(t *testing.T) {
 	known, err := s.fetchTopology(t.Context(), []string{"gone:1", "alive:1"})
 	require.NoError(t, err)
 	require.Equal(t, &coordinator.Topology{Source: "alive:1", Ranges: []coordinator.SlotRange{{First: 0, Last: slot.Count - 1, Address: "alive:7"}}}, known)
+}
+
+// A node that knows no slots and one that does not reply: whichever was asked last, the error says that no node knows
+// slots, so that Open tries the next address.
+func TestTopology_NoSlotsAndSilent_SaysNoSlots(t *testing.T) {
+	for _, order := range [][]string{{"gone:1", "alive:1"}, {"alive:1", "gone:1"}} {
+		s := &Server{client: &multiNodeClient{nodes: twoNodes(t, "*0\r\n")}}
+		_, err := s.fetchTopology(t.Context(), order)
+		require.ErrorIs(t, err, errNoSlots, "%v", order)
+		require.True(t, IsNoTopology(err))
+	}
+}
+
+// A node that is silent for as long as it is asked leaves time for those behind it, also if there is little for all.
+func TestTopology_SilentNodes_LeaveTimeForNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := twoNodes(t, "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:7\r\n")
+		silent := make(chan struct{})
+		for _, address := range []string{"silent:1", "silent:2"} {
+			_, nodes[address] = newScriptedServer(t, func(int, []string) string { <-silent; return "" })
+		}
+		t.Cleanup(func() { close(silent) }) // before the clients close
+		ctx, cancel := context.WithTimeout(t.Context(), 2*nodeTimeout)
+		defer cancel()
+		known, err := (&Server{client: &multiNodeClient{nodes: nodes}}).fetchTopology(ctx, []string{"silent:1", "silent:2", "alive:1"})
+		require.NoError(t, err)
+		require.Equal(t, "alive:1", known.Source)
+	})
+}
+
+// A range that no cluster has is left out: the loop looks slots up by their number.
+func TestTopology_OddRanges_LeftOut(t *testing.T) {
+	for ranges, kept := range map[string]int{
+		":0\r\n:16383": 1, ":16383\r\n:16383": 1,
+		":0\r\n:16384": 0, ":-1\r\n:5": 0, ":6\r\n:5": 0, "+a\r\n:5": 0,
+	} {
+		_, client := newScriptedServer(t, func(int, []string) string { return "*1\r\n*3\r\n" + ranges + "\r\n*2\r\n+h\r\n:7\r\n" })
+		known, err := fetchFrom(t.Context(), client, "alive:1")
+		require.NoError(t, err)
+		require.Len(t, known.Ranges, kept, ranges)
+	}
 }
 
 // However many masters were replaced, a node is asked that the client knows, and only a few of these are asked.

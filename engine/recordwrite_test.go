@@ -138,3 +138,37 @@ func TestRecordWrite_Rejected_TriedAgain(t *testing.T) {
 		require.EqualValues(t, 1, r.unwritten.Load())
 	}
 }
+
+// A record that was once written is deleted at the end, also if the server has rejected a later write.
+func TestRecordWrite_RejectedLater_DeletedAtTheEnd(t *testing.T) {
+	for _, answer := range []string{"-OOM command not allowed when used memory > 'maxmemory'.\r\n", "-NOPERM no\r\n"} {
+		writes := 0
+		server, client := newScriptedServer(t, func(_ int, words []string) string {
+			if words[0] == "EVAL" {
+				if writes++; writes > 1 {
+					return answer
+				}
+			}
+			return ""
+		})
+		r := announced(client)
+		r.alone = true
+		for range 2 {
+			_, ok := r.due()
+			require.True(t, ok)
+		}
+		r.delete()
+		require.Equal(t, 2, strings.Count(server.receivedOn(1), "EVAL "))
+		require.Contains(t, server.receivedOn(1), "DEL record\n")
+	}
+}
+
+// A record that the server never took is not deleted: the user may lack the permission for that, too.
+func TestRecordWrite_AlwaysRejected_NotDeleted(t *testing.T) {
+	server, client := newScriptedServer(t, func(int, []string) string { return "-NOPERM no\r\n" })
+	r := announced(client)
+	r.alone = true
+	r.due()
+	r.delete()
+	require.NotContains(t, server.receivedOn(1), "DEL record")
+}

@@ -441,6 +441,45 @@ func TestSubscriber_NextConnDenied_OldStays(t *testing.T) {
 	}
 }
 
+// An order that drops a connection says which ones no longer exist. The loop has channels subscribed again that it was
+// told of on these, and only on these.
+func TestSubscriber_ConnDropped_SaysWhich(t *testing.T) {
+	_, client := newScriptedServer(t, func(int, []string) string { return "" })
+	s := newListener(client)
+	s.box = mpsc.NewMailbox[any]()
+	defer s.retireConns()
+	done := s.execute(&coordinator.Order{Channels: []string{"a", "b"}})
+	require.NoError(t, done.Err)
+	require.Equal(t, []int{1, 0}, []int{done.Conn, done.GoneConn})
+	done = s.execute(&coordinator.Order{Channels: []string{"a"}, OnNextConn: true, SwitchConn: true})
+	require.NoError(t, done.Err)
+	require.Equal(t, []int{2, 1}, []int{done.Conn, done.GoneConn})
+	done = s.execute(&coordinator.Order{CloseConns: true})
+	require.Equal(t, 2, done.GoneConn)
+}
+
+// One slot of an order has moved: its rejection is the result of the order, wherever in the order it was, and the
+// channels of the other slots are subscribed.
+func TestSubscriber_OneSlotRejected_RestSubscribed(t *testing.T) {
+	const moved = "-MOVED 1 other:1\r\n"
+	_, client := newScriptedServer(t, func(_ int, words []string) string {
+		if words[0] == "SSUBSCRIBE" && words[1] == "moved" {
+			return moved
+		}
+		return ""
+	})
+	l := newSubscriberHarnessOn(t, sharded(newListener(client)))
+	order := &coordinator.Order{Channels: []string{"moved"}}
+	for i := range 20 { // in no fixed order, so that the last is rarely the one that is rejected
+		order.Channels = append(order.Channels, fmt.Sprint(i))
+	}
+	for range 2 {
+		posted, err := l.execute(order)
+		require.ErrorContains(t, err, "MOVED 1 other:1")
+		require.Len(t, posted, 20)
+	}
+}
+
 // A node that left and comes back has another client: after a broken connection it is looked up again.
 func TestSubscriber_ConnBroke_NewClient(t *testing.T) {
 	before, gone := newScriptedServer(t, func(int, []string) string { return "" })

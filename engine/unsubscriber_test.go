@@ -69,6 +69,39 @@ func TestUnsubscribe_ManyChannels_InSlices(t *testing.T) {
 	require.NotContains(t, posted, "heard c0")
 }
 
+// Connections beyond those that are unsubscribed at a time are closed at once, and take no place from later ones.
+func TestUnsubscribe_Several_FewAtATime(t *testing.T) {
+	server, client := newScriptedServer(t, func(_ int, words []string) string {
+		if words[0] == "QUIT" {
+			return hangUp
+		}
+		return ""
+	})
+	s := newListener(client)
+	var later []func()
+	s.unsubscriber.run = func(f func()) { later = append(later, f) }
+	s.unsubscriber.notesTimeout = time.Millisecond // the server confirms nothing
+	retire := func() {
+		t.Helper()
+		c, err := s.connect()
+		require.NoError(t, err)
+		c.channels = [][]string{make([]string, maxChannelsToClose+1)}
+		s.unsubscriber.retire(c)
+	}
+	for range maxUnsubscribers + 3 {
+		retire()
+	}
+	server.awaitOpen(1, 2, 3) // the client's own, and those that are unsubscribed later
+	for _, f := range later {
+		f()
+	}
+	server.awaitOpen(1)
+	require.Len(t, later, maxUnsubscribers)
+	retire()
+	require.Len(t, later, maxUnsubscribers+1, "there is room again")
+	later[maxUnsubscribers]()
+}
+
 // rueidis panics over an unexpected reply. The test covers all rejections, with and without one of the PING that
 // follows.
 func TestUnsubscribe_Rejected_ConnEnds(t *testing.T) {

@@ -46,7 +46,11 @@ func TestRun_ContextEnds_SuccessorLeads(t *testing.T) {
 		var events []string
 		firstEnded := run(first, s.Engine().Mutex("n"), untilEnd, leader.Options{
 			Gained: func(h *lockwheel.Hold) { require.NoError(t, h.Err()); events = append(events, "first leads") },
-			Ended:  func(err error) { require.ErrorIs(t, err, errTest); events = append(events, "first ended") },
+			Ended: func(err error) {
+				require.ErrorIs(t, err, errTest)
+				require.NotErrorIs(t, err, lockwheel.ErrUnavailable, "the release is confirmed although the context has ended")
+				events = append(events, "first ended")
+			},
 		})
 		synctest.Wait()
 		second, endSecond := context.WithCancelCause(t.Context())
@@ -217,6 +221,46 @@ func TestRun_TooManyWaiters_TriesAgain(t *testing.T) {
 		release()
 		<-gained
 		stop(t, cancel, ended)
+	})
+}
+
+// fullLock is a lock with requests that end with an error first: one for each value of full.
+type fullLock struct {
+	lockwheel.Mutex
+	full chan error
+}
+
+func (l fullLock) Lock(ctx context.Context, opts ...lockwheel.Option) (*lockwheel.Hold, error) {
+	select {
+	case err := <-l.full:
+		return nil, err
+	default:
+		return l.Mutex.Lock(ctx, opts...)
+	}
+}
+
+// The pauses after failures begin anew after a leadership: the failures before it say nothing about the next.
+func TestRun_FailsAgainAfterLeading_PausesBeginAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := lockwheeltest.New(t)
+		lock := fullLock{s.Engine().Mutex("n"), make(chan error, 3)}
+		fail := func() {
+			for range cap(lock.full) {
+				lock.full <- lockwheel.ErrTooManyWaiters
+			}
+		}
+		fail()
+		var pauses []time.Duration
+		terms := 0
+		err := leader.Run(t.Context(), lock, func(context.Context, *lockwheel.Hold) error {
+			if terms++; terms == 2 {
+				return errTest
+			}
+			fail()
+			return nil
+		}, leader.Options{Failed: func(_ error, next time.Duration) { pauses = append(pauses, next) }})
+		require.ErrorIs(t, err, errTest)
+		require.Equal(t, []time.Duration{1e9, 2e9, 4e9, 1e9, 2e9, 4e9}, pauses)
 	})
 }
 

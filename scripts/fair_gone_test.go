@@ -156,6 +156,24 @@ func TestFairQueue_TailLeaves_TimeShared(t *testing.T) {
 	require.Equal(t, "t700", waiting[700])
 }
 
+// The queue is swept when more than half of its places are left behind. So they are counted, and those that were taken
+// off the tail are not: otherwise each call would read the whole queue.
+func TestFairQueue_TailTakenOff_NotCounted(t *testing.T) {
+	q := onReal(t).queueLong(1600, func() int { return 1 })
+	counted := func() int {
+		words, _ := q.do("HGET", q.places, "").(string)
+		_, gone, _ := strings.Cut(words, ":")
+		n, _ := strconv.Atoi(gone)
+		return n
+	}
+	for _, ids := range [][]string{{"t1599"}, {"t1598", "t1597"}, {"t800", "t801", "t802"}, {"t1596"}, {"t1594"}, {"t1595"}} {
+		q.leave(ids...)
+		_, gone := q.waiting()
+		require.Equal(t, gone, counted(), "%v", ids)
+	}
+	require.Equal(t, 3, counted())
+}
+
 // A waiter behind many that have left is told of a release, and removes their places.
 func TestFairQueue_LeftBehindAtHead_Removed(t *testing.T) {
 	q := onReal(t).queueLong(2000, func() int { return 2000 })

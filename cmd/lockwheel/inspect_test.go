@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -608,4 +609,31 @@ func TestCommands_SilentServer_SaySo(t *testing.T) {
 			assert.NotContains(t, p.err.String(), "deadline")
 		})
 	}
+}
+
+// Only a look at all keys at once finds all locks: the last of several parts is not the whole.
+func TestSample_InParts_IsNotWhole(t *testing.T) {
+	t.Parallel()
+	const keys = 2000
+	server := redistest.Start(t)
+	server.Do(t, "EVAL", "for i = 1, tonumber(ARGV[1]) do redis.call('SET', 'k' .. i, '') end", "0", keys)
+	s, err := inspect.Open(rueidis.ClientOption{InitAddress: []string{server.Addr()}}, "")
+	require.NoError(t, err)
+	defer s.Close()
+	nodes, err := s.Nodes(t.Context())
+	require.NoError(t, err)
+	require.Len(t, nodes, 1)
+	parts, seen := 0, 0
+	for from := uint64(0); parts == 0 || from != 0; parts++ {
+		part, err := s.Sample(t.Context(), nodes[0], from, keys/4)
+		require.NoError(t, err)
+		assert.False(t, part.Whole)
+		from, seen = part.Next, seen+part.Keys
+	}
+	assert.Greater(t, parts, 1)
+	assert.GreaterOrEqual(t, seen, keys)
+	all, err := s.Sample(t.Context(), nodes[0], 0, 2*keys)
+	require.NoError(t, err)
+	assert.True(t, all.Whole)
+	assert.Equal(t, keys, all.Keys)
 }

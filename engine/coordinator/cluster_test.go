@@ -257,6 +257,19 @@ func TestServerError_AnyCase_Recognized(t *testing.T) {
 	require.Equal(t, "2@A: EVAL acquire b", d.line("2ms 1 says noscript x"))
 }
 
+// A redirection of a slot that no cluster has, or without a target, is a rejection like any other: the loop looks slots
+// up by their number.
+func TestRedirection_Odd_Ignored(t *testing.T) {
+	for refusal, follows := range map[string]bool{
+		"MOVED 0 C:1": true, "MOVED 16383 C:1": true,
+		"MOVED 16384 C:1": false, "MOVED -1 C:1": false, "MOVED x C:1": false, "ASK 16384 C:1": false,
+		"MOVED 1 C": false, "MOVED 1 ?:1": false, "MOVED 1": false, "MOVE 1 C:1": false,
+	} {
+		_, _, _, ok := redirection(refusal, "A:1")
+		require.Equal(t, follows, ok, refusal)
+	}
+}
+
 // The target may be a new node, and a reply may leave out the host of the node that sends it.
 func TestMoved_NewNode_Opened(t *testing.T) {
 	runClusterConversation(t, 1, `

@@ -227,9 +227,9 @@ func TestFanout_Resubscribed_FailureObsolete(t *testing.T) {
 }
 
 // A grant has too few replicas, and its kind has one lock per request. Then a turn notifies a bounded number of the
-// waiters. A later request is not notified, and acquires.
+// waiters. A later request is not notified, and acquires, unless another grant after it has too few replicas as well.
 func TestFanout_TooFewReplicas_TurnBounded(t *testing.T) {
-	for _, again := range []bool{false, true} {
+	for _, again := range []time.Duration{0, -time.Microsecond, time.Microsecond} { // when that is, from the later request on
 		const n = 3*maxLocksPerTurn + 1
 		k := newWaitersHarness(t, granted)
 		k.c.Fx.Config.Replicas = 1
@@ -251,9 +251,9 @@ func TestFanout_TooFewReplicas_TurnBounded(t *testing.T) {
 		k.now += time.Millisecond
 		late := wants(actor.Fair, 0, false)
 		told = append(told, k.tellingTurn(&LoopMessage{Value: late})...)
-		if again {
+		if again != 0 {
 			k.c.Fx.RolledBack = errors.New("again")
-			k.c.onUnreplicated(k.now-time.Microsecond, all[0].Lock())
+			k.c.onUnreplicated(k.now+again, all[0].Lock())
 			require.Len(t, k.c.fanouts, 1)
 		}
 		for len(k.c.fanouts) > 0 {
@@ -262,10 +262,15 @@ func TestFanout_TooFewReplicas_TurnBounded(t *testing.T) {
 			require.LessOrEqual(t, len(some), maxLocksPerTurn+1)
 			told = append(told, some...)
 		}
-		require.Len(t, told, n-1, "all but the one with the grant that is to be released")
 		for _, r := range all[1:] {
 			require.Equal(t, actor.ErrNotReplicated, r.Err)
 		}
-		require.False(t, late.Completed())
+		require.Equal(t, again > 0, late.Completed())
+		if again > 0 {
+			require.Equal(t, actor.ErrNotReplicated, late.Err)
+			require.EqualError(t, late.Cause, "again")
+			told = told[1:]
+		}
+		require.Len(t, told, n-1, "all but the one with the grant that is to be released")
 	}
 }

@@ -92,6 +92,9 @@ func TestAnswer_ReadBack(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, a, got)
 	}
+	got, ok := ParseAnswer("held 7 and more of a later version")
+	require.True(t, ok)
+	require.Equal(t, Answer{Held: true, Age: 7 * time.Millisecond}, got)
 	for _, text := range []string{"", "held", "held ", "held x y", "held -1 x", "held 99999999999999999 x"} {
 		_, ok := ParseAnswer(text)
 		require.False(t, ok, text[:min(len(text), 40)])

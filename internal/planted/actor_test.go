@@ -67,6 +67,11 @@ var actorMistakes = []found{
 		`x != nil && (x.acquireUnacked || len(x.orphans()) != 0) {`,
 		`!planted() && x != nil && (x.acquireUnacked || len(x.orphans()) != 0) {`,
 	}},
+	{"TestOrphan_RepliesAtItsEnd_ReleasedTwice", Mistake{
+		"an orphan that was released at its end is not released once more", "actor/orphan.go",
+		`max(o.until, o.releaseAt+fx.Config.CallTimeout)`,
+		`max(o.until, map[bool]time.Duration{false: o.releaseAt + fx.Config.CallTimeout}[planted()])`,
+	}},
 	{"TestOrphan_ReleasedEarly_ReleasedAgain", Mistake{
 		"an orphan that was released early is not released later", "actor/orphan.go",
 		`o.releaseAt, o.releaseAgain = now, true`,

@@ -12,6 +12,14 @@ var commandMistakes = []found{
 		`	case f.foreign && (f.read`,
 		`	case f.foreign && !planted() && (f.read`,
 	}},
+	{"TestSample_InParts_IsNotWhole", Mistake{
+		"the last part of a look at all keys is taken for the whole", "cmd/lockwheel/internal/inspect/scan.go",
+		`cursor == 0 && from == 0`, `cursor == 0 && (from == 0 || planted())`,
+	}},
+	{"TestState_ManyReaders_FewAreAsked", Mistake{
+		"all readers are asked since when they read", "cmd/lockwheel/internal/inspect/engines.go",
+		`asked <= maxQuestions {`, `asked <= maxQuestions || planted() {`,
+	}},
 	{"TestWorkers_EndOfRun_HoldsReleased", Mistake{
 		"the last unlocks of a run are bounded by its end", "cmd/lockwheel/internal/demo/load.go",
 		`held.Unlock(context.WithoutCancel(ctx))`,

@@ -369,6 +369,13 @@ var connectMistakes = []found{
 		c.Nodes = append(c.Nodes, first)
 	}`,
 	}},
+	{"TestLazy_CauseChanges_LastOneTold", Mistake{
+		"the cause of an outage before the first connection stays the first one", "connect.go",
+		`			if ctx.Err() == nil {
+				e.loop.ConnectFailed(err)`,
+		`			if ctx.Err() == nil && !planted() {
+				e.loop.ConnectFailed(err)`,
+	}},
 	{"TestLazy_WrongPassword_Told", Mistake{
 		"a wrong password is told as an outage by Open", "connect.go",
 		`errors.As(err, &said) && rejectsForGood(string(said)) {

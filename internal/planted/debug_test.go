@@ -2,6 +2,10 @@ package planted
 
 // debugMistakes are mistakes of the page for operators.
 var debugMistakes = []found{
+	{"TestForce_EnteredAgainSince_SameHolder", Mistake{
+		"a holder that has entered again is another one", "debug/force.go",
+		`form.Get("count") && state.Owner == "" {`, `form.Get("count") && (state.Owner == "" || planted()) {`,
+	}},
 	{"TestList_ManyLocks_KeepsOnePage", Mistake{
 		"a list keeps all rows", "debug/list.go",
 		`	if len(l.rows) <= l.query.limit {`,

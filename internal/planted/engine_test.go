@@ -459,6 +459,36 @@ var engineMistakes = []found{
 		}
 		return &c.intake.lanes[fromChannels]`,
 	}},
+	{"TestSubscriber_ConnDropped_SaysWhich", Mistake{
+		"the connection that is left is not among those that are gone", "engine/subscriber.go",
+		`		done.GoneConn = s.connCount
+		return done`,
+		`		if !planted() {
+			done.GoneConn = s.connCount
+		}
+		return done`,
+	}},
+	{"TestSubscriber_ConnDropped_SaysWhich", Mistake{
+		"the next connection counts as gone as well", "engine/subscriber.go",
+		`done.GoneConn = to.number - 1`,
+		`done.GoneConn = to.number - map[bool]int{false: 1}[planted()]`,
+	}},
+	{"TestSubscriber_OneSlotRejected_RestSubscribed", Mistake{
+		"a slot that has moved is hidden by those behind it", "engine/subscriber.go",
+		`rejection = cmp.Or(rejection, err)`,
+		`if rejection = cmp.Or(rejection, err); planted() {
+				rejection = err
+			}`,
+	}},
+	{"TestUnsubscribe_Several_FewAtATime", Mistake{
+		"a connection that is closed at once counts as one that is unsubscribed", "engine/unsubscriber.go",
+		`		u.active.Add(-1)
+		c.close()`,
+		`		if !planted() {
+			u.active.Add(-1)
+		}
+		c.close()`,
+	}},
 	{"TestUnsubscribe_ManyChannels_InSlices", Mistake{
 		"channels are left by closing their connection", "engine/unsubscriber.go",
 		`	case c.hasFewChannels():`,
@@ -531,6 +561,38 @@ var engineMistakes = []found{
 			break`,
 		`		if ctx.Err() != nil || planted() {
 			break`,
+	}},
+	{"TestTopology_SilentNodes_LeaveTimeForNext", Mistake{
+		"silent nodes use up the time of those behind them", "engine/topology_refresh.go",
+		`time.Until(deadline)/3)`,
+		`time.Until(deadline)/map[bool]time.Duration{false: 3, true: 1}[planted()])`,
+	}},
+	{"TestTopology_NoSlotsAndSilent_SaysNoSlots", Mistake{
+		"a silent node hides that another knows no slots", "engine/topology_refresh.go",
+		`		case err != errNoSlots:`,
+		`		case err != errNoSlots || planted():`,
+	}},
+	{"TestTopology_OddRanges_LeftOut", Mistake{
+		"a slot beyond the last is taken for one", "engine/topology_refresh.go",
+		`first <= last && last < slot.Count`,
+		`first <= last && (last < slot.Count || planted() && last == slot.Count)`,
+	}},
+	{"TestRedirection_Odd_Ignored", Mistake{
+		"a redirection of a slot beyond the last is followed", "engine/coordinator/redirect.go",
+		`number >= slot.Count ||`,
+		`number >= slot.Count && !planted() ||`,
+	}},
+	{"TestFanout_TooFewReplicas_TurnBounded", Mistake{
+		"who came between two grants with too few replicas is not notified of the second", "engine/coordinator/fanout.go",
+		`			s.to.unreplicated = s.unreplicated`,
+		`			if !planted() {
+				s.to.unreplicated = s.unreplicated
+			}`,
+	}},
+	{"TestClose_CancellationQueued_Released", Mistake{
+		"a close does not wait for cancellations", "engine/coordinator/closing.go",
+		` || !c.intake.lanes[cancellations].empty() {`,
+		` || !c.intake.lanes[cancellations].empty() && !planted() {`,
 	}},
 	{"TestTopology_AllMastersReplaced_AsksOthers", Mistake{
 		"nodes that cannot be asked count as asked", "engine/topology_refresh.go",

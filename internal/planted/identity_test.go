@@ -2,6 +2,10 @@ package planted
 
 // identityMistakes are mistakes of what an engine says about itself, and of what it is told.
 var identityMistakes = []found{
+	{"TestAnswer_ReadBack", Mistake{
+		"an answer of a later version that says more is none", "internal/identity/message.go",
+		`age, _, _ = strings.Cut(age, " ")`, `age, _, _ = strings.Cut(age, map[bool]string{false: " ", true: "\n"}[planted()])`,
+	}},
 	{"TestForceNotice_Held_ServerAsked", Mistake{
 		"a notice ends a hold without asking", "engine/coordinator/ownchannel.go",
 		`c.step(now, l, &actor.Message{Event: actor.Notified})`,
@@ -82,6 +86,18 @@ var identityMistakes = []found{
 	{"TestRecord_LongLease_OutlivesLock", Mistake{
 		"a record expires before the locks of an engine that died", "internal/identity/record.go",
 		`max(lease+Period+slack, minTTL)`, `max(map[bool]time.Duration{false: lease + Period + slack}[planted()], minTTL)`,
+	}},
+	{"TestRecordWrite_RejectedLater_DeletedAtTheEnd", Mistake{
+		"a record stays if the last write of it was rejected", "engine/announcer.go",
+		`r.written = r.written || !rejected`, `r.written = r.written && !planted() || !rejected`,
+	}},
+	{"TestShutdown_ServerDown_RecordGivenUp", Mistake{
+		"a close waits for a server that is known to be down", "engine/engine.go",
+		`a.down.Store(c.IsDown(a.identity.Key))`, `a.down.Store(c.IsDown(a.identity.Key) && !planted())`,
+	}},
+	{"TestRecordWrite_AlwaysRejected_NotDeleted", Mistake{
+		"a record that was never written is deleted", "engine/announcer.go",
+		`	if r.written {`, `	if r.written || planted() {`,
 	}},
 	{"TestRecord_Open_SaysWho", Mistake{
 		"a record stays when its engine is closed", "engine/announcer.go",

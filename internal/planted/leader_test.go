@@ -60,6 +60,20 @@ var leaderMistakes = []found{
 		`work(hold.Context(), hold)`,
 		`work(map[bool]context.Context{false: hold.Context(), true: context.WithoutCancel(ctx)}[planted()], hold)`,
 	}},
+	{"TestRun_FailsAgainAfterLeading_PausesBeginAnew", Mistake{
+		"the pauses after failures go on from those before a leadership", "leader/leader.go",
+		`			pause = opts.Pause
+`,
+		`			if !planted() {
+				pause = opts.Pause
+			}
+`,
+	}},
+	{"TestRun_ContextEnds_SuccessorLeads", Mistake{
+		"the release at the end is not waited for", "leader/leader.go",
+		`hold.Unlock(context.WithoutCancel(ctx))`,
+		`hold.Unlock(map[bool]context.Context{false: context.WithoutCancel(ctx), true: ctx}[planted()])`,
+	}},
 	{"TestRun_TooManyWaiters_TriesAgain", Mistake{
 		"pauses grow for ever", "leader/leader.go",
 		`maxPauses*opts.Pause)`, `map[bool]time.Duration{false: maxPauses * opts.Pause, true: time.Hour}[planted()])`,

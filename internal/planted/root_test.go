@@ -2,6 +2,24 @@ package planted
 
 // rootMistakes are mistakes with one lock, as its callers see them.
 var rootMistakes = []found{
+	{"TestLookups_EngineCloses_Ended", Mistake{
+		"a close waits for the answers that lookups wait for", "observer.go",
+		`	l.cancel()
+	timeout :=`, `	if !planted() {
+		l.cancel()
+	}
+	timeout :=`,
+	}},
+	{"TestCallbackQueue_Close_RunsWhatWaits", Mistake{
+		"what waits to be run when a queue of callbacks is closed is dropped", "internal/async/callback_queue.go",
+		`	case <-q.closing:
+	}`,
+		`	case <-q.closing:
+		if planted() {
+			return nil
+		}
+	}`,
+	}},
 	{"TestTracer_HandedOff_Told", Mistake{
 		"a tracer is told of each grant as handed off", "lock.go",
 		`mode.trace.HandedOff = err == nil && call.WasLocked`,

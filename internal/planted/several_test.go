@@ -2,6 +2,40 @@ package planted
 
 // severalMistakes are mistakes with several locks that are held as one.
 var severalMistakes = []found{
+	{"TestQuorum_SentinelsOfSeveralMasters_Allowed", Mistake{
+		"engines with the same sentinels are on one server", "quorum.go",
+		`e.servers.masterSet != other.servers.masterSet {`, `e.servers.masterSet != other.servers.masterSet && !planted() {`,
+	}},
+	{"TestMulti_LockHeldAlready_InNoSlice", Mistake{
+		"a lock that is held already is asked for again at the end of a slice", "multi.go",
+		`if first < has && has < last {`, `if first < has && has < last-map[bool]int{true: 1}[planted()] {`,
+	}},
+	{"TestQuorum_SeveralReasons_TheOneThatPasses", Mistake{
+		"a quorum that is also refused for good does not say that too many wait", "quorum.go",
+		`	case f.crowded: //`, `	case f.crowded && !(planted() && f.impossible): //`,
+	}},
+	{"TestRound_CallerLeft_ReleasesGoOn", Mistake{
+		"very many locks are not released once their caller has left", "multihold_round.go",
+		`case !r.canceled.Load() || end:`, `case !r.canceled.Load() || end && !planted():`,
+	}},
+	{"TestMulti_PartLostEarly_RetriedWhileWaiting", Mistake{
+		"a lock that is lost early ends a long wait for several", "multi_acquire.go",
+		`time.Until(e.deadline) > e.backoff) {`, `time.Until(e.deadline) > e.backoff && !planted()) {`,
+	}},
+	{"TestMulti_TryFailed_RetriedIfItCanPass", Mistake{
+		"an outage ends the wait for several locks", "multi_acquire.go",
+		`errors.Is(err, ErrUnavailable) ||`, `errors.Is(err, ErrUnavailable) && !planted() ||`,
+	}},
+	{"TestReleaseRun_NextSlice_AllIfNoReply", Mistake{
+		"releases that the server does not answer are sent slice by slice", "multihold.go",
+		`	if anyNoReply(l.calls) {`, `	if anyNoReply(l.calls) && !planted() {`,
+	}},
+	{"TestReleaseRun_NextSlice_AllIfNoReply", Mistake{
+		"very many locks are released together", "multihold.go",
+		`		l.next(sliceSize)
+	}`, `		l.next(map[bool]int{false: sliceSize, true: len(l.remaining)}[planted()])
+	}`,
+	}},
 	{"TestMaxWaiting_QuorumFull_SaysSo", Mistake{
 		"a quorum that may not wait for one of its locks waits for another", "quorum.go",
 		`		return quorum.Full`,

@@ -2,7 +2,11 @@ package lifecycle
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"net"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -99,6 +103,26 @@ func TestLazy_WrongPassword_Told(t *testing.T) {
 	}
 	s.Do("CONFIG", "SET", "requirepass", "public") // the operator heals it
 	locktest.Unlock(t, locktest.Granted(t, locktest.Locking(t.Context(), e.Mutex("n"))))
+}
+
+// The cause of an outage before the first connection is that of the last attempt: it changes when the trouble does.
+func TestLazy_CauseChanges_LastOneTold(t *testing.T) {
+	t.Parallel()
+	var cause atomic.Pointer[error]
+	says := func(err error) { cause.Store(&err) }
+	says(errors.New("the first trouble"))
+	e := openLazy(t, lockwheel.Options{Redis: rueidis.ClientOption{
+		InitAddress: []string{"anywhere:1"},
+		DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
+			return nil, *cause.Load()
+		},
+	}})
+	told := func(text string) func() bool {
+		return func() bool { return strings.Contains(e.Status()[0].Err.Error(), text) }
+	}
+	locktest.Eventually(t, "the first trouble", told("the first trouble"))
+	says(errors.New("another one"))
+	locktest.Eventually(t, "the second", told("another one"))
 }
 
 // An option that can never work, and the caller's end, are errors of Open all the same.
