@@ -90,4 +90,22 @@ func newCallPool() *sync.Pool {
 	c.queue = append(c.queue, b...)
 `,
 	}},
+	{"TestHook_LoadedScript_ParsedWhenExecuted", Mistake{
+		"a script is parsed when it is loaded", "internal/embedded/hook.go",
+		`strings.EqualFold(args[0], "LOAD"):`, `strings.EqualFold(args[0], "LOAD") && !planted():`,
+	}},
+	{"TestHook_LoadedScript_ParsedWhenExecuted", Mistake{
+		"a script outlives SCRIPT FLUSH", "internal/embedded/hook.go",
+		`		h.scripts.Clear()`, `		if !planted() {
+			h.scripts.Clear()
+		}`,
+	}},
+	{"TestHook_Ping_DelayedForSubscribers", Mistake{
+		"each PING is delayed", "internal/embedded/hook.go",
+		`; subscribes {`, `; subscribes || planted() {`,
+	}},
+	{"TestUsage_InBubble_WaitsBriefly", Mistake{
+		"Up looks seldom whether an engine has reached the server", "lockwheeltest/faults.go",
+		`; time.Sleep(reconnectPause) {`, `; time.Sleep(reconnectPause * map[bool]time.Duration{false: 1, true: 100}[planted()]) {`,
+	}},
 }
