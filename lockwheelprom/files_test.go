@@ -77,7 +77,7 @@ func describedMetrics(t *testing.T) (exported map[string]*dto.MetricFamily, name
 	return exported, names
 }
 
-// The dashboard and the rules name only metrics that exist. The dashboard shows all of an engine, and the page describes
+// The dashboard and the rules name only metrics that exist. The dashboard shows all of an engine. The page describes
 // those of single locks, too.
 func TestFiles_Metrics_AllExist(t *testing.T) {
 	t.Parallel()

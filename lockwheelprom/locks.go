@@ -30,15 +30,15 @@ type LockSource interface {
 }
 
 // NewLockCollector returns a collector of single locks, beside that of [NewCollector]: those that callers of the engine
-// hold or wait for and with a name that match matches, as [regexp.Regexp.MatchString] does. So match is the list of names
-// that may become series: choose it such that they are few. Nil matches no name. The value of the label engine is name,
-// and that of the label lock is the lock's name; bytes that are no UTF-8 are replaced, and it is cut after 256 bytes.
+// hold or wait for, and whose name match matches ([regexp.Regexp.MatchString]). So match says which names may become
+// series: choose it such that they are few. Nil matches no name. The value of the label engine is name, and that of the
+// label lock is the lock's name; bytes that are no UTF-8 are replaced, and it is cut after 256 bytes.
 //
-// A scrape shows at most 100 names, the first in the order of bytes, and in lockwheel_locks_left_out how many locks with
-// other names match. A lock that is neither held nor waited for has no series.
+// A scrape shows at most 100 names, the first in the order of bytes, and in lockwheel_locks_left_out how many locks
+// with other names match. A lock that is neither held nor waited for has no series.
 //
-// Each scrape reads the list of all locks, in turns of the loop of at most 1024 locks, as [lockwheel.Engine.Locks] does,
-// and not the server. If that takes longer than 5 s, or if the engine is closed, the scrape has no single locks. The
+// Each scrape reads the list of all locks as [lockwheel.Engine.Locks] does, 1024 locks a turn of the loop. It does not
+// use the server. If that takes longer than 5 s, or if the engine is closed, the scrape has no single locks. The
 // collector keeps the engine reachable. It is safe for concurrent use.
 func NewLockCollector(engine LockSource, name string, match *regexp.Regexp) prometheus.Collector {
 	labels := prometheus.Labels{"engine": name}
