@@ -105,7 +105,7 @@ func newCallPool() *sync.Pool {
 		`; subscribes {`, `; subscribes || planted() {`,
 	}},
 	{"TestUsage_InBubble_WaitsBriefly", Mistake{
-		"Up looks seldom whether an engine has reached the server", "lockwheeltest/faults.go",
-		`; time.Sleep(reconnectPause) {`, `; time.Sleep(reconnectPause * map[bool]time.Duration{false: 1, true: 100}[planted()]) {`,
+		"the reply to a PING is very late", "internal/embedded/hook.go",
+		`time.Sleep(5 * time.Millisecond)`, `time.Sleep(5 * time.Millisecond * map[bool]time.Duration{false: 1, true: 10}[planted()])`,
 	}},
 }
