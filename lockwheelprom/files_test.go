@@ -11,6 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/lockwheelprom"
 )
 
@@ -64,11 +65,27 @@ func exportedMetrics(t *testing.T) (exported map[string]*dto.MetricFamily, names
 	return exported, names
 }
 
-// The dashboard and the rules name only metrics that exist. The dashboard shows all, and the page describes all.
+// describedMetrics returns those and the ones of single locks.
+func describedMetrics(t *testing.T) (exported map[string]*dto.MetricFamily, names []string) {
+	t.Helper()
+	exported, names = exportedMetrics(t)
+	one := listed{locks: []lockwheel.LockInfo{{Name: "n"}}}
+	for name, family := range gather(t, lockwheelprom.NewLockCollector(one, "e", regexp.MustCompile(``))) {
+		exported[name], names = family, append(names, name)
+	}
+	slices.Sort(names)
+	return exported, names
+}
+
+// The dashboard and the rules name only metrics that exist. The dashboard shows all of an engine. The page describes
+// those of single locks, too.
 func TestFiles_Metrics_AllExist(t *testing.T) {
 	t.Parallel()
-	exported, names := exportedMetrics(t)
 	for file, all := range map[string]bool{"dashboard.json": true, metricsPage: true, "alerts.yml": false, "testdata/alerts_test.yml": false} {
+		exported, names := exportedMetrics(t)
+		if file == metricsPage {
+			exported, names = describedMetrics(t)
+		}
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		named := metricsOf(string(text), exported)
@@ -103,7 +120,7 @@ var metricRow = regexp.MustCompile("(?m)^\\| `(lockwheel_\\w+)` \\| (counter|gau
 // The page says the type, the unit, the meaning and what to alert on of each metric. The alerts that it names exist.
 func TestMetricsPage_EachMetric_UnitAndAlert(t *testing.T) {
 	t.Parallel()
-	exported, names := exportedMetrics(t)
+	exported, names := describedMetrics(t)
 	page, err := os.ReadFile(metricsPage)
 	require.NoError(t, err)
 	rules, err := os.ReadFile("alerts.yml")

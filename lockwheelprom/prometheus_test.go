@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -45,8 +46,24 @@ func TestAlerts_Promtool_FireInTrouble(t *testing.T) {
 	}
 }
 
+// output is what a process prints.
+type output struct{ *bufio.Reader }
+
+// address returns the address in the first line that an expression matches. The rest of the output is dropped.
+func (o output) address(t *testing.T, in *regexp.Regexp) string {
+	t.Helper()
+	for {
+		line, err := o.ReadString('\n')
+		require.NoError(t, err)
+		if found := in.FindStringSubmatch(line); found != nil {
+			go func() { _, _ = o.WriteTo(io.Discard) }() // ends with the process
+			return found[1]
+		}
+	}
+}
+
 // start starts a process that ends with the test, and returns its output.
-func start(t *testing.T, name string, args ...string) (*exec.Cmd, *bufio.Reader) {
+func start(t *testing.T, name string, args ...string) (*exec.Cmd, output) {
 	t.Helper()
 	c := exec.Command(name, args...)
 	out, err := c.StdoutPipe()
@@ -65,22 +82,31 @@ func start(t *testing.T, name string, args ...string) (*exec.Cmd, *bufio.Reader)
 			t.Logf("%s: %s", name, text)
 		}
 	})
-	return c, bufio.NewReader(out)
+	return c, output{bufio.NewReader(out)}
 }
 
-// startExample builds and starts the example on a server of its own, and returns the address of its metrics.
+// build builds a command of the workspace.
+func build(t *testing.T, folder string) (binary string) {
+	t.Helper()
+	binary = filepath.Join(t.TempDir(), filepath.Base(folder))
+	out, err := exec.Command("go", "build", "-o", binary, folder).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return binary
+}
+
+// startExample starts the example on a server of its own, and returns the address of its metrics.
 func startExample(t *testing.T) (address string) {
 	t.Helper()
-	s := redistest.Start(t)
-	binary := filepath.Join(t.TempDir(), "example")
-	out, err := exec.Command("go", "build", "-o", binary, "./example").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	_, said := start(t, binary, "-redis", s.Addr(), "-listen", "127.0.0.1:0")
-	line, err := said.ReadString('\n')
-	require.NoError(t, err)
-	where, err := url.Parse(strings.TrimSpace(line))
-	require.NoError(t, err)
-	return where.Host
+	_, said := start(t, build(t, "./example"), "-redis", redistest.Start(t).Addr(), "-listen", "127.0.0.1:0")
+	return said.address(t, regexp.MustCompile(`^http://(\S+)/metrics\n$`))
+}
+
+// startDemo starts the demo of the command, for as long as the test runs, and returns the address of its metrics.
+func startDemo(t *testing.T) (address string) {
+	t.Helper()
+	_, said := start(t, build(t, "../cmd/lockwheel"), "demo", "-listen", "127.0.0.1:0", "-for", "10m", "-locks", "300",
+		"-workers", "8", "-hot", "4", "-redis", redistest.Start(t).Addr())
+	return said.address(t, regexp.MustCompile(`metrics at http://(\S+)/metrics\n$`))
 }
 
 // server is a running Prometheus.
@@ -172,17 +198,21 @@ func shownExpressions(t *testing.T) (expressions []string) {
 	return expressions
 }
 
-// A Prometheus that scrapes the example has every metric, and every panel shows something. It loads the rules.
+// A Prometheus that scrapes the demo has every metric of both engines, and every panel shows something. It loads the
+// rules.
 func TestPrometheus_Scrapes_FillsTheDashboard(t *testing.T) {
 	t.Parallel()
 	binary := program(t, "prometheus")
-	s := startPrometheus(t, binary, startExample(t))
-	s.eventually(`rate(lockwheel_renewed_total{engine="orders",job="orders"}[30s]) > 0`)
+	s := startPrometheus(t, binary, startDemo(t))
+	for _, engine := range []string{"main", "second"} {
+		s.eventually(`rate(lockwheel_acquired_total{engine="` + engine + `",job="orders"}[30s]) > 0`)
+	}
+	s.eventually(`rate(lockwheel_renewed_total{engine="main",job="orders"}[30s]) > 0`)
 	exported, _ := exportedMetrics(t)
 	for name := range exported {
-		require.Positive(t, s.query(`{__name__=~"`+name+`|`+name+`_count"}`), name)
+		require.Equal(t, 2, s.query(`{__name__=~"`+name+`|`+name+`_count"}`), name)
 	}
-	require.Positive(t, s.query(`count({__name__=~"lockwheel_.+"}) == 358`), "the number of series is on the page")
+	require.Equal(t, 2, s.query(`count by (engine) ({__name__=~"lockwheel_.+"}) == 358`), "the number of series is on the page")
 	for _, expression := range shownExpressions(t) {
 		require.NotRegexp(t, regexp.MustCompile(`\$`), expression)
 		require.Positive(t, s.query(expression), expression)

@@ -148,6 +148,12 @@ func (b *tab) follow(selector chromedp.CSS) {
 // the page allows it no code from text.
 func (b *tab) eventually(expression string) {
 	b.t.Helper()
+	b.within(patience, expression)
+}
+
+// within is eventually with another patience.
+func (b *tab) within(patience time.Duration, expression string) {
+	b.t.Helper()
 	for end := time.Now().Add(patience); !eval[bool](b, expression); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			b.t.Fatalf("never true: %s; the page: %s", expression, b.text("body"))

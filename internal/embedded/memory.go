@@ -19,6 +19,7 @@ import (
 // locks. Its methods may be called from any goroutine.
 type MemoryServer struct {
 	redis *miniredis.Miniredis
+	hook  *hook
 
 	mu     sync.Mutex // guards what follows
 	down   bool
@@ -32,8 +33,9 @@ var ErrDown = errors.New("the embedded server is down")
 // StartInMemory starts an empty server. The caller ends it with Close. A server that is used in a bubble of
 // testing/synctest must have been started there.
 func StartInMemory() *MemoryServer {
-	s := &MemoryServer{redis: miniredis.NewMiniRedis(), conns: make(map[*memoryConn]struct{})}
-	s.redis.ClockTTL(true)
+	redis := miniredis.NewMiniRedis()
+	redis.ClockTTL(true)
+	s := &MemoryServer{redis: redis, hook: &hook{redis: redis}, conns: make(map[*memoryConn]struct{})}
 	return s
 }
 
@@ -59,7 +61,7 @@ func (s *MemoryServer) dial() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.redis.Server().SetPreHook(delayPing)
+	s.redis.Server().SetPreHook(s.hook.before)
 	c := newMemoryConn(conn, s.forget)
 	s.conns[c] = struct{}{}
 	return c, nil

@@ -16,10 +16,14 @@ import (
 func connectInMemory(t *testing.T) (*MemoryServer, client) {
 	s := StartInMemory()
 	t.Cleanup(s.Close)
+	return s, connectTo(t, s)
+}
+
+func connectTo(t *testing.T, s *MemoryServer) client {
 	c, err := rueidis.NewClient(s.ClientOption())
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
-	return s, client{c, t}
+	return client{c, t}
 }
 
 // In a bubble a TTL takes no time, and ends exactly. The bubble ends only if no goroutine is left.

@@ -20,6 +20,15 @@ var commandMistakes = []found{
 		"all readers are asked since when they read", "cmd/lockwheel/internal/inspect/engines.go",
 		`asked <= maxQuestions {`, `asked <= maxQuestions || planted() {`,
 	}},
+	{"TestDemo_Listen_ServesPageAndMetrics", Mistake{
+		"the page of the demo forces locks", "cmd/lockwheel/internal/demo/serve.go",
+		`debug.Options{}`, `debug.Options{AllowForce: planted()}`,
+	}},
+	{"TestDemo_Listen_ServesPageAndMetrics", Mistake{
+		"the metrics of the demo lack an engine", "cmd/lockwheel/internal/demo/serve.go",
+		`lockwheelprom.NewCollector(at.second, "second"))`,
+		`lockwheelprom.NewCollector(at.second, map[bool]string{false: "second", true: "other"}[planted()]))`,
+	}},
 	{"TestWorkers_EndOfRun_HoldsReleased", Mistake{
 		"the last unlocks of a run are bounded by its end", "cmd/lockwheel/internal/demo/load.go",
 		`held.Unlock(context.WithoutCancel(ctx))`,

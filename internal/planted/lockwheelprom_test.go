@@ -2,6 +2,18 @@ package planted
 
 // promMistakes are mistakes in what Prometheus gets.
 var promMistakes = []found{
+	{"TestLocks_NamesThatMatch_HaveSeries", Mistake{
+		"each lock is a series", "lockwheelprom/locks.go",
+		`!c.match.MatchString(info.Name)`, `!c.match.MatchString(info.Name) && !planted()`,
+	}},
+	{"TestLocks_VeryMany_Bounded", Mistake{
+		"the number of series of single locks has no bound", "lockwheelprom/locks.go",
+		`if len(locks) > maxLocks {`, `if len(locks) > maxLocks && !planted() {`,
+	}},
+	{"TestLocks_VeryMany_Bounded", Mistake{
+		"a label is as long as the name", "lockwheelprom/locks.go",
+		`name[:min(len(name), maxName)]`, `name[:min(len(name), maxName*map[bool]int{false: 1, true: 100}[planted()])]`,
+	}},
 	{"TestCollector_Histogram_ClassicIsTheSame", Mistake{
 		"the buckets of a classic histogram are not cumulative", "lockwheelprom/histogram.go",
 		`			classic[b.bound(i)] = count`,

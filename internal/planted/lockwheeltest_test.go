@@ -96,4 +96,22 @@ func newCallPool() *sync.Pool {
 	c.queue = append(c.queue, b...)
 `,
 	}},
+	{"TestHook_LoadedScript_ParsedWhenExecuted", Mistake{
+		"a script is parsed when it is loaded", "internal/embedded/hook.go",
+		`strings.EqualFold(args[0], "LOAD"):`, `strings.EqualFold(args[0], "LOAD") && !planted():`,
+	}},
+	{"TestHook_LoadedScript_ParsedWhenExecuted", Mistake{
+		"a script outlives SCRIPT FLUSH", "internal/embedded/hook.go",
+		`		h.scripts.Clear()`, `		if !planted() {
+			h.scripts.Clear()
+		}`,
+	}},
+	{"TestHook_Ping_DelayedForSubscribers", Mistake{
+		"each PING is delayed", "internal/embedded/hook.go",
+		`; subscribes {`, `; subscribes || planted() {`,
+	}},
+	{"TestUsage_InBubble_WaitsBriefly", Mistake{
+		"the reply to a PING is very late", "internal/embedded/hook.go",
+		`time.Sleep(5 * time.Millisecond)`, `time.Sleep(5 * time.Millisecond * map[bool]time.Duration{false: 1, true: 10}[planted()])`,
+	}},
 }

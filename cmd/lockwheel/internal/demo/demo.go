@@ -16,6 +16,7 @@ type demo struct {
 	server   server
 	prefix   string // of every name in the server, to find what is left
 	screen   *screen
+	site     site
 	load     load
 	faults   *faults
 }
@@ -42,6 +43,7 @@ func (d *demo) options() lockwheel.Options {
 		Prefix:        d.prefix,
 		Lease:         d.settings.lease,
 		RenewInterval: d.settings.lease / renewalsPerLease,
+		PageAddress:   d.site.url(),
 	}
 	if d.server.embedded {
 		// On a busy machine the server competes with its own clients for the processors. Slow is not dead.
@@ -53,10 +55,15 @@ func (d *demo) options() lockwheel.Options {
 // run runs the whole demo and reports whether the result is good. If ctx ends, it stops early, but with the same
 // checks. On an error there is no result.
 func (d *demo) run(ctx context.Context) (good bool, err error) {
+	if err := d.site.listen(d.settings.listen); err != nil {
+		return false, err
+	}
+	defer d.site.close()
 	at, err := open(ctx, d.options())
 	if err != nil {
 		return false, err
 	}
+	d.site.serve(at)
 	inspector, err := newProbe(d.server.option)
 	if err != nil {
 		return false, errors.Join(err, at.shutdown(ctx))
@@ -79,6 +86,9 @@ func (d *demo) printHeader(at engines, version string) {
 	d.screen.printf("server   %s", where)
 	d.screen.printf("engines  %s holds the locks", at.main.ID())
 	d.screen.printf("         %s competes for the hot name", at.second.ID())
+	if page := d.site.url(); page != "" {
+		d.screen.printf("page     %s, metrics at %smetrics", page, page)
+	}
 	d.screen.printf("plan     keep %d locks for %v (lease %v, renewed every %v); meanwhile", s.locks, s.hold, s.lease, s.lease/renewalsPerLease)
 	d.screen.printf("         %d workers lock and unlock a name of their own each, and %d the", s.workers-s.hot, s.hot)
 	d.screen.printf("         hot name, which %d workers of the other engine want, too", s.hot)

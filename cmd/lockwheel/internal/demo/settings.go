@@ -19,6 +19,7 @@ type settings struct {
 	workers int
 	hot     int
 	lease   time.Duration
+	listen  string
 
 	option rueidis.ClientOption // parsed from redis
 }
@@ -70,6 +71,8 @@ func (s *settings) flags() *flag.FlagSet {
 		"as often, and lost if no renewal gets through for a whole lease. The default is 5s, so\n"+
 		"that each kept lock is renewed once a second; longer for so many locks that the server\n"+
 		"would be too busy with that")
+	f.StringVar(&s.listen, "listen", "", "serve the page of both engines and their metrics (/metrics, for Prometheus) at this `address`\n"+
+		"meanwhile, such as 127.0.0.1:9464. There is no login; port 0 takes a free port")
 	return f
 }
 
