@@ -51,8 +51,8 @@ func RivalOf(e *lockwheel.Engine, name string) lockwheel.Mutex {
 const TokenKeys = "redisson_lock_token:"
 
 // RequireNoLock waits until the server has no key except those that count fencing tokens, and the records of killed
-// engines, which expire. Engines leave no place in a fair queue that they could give up. Places of engines that are gone
-// are removed by the next caller, here of e, when a lease has expired.
+// engines, which expire. Engines leave no place in a fair queue that they could give up. Places of engines that are
+// gone are removed by the next caller, here of e, when a lease has expired.
 func (s *Server) RequireNoLock(t *testing.T, e *lockwheel.Engine, names []string) {
 	t.Helper()
 	for _, name := range names {
