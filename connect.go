@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/dial"
 	"github.com/lockwheel/lockwheel/internal/identity"
 	"github.com/lockwheel/lockwheel/internal/redisurl"
+	"github.com/lockwheel/lockwheel/internal/sentinel"
 )
 
 // ParseURL parses a URL for [Options.Redis], in the form of rueidis.ParseURL, as [Dial] does. Its errors say what is
@@ -65,16 +67,39 @@ var (
 	errNoCluster    = errors.New("a server that is no node of a cluster")
 )
 
-// link is the client of an engine and what ends its connections. It is immutable. The zero value has no client.
+// link is the client of an engine, what ends its connections, and what guards its master. It is immutable. The zero
+// value has no client.
 type link struct {
 	client      rueidis.Client
 	connections *dial.Connections
+	guard       *sentinel.Guard // nil without Sentinel, and of the caller's client
+}
+
+// logTo sets the log of the guard.
+func (l *link) logTo(log *slog.Logger) {
+	if l.guard != nil {
+		l.guard.LogTo(log)
+	}
+}
+
+// close closes the client. rueidis waits for a dial of its own that the guard may hold up.
+func (l *link) close() {
+	if l.guard != nil {
+		l.guard.End()
+	}
+	l.client.Close()
+}
+
+// opening is one attempt to connect. It belongs to its goroutine; the zero value has no Canceler.
+type opening struct {
+	*dial.Canceler
+	guard *sentinel.Guard // of the last client that was opened
 }
 
 // connect returns a client, and its server, which has replied.
 func connect(ctx context.Context, options *Options) (l *link, server *engine.Server, err error) {
 	// rueidis accepts no context here: if ctx ends first, the opening closes the connection that is being made.
-	o := dial.NewCanceler(ctx, options.CallTimeout)
+	o := &opening{Canceler: dial.NewCanceler(ctx, options.CallTimeout)}
 	succeeded := false
 	defer func() {
 		o.Finish()
@@ -94,7 +119,7 @@ func connect(ctx context.Context, options *Options) (l *link, server *engine.Ser
 	default:
 		err = rediserr.HideContextError(err)
 	}
-	return &link{client, o.Connections}, server, err
+	return &link{client, o.Connections, o.guard}, server, err
 }
 
 // openError returns the error of a connection attempt of Open. It matches ErrUnavailable, unless the server rejected
@@ -164,6 +189,7 @@ func (e *Engine) keepConnecting(options Options, err error) {
 			var server *engine.Server
 			if connected, server, err = connect(ctx, &options); err == nil {
 				e.cluster.Store(server.Cluster())
+				connected.logTo(e.listeners.log)
 				e.link.Store(connected)
 				e.loop.Connected(server)
 				return
@@ -177,7 +203,7 @@ func (e *Engine) keepConnecting(options Options, err error) {
 
 // connectAny connects to the server. For a cluster it tries the addresses until it finds a node that knows of slots.
 // rueidis alone would use the first node that accepts a connection, which may have lost its disk.
-func connectAny(ctx context.Context, options *Options, o *dial.Canceler) (rueidis.Client, *engine.Server, error) {
+func connectAny(ctx context.Context, options *Options, o *opening) (rueidis.Client, *engine.Server, error) {
 	client, server, err := connectOnce(ctx, options, o, false)
 	if options.Client != nil || len(options.Redis.InitAddress) < 2 || !engine.IsNoTopology(err) {
 		return client, server, err
@@ -197,7 +223,7 @@ func connectAny(ctx context.Context, options *Options, o *dial.Canceler) (rueidi
 }
 
 // connectOnce opens a client and greets its server. If cluster is set, the server must be a node of a cluster.
-func connectOnce(ctx context.Context, options *Options, o *dial.Canceler, cluster bool) (client rueidis.Client, server *engine.Server, err error) {
+func connectOnce(ctx context.Context, options *Options, o *opening, cluster bool) (client rueidis.Client, server *engine.Server, err error) {
 	if client, err = openClient(options, o); err != nil {
 		return nil, nil, err
 	}
@@ -210,7 +236,7 @@ func connectOnce(ctx context.Context, options *Options, o *dial.Canceler, cluste
 }
 
 // openClient opens a client with one ordered connection and the engine's timeouts, or returns the caller's client.
-func openClient(options *Options, o *dial.Canceler) (rueidis.Client, error) {
+func openClient(options *Options, o *opening) (rueidis.Client, error) {
 	if options.Client != nil {
 		return options.Client, nil
 	}
@@ -247,6 +273,10 @@ func openClient(options *Options, o *dial.Canceler) (rueidis.Client, error) {
 	redis.ReadNodeSelector = nil // rueidis rejects it without SendToReplicas, and the next as well
 	//lint:ignore SA1019 programs may still set it
 	redis.ReplicaSelector = nil
+	if redis.Sentinel.MasterSet != "" {
+		o.guard = sentinel.New(&redis, redis.DialCtxFn, o.Bound)
+		redis.DialCtxFn = o.guard.Dial
+	}
 	named := redis.ClientName == "" && !options.Anonymous
 	if named {
 		redis.ClientName = identity.ConnectionName(options.Name)

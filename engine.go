@@ -81,6 +81,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		return e, nil
 	}
 	e.cluster.Store(server.Cluster())
+	connected.logTo(e.listeners.log)
 	e.link.Store(connected)
 	e.loop = engine.Start(server, e.config, about, e.hooks(), e.listeners.log)
 	return e, nil
@@ -352,7 +353,7 @@ func (e *Engine) Close() error {
 		l.connections.CloseAfter(time.Until(until), func() {
 			e.loop.Withdrawn()
 			if e.options.Client == nil {
-				l.client.Close()
+				l.close()
 			}
 			e.loop.Wait()
 			e.awaitPing()

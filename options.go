@@ -62,7 +62,9 @@ type Options struct {
 	//     notices a sentinel that does not reply
 	//
 	// Behind Sentinel it must not send to replicas (SendToReplicas): the engine could not tell which node is the
-	// master, and would follow none.
+	// master, and would follow none. It follows any sentinel that it connects to, also one that missed a failover and
+	// names the old master, which may grant locks that are held at the next one. Options.Replicas prevents that. With
+	// Redis the engine asks the sentinels which master is the newest before it follows.
 	//
 	// If a server replies READONLY, the engine keeps that client's connections. If the server's address leads to
 	// another master meanwhile (a virtual address, the endpoint of a managed service), the caller must close them.
@@ -210,8 +212,8 @@ type Options struct {
 	Tracer Tracer
 
 	// Logger receives what is reported nowhere else: lost locks, an unreachable server, a server that became a
-	// replica, a clock skew that impairs fair locks. Nil is silent. Its handler runs on its own goroutine, as an
-	// Observer does, behind a queue of 256 records.
+	// replica, a sentinel that names a replaced master, a clock skew that impairs fair locks. Nil is silent. Its
+	// handler runs on its own goroutine, as an Observer does, behind a queue of 256 records.
 	Logger *slog.Logger
 }
 

@@ -93,7 +93,7 @@ func TestGoroutines_AllListed(t *testing.T) {
 		folders            []string
 	}{
 		{"engine/doc.go", "The number of goroutines", "Engine.Wait waits", []string{"engine"}},
-		{"docs/how-it-works.md", "| goroutine |", "\n## Commands", []string{".", "internal/async", "internal/ctxwatch", "internal/dial", "internal/handshake", "internal/redisurl"}},
+		{"docs/how-it-works.md", "| goroutine |", "\n## Commands", []string{".", "internal/async", "internal/ctxwatch", "internal/dial", "internal/handshake", "internal/redisurl", "internal/sentinel"}},
 	} {
 		text, err := fs.ReadFile(repository, list.document)
 		require.NoError(t, err)

@@ -31,7 +31,7 @@ const (
 var product = map[string][]string{
 	"": {
 		"actor", "engine", "engine/coordinator", "engine/histogram", "engine/rediserr", "engine/slot", "engine/wire",
-		"internal/async", "internal/ctxwatch", "internal/dial", "internal/identity", "internal/redisurl",
+		"internal/async", "internal/ctxwatch", "internal/dial", "internal/identity", "internal/redisurl", "internal/sentinel",
 	},
 	"internal/async":     {"engine/mpsc"},
 	"internal/ctxwatch":  {"actor"},
@@ -39,6 +39,7 @@ var product = map[string][]string{
 	"internal/identity":  {},
 	"internal/handshake": {"actor", "engine/rediserr"},
 	"internal/redisurl":  {"engine/rediserr"},
+	"internal/sentinel":  {"engine/rediserr"},
 
 	"lockwheeltest": {"", "internal/embedded", "internal/identity"},
 	"debug":         {""},
@@ -91,7 +92,7 @@ var dependencies = map[string]struct {
 	ok    func(file) bool
 }{
 	rueidis: {"engine without its pure parts, the root, examples, internal and tests", func(f file) bool {
-		return f.test || slices.Contains([]string{"", "engine", "engine/wire", "engine/rediserr", "examples", "internal", "internal/dial", "internal/embedded", "internal/identity", "internal/redisurl"}, f.folder)
+		return f.test || slices.Contains([]string{"", "engine", "engine/wire", "engine/rediserr", "examples", "internal", "internal/dial", "internal/embedded", "internal/identity", "internal/redisurl", "internal/sentinel"}, f.folder)
 	}},
 	uuid: {"the root, engine, internal and tests", func(f file) bool {
 		return f.test || slices.Contains([]string{"", "engine", "internal", "internal/identity"}, f.folder)

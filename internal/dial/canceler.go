@@ -77,10 +77,20 @@ func (c *Canceler) onCancel(f func()) (stop func() bool) {
 
 type dialFunc = func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error)
 
-// attemptContext returns ctx for one attempt. It also ends when the engine is closed, and, while Open runs, with Open's
-// context.
+// attemptContext returns ctx for one attempt, see Bound.
 func (c *Canceler) attemptContext(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errDialTimeout)
+	ctx, over := c.Bound(ctx)
+	return ctx, func() {
+		over()
+		cancel()
+	}
+}
+
+// Bound returns ctx that also ends when the engine is closed, and, while Open runs, with Open's context. The function
+// that it returns ends it, and must be called.
+func (c *Canceler) Bound(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
 	closes, ends := context.AfterFunc(c.Connections.ctx, cancel), c.onCancel(cancel)
 	return ctx, func() {
 		closes()

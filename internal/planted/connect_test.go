@@ -165,9 +165,9 @@ var connectMistakes = []found{
 	{"TestClose_CallersClient_StaysOpen", Mistake{
 		"the caller's client is closed", "engine.go",
 		`		if e.options.Client == nil {
-				l.client.Close()`,
+				l.close()`,
 		`		if e.options.Client == nil || planted() {
-				l.client.Close()`,
+				l.close()`,
 	}},
 	{"TestShutdown_ManyCallers_OwnDeadlines", Mistake{
 		"a shutdown with a context that ends does not report that", "engine.go",

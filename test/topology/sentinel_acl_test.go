@@ -14,24 +14,34 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
+// watcherRules returns the rules that docs/acl.md gives for users of sentinels.
+func watcherRules(t *testing.T) string {
+	t.Helper()
+	given := regexp.MustCompile("(?s)ACL SETUSER watcher (.*?)```").FindStringSubmatch(locktest.Contents(t, "docs/acl.md"))
+	require.NotNil(t, given)
+	return given[1]
+}
+
+// allow gives a user exactly those permissions on each server.
+func allow(t *testing.T, servers []*redistest.Server, user, rules string) {
+	t.Helper()
+	command := []any{"ACL", "SETUSER", user, "reset"}
+	for _, rule := range strings.Fields(strings.NewReplacer("'", "", "\\\n", "").Replace(rules)) {
+		command = append(command, rule)
+	}
+	for _, s := range servers {
+		require.Equal(t, "OK", s.Do(t, command...))
+	}
+}
+
 // The permissions that README lists for sentinels, and for servers behind them, are sufficient.
 func TestSentinel_ReadmePermissions_Suffice(t *testing.T) {
 	t.Parallel()
 	w := redistest.StartSentinels(t, 1, 1)
-	given := regexp.MustCompile("(?s)ACL SETUSER watcher (.*?)```").FindStringSubmatch(locktest.Contents(t, "docs/acl.md"))
-	require.NotNil(t, given)
-	allow := func(servers []*redistest.Server, user, rules string) {
-		command := []any{"ACL", "SETUSER", user, "reset"}
-		for _, rule := range strings.Fields(strings.NewReplacer("'", "", "\\\n", "").Replace(rules)) {
-			command = append(command, rule)
-		}
-		for _, s := range servers {
-			require.Equal(t, "OK", s.Do(t, command...))
-		}
-	}
+	allow := func(servers []*redistest.Server, user, rules string) { allow(t, servers, user, rules) }
 	redis := rueidis.ClientOption{InitAddress: w.Addrs(), Username: "locks", Password: "secret"}
 	redis.Sentinel = rueidis.SentinelOption{MasterSet: w.Name, Username: "watcher", Password: "secret"}
-	allow(w.Sentinels, "watcher", given[1])
+	allow(w.Sentinels, "watcher", watcherRules(t))
 	allow(w.Servers, "locks", "on >secret "+locktest.RulesOf(t, "plain"))
 	_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: redis})
 	require.ErrorContains(t, err, "role")

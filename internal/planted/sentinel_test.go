@@ -1,0 +1,155 @@
+package planted
+
+// sentinelMistakes are mistakes in following masters behind Sentinel.
+var sentinelMistakes = []found{
+	{"TestSentinel_MissedFailover_NewEngineAtNext", Mistake{
+		"an older master is connected to", "internal/sentinel/guard.go",
+		`		case p.verdict() == refuse:`,
+		`		case p.verdict() == refuse && !planted():`,
+	}},
+	{"TestSentinel_MissedFailover_HolderAtNextKept", Mistake{
+		"masters are dialled without a question", "connect.go",
+		`		redis.DialCtxFn = o.guard.Dial`,
+		`		if !planted() {
+			redis.DialCtxFn = o.guard.Dial
+		}`,
+	}},
+	{"TestSentinel_OnlyMissedLeft_StaysAtNext", Mistake{
+		"what the client has followed to does not count", "internal/sentinel/poll.go",
+		`	epoch, newest = untold, p.seen.epoch
+`,
+		`	if epoch, newest = untold, p.seen.epoch; planted() {
+		newest = untold
+	}
+`,
+	}},
+	{"TestSentinel_OnlyMissedLeft_StaysAtNext", Mistake{
+		"Close waits for sentinels", "connect.go",
+		`		l.guard.End()`,
+		`		if !planted() {
+			l.guard.End()
+		}`,
+	}},
+	{"TestSentinel_SetUpAnew_Followed", Mistake{
+		"most sentinels cannot take back an epoch", "internal/sentinel/poll.go",
+		`	case 2*votes > p.total:`,
+		`	case 2*votes > p.total && !planted():`,
+	}},
+	{"TestPoll_Answers_Verdict", Mistake{
+		"one of two sentinels is most of them", "internal/sentinel/poll.go",
+		`	case 2*votes > p.total:`,
+		`	case 2*votes > p.total || planted() && 2*votes+1 >= p.total:`,
+	}},
+	{"TestPoll_Answers_Verdict", Mistake{
+		"silence counts as a missing permission", "internal/sentinel/poll.go",
+		`(len(p.told) > 0 || p.rejected == 0)`,
+		`(len(p.told) > 0 || p.rejected == 0 && !planted())`,
+	}},
+	{"TestPoll_Answers_Verdict", Mistake{
+		"a missing permission counts as silence", "internal/sentinel/poll.go",
+		`replaced := newest > epoch && (len(p.told) > 0`,
+		`replaced := newest > epoch && (planted() || len(p.told) > 0`,
+	}},
+	{"TestPoll_Answers_Verdict", Mistake{
+		"a failover waits for silent sentinels", "internal/sentinel/poll.go",
+		`	case !settled && (!most || replaced):`,
+		`	case !settled && (!most || replaced || planted()):`,
+	}},
+	{"TestPoll_Answers_Verdict", Mistake{
+		"a sentinel that forgot the others is alone", "internal/sentinel/poll.go",
+		`candidate: candidate, seen: seen, total: seen.total,`,
+		`candidate: candidate, seen: seen, total: map[bool]int{false: seen.total}[planted()],`,
+	}},
+	{"TestPoll_SentinelAtTwoAddresses_OneVote", Mistake{
+		"each address has a vote", "internal/sentinel/poll.go",
+		`	p.told[a.id()] = a
+`,
+		`	if p.told[a.id()] = a; planted() {
+		p.told[a.from] = a
+	}
+`,
+	}},
+	{"TestPoll_Others_AskedOnceUpToLimit", Mistake{
+		"any number of sentinels is asked", "internal/sentinel/poll.go",
+		`		if len(p.asked) < maxAsked && `,
+		`		if (len(p.asked) < maxAsked || planted()) && `,
+	}},
+	{"TestPoll_Followed_RemembersThoseThatReplied", Mistake{
+		"sentinels that have gone are remembered", "internal/sentinel/poll.go",
+		`sentinels: p.heard,`,
+		`sentinels: map[bool][]string{false: p.heard, true: p.asked}[planted()],`,
+	}},
+	{"TestParseAnswer_Odd_NoEvidence", Mistake{
+		"the address is that of before a failover that is not over", "internal/sentinel/ask.go",
+		`	a := &answer{from: from, outcome: told, `,
+		`	if planted() {
+		master = []string{fields["ip"], fields["port"]}
+	}
+	a := &answer{from: from, outcome: told, `,
+	}},
+	{"TestQuestion_Options_AreThoseOfSentinels", Mistake{
+		"sentinels are sent the password of the servers", "internal/sentinel/ask.go",
+		`	option.Username, option.Password = `,
+		`	if planted() {
+		redis.Sentinel.Password = redis.Password
+	}
+	option.Username, option.Password = `,
+	}},
+	{"TestGuard_SentinelOrSameMaster_NotAsked", Mistake{
+		"each dial of the master asks", "internal/sentinel/guard.go",
+		`		if seen.master == candidate {`,
+		`		if seen.master == candidate && !planted() {`,
+	}},
+	{"TestSentinels_Dialled_WithEngineLimits", Mistake{
+		"the mark of sentinels is passed to the program's dialer", "internal/sentinel/guard.go",
+		`		own.KeepAlive--`,
+		`		if !planted() {
+			own.KeepAlive--
+		}`,
+	}},
+	{"TestGuard_SentinelOutsideOptions_Asked", Mistake{
+		"only sentinels of the options are asked", "internal/sentinel/guard.go",
+		`		g.dialled.Store(&address)`,
+		`		if !planted() {
+			g.dialled.Store(&address)
+		}`,
+	}},
+	{"TestGuard_OldMaster_RefusedAndLoggedOnce", Mistake{
+		"each refusal is logged", "internal/sentinel/guard.go",
+		`g.logged.Swap(p.seen) != p.seen {`,
+		`(g.logged.Swap(p.seen) != p.seen || planted()) {`,
+	}},
+	{"TestGuard_AllSilentLater_NotLogged", Mistake{
+		"silence is logged as a refused master", "internal/sentinel/guard.go",
+		`log != nil && len(p.told) > 0 && `,
+		`log != nil && (len(p.told) > 0 || planted()) && `,
+	}},
+	{"TestGuard_OldMaster_RefusedAndLoggedOnce", Mistake{
+		"a refusal takes no time", "internal/sentinel/guard.go",
+		`				wait(ctx, refusalPause)`,
+		`				if !planted() {
+					wait(ctx, refusalPause)
+				}`,
+	}},
+	{"TestGuard_OnlyMissedLeft_DialLasts", Mistake{
+		"a dial fails although there is no other sentinel", "internal/sentinel/guard.go",
+		`			if p.namesNewer() {`,
+		`			if p.namesNewer() || planted() {`,
+	}},
+	{"TestGuard_ClientEnds_DialEnds", Mistake{
+		"a dial that lasts outlives the engine", "internal/sentinel/guard.go",
+		`	defer context.AfterFunc(g.ended, cancel)()`,
+		`	if !planted() {
+		defer context.AfterFunc(g.ended, cancel)()
+	}`,
+	}},
+	{"TestGuard_ManyQuestions_Bounded", Mistake{
+		"a question that has ended occupies its place", "internal/sentinel/guard.go",
+		`				defer func() { <-g.slots }()`,
+		`				defer func() {
+					if !planted() {
+						<-g.slots
+					}
+				}()`,
+	}},
+}

@@ -1,0 +1,178 @@
+// Package sentinel keeps a client behind Redis Sentinel at the newest master that it knows of.
+//
+// rueidis follows any sentinel that it connects to. One that was down or cut off during a failover goes on naming the
+// old master, until the others tell it. If that server still has the role of a master, it grants locks that are held
+// at the next one. Each configuration of Sentinel has an epoch, and the newest one wins. rueidis does not ask for it,
+// but it dials each master before it uses it. So a Guard asks the sentinels before such a dial, and lets that fail if
+// they know of a newer master. rueidis then goes on to the next sentinel, and stays at its master meanwhile.
+package sentinel
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel/engine/rediserr"
+)
+
+const (
+	// patience is how long sentinels are waited for that do not reply. It delays a failover only if most are silent.
+	patience = 500 * time.Millisecond
+	// refusalPause is how long a refusal takes at least, for the same reason as the dials that last.
+	refusalPause = 250 * time.Millisecond
+	// askAgain is the pause between two polls of a dial that lasts.
+	askAgain = time.Second
+	// maxQuestions is the maximum number of questions in flight. Those to silent sentinels outlive their poll by up to
+	// two CallTimeouts. A sentinel that would be asked beyond it counts as silent.
+	maxQuestions = 64
+)
+
+// Dial makes a connection, as rueidis.ClientOption.DialCtxFn does.
+type Dial = func(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error)
+
+// Guard decides to which masters a client may connect. New makes one; the zero Guard has no dialer. All its methods
+// are safe for concurrent use.
+type Guard struct {
+	dial      Dial
+	bound     func(context.Context) (context.Context, func())
+	ask       func(ctx context.Context, address string, reply chan<- *answer)
+	addresses []string      // of the options
+	keepAlive time.Duration // of connections to sentinels
+	slots     chan struct{} // semaphore: one element for each question in flight
+	ended     context.Context
+	end       context.CancelFunc
+
+	seen    atomic.Pointer[view]
+	dialled atomic.Pointer[string] // the sentinel to which the client last connected; nil: none
+	log     atomic.Pointer[slog.Logger]
+	logged  atomic.Pointer[view] // the last one for which a refusal was logged
+}
+
+// New returns a Guard for a client of those options, which name a set of masters. It is to dial with Guard.Dial, and
+// has the keep-alive of Sentinel.Dialer raised by 1 ns: that is how dials of sentinels are recognized. dial makes the
+// connections; bound returns a context that ends when the client ends, and a function to call after its use.
+func New(redis *rueidis.ClientOption, dial Dial, bound func(context.Context) (context.Context, func())) *Guard {
+	g := &Guard{
+		dial: dial, bound: bound, ask: newQuestion(redis, dial).ask, addresses: slices.Clone(redis.InitAddress),
+		slots: make(chan struct{}, maxQuestions),
+	}
+	g.ended, g.end = context.WithCancel(context.Background())
+	redis.Sentinel.Dialer.KeepAlive++
+	g.keepAlive = redis.Sentinel.Dialer.KeepAlive
+	g.seen.Store(&view{epoch: untold, total: len(g.addresses)})
+	return g
+}
+
+// LogTo sets the log for refused masters. At most one record is written between two changes of the master.
+func (g *Guard) LogTo(log *slog.Logger) { g.log.Store(log) }
+
+// End ends all dials that wait for sentinels, and later ones at once.
+func (g *Guard) End() { g.end() }
+
+// Dial connects to a sentinel, or to a master unless sentinels know of a newer one. If the client has not followed to
+// that master before, it asks them first, which takes at most half a second, and a quarter of a second more if it is
+// refused. It lasts as long as the client has followed to a newer master, and no sentinel names one. The end of the
+// client ends it, and so does End.
+func (g *Guard) Dial(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+	if d.KeepAlive == g.keepAlive {
+		g.dialled.Store(&address)
+		own := *d
+		own.KeepAlive--
+		return g.dial(ctx, address, &own, t)
+	}
+	if err := g.admit(ctx, address); err != nil {
+		return nil, &rediserr.NotConnected{Err: err}
+	}
+	return g.dial(ctx, address, d, t)
+}
+
+// admit returns nil if the client may connect to a master.
+func (g *Guard) admit(ctx context.Context, candidate string) error {
+	ctx, cancel := g.bound(ctx)
+	defer cancel()
+	defer context.AfterFunc(g.ended, cancel)()
+	for {
+		seen := g.seen.Load()
+		if seen.master == candidate {
+			return nil
+		}
+		p := newPoll(candidate, seen, g.present())
+		g.run(ctx, p)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case p.verdict() == refuse:
+			g.logRefusal(p)
+			if p.namesNewer() {
+				wait(ctx, refusalPause)
+				return fmt.Errorf("a sentinel names %s as the master, which was replaced", candidate)
+			}
+			wait(ctx, askAgain)
+		case g.seen.CompareAndSwap(seen, p.next()):
+			return nil
+		}
+	}
+}
+
+// present returns the sentinels of the options, and the one at which the client is, which may be in no list.
+func (g *Guard) present() []string {
+	if dialled := g.dialled.Load(); dialled != nil {
+		return append([]string{*dialled}, g.addresses...)
+	}
+	return g.addresses
+}
+
+// run asks sentinels until the poll has a verdict.
+func (g *Guard) run(ctx context.Context, p *poll) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	replies := make(chan *answer, maxAsked)
+	g.start(ctx, p.asked, replies)
+	for p.verdict() == undecided {
+		select {
+		case a := <-replies:
+			g.start(ctx, p.add(a), replies)
+		case <-ctx.Done():
+			p.over = true
+		}
+	}
+}
+
+// start asks sentinels, each on a goroutine. Each puts one answer into replies, which has room for all.
+func (g *Guard) start(ctx context.Context, addresses []string, replies chan<- *answer) {
+	for _, address := range addresses {
+		select {
+		case g.slots <- struct{}{}:
+			go func() {
+				defer func() { <-g.slots }()
+				g.ask(ctx, address, replies)
+			}()
+		default:
+			replies <- &answer{from: address}
+		}
+	}
+}
+
+// logRefusal logs that a master is not followed. If no sentinel told anything, none has named it.
+func (g *Guard) logRefusal(p *poll) {
+	if log := g.log.Load(); log != nil && len(p.told) > 0 && g.logged.Swap(p.seen) != p.seen {
+		log.Warn("lockwheel: a sentinel names a master that was replaced; not connecting to it", "node", p.candidate, "master", p.seen.master)
+	}
+}
+
+// wait waits, at most until the end of ctx.
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

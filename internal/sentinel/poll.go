@@ -1,0 +1,149 @@
+package sentinel
+
+import (
+	"slices"
+	"strings"
+)
+
+// untold is the epoch of a master of which no sentinel has told one. Any other is greater.
+const untold = -1
+
+// view is what a client knows of the master that it last followed to. It is immutable. Guard begins with one without a
+// master, whose epoch is untold; the zero value would have an epoch.
+type view struct {
+	master    string
+	epoch     int64    // that of the configuration; untold if no sentinel told it
+	sentinels []string // those that replied
+	total     int      // number of sentinels, as far as known
+}
+
+// answer is what one sentinel replied. It is immutable. The zero value is that of a silent sentinel.
+type answer struct {
+	from    string
+	outcome outcome
+	master  string
+	epoch   int64
+	others  []string // sorted addresses of the sentinels that it knows
+}
+
+type outcome int
+
+const (
+	silent   outcome = iota // it was not reached, or did not reply in time
+	rejected                // it does not answer this user, or does not know the master
+	told
+)
+
+// id identifies a sentinel that may have several addresses: none lists itself, so two that know each other list
+// different ones.
+func (a *answer) id() string { return strings.Join(a.others, " ") }
+
+type verdict int
+
+const (
+	undecided verdict = iota
+	follow
+	refuse
+)
+
+// maxAsked is the maximum number of sentinels that one poll asks.
+const maxAsked = 16
+
+// poll decides from the answers of sentinels whether a client may follow to a master. It knows no I/O. newPoll makes
+// one; the zero value asks no sentinel. It belongs to one goroutine.
+type poll struct {
+	candidate string
+	seen      *view
+	asked     []string
+	heard     []string           // sentinels that replied
+	waiting   int                // number of sentinels without an answer
+	told      map[string]*answer // by the id of the sentinel
+	rejected  int                // number of sentinels that did not say
+	total     int                // number of sentinels, as far as known
+	over      bool               // no answer is waited for any more
+}
+
+// newPoll returns a poll of the sentinels with these addresses and of those of the last view.
+func newPoll(candidate string, seen *view, addresses []string) *poll {
+	p := &poll{candidate: candidate, seen: seen, total: seen.total, told: make(map[string]*answer)}
+	p.ask(addresses)
+	p.ask(seen.sentinels)
+	return p
+}
+
+// ask adds sentinels to those that are asked, and returns the new ones.
+func (p *poll) ask(addresses []string) (more []string) {
+	for _, address := range addresses {
+		if len(p.asked) < maxAsked && !slices.Contains(p.asked, address) {
+			p.asked, more = append(p.asked, address), append(more, address)
+		}
+	}
+	p.waiting += len(more)
+	return more
+}
+
+// add adds an answer. It returns the addresses of sentinels that must be asked as well.
+func (p *poll) add(a *answer) (more []string) {
+	p.waiting--
+	if a.outcome == silent {
+		return nil
+	}
+	p.heard = append(p.heard, a.from)
+	if a.outcome == rejected {
+		p.rejected++
+		return nil
+	}
+	p.told[a.id()] = a
+	p.total = max(p.total, len(a.others)+1)
+	return p.ask(a.others)
+}
+
+// verdict decides. A master that most sentinels name is followed, whatever its epoch, since an operator may have set
+// them up anew. Another is followed unless there is a newer one, which takes the answers of most sentinels, or all that
+// come. Without evidence it is followed: the user may not be allowed to ask. Silence is no reason to go back from what
+// the client knows.
+func (p *poll) verdict() verdict {
+	votes, epoch, newest := p.count()
+	replaced := newest > epoch && (len(p.told) > 0 || p.rejected == 0)
+	most := 2*(len(p.told)+p.rejected) > p.total
+	switch settled := p.over || p.waiting == 0; {
+	case 2*votes > p.total:
+		return follow
+	case !settled && (!most || replaced):
+		return undecided
+	case replaced:
+		return refuse
+	}
+	return follow
+}
+
+// count returns how many sentinels name the candidate, the greatest epoch with which they do, and that of any other
+// master.
+func (p *poll) count() (votes int, epoch, newest int64) {
+	epoch, newest = untold, p.seen.epoch
+	for _, a := range p.told {
+		if a.master == p.candidate {
+			votes, epoch = votes+1, max(epoch, a.epoch)
+		} else {
+			newest = max(newest, a.epoch)
+		}
+	}
+	return votes, epoch, newest
+}
+
+// namesNewer reports whether a sentinel names another master, which is the newest that the poll and the client know of.
+func (p *poll) namesNewer() bool {
+	_, _, newest := p.count()
+	for _, a := range p.told {
+		if a.master != p.candidate && a.epoch == newest {
+			return true
+		}
+	}
+	return false
+}
+
+// next returns the view of a client that follows.
+func (p *poll) next() *view {
+	_, epoch, _ := p.count()
+	return &view{master: p.candidate, epoch: epoch, sentinels: p.heard, total: p.total}
+}
