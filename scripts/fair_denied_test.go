@@ -14,7 +14,7 @@ func TestFairQueue_LifeDenied_NoPlace(t *testing.T) {
 		t.Run(denied, func(t *testing.T) {
 			s.t = t
 			s.do("FLUSHALL")
-			s.until = 9_000_000_000_000
+			s.until = int64(9_000_000_000_000)
 			s.runTranscript(`
 				clock 1000000 → ok
 				fair_acquire a:t0:30s:50s a:t1:30s:50s → 1 [30s t0 80s]
