@@ -199,7 +199,7 @@ func TestMaxWaiting_QuorumFull_SaysSo(t *testing.T) {
 	require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters)
 	require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
 	require.NotErrorIs(t, err, lockwheel.ErrNotAcquired)
-	require.NotContains(t, err.Error(), "for good")
+	require.NotContains(t, err.Error(), "no majority")
 	locktest.Unlock(t, theirs)
 	locktest.Unlock(t, locktest.Granted(t, waiting))
 }
