@@ -23,10 +23,13 @@ func TestFlood_AllContestants_AllPhases(t *testing.T) {
 			if leftOut(t, f.Name, f.Failure) {
 				continue
 			}
-			if f.Name != peers.Redisson.Name || f.LastPhase() != FloodLeaving { // its waiters stay when they are canceled
+			ours := f.Name == FloodAsync || f.Name == FloodBlocked
+			// What the others lose, and how long they take to leave, is for the report: Redisson's waiters stay when they
+			// are canceled.
+			if ours || f.LastPhase() != FloodLeaving {
 				require.Empty(t, f.Failure, f.Name)
 			}
-			if f.Name == FloodAsync || f.Name == FloodBlocked { // losses of the others are for the report
+			if ours {
 				require.Zero(t, f.Lost, f.Name)
 			}
 			requirePhases(t, f)
