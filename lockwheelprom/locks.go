@@ -30,7 +30,7 @@ type LockSource interface {
 }
 
 // NewLockCollector returns a collector of single locks, beside that of [NewCollector]: those that callers of the engine
-// hold or wait for, and whose name match matches ([regexp.Regexp.MatchString]). So match says which names may become
+// hold or wait for, with a name that match matches ([regexp.Regexp.MatchString]). So match says which names may become
 // series: choose it such that they are few. Nil matches no name. The value of the label engine is name, and that of the
 // label lock is the lock's name; bytes that are no UTF-8 are replaced, and it is cut after 256 bytes.
 //

@@ -174,7 +174,7 @@ func TestRun_SignalWhileWaiting_EndsTheWait(t *testing.T) {
 	assert.Equal(t, 0, s.Int(t, "LLEN", "redisson_lock_queue:{a}"), "its place is gone")
 }
 
-// A file with the URL may be a pipe whose writer never writes. A signal ends that as well.
+// A file with the URL may be a pipe with a writer that never writes. A signal ends that as well.
 func TestRun_SignalWhileFileIsRead_Ends(t *testing.T) {
 	t.Parallel()
 	pipe := t.TempDir() + "/pipe"

@@ -242,7 +242,7 @@ func lengthOf(walk string) (files, crossings int) {
 	return len(seen), crossings
 }
 
-// A step whose function is not in its file is reported.
+// A step is reported if its function is not in its file.
 func TestHowItWorks_MissingStep_Reported(t *testing.T) {
 	repository := fstest.MapFS{"actor/lock.go": {Data: []byte("type Phase uint8\nfunc (l *Lock) Step(now int) {}\nfunc wake() {}\n")}}
 	text := "`Lock.Step` in `actor/lock.go`, `wake` in `actor/lock.go`, `Phase` in `actor/lock.go`, " +

@@ -67,7 +67,7 @@ func (s *MemoryServer) dial() (net.Conn, error) {
 	return c, nil
 }
 
-// Down closes all connections and refuses new ones until Up, as a server whose process has ended. It keeps its data,
+// Down closes all connections and refuses new ones until Up, as a server that has ended. It keeps its data,
 // and TTLs go on falling. A command that is running may still take effect.
 func (s *MemoryServer) Down() { s.setDown(true) }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/lockwheel/lockwheel/engine/rediserr"
 )
 
-// guarded is a Guard of a client whose sentinels are scripted.
+// guarded is a Guard of a client with scripted sentinels.
 type guarded struct {
 	*Guard
 	redis   rueidis.ClientOption

@@ -9,7 +9,7 @@ import (
 const untold = -1
 
 // view is what a client knows of the master that it last followed to. It is immutable. Guard begins with one without a
-// master, whose epoch is untold; the zero value would have an epoch.
+// master, with an untold epoch; the zero value would have an epoch.
 type view struct {
 	master    string
 	epoch     int64    // that of the configuration; untold if no sentinel told it
