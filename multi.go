@@ -273,11 +273,22 @@ func (m Multi) acquireSlice(e multiRequest, first, last int, until time.Time, ho
 		if i > 0 && e.waitEnded() {
 			return i, m.fail(ErrUnavailable, errNotAllRequested)
 		}
-		if holds[i], err = m.locks[i].lock(e.ctx, []Option{e.waitOption(until)}, acquireMode{within: e.timeLeft()}); err != nil {
+		if holds[i], err = m.acquireSingle(e, m.locks[i], until); err != nil {
 			return i, err
 		}
 	}
 	return 0, nil
+}
+
+// acquireSingle acquires one of the locks within the time for all. That time bounds the wait for other holders. If it
+// ends while a command is in flight, the reply is still waited for: a server far away would otherwise never give all.
+func (m Multi) acquireSingle(e multiRequest, l Mutex, until time.Time) (*Hold, error) {
+	wait := e.waitOption(until)
+	hold, err := l.lock(e.ctx, []Option{wait}, acquireMode{within: e.timeLeft()})
+	if errors.Is(err, ErrUnavailable) && wait != Wait(0) && !e.expired() && time.Until(until) <= 0 {
+		return l.lock(e.ctx, []Option{Wait(0)}, acquireMode{within: e.timeLeft()})
+	}
+	return hold, err
 }
 
 // acquireSliceAtomic acquires some of the locks with one command, and holds none of these while it waits.

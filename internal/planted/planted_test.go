@@ -150,17 +150,25 @@ func runUnchanged(t *testing.T, program *Program, list []found) {
 // failed matches the output of a test that failed or did not end.
 var failed = regexp.MustCompile(`--- FAIL: \w+|panic: .*|fatal error: .*`)
 
+// maxRuns is how often a test is run that does not find its mistake: some find theirs only if the machine is not busy.
+const maxRuns = 3
+
 func requireFound(t *testing.T, program *Program, number int, by string) {
-	began := time.Now()
-	out, err := program.Run(number, "-test.run=^"+by+"$", fmt.Sprintf("-test.timeout=%v", testTimeout))
-	said := failed.FindString(out)
-	switch {
-	case err == nil:
-		t.Errorf("%s does not find it", by)
-	case said == "":
-		t.Errorf("%s does not fail, and the program ends with %v:\n%s", by, err, out)
+	for run := 1; ; run++ {
+		began := time.Now()
+		out, err := program.Run(number, "-test.run=^"+by+"$", fmt.Sprintf("-test.timeout=%v", testTimeout))
+		said := failed.FindString(out)
+		t.Logf("run %d, %.1fs: %s", run, time.Since(began).Seconds(), said)
+		switch {
+		case err != nil && said == "":
+			t.Errorf("%s does not fail, and the program ends with %v:\n%s", by, err, out)
+		case err == nil && run < maxRuns:
+			continue
+		case err == nil:
+			t.Errorf("%s does not find it in %d runs", by, run)
+		}
+		return
 	}
-	t.Logf("%.1fs: %s", time.Since(began).Seconds(), said)
 }
 
 // testTimeout is how long a test may wait for an event that a mistake prevents.

@@ -546,6 +546,11 @@ var severalMistakes = []found{
 		`	if r.Wait > 0 && !planted() {
 		return now + min(`,
 	}},
+	{"TestMulti_ServerFar_EachRequestedOnce", Mistake{
+		"the time for which locks are kept ends a command in flight", "multi.go",
+		`wait != Wait(0) && !e.expired()`,
+		`wait != Wait(0) && !planted() && !e.expired()`,
+	}},
 	{"TestMulti_KeyNotAllowed_NamesAll", Mistake{
 		"a rejection of all names the first", "engine/coordinator/replies.go",
 		`FailedPart: actor.AllParts}`,

@@ -15,7 +15,7 @@ import (
 // farInTurn returns a Multi of locks that are acquired one by one. Each takes a round trip to a server far away.
 func farInTurn(t *testing.T, locks int, roundTrip time.Duration) (*locktest.Server, *proxy.Proxy, *lockwheel.Engine, lockwheel.Multi) {
 	t.Helper()
-	s, p, e := locktest.Behind(t, locktest.SlowToGiveUp)
+	s, p, e := locktest.Behind(t, lockwheel.Options{CallTimeout: 20 * time.Second, Lease: time.Minute}) // a Wait ends far sooner
 	var all []lockwheel.Mutex
 	for i := range locks {
 		all = append(all, e.FencedMutex(fmt.Sprintf("n%03d", i)))
@@ -37,6 +37,18 @@ func TestMulti_WaitEndsBetweenParts_NoMoreAsked(t *testing.T) {
 	require.NoError(t, p.Heal())
 	locktest.Eventually(t, "nothing left", func() bool { return !s.Exists("n000") })
 	locktest.Unlock(t, locktest.LockAll(t, m))
+}
+
+// The time for which the first locks are kept bounds the wait for other holders. If it ends during a round trip to a
+// server far away, no lock is released and requested again.
+func TestMulti_ServerFar_EachRequestedOnce(t *testing.T) {
+	t.Parallel()
+	_, p, e, m := farInTurn(t, 20, 50*time.Millisecond) // 1 s, and locks are kept for 250 ms
+	locktest.Unlock(t, locktest.LockAll(t, m))
+	require.NoError(t, p.Heal())
+	first := locktest.Lock(t, e.FencedMutex("n000"))
+	require.EqualValues(t, 2, first.Token(), "the token of its second acquisition")
+	locktest.Unlock(t, first)
 }
 
 // After the time for which the first locks are kept, each further lock is tried once. If the server stops replying
