@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -239,23 +240,23 @@ func TestIntake_NodeRemoved_MessagesHandled(t *testing.T) {
 
 // A request outside the full queue of a silent server times out as it should, also behind requests without a limit.
 func TestIntake_QueueFull_WaitEndsInTime(t *testing.T) {
-	for _, try := range []bool{false, true} {
+	const wait = 100 * time.Millisecond
+	for _, bounded := range []actor.Request{{Wait: wait}, {Once: true}, {Once: true, Wait: wait}} {
 		d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 		d.posts("async", "k", 20*maxQueuedAhead)
 		for d.turn(); d.c.HasMessages(); d.turn() {
 		}
 		d.ask("async", "bounded")
 		r := d.callers["bounded"].latest
-		if r.Once = try; !try {
-			r.Wait = 100 * time.Millisecond
-		}
+		r.Once, r.Wait = bounded.Once, bounded.Wait
+		end := d.now + cmp.Or(bounded.Wait, d.c.Fx.Config.CallTimeout) + 10*time.Millisecond
 		d.turn()
 		require.False(t, r.Handled())
 		for !r.Completed() {
 			due, ok := d.c.Next()
 			require.True(t, ok)
 			d.now = max(d.now, due)
-			require.LessOrEqual(t, d.now, d.c.Fx.Config.CallTimeout+10*time.Millisecond)
+			require.LessOrEqual(t, d.now, end)
 			d.turn()
 		}
 		require.Equal(t, actor.ErrUnavailable, r.Err)
