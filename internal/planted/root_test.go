@@ -274,8 +274,8 @@ var rootMistakes = []found{
 	}},
 	{"TestTracer_Multi_OneCall", Mistake{
 		"each of several locks is traced", "multi.go",
-		`m.locks[i].lock(e.ctx, []Option{e.waitOption(until)}, acquireMode{within: e.timeLeft()})`,
-		`map[bool]func(context.Context, ...Option) (*Hold, error){true: m.locks[i].Lock, false: func(ctx context.Context, opts ...Option) (*Hold, error) { return m.locks[i].lock(ctx, opts, acquireMode{}) }}[planted()](e.ctx, e.waitOption(until))`,
+		`l.lock(e.ctx, []Option{wait}, acquireMode{within: e.timeLeft()})`,
+		`map[bool]func(context.Context, ...Option) (*Hold, error){true: l.Lock, false: func(ctx context.Context, opts ...Option) (*Hold, error) { return l.lock(ctx, opts, acquireMode{}) }}[planted()](e.ctx, wait)`,
 	}},
 	{"TestUnlockAsync_SilentServer_EndsAtOnce", Mistake{
 		"an unlock without waiting leaves the context of its hold", "hold.go",
