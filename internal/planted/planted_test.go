@@ -17,7 +17,7 @@ import (
 
 // Tests of the programs mostly wait, so several of them run at once, also on machines with fewer processors.
 func TestMain(m *testing.M) {
-	redistest.SetParallel(10)
+	redistest.SetParallel(6)
 	os.Exit(m.Run())
 }
 
