@@ -50,7 +50,7 @@ func TestClose_AfterCancel_GrantReleased(t *testing.T) {
 	require.False(t, s.Exists("n"))
 }
 
-// A lock that is granted after its caller gave up is free when Close returns: the close waits for the reply, and for
+// A lock that is granted after its caller gave up is free when Close returns. The close waits for the reply, and for
 // that of the release.
 func TestClose_CallerGaveUp_GrantReleased(t *testing.T) {
 	t.Parallel()
