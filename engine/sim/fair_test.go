@@ -233,7 +233,7 @@ func (s *simServer) keep(name, at int, wait int64) {
 }
 
 // enqueue returns the index of the new place. If the last place is the one of its engine that the command names, the
-// new place shares its time. That requires that this time is enough.
+// new place shares its time. It does so only if this time is enough.
 func (s *simServer) enqueue(name int, holder simHolder, ttl int64, c *actor.Command) int {
 	queue, wait := s.queues[name], wire.Milliseconds(c.Wait)
 	last, shares, adds := len(queue)-1, false, wait
@@ -460,8 +460,8 @@ func (w *simWorld) inOrder(a *simRequest) {
 	}
 }
 
-// free reports whether a name is free for a live client. For a fair lock, that means that the head of its queue waits
-// in an engine that runs.
+// free reports whether a name is free for a live client. In the queue of a fair lock, the head must
+// wait in an engine that runs.
 func (w *simWorld) free(name int) bool {
 	if w.server.key(name).exists {
 		return false
