@@ -27,8 +27,8 @@ import (
 //
 // ParseURL rejects:
 //
-//   - the characters / ? # in a user or a password, and an @ behind the host, unless they are percent-encoded: the
-//     rest would be parsed as something else, and repeated in connection errors
+//   - the characters / ? # in a user or a password, and an @ behind the host, unless they are percent-encoded. The rest
+//     would be parsed as something else, and repeated in connection errors
 //   - a host with a colon that is no IPv6 address in brackets
 //   - a setting that rueidis.ParseURL does not know, or with an invalid value
 //   - a fragment
@@ -160,7 +160,7 @@ func (c *connecting) end() {
 
 const (
 	// minConnectPause and maxConnectPause are the shortest and the longest pause between two attempts to connect an engine
-	// of Options.Lazy, maxRejectedPause the longest while the server rejects them.
+	// of Options.Lazy. maxRejectedPause is the longest while the server rejects them.
 	minConnectPause, maxConnectPause, maxRejectedPause = 10 * time.Millisecond, 250 * time.Millisecond, time.Second
 )
 

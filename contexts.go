@@ -58,7 +58,7 @@ const maxLabelLen = 128
 
 // WithLabel returns a context with a label that says what holds are for: that of a job, a request, a user. The label is
 // in [LockInfo], on the page of package debug, in the errors of a hold, and in what [Options].Logger receives of holds.
-// It counts for each lock that is requested with the context, or with one made from it, as that of a hold is; an inner
+// It counts for each lock that is requested with the context, or with one made from it, as that of a hold is. An inner
 // WithLabel replaces it. It is not sent to the server.
 //
 // A label longer than 128 bytes is cut there, at a character. An empty one removes the label. The holds of one context
@@ -116,8 +116,8 @@ func (s *callSite) String() string {
 	}
 }
 
-// skippedPackages begin the names of functions that are no caller's: those of this module that lock for a caller, and
-// of the runtime, which runs deferred calls and begins goroutines.
+// skippedPackages begin the names of functions that are no caller's. They are those of this module that lock for a
+// caller, and of the runtime, which runs deferred calls and begins goroutines.
 var skippedPackages = [...]string{
 	"github.com/lockwheel/lockwheel.", "github.com/lockwheel/lockwheel/leader.", "github.com/lockwheel/lockwheel/lockwheeltest.", "runtime.",
 }

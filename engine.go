@@ -45,7 +45,7 @@ type Engine struct {
 // ctx bounds Open only. In a cluster, at least one node must reply and know the slots. Open fails:
 //
 //   - if an option is invalid
-//   - if the server cannot be reached, does not reply, or is not ready (LOADING): the error matches ErrUnavailable, and
+//   - if the server cannot be reached, does not reply, or is not ready (LOADING). The error matches ErrUnavailable, and
 //     the context's cause if that ended the attempt
 //   - if the server rejects the engine for good, for example its password: the error is a [ServerError], for errors.As
 //
@@ -114,10 +114,9 @@ func (e *Engine) ID() string { return e.config.ID }
 //     another slot
 func (e *Engine) Mutex(name string) Mutex { return Mutex{engine: e, name: name} }
 
-// FencedMutex returns the lock with that name and with fencing tokens: Redisson's getFencedLock. It behaves like
-// Mutex, and each grant has a number that is greater than that of every earlier grant of that name to any client:
-// [Hold.Token]. A store that remembers the greatest token can reject late writes of a holder that lost the lock
-// without noticing.
+// FencedMutex returns the lock with that name and with fencing tokens: Redisson's getFencedLock. It behaves like Mutex.
+// Each grant has a number that is greater than that of every earlier grant of that name to any client: [Hold.Token]. A
+// store that remembers the greatest token can reject late writes of a holder that lost the lock without noticing.
 //
 // Re-entry keeps the hold's token. Tokens strictly increase as long as the server keeps its data. The key that counts
 // them has no expiry.
@@ -179,8 +178,8 @@ type LockInfo struct {
 // reader of an [RWMutex] and each caller of a [Engine.FairMutex] may be a lock of its own, so a name can occur several
 // times.
 //
-// Locks reads the list in pages of at most 1024 locks, one turn of the loop for each, so that a million locks do not
-// stop the engine. Only the first page of very many locks costs more: about 15 ms for a million. The list is not of one
+// Locks reads the list in pages of at most 1024 locks, one turn of the loop for each. So a million locks do not stop
+// the engine. Only the first page of very many locks costs more: about 15 ms for a million. The list is not of one
 // instant: it lacks locks that were acquired after its first page, and those that ended before their page.
 //
 // If the list cannot be read to its end, its last pair has the reason: ErrClosed, or the cause of ctx. ctx bounds the
@@ -245,9 +244,9 @@ func (e *Engine) lockInfo(l *actor.Info) LockInfo {
 	return info
 }
 
-// Shutdown closes the engine in an orderly way. It rejects new locks, ends all waiting calls with ErrClosed, and waits
-// until every hold is unlocked and the server has confirmed its release, or the lease has ended. Then it closes the
-// engine. A grant of LockAsync that its caller has not taken counts as a hold.
+// Shutdown closes the engine in an orderly way. It rejects new locks and ends all waiting calls with ErrClosed. It
+// waits until every hold is unlocked and the server has confirmed its release, or the lease has ended. Then it closes
+// the engine. A grant of LockAsync that its caller has not taken counts as a hold.
 //
 // If ctx ends first, Shutdown closes the engine immediately, as Close does, and returns an error that matches the
 // context's cause. The remaining holds have then ended with ErrClosed, and their keys expire with their leases. If
@@ -318,15 +317,15 @@ func (e *Engine) someHeld() string {
 // [Observer] and Logger receive these events before Close returns, unless that takes longer than Options.CallTimeout.
 // Events beyond the 8192 that may wait for an Observer are dropped, and Stats.DroppedEvents counts them.
 //
-// Close first ends all waiting calls, and then waits, for at most Options.CallTimeout, for what was sent before it: for
-// releases that were requested by Unlock, [Hold.UnlockAsync] or the end of a wait, and for locks that may be granted
-// after their callers gave up, to release them. So an unlocked lock does not stay because its engine is closed. Very
+// Close first ends all waiting calls. It then waits, for at most Options.CallTimeout, for what was sent before it. That
+// is each release that Unlock, [Hold.UnlockAsync] or the end of a wait requested. It is also each lock that may be
+// granted after its caller gave up, to release it. So an unlocked lock does not stay because its engine is closed. Very
 // many releases, or a slow server, can take longer; [Engine.Shutdown] waits as long as its context. New lock requests
 // are rejected meanwhile, and holds are still valid. Close does not wait for a server that is known to be down.
 //
 // The keys of held locks stay until their leases expire, so that no other caller acquires them while the work under
-// them is still stopping. Places in the queues of fair locks are given up like
-// releases; one that a server does not confirm in time stays until its FairWaitTimeout expires.
+// them is still stopping. Places in the queues of fair locks are given up like releases. One that a server does not
+// confirm in time stays until its FairWaitTimeout expires.
 //
 // When Close returns, no goroutine of the engine is left and no command follows. Goroutines of the Redis client can
 // take some seconds more if a server does not reply. On a dead connection Close may block for Options.CallTimeout, and

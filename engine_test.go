@@ -681,8 +681,8 @@ func TestMultiHold_WaitElapsed_Ends(t *testing.T) {
 }
 
 // The loop is kept busy. Callers that drop what LockAsync returns, also those that cancel it, then post a bounded
-// number of requests, and the calls beyond it are rejected at once, counted and reported. After that the engine works
-// as before.
+// number of requests. The calls beyond it are rejected at once, counted and reported. After that the engine works as
+// before.
 func TestLockAsync_BusyLoop_IsBounded(t *testing.T) {
 	t.Parallel()
 	const maxWaiting, callers, calls = 100, 4, 5_000

@@ -54,8 +54,8 @@ var (
 )
 
 // ServerError is the server's error reply, a string, for errors.As with a *ServerError. Examples are WRONGTYPE if the
-// key has another type, and NOPERM if the user lacks a permission. The text is verbatim with three exceptions: it does
-// not name the user, it does not repeat the arguments of an unknown command, and a leading "ERR " is usually missing,
+// key has another type, and NOPERM if the user lacks a permission. The text is verbatim with three exceptions. It does
+// not name the user, and it does not repeat the arguments of an unknown command. A leading "ERR " is usually missing,
 // because the client removes it.
 //
 // A permanent rejection is the error of the call itself. A temporary one is the cause of [ErrUnavailable].

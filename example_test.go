@@ -769,8 +769,8 @@ func Example_miniredis() {
 	// ledger <nil>
 }
 
-// Every snippet of Go in README and docs/ is part of an example, here or in a package beside it, or of a test beside
-// the page. Every snippet of Java is part of a class that is built for the tests with Redisson.
+// Every snippet of Go in README and docs/ is part of an example, or of a test beside the page. The example is here or
+// in a package beside it. Every snippet of Java is part of a class that is built for the tests with Redisson.
 func TestDocuments_Snippets_AreExamples(t *testing.T) {
 	examples := flush(locktest.Contents(t, "example_test.go"))
 	for _, file := range slices.Concat(glob(t, "*/example*_test.go"), glob(t, "*/*/example*_test.go"), glob(t, "docs/*/*_test.go")) {

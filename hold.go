@@ -75,7 +75,7 @@ func (h *Hold) setToken(token uint64) {
 }
 
 // Deadline returns the time until which the lock is known to be held. A renewal moves it. For several locks it is the
-// earliest deadline, for a quorum the time until which a majority is held; it is zero once they are no longer held.
+// earliest deadline, for a quorum the time until which a majority is held. It is zero once they are no longer held.
 //
 // The Deadline of a single lock stays unchanged when its hold ends early. Use Err to check whether the lock is held.
 func (h *Hold) Deadline() time.Time {
@@ -273,7 +273,7 @@ func (h *Hold) unlock(ctx context.Context) error {
 	return h.send(ctx, actor.Unlock, 0, left)
 }
 
-// UnlockAsync ends the hold as Unlock does, and returns without waiting for the server: a caller that is done with the
+// UnlockAsync ends the hold as Unlock does, and returns without waiting for the server. A caller that is done with the
 // lock need not wait a round trip for the reply. The hold and its context have ended when UnlockAsync returns. The
 // returned value has the result that Unlock would have returned, within Options.CallTimeout; it may be ignored.
 //
@@ -437,10 +437,9 @@ func (h *Hold) giveBack() {
 //   - ErrClosed: the engine was closed.
 //   - ErrUnavailable: the lease may or may not have changed.
 //
-// After ErrUnavailable the hold continues, and until it is unlocked it relies on the shorter of the two leases: the
-// command without a reply may still reach the server. A later Extend that returns nil has set its lease on the
-// server, but [Hold.Deadline] stays at the earlier time. A Quorum without a majority for the extension continues as
-// before.
+// After ErrUnavailable the hold continues, and until it is unlocked it relies on the shorter of the two leases. The
+// command without a reply may still reach the server. A later Extend that returns nil has set its lease on the server,
+// but [Hold.Deadline] stays at the earlier time. A Quorum without a majority for the extension continues as before.
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if ctx == nil {
 		return errNilContext(fmt.Sprintf("lock %s", quoted(h.name)))
@@ -474,8 +473,8 @@ func (h *Hold) extend(ctx context.Context, d time.Duration) error {
 }
 
 // send sends a request that concerns this hold. left says that the request's caller has already ended the hold as
-// unlocked. send does not use ctx before the request is sent: a method of a custom context may panic or block, and
-// the engine would then renew a lock without a holder for ever.
+// unlocked. send does not use ctx before the request is sent. A method of a custom context may panic or block, and the
+// engine would then renew a lock without a holder for ever.
 func (h *Hold) send(ctx context.Context, what actor.Event, lease time.Duration, left bool) error {
 	call := h.engine.loop.NewCall()
 	call.Op = what

@@ -127,7 +127,7 @@ func (m Mutex) ForceUnlock(ctx context.Context) (wasLocked bool, err error) {
 }
 
 // State is a snapshot of a lock in Redis, as its key shows it. An engine lets its owners enter a lock again without
-// asking the server, and writes their number some time later, so Count can be behind; [Mutex.HoldCount] has this
+// asking the server, and writes their number some time later. So Count can be behind; [Mutex.HoldCount] has this
 // engine's own. A hash that no lock library wrote is shown as if it were a lock.
 type State struct {
 	Locked  bool          // the lock is held
@@ -391,8 +391,8 @@ func (l *locker) Lock() {
 	l.keep(hold)
 }
 
-// isTransient reports whether a failed Lock may soon succeed and left nothing behind: too many callers wait, replicas
-// were briefly away, or the process was paused for longer than the lease just granted.
+// isTransient reports whether a failed Lock may soon succeed and left nothing behind. That is so if too many callers
+// wait, replicas were briefly away, or the process was paused for longer than the lease just granted.
 func isTransient(err error) bool {
 	return errors.Is(err, ErrTooManyWaiters) || errors.Is(err, ErrNotReplicated) || errors.Is(err, ErrLost)
 }

@@ -241,8 +241,9 @@ const (
 // needsSlices reports whether there are too many locks for one command.
 func (m Multi) needsSlices() bool { return len(m.locks) > maxAtomic }
 
-// sliceEnd returns the end of the locks that are acquired together with the first: with one command, if that is
-// possible and there are more than one command acquires. A lock that is held already is its own slice.
+// sliceEnd returns the end of the locks that one command acquires together with the first. That is the first alone,
+// unless one script can acquire all and they are too many for one command. A lock that is held already is its own
+// slice.
 func (m Multi) sliceEnd(first, has int) (last int) {
 	if first == has || !m.needsSlices() || !m.canLockAtomic() {
 		return first + 1

@@ -185,7 +185,7 @@ func (e *multiRequest) waitOption(until time.Time) Option {
 	return Wait(0)
 }
 
-// canLockAtomic reports whether one script can acquire all locks: they are plain, on one server or in one slot of a
+// canLockAtomic reports whether one script can acquire all locks. They must be plain, on one server or in one slot of a
 // cluster, and need no replicas.
 func (m Multi) canLockAtomic() bool {
 	first := m.locks[0]

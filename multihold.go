@@ -357,8 +357,8 @@ func (l *releaseRun) next(limit int) {
 	some[0].engine.loop.PostAll(l.calls)
 }
 
-// onResult runs on the loop for each result. If the server did not reply, it posts all remaining releases at once:
-// slice by slice, each would wait for CallTimeout, and the last for longer than a lease. They are at most
+// onResult runs on the loop for each result. If the server did not reply, it posts all remaining releases at once.
+// Slice by slice, each would wait for CallTimeout, and the last for longer than a lease. They are at most
 // maxMultiLocks, and the loop handles a bounded number of unlocks in a turn.
 func (l *releaseRun) onResult() {
 	if l.pending.Add(-1) > 0 {

@@ -225,8 +225,8 @@ type EngineInfo struct {
 type Holder struct {
 	ID string // as [State].Owner: empty if the lock is free, if several readers hold it, or if another library does ([State].Foreign)
 
-	// Engine is the engine of the holder. It is zero if there is no record of it: a Redisson client, an anonymous engine,
-	// one of another Prefix or that may not write its record, or one that died longer ago than its record
+	// Engine is the engine of the holder. It is zero if there is no record of it. The holder is then a Redisson client, an
+	// anonymous engine, one of another Prefix, or one that may not write its record. Or it died longer ago than its record
 	// lives ([Options].Anonymous).
 	Engine EngineInfo
 

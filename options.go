@@ -37,16 +37,15 @@ type Options struct {
 	// meanwhile. If the server stays a replica, the engine repeats this after 2 CallTimeouts, then 4, and then every 8.
 	//
 	// Each connection attempt has CallTimeout for DialCtxFn or DialFn with the TLS handshake, and for AuthCredentialsFn;
-	// the context ends then. A function that has not returned keeps its goroutine, and a connection that it makes
-	// later is closed. The same applies to functions of TLSConfig and Dialer, and to Close of a connection that a
-	// custom dialer made; Read and Write of such a connection must end at their deadlines. While 1024 of these
-	// functions have not returned, the engine makes no further attempt. A function that ends its goroutine has
-	// failed.
+	// the context ends then. A function that has not returned keeps its goroutine, and a connection that it makes later is
+	// closed. The same applies to functions of TLSConfig and Dialer, and to Close of a connection that a custom dialer
+	// made. Read and Write of such a connection must end at their deadlines. While 1024 of these functions have not
+	// returned, the engine makes no further attempt. A function that ends its goroutine has failed.
 	//
 	// AuthCredentialsFn provides the credentials of each new connection. The engine ignores their RefreshAfter and never
-	// authenticates again on a running connection: some servers do not reply to an AUTH that fails there, and every later
-	// reply would be taken for that of another command. When credentials expire, the server closes the connection, and
-	// the next one asks for new ones.
+	// authenticates again on a running connection. Some servers do not reply to an AUTH that fails there, and every later
+	// reply would be taken for that of another command. When credentials expire, the server closes the connection, and the
+	// next one asks for new ones.
 	Redis rueidis.ClientOption
 
 	// Client is an open client to use instead of Redis. The caller keeps it and closes it after the engine. It should
@@ -61,24 +60,25 @@ type Options struct {
 	//   - behind Sentinel, the same Timeout and KeepAlive in Sentinel.Dialer: without KeepAlive rueidis never
 	//     notices a sentinel that does not reply
 	//
-	// Behind Sentinel it must not send to replicas (SendToReplicas): the engine could not tell which node is the
-	// master, and would follow none. It follows any sentinel that it connects to, also one that missed a failover and
-	// names the old master, which may grant locks that are held at the next one. Options.Replicas prevents that. With
-	// Redis the engine asks the sentinels which master is the newest before it follows.
+	// Behind Sentinel it must not send to replicas (SendToReplicas): the engine could not tell which node is the master,
+	// and would follow none. It follows any sentinel that it connects to. A sentinel that missed a failover names the old
+	// master, which may grant locks that are held at the next one. Options.Replicas prevents that. With Redis the engine
+	// asks the sentinels which master is the newest before it follows.
 	//
 	// If a server replies READONLY, the engine keeps that client's connections. If the server's address leads to
 	// another master meanwhile (a virtual address, the endpoint of a managed service), the caller must close them.
 	//
-	// The engine takes connections from the client's pool (BlockingPoolSize): at most 2 to each master, with Replicas
-	// at most 4, and up to 2 more for a while when it unsubscribes from very many channels. Each call of [Mutex.Holder]
+	// The engine takes connections from the client's pool (BlockingPoolSize): at most 2 to each master, with Replicas at
+	// most 4. It takes up to 2 more for a while when it unsubscribes from very many channels. Each call of [Mutex.Holder]
 	// uses one for up to 1 s. While the program uses the whole pool, waiters poll, and with Replicas no lock is granted.
 	Client rueidis.Client
 
 	// Lazy lets Open return an engine although the server is down, does not reply, or rejects the credentials: a service
 	// can start before its Redis. Open itself connects once. If that fails, a goroutine of the engine tries again after 10
-	// to 250 ms, after up to 1 s if the server rejects the engine, until it is connected or closed. Meanwhile calls behave
-	// as in an outage in which no connection can be made: TryLock returns ErrUnavailable at once, Lock waits until its
-	// context or Wait ends, and then returns ErrUnavailable. The error has the cause, as [Engine.Status] does.
+	// to 250 ms, until the engine is connected or closed. The pause is up to 1 s if the server rejects the engine.
+	// Meanwhile calls behave as in an outage in which no connection can be made. TryLock returns ErrUnavailable at once.
+	// Lock waits until its context or Wait ends, and then returns ErrUnavailable. The error has the cause, as
+	// [Engine.Status] does.
 	//
 	// Lazy covers a single server, Sentinel, a cluster, and Client. Until the engine knows that its server is no cluster,
 	// it rejects the names that a cluster rejects ([Engine.Mutex]).
@@ -102,16 +102,16 @@ type Options struct {
 	// lease. Zero: no bound.
 	MaxHold time.Duration
 
-	// HeldTooLong is the time after which the Logger receives a record of a lock that its owner still holds, once for
-	// each owner: with the lock's name, its label and, if CallSites is set, where it was locked. Stats.HeldTooLong counts
-	// these locks; of several held as one, each counts. The lock stays held. Zero: no record.
+	// HeldTooLong is the time after which the Logger receives a record of a lock that its owner still holds, once for each
+	// owner. The record has the lock's name, its label and, if CallSites is set, where it was locked. Stats.HeldTooLong
+	// counts these locks; of several held as one, each counts. The lock stays held. Zero: no record.
 	HeldTooLong time.Duration
 
-	// FindLeaks makes the engine find holds that were not unlocked and that no caller can reach any more: neither the
-	// hold nor its context, a context made from it, its Locker or its Pending. The engine stops renewing such a hold. It
-	// ends with its lease, so that others get the lock. The Logger receives a record of it, and Stats.Leaked counts it.
-	// Finding it takes two garbage collections and up to RenewInterval. With FindLeaks a lock and its unlock cost about
-	// 160 bytes and three allocations more, and a held lock 150 bytes.
+	// FindLeaks makes the engine find holds that were not unlocked and that no caller can reach any more. A caller reaches
+	// a hold by the hold itself, its context, a context made from it, its Locker or its Pending. The engine stops renewing
+	// such a hold. It ends with its lease, so that others get the lock. The Logger receives a record of it, and
+	// Stats.Leaked counts it. Finding it takes two garbage collections and up to RenewInterval. With FindLeaks a lock and
+	// its unlock cost about 160 bytes and three allocations more, and a held lock 150 bytes.
 	FindLeaks bool
 
 	// CallSites makes the engine record where each hold was locked, for [LockInfo] and for the Logger's records of holds.
@@ -135,13 +135,13 @@ type Options struct {
 	// Notify says how callers learn that a lock held elsewhere may be free. Default PubSub.
 	Notify Notify
 
-	// Foreign takes a string at a lock's key for the lock of another library, such as redislock, redsync or
-	// rueidislock, so that both can run during a migration. Default false: such a key is an error, WRONGTYPE.
+	// Foreign takes a string at a lock's key for the lock of another library, such as redislock, redsync or rueidislock.
+	// So both can run during a migration. Default false: such a key is an error, WRONGTYPE.
 	//
 	// With it a Lock waits until the string expires or is deleted. These libraries publish nothing, so the engine polls:
-	// after 1 ms, 2 ms and so on up to 128 ms, sooner while other clients repeatedly take the lock first, and less
-	// often when thousands of locks are polled. One caller asks on behalf of all callers of the engine that wait for a
-	// lock. TryLock returns ErrNotAcquired, and State reports the string. The engine never changes or deletes it;
+	// after 1 ms, 2 ms and so on up to 128 ms. It polls sooner while other clients repeatedly take the lock first, and
+	// less often when thousands of locks are polled. One caller asks on behalf of all callers of the engine that wait for
+	// a lock. TryLock returns ErrNotAcquired, and State reports the string. The engine never changes or deletes it;
 	// ForceUnlock returns WRONGTYPE.
 	//
 	// It applies to Mutex and FencedMutex, and to Multi and Quorum of these. A FairMutex or RWMutex still gets
@@ -157,8 +157,8 @@ type Options struct {
 	// immediately, and nothing is sent for it. Only a call that re-enters a held lock exceeds the limit.
 	//
 	// The engine counts a request when its loop takes it. Calls of LockAsync can come faster than that. So LockAsync
-	// itself rejects a call while MaxWaiting + 4096 others have no result, or MaxWaiting + 8192 if its context carries an
-	// owner, as that of a hold does.
+	// itself rejects a call while MaxWaiting + 4096 others have no result. If its context carries an owner, as that of a
+	// hold does, the limit is MaxWaiting + 8192.
 	//
 	// A waiter of LockAsync costs up to 1.1 kB of memory, so the default bounds them to about 2.2 GiB. Default 2097152
 	// (1<<21); at least 1.
@@ -183,12 +183,12 @@ type Options struct {
 
 	// Name says which program an engine belongs to, for those that look at locks from elsewhere ([Mutex.Holder], the
 	// command lockwheel). The server shows it as the name of the engine's connections (CLIENT LIST), with _ for characters
-	// that a server does not take there; with Client, or Redis.ClientName, those connections have the name that the caller
+	// that a server does not take there. With Client, or Redis.ClientName, those connections have the name that the caller
 	// gave them. Default the program, host and process, such as billing@host-7:4711. At most 256 bytes.
 	Name string
 
 	// PageAddress is the address of a page about this process, such as that of package debug, for those that look at its
-	// locks from elsewhere. It is shown as it is, so it must not have a user or a password in it: an @ is rejected, and
+	// locks from elsewhere. It is shown as it is, so it must not have a user or a password in it. An @ is rejected, and
 	// written as %40 elsewhere. Default none. At most 1024 bytes.
 	PageAddress string
 
@@ -198,8 +198,8 @@ type Options struct {
 	//     time of Open and PageAddress. It is written every 10 s, and expires [Options].Lease and 15 s after the last
 	//     time, but not before 30 s nor after an hour. Close deletes it. Stats.UnwrittenRecords counts the writes that
 	//     failed; a lock needs none of them
-	//   - its channel lockwheel:engine: + Engine.ID, to which it subscribes after its first grant, unless Notify is Poll:
-	//     a ForceUnlock elsewhere says there that it took a lock away, and [Mutex.Holder] asks there since when it is held
+	//   - its channel lockwheel:engine: + Engine.ID, to which it subscribes after its first grant, unless Notify is Poll.
+	//     A ForceUnlock elsewhere says there that it took a lock away, and [Mutex.Holder] asks there since when it is held
 	//   - the name of its connections
 	//
 	// A ForceUnlock of an anonymous engine tells no other engine; these learn of it at their next renewal.
@@ -211,14 +211,14 @@ type Options struct {
 	// Tracer follows the calls that lock, unlock, extend and force. Nil costs nothing.
 	Tracer Tracer
 
-	// Logger receives what is reported nowhere else: lost locks, an unreachable server, a server that became a
-	// replica, a sentinel that names a replaced master, a clock skew that impairs fair locks. Nil is silent. Its
+	// Logger receives what is reported nowhere else: lost locks, an unreachable server, a server that became a replica. It
+	// also receives a sentinel that names a replaced master, and a clock skew that impairs fair locks. Nil is silent. Its
 	// handler runs on its own goroutine, as an Observer does, behind a queue of 256 records.
 	Logger *slog.Logger
 }
 
-// Handoff bounds how long an engine hands a lock off from one local caller to the next, without a round trip, while
-// callers elsewhere wait for it. The zero Handoff is 64 grants or 5ms, whichever ends first. A negative MaxGrants
+// Handoff bounds how long an engine hands a lock off from one local caller to the next while callers elsewhere wait for
+// it. A handoff takes no round trip. The zero Handoff is 64 grants or 5ms, whichever ends first. A negative MaxGrants
 // disables handing off: every unlock is a release that all callers can compete for. Callers that wait for the same name
 // in another database of the server count as elsewhere, because databases share channels.
 type Handoff struct {
@@ -230,10 +230,10 @@ type Handoff struct {
 type Notify uint8
 
 const (
-	// PubSub listens to the lock's channel: there is no traffic while nothing happens. If SUBSCRIBE is rejected, or
-	// gets no connection, the engine polls the lock every 100 to 200 ms until it works again; Stats.Polling counts
-	// these locks. A release without a message, such as that of Redisson's spin lock, is noticed when the last lease
-	// that the server reported expires.
+	// PubSub listens to the lock's channel: there is no traffic while nothing happens. If SUBSCRIBE is rejected, or gets
+	// no connection, the engine polls the lock every 100 to 200 ms until it works again. Stats.Polling counts these locks.
+	// A release without a message, such as that of Redisson's spin lock, is noticed when the last lease that the server
+	// reported expires.
 	PubSub Notify = iota
 
 	// Poll never subscribes. The engine asks again after 1 ms, 2 ms and so on up to 128 ms. It asks less often when
@@ -322,8 +322,8 @@ type Stats struct {
 	Leaked                           uint64 // counter: holds that Options.FindLeaks found
 	HeldTooLong                      uint64 // counter: locks that an owner had for Options.HeldTooLong
 	UnwrittenRecords                 uint64 // counter: writes of the engine's record that failed or were rejected ([Options].Anonymous)
-	// Counters: events and log records dropped because Observer or Logger was too slow; panics in these, and in
-	// contexts of callers from which the engine unregistered.
+	// Counters: events and log records dropped because Observer or Logger was too slow. Panics in these, and in contexts
+	// of callers from which the engine unregistered.
 	DroppedEvents, Panics uint64
 
 	// Gauge: how long past its due time the most delayed renewal of the last minute (60 to 70 s) was confirmed. 0: no
@@ -333,19 +333,18 @@ type Stats struct {
 	// FairMutex. Negative: behind. 0: no skew is known. In a cluster it is the skew to the node with the largest.
 	ClockSkew time.Duration
 
-	// Counters: histograms. AcquireWaits has the time from a lock request until it was granted or failed; several locks
+	// Counters: histograms. AcquireWaits has the time from a lock request until it was granted or failed. Several locks
 	// held as one count once, unlike in Acquired and Failed. HoldTimes has the time from the owner's first grant to the
 	// end of a hold, also of one that was lost or ended by Close. RenewalMargins has what was left of a lease when a
 	// renewal counted in Renewed was confirmed. RoundTrips has the time from the turn that sent a call to the turn that
-	// received its reply, with the WAIT of Options.Replicas; a call without a reply does not count. TurnTimes has the
-	// turns of the loop, except the turn that returns this snapshot: during a turn, all other callers of the engine
-	// wait.
+	// received its reply, with the WAIT of Options.Replicas. A call without a reply does not count. TurnTimes has the
+	// turns of the loop, except the turn that returns this snapshot: during a turn, all other callers of the engine wait.
 	AcquireWaits, HoldTimes, RenewalMargins, RoundTrips, TurnTimes Histogram
 	// Counters: commands of each of Batches. Its Sum is Commands.
 	BatchSizes SizeHistogram
 }
 
-// Histogram counts durations in buckets that never change: their upper bounds are 3.814 µs, 5.394 µs, 7.629 µs and so
+// Histogram counts durations in buckets that never change. Their upper bounds are 3.814 µs, 5.394 µs, 7.629 µs and so
 // on up to 4096 s, each √2 times the one before. It is a plain value: a copy does not change. So counts of several
 // engines can be added, and those of an earlier snapshot subtracted. Field Counts has the number of durations in each
 // bucket, not cumulative; the last bucket counts all beyond 4096 s. Field Sum has the sum in seconds.
@@ -532,9 +531,9 @@ const (
 	leaseOption
 )
 
-// Wait bounds how long a call waits for a lock that is held, and for a server that does not reply: then the call
-// returns [ErrUnavailable]. Zero or less tries once, which Options.CallTimeout bounds. With a d between zero and 1 ms,
-// or above 10 years, the call returns an error. Wait bounds neither the hold nor its unlock.
+// Wait bounds how long a call waits for a lock that is held, and for a server that does not reply. In the second case
+// the call returns [ErrUnavailable]. Zero or less tries once, which Options.CallTimeout bounds. With a d between zero
+// and 1 ms, or above 10 years, the call returns an error. Wait bounds neither the hold nor its unlock.
 func Wait(d time.Duration) Option { return Option{kind: waitOption, d: d} }
 
 // Lease sets a lease of d without renewal: the lock is lost d after its grant. Without this option, or after Extend

@@ -43,8 +43,8 @@ import (
 //
 // A missing key is detected at its renewal, and it may have been missing since the renewal before. So a lock that is
 // acquired again does not count for that time. If another caller may have had a majority, the hold is lost within the
-// lease. Servers may lose their data one after the other if the lock is held again on the previous one and the other
-// locks were confirmed since. The engine confirms these as soon as the lock is held again.
+// lease. Servers may lose their data one after the other on one condition. The lock must be held again on the previous
+// one, and the other locks must have been confirmed since. The engine confirms these as soon as the lock is held again.
 //
 // The hold's context re-enters its locks. A lock can be missing at that moment, as the slowest can be just after
 // Lock. The caller then waits for it together with the quorum: whichever of the two requests is granted first, the
@@ -59,9 +59,9 @@ import (
 // # Readers and writers
 //
 // A quorum of [RWMutex] writers waits at all other locks at once when its turn comes at one lock. Readers of the same
-// engines let it go first there: for 50 ms, and for twice as long each time that this was not enough, up to 2 s or an
-// eighth of [Lease]. While no server fails, readers of a quorum do not starve writers of their engines on two
-// conditions: they read for less than that, and for less than the 1 s for which they let a writer go first initially.
+// engines let it go first there: for 50 ms, and for twice as long each time that this was not enough. The limit is 2 s
+// or an eighth of [Lease]. While no server fails, readers of a quorum do not starve writers of their engines on two
+// conditions. They read for less than that, and for less than the 1 s for which they let a writer go first initially.
 // Beside a server that does not reply, the limit is 400 ms.
 //
 // # Failed servers

@@ -23,8 +23,8 @@ import (
 // When that owner is granted the write, its waiting reads are granted beside it. When it is granted the read, its
 // waiting writes get ErrUpgrade.
 //
-// Writers of one engine acquire the lock in the order of their calls. A reader that arrives while a writer of the
-// same engine waits lets the writer go first: for up to 1 s, and for twice as long each time that this was not
+// Writers of one engine acquire the lock in the order of their calls. A reader that arrives while a writer of the same
+// engine waits lets the writer go first. It does so for up to 1 s, and for twice as long each time that this was not
 // enough, up to one minute. So readers of one engine that read for less than that do not starve its writers.
 //
 // There is no such guarantee against readers of other processes: Redisson's protocol admits a new reader while others

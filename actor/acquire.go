@@ -102,8 +102,8 @@ func (l *Lock) eachOnce(f func(*Request)) {
 	}
 }
 
-// RejectTry rejects a request that tries once: with ErrUnavailable if the last try failed or the server is known not to
-// reply to it, otherwise with ErrNotAcquired.
+// RejectTry rejects a request that tries once. The error is ErrUnavailable if the last try failed or the server is
+// known not to reply to it, otherwise ErrNotAcquired.
 func (l *Lock) RejectTry(now time.Duration, r *Request, fx *Effects) {
 	switch {
 	case l.ext != nil && l.ext.lastErr() != nil:
@@ -381,8 +381,8 @@ func (l *Lock) waitLimit(r *Request, fx *Effects) time.Duration {
 	return r.Wait
 }
 
-// TryLimit returns when a request that tries once ends without a reply: when the server has had that long, or when the
-// request's own Wait is over. With several locks the caller's wait can be shorter than a round trip.
+// TryLimit returns when a request that tries once ends without a reply. That is when the server has had that long, or
+// when the request's own Wait is over. With several locks the caller's wait can be shorter than a round trip.
 func (r *Request) TryLimit(now, reply time.Duration) time.Duration {
 	if r.Wait > 0 {
 		return now + min(reply, r.Wait)
@@ -565,8 +565,8 @@ func (l *Lock) grantFirst(now time.Duration, m *Message, fx *Effects) {
 const maxLeaseSearch = 1 << 10
 
 // lateReplyBackoff returns the pause before this try if the previous reply was too late as well; else 0. It must be
-// called before confirm: confirm takes the reply for a success and resets the pause, even if it turns out to be late,
-// too.
+// called before confirm. The reason is that confirm takes the reply for a success and resets the pause, even if it
+// turns out to be late, too.
 func (l *Lock) lateReplyBackoff() time.Duration {
 	if l.ext == nil || l.ext.lastErr() != errLateReply {
 		return 0

@@ -1,11 +1,11 @@
 // Package actor implements one lock's state machine. It is pure: it has no clock, no I/O and no goroutine.
 //
 // A [Lock] is one name as one engine sees it. Messages go through [Lock.Step], which takes a message and the current
-// time. Other exported methods that change a Lock are for what is no message to it: several locks at once, another Lock
-// of the name, the command that leaves, and the beginning and the end of a Lock. Only the coordinator calls them. Most
-// are called just before a step of that Lock, which does what follows from the change. Output is appended to [Effects]:
-// commands for Redis, results for callers, subscriptions and timers. Times are durations since the engine's start, on a
-// monotonic clock.
+// time. Other exported methods that change a Lock are for what is no message to it. They are for several locks at once,
+// another Lock of the name, the command that leaves, and the beginning and the end of a Lock. Only the coordinator
+// calls them. Most are called just before a step of that Lock, which does what follows from the change. Output is
+// appended to [Effects]: commands for Redis, results for callers, subscriptions and timers. Times are durations since
+// the engine's start, on a monotonic clock.
 //
 // The coordinator of package engine uses it like this:
 //
@@ -19,7 +19,7 @@
 // All of that belongs to the goroutine that runs the coordinator's turns. The one part that other goroutines touch is a
 // [Hold]. Its atomic fields say until when it is held ([Hold.Until]) and which [HoldSignal] is installed. A user of the
 // hold installs a signal with [Hold.Install], which replaces the one that it has seen. [Hold.End], which the loop or
-// the caller that unlocks calls, replaces the last one and notifies it: it calls the [Watcher], and closes Done unless
+// the caller that unlocks calls, replaces the last one and notifies it. It calls the [Watcher], and closes Done unless
 // a context has to end before. Both replace by compare-and-swap. So a user has installed its signal before the end, and
 // is notified, or finds the end.
 //

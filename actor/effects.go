@@ -53,7 +53,7 @@ type HoldEnd struct {
 	HeldUntil time.Duration // until when the hold is known to have been held
 }
 
-// HoldNotice is a hold to be logged, because its caller seems to have forgotten it: it lasts for Config.HeldTooLong
+// HoldNotice is a hold to be logged, because its caller seems to have forgotten it. It lasts for Config.HeldTooLong
 // (Effects.TooLong), or no caller can unlock it any more (Effects.Leaks). It is published after the turn, and valid
 // until the coordinator's ResetOutputs. Owned by the coordinator. The zero value has no hold, and is never published.
 type HoldNotice struct {
@@ -173,7 +173,8 @@ type Effects struct {
 }
 
 // NewEffects returns the effects of one engine. All timers are on one wheel, until the caller sets HeldTimers to
-// another one, which it must do before the first step: a timer is canceled on the wheel on which it was set.
+// another one. The caller must do so before the first step, because a timer is canceled on the wheel on which it was
+// set.
 func NewEffects(config Config, timers *wheel.Wheel[TimerTarget]) *Effects {
 	return &Effects{
 		Config:          config,

@@ -6,7 +6,7 @@ import "time"
 // lock that only waits for another holder does not need is in further parts. They are allocated when first written to,
 // because a million locks may wait.
 //
-// ensureExt makes one. The zero value says that nothing of all that is the case; a nil part is read as its zero value,
+// ensureExt makes one. The zero value says that nothing of all that is the case. A nil part is read as its zero value,
 // but a handoffState, see handoffView. Owned by the coordinator, with all parts.
 type ext struct {
 	// Waiting for another holder.
@@ -44,10 +44,10 @@ type ext struct {
 	reader  *readerState
 }
 
-// failureState has what a lock needs once something has failed: the last error and the pauses that follow it, the
-// orphans to release, and the tenure that ended for a force of this lock. It also notes which owner was reported to
-// hold the lock for too long, because that is as rare. The zero value means that nothing has failed and no owner was
-// reported.
+// failureState has what a lock needs once something has failed. That is the last error and the pauses that follow it,
+// and the orphans to release. It also has the tenure that ended for a force of this lock. It also notes which owner was
+// reported to hold the lock for too long, because that is as rare. The zero value means that nothing has failed and no
+// owner was reported.
 type failureState struct {
 	lastErr        error         // error of the last try; nil once the server replied
 	backoff        time.Duration // the last pause

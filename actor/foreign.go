@@ -12,7 +12,7 @@ const (
 	hintKind    = ": Options.Foreign waits for such a lock only as a Mutex or a FencedMutex"
 	hintForce   = ": the lock of redislock, redsync or rueidislock? ForceUnlock leaves it alone"
 
-	// foreignDrift is by how much the end of a foreign lock may seem to change while it stays as it is, because
+	// foreignDrift is by how much the end of a foreign lock may seem to change while it stays as it is. The reason is that
 	// replies take more or less time. If it moves by more, the lock has another holder, or its holder extended it.
 	foreignDrift = 10 * time.Millisecond
 )
@@ -45,7 +45,7 @@ func (fx *Effects) ApplyForeign(c *Command, reply *Reply) {
 }
 
 // acquiresForeign reports whether a command acquires locks of a kind that can wait for a foreign lock. A reader and a
-// waiter of a fair lock would each poll for themselves, and the places of a fair queue end while nothing is released.
+// waiter of a fair lock would each poll for themselves. The places of a fair queue end while nothing is released.
 func (v Verb) acquiresForeign() bool {
 	return v == SendAcquire || v == SendFencedAcquire || v == SendMultiAcquire
 }

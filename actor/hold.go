@@ -105,7 +105,7 @@ func (h *Hold) Install(seen, wanted *HoldSignal) bool {
 	return h.signal.CompareAndSwap(seen, wanted)
 }
 
-// End publishes the end of a hold with its error, its cause and until when it is known to have been held; it notifies
+// End publishes the end of a hold with its error, its cause and until when it is known to have been held. It notifies
 // users that asked. Only the first call has an effect. End runs no code of the hold's users. If they have a context, it
 // returns the signal that the caller must finish outside the loop: first end that context, then close Done. Otherwise
 // it returns nil.

@@ -15,7 +15,7 @@ type Info struct {
 	Until   time.Duration // the end of the validity, as far as the holds use it
 	Watched bool          // the engine renews the lock
 
-	// Note is that of the owner's oldest hold that has not ended, or if there is none that of the first request that
+	// Note is that of the owner's oldest hold that has not ended. If there is none, it is that of the first request that
 	// waits; nil: it has none.
 	Note *Note
 

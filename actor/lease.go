@@ -190,8 +190,8 @@ func (l *Lock) heldTooLongAt(fx *Effects) time.Duration {
 	return l.ownedSince + most
 }
 
-// onLeaked reports a hold that no caller can unlock any more, and stops renewing it for that hold: it ends with the
-// lease that it has. Work under it may still run until then.
+// onLeaked reports a hold that no caller can unlock any more, and stops renewing the lock for that hold. It ends with
+// the lease that it has. Work under it may still run until then.
 func (l *Lock) onLeaked(now time.Duration, h *Hold, fx *Effects) {
 	if !h.held() {
 		return

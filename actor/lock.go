@@ -453,9 +453,9 @@ func (l *Lock) knownHeldByOther(fx *Effects) bool {
 	return !lastErr && (l.phase == releasing && l.flags&rollingBack == 0 || l.ext != nil && (l.ext.knownHeld || l.ext.yieldUntil != 0))
 }
 
-// asksInVain reports whether the server does not reply, and what was known of the lock no longer counts: it was time to
-// ask again, or the engine is releasing or forcing the lock. Only few locks ask while a server is down, so most have no
-// error of their own.
+// asksInVain reports whether the server does not reply, and what was known of the lock no longer counts. That is so if
+// it was time to ask again, or if the engine is releasing or forcing the lock. Only few locks ask while a server is
+// down, so most have no error of their own.
 func (l *Lock) asksInVain(fx *Effects) bool {
 	asks := l.phase == acquiring && l.inFlight != None || l.phase == releasing || l.phase == forcing
 	return asks && fx.ServerDown != nil && fx.ServerDown(l.key)

@@ -120,8 +120,8 @@ const (
 )
 
 // Reply is the reply to one command, and what the coordinator knows about it. It is also the result of a State request
-// (with Status, Count, TTL, Holder and Foreign), of a count request and of a shutdown that was cut short (with Count
-// only).
+// (with Status, Count, TTL, Holder and Foreign). It is the result of a count request and of a shutdown that was cut
+// short, too (with Count only).
 //
 // Package engine/wire decodes it, on the sender's goroutine. A replica sender adds Replicas, and Err if their number is
 // not known. Then the coordinator owns it: it adds HolderIsOurs, HolderReleasing and NotHead, and replaces one of a key

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ErrReentry is the result of a request for several locks when the owner holds one of them: already, or since it was
-// granted that lock while the request waited. The request holds nothing. Its caller must acquire the locks one by one.
+// ErrReentry is the result of a request for several locks when the owner holds one of them. It held that lock already,
+// or was granted it while the request waited. The request holds nothing. Its caller must acquire the locks one by one.
 var ErrReentry = errors.New("lockwheel: one of the locks is held already by the same owner")
 
 // MultiRequest is a request for several plain locks at once, all or none, in one command. A request with Multi set is

@@ -89,7 +89,7 @@ func (x *ext) orphanIDs() (tenures []uint64) {
 	return tenures
 }
 
-// releaseOrphansNow makes orphans due for release now. A release that was to come later comes all the same: the server
+// releaseOrphansNow makes orphans due for release now. A release that was to come later comes all the same. The server
 // has the orphan because a copy of its acquire ran, and another copy may still run.
 func (l *Lock) releaseOrphansNow(now time.Duration) {
 	if l.ext == nil {

@@ -192,7 +192,7 @@ func TestOrphan_ReleasedEarly_ReleasedAgain(t *testing.T) {
 }
 
 // The server was away for nearly as long as an orphan lasts. Now it replies, so a copy of the acquire that has waited
-// there may run yet: the second release is sent although the time of the orphan would be over.
+// there may run yet. That is why the second release is sent, although the time of the orphan would be over.
 func TestOrphan_RepliesAtItsEnd_ReleasedTwice(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks wait 1s     → acquire #1 30s

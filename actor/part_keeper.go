@@ -34,7 +34,7 @@ const (
 // has waited itself.
 //
 // If another owner always has one of the locks and waits for another one, that order alone never succeeds. So after T,
-// the caller waits for the missing lock alone, and keeps that one for a shorter time (SinglePartTime) while it tries to
+// the caller waits for the missing lock alone. It keeps that one for a shorter time (SinglePartTime) while it tries to
 // get the others.
 type PartKeeper struct{ lastTime time.Duration }
 

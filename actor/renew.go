@@ -6,8 +6,8 @@ import "time"
 //
 //   - It is due one renewal interval after its last confirmation. That is so for a lease longer than Config.Lease, too:
 //     holders learn of a loss by a renewal.
-//   - If its lease is d shorter than Config.Lease, it is due d earlier. For example, with Config.Lease of 30 s and a
-//     RenewInterval of 10 s, a lock that was handed over with 27 s confirmed is due after about 7 s. It then has 20 s
+//   - If its lease is d shorter than Config.Lease, it is due d earlier. For example, take Config.Lease of 30 s and a
+//     RenewInterval of 10 s. A lock that was handed over with 27 s confirmed is due after about 7 s. It then has 20 s
 //     left, like any other.
 //   - If Config.MaxHold cut the lease (leaseCapped), the first rule alone holds: no renewal makes the lease longer.
 //   - If a command without a reply may shorten the lease, renewInterval replaces the interval.

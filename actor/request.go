@@ -249,7 +249,7 @@ func (q *requestList) moveToFront(r *Request) {
 	q.insert(r, first)
 }
 
-// remove takes a request of the list out. It moves the list's length to the new first, and keeps all records of the
+// remove takes a request of the list out. It moves the list's length to the new first. It also keeps all records of the
 // queue right: the disorder, the parts of an unfinished rejection, and the sets of tries and of waiters. The order
 // matters: disorder and rejection look at the neighbours, so they come before the links change.
 func (q *requestList) remove(r *Request) {

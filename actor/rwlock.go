@@ -103,7 +103,7 @@ func (l *Lock) SetLocalReaders(readers bool) {
 
 // MayLeaveLongTTL reports whether a reader's command with that reply may have left a longer TTL than the remaining
 // holders need. until is when that TTL ends at the latest. It must be called before the reader's Lock handles the
-// reply: that may end the tenure or drop the orphan, and with it what is known of the leases that were sent.
+// reply. That may end the tenure or drop the orphan, and with it what is known of the leases that were sent.
 func (l *Lock) MayLeaveLongTTL(now time.Duration, c *Command, reply *Reply) (until time.Duration, is bool) {
 	own := c.Tenure == l.tenure && c.Verb == l.inFlight
 	switch {

@@ -50,8 +50,8 @@ var spinnerWindows = [...]struct{ from, until time.Duration }{
 // whether they have it.
 const lateWindowsFrom, lateWindowPeriod, lateWindowOwn = 20 * time.Millisecond, 10 * time.Millisecond, time.Millisecond
 
-// spinnerWindowLeft returns for how much longer the lock is left to spinners, at a time after they were turned away; 0:
-// it is this engine's turn.
+// spinnerWindowLeft returns for how much longer the lock is left to spinners, at a time after they were turned away. 0
+// says that it is this engine's turn.
 func spinnerWindowLeft(after time.Duration) time.Duration {
 	for _, window := range spinnerWindows {
 		if after >= window.from && after < window.until {

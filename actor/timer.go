@@ -65,8 +65,8 @@ func (l *Lock) nextWake(now time.Duration, fx *Effects) time.Duration {
 	return at
 }
 
-// nextWake returns the earliest time of what a lock without an ext never has to do: try again, unless its command is in
-// flight; unsubscribe; release or drop an orphan.
+// nextWake returns the earliest time of what a lock without an ext never has to do. That is to try again, unless its
+// command is in flight; to unsubscribe; to release or drop an orphan.
 func (x *ext) nextWake(l *Lock) time.Duration {
 	at := never
 	switch {

@@ -62,7 +62,7 @@ import (
 //	round trip 3ms       Effects.RoundTrip
 //	next                 shows when the next timer fires
 //
-// Of the replies, refused is Rejected, unanswered is NoReply, garbled is NoReply with a malformed reply, gone is
+// Of the replies, refused is Rejected, and unanswered is NoReply. garbled is NoReply with a malformed reply, gone is
 // NotFound, and muted says that PUBLISH was rejected.
 //
 // A fenced lock's replies have a token: granted token 5, renewed token 6.

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 }
 
 // unitLines has the units, and in which direction they are better. Each is of a figure with a mean that means
-// something: how often a lock was lost or had two holders is an error and not a figure.
+// something. How often a lock was lost or had two holders is an error and not a figure.
 const unitLines = `Unit pairs/s better=higher
 Unit ns/op better=lower
 Unit B/pair better=lower

@@ -20,8 +20,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// What the benchmarks print is what benchstat reads and can pivot: each line has a client, -count lines of each name
-// are of different rounds, and each figure has a direction and is positive, since 0 has no ratio.
+// What the benchmarks print is what benchstat reads and can pivot. Each line has a client, and -count lines of each
+// name are of different rounds. Each figure has a direction and is positive, since 0 has no ratio.
 func TestBenchmarks_Output_BenchstatReads(t *testing.T) {
 	if _, err := redistest.Find(); errors.Is(err, exec.ErrNotFound) && os.Getenv(redistest.EnvRequire) != "1" {
 		t.Skipf("needs a real server: %v", err)

@@ -33,10 +33,10 @@ type CeilingResult struct {
 	Renew []Result // renewals in place of pairs: CeilingPair, which renews each lock when it is due, and CeilingRenewed
 }
 
-// Ceiling compares lockwheel's Pair of 2048 goroutines with raw pipelined calls over plain TCP: Pair's own calls in the
-// order in which it sent them; lockwheel's batched scripts, with as many keys per call as Pair reaches; the baseline's
-// single-lock scripts. One caller is compared with a bare loop over plain TCP, and the renewals of held locks with the
-// same calls sent back to back.
+// Ceiling compares lockwheel's Pair of 2048 goroutines with raw pipelined calls over plain TCP. One kind is Pair's own
+// calls, in the order in which it sent them. The others are lockwheel's batched scripts, with as many keys per call as
+// Pair reaches, and the baseline's single-lock scripts. One caller is compared with a bare loop over plain TCP, and the
+// renewals of held locks with the same calls sent back to back.
 func Ceiling(s *Server, p Plan) (CeilingResult, error) {
 	var c CeilingResult
 	ours, err := peers.OpenLockwheel(peers.Config{Addr: s.Addr})

@@ -1,5 +1,5 @@
 // Package bench compares lockwheel with other ways to lock, on one server and in one run. Contestants take turns, A B C
-// A B C …; figures are medians of the rounds, and ratios are of medians, so they hold on a machine with a speed that
+// A B C …; figures are medians of the rounds. Ratios are of medians, so they hold on a machine with a speed that
 // drifts. Hold and the steady load have no rounds, but whole runs. Compare the ratios: absolute figures are those of
 // this machine.
 //
@@ -11,10 +11,10 @@
 //	go test -run '^$' -bench Hot -redis 127.0.0.1:6379 .  # on a server of your own
 //	go test -run '^$' -bench Pair -count 6 . >new.txt && benchstat -col /client new.txt
 //
-// A benchmark measures its rounds whatever -benchtime is, and then prints a line per contestant: of the medians, or
-// with -count n of each of n rounds. A pattern for -bench names parts in the order of the names that are printed, and
-// the client first. The environment variable LOCKWHEEL_BENCH_REDIS is the same as -redis. A contestant that fails or
-// hangs, or lets two hold a lock at once, has no line; -v prints the reason.
+// A benchmark measures its rounds whatever -benchtime is, and then prints a line per contestant. The line is of the
+// medians, or with -count n of each of n rounds. A pattern for -bench names parts in the order of the names that are
+// printed, and the client first. The environment variable LOCKWHEEL_BENCH_REDIS is the same as -redis. A contestant
+// that fails or hangs, or lets two hold a lock at once, has no line; -v prints the reason.
 //
 //	Pair     lock and unlock by 1 to 16384 goroutines, each with a name of its own
 //	Ceiling  the limit: Pair beside the same scripts sent back to back, and a bare loop; the same of renewals

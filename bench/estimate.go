@@ -21,8 +21,8 @@ type Estimate struct{ Plan }
 // Pair returns the estimate for each number of goroutines.
 func (e Estimate) Pair() time.Duration { return e.interleaved(len(peers.All()), e.Round) }
 
-// Ceiling returns the estimate of Ceiling, which has two rounds more to count Pair's keys, and acquires and releases
-// the locks of each turn of renewals.
+// Ceiling returns the estimate of Ceiling, which has two more rounds to count Pair's keys. It also acquires and
+// releases the locks of each turn of renewals.
 func (e Estimate) Ceiling() time.Duration {
 	locks := time.Duration(e.Rounds+2) * 3 * time.Duration(e.WithHeld.Locks) * estimatedPerLock
 	return e.interleaved(8, e.Round) + 2*e.Round + locks + time.Duration(e.Rounds)*2*renewEvery

@@ -19,17 +19,17 @@ const (
 	gatewayCallers  = 256
 )
 
-// GatewayResult is how long requests took at an HTTP service that locks with one library, each from its intended start
-// to the end of its reply.
+// GatewayResult is how long requests took at an HTTP service that locks with one library. Each time is from the
+// request's intended start to the end of its reply.
 type GatewayResult struct {
 	Name    string
 	Rounds  []measure.Quantiles
 	Failure string
 }
 
-// Gateway sends requests to an HTTP service that locks one of 10 000 accounts around a backend of 5 ms: 1 000 a second,
-// whether earlier ones are answered or not. The service locks with each library, sends bare round trips in place of
-// lock and unlock, or does not lock at all. These take turns of a second.
+// Gateway sends requests to an HTTP service that locks one of 10 000 accounts around a backend of 5 ms. It sends 1 000
+// a second, whether earlier ones are answered or not. The service locks with each library, sends bare round trips in
+// place of lock and unlock, or does not lock at all. These take turns of a second.
 func Gateway(s *Server, p Plan) ([]*GatewayResult, error) {
 	work := startBackend(gatewayBackend)
 	defer work.close()

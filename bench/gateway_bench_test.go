@@ -37,7 +37,7 @@ func BenchmarkGateway(b *testing.B) {
 }
 
 // addsInEach reports whether a lock added something in each round. Figures that hardly differ can have a difference of
-// 0 or less, which has no ratio; and without such rounds the others would be too large.
+// 0 or less, which has no ratio. Without such rounds the others would be too large.
 func addsInEach(rounds []measure.Quantiles) bool {
 	return len(rounds) > 0 && !slices.ContainsFunc(rounds, func(q measure.Quantiles) bool { return q.P50 <= 0 || q.P99 <= 0 })
 }

@@ -53,7 +53,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // backend replies to each call after the same time. A goroutine's own timers are up to a millisecond late, and the less
-// so the more its process does: a lock would seem to cost less than nothing. So a thread sleeps, as in paced.
+// so the more its process does. With them a lock would seem to cost less than nothing. So a thread sleeps, as in paced.
 type backend struct {
 	takes time.Duration
 	calls chan backendCall

@@ -48,9 +48,9 @@ var kindsOfLock = []kindOfLock{
 	{KindRead, func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).RLocker() }, "read"},
 }
 
-// Kinds compares lockwheel's kinds of lock, in turn, on one engine: lock and unlock of names of their own by 2048
-// goroutines, and ten names by one caller, atomically and sequentially. Redisson has its turns with the same kinds. A
-// quorum of three servers, which are started here, is compared with that of redsync.
+// Kinds compares lockwheel's kinds of lock, in turn, on one engine. It measures lock and unlock of names of their own
+// by 2048 goroutines, and ten names by one caller, atomically and sequentially. Redisson has its turns with the same
+// kinds. A quorum of three servers, which are started here, is compared with that of redsync.
 func Kinds(s *Server, p Plan) (KindsOfLock, error) {
 	var k KindsOfLock
 	ours, err := peers.OpenLockwheel(peers.Config{Addr: s.Addr, Callers: kindNames})

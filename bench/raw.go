@@ -88,8 +88,8 @@ func loadScripts(addr string) (acquireSHA, releaseSHA string, err error) {
 	return fmt.Sprint(hashes[3]), fmt.Sprint(hashes[4]), nil
 }
 
-// runLoop sends the bursts one after the other round and round for d, each after the reply to the one before: what a
-// single caller needs at least.
+// runLoop sends the bursts one after the other round and round for d, each after the reply to the one before. That is
+// what a single caller needs at least.
 func runLoop(addr string, bursts []burst, d time.Duration) (pairs int, took time.Duration, err error) {
 	c, err := dialPlain(addr, d+grace)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// The server is slow when a round of Redisson's MultiLock ends: the workers end with what they have begun, and no lock
+// The server is slow when a round of Redisson's MultiLock ends. The workers end with what they have begun, and no lock
 // stays behind to stop the next contestant.
 func TestRedissonPair_SlowAtTheEnd_NothingLocked(t *testing.T) {
 	s := openServer(t, "")

@@ -21,8 +21,8 @@ type entry struct {
 	name string
 	run  func() (pairs int, took time.Duration, err error)
 	used func() (measure.Usage, error) // what the client has used; nil: it is this process
-	// setRunning resumes a client in a process of its own, which is suspended otherwise: it would compile and collect also
-	// when it is not its turn. nil: it is this process.
+	// setRunning resumes a client in a process of its own, which is suspended otherwise. If it always ran, it would
+	// compile and collect also when it is not its turn. nil: it is this process.
 	setRunning func(bool) error
 }
 

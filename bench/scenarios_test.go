@@ -218,8 +218,8 @@ func TestLatencyAndWake_Contestants_Measured(t *testing.T) {
 	}
 }
 
-// Ceiling measures the server alone, with as many keys a call as Pair sends and with its very calls; a caller in a bare
-// loop; and renewals that are sent back to back.
+// Ceiling measures the server alone, with as many keys a call as Pair sends and with its very calls. It also measures a
+// caller in a bare loop, and renewals that are sent back to back.
 func TestCeiling_ManyKeysPerCall_Measured(t *testing.T) {
 	c, err := Ceiling(openServer(t, ""), tiny)
 	require.NoError(t, err)

@@ -1,5 +1,5 @@
-// Package debug has a page that shows an operator what the engines of a process do: what they hold, what callers wait
-// for, whether the server replies, and what happened lately. It uses only the standard library.
+// Package debug has a page that shows an operator what the engines of a process do. It shows what they hold, what
+// callers wait for, whether the server replies, and what happened lately. It uses only the standard library.
 //
 //	mux.Handle("/debug/locks/", http.StripPrefix("/debug/locks", debug.Handler(debug.Options{}, locks)))
 //

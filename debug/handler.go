@@ -61,8 +61,8 @@ type handler struct {
 // Handler returns a handler for a page about engines; nil engines are left out. It serves
 //
 //   - the page at /
-//   - /locks.json with the same parameters as the page: q (part of a name), sort (age, deadline, kind, name, waiting),
-//     kind, engine (an id), limit (1 to 100) and after (field next of the page before)
+//   - /locks.json with the same parameters as the page: q (part of a name), sort (age, deadline, kind, name, waiting)
+//     and kind. Others are engine (an id), limit (1 to 100) and after (field next of the page before)
 //   - /stats.json with the state of the connections and [lockwheel.Stats] of each engine
 //   - /events.json with what Options.Recorder has
 //

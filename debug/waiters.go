@@ -15,7 +15,7 @@ const (
 
 // waiterCounts counts waiters by name, in bounded memory. A name can come several times, because each caller of a fair
 // lock may be a row of its own. With more than maxCounted names it forgets those with few waiters, by the algorithm of
-// Misra and Gries: then each count is too small by at most lost. The goroutine of the request owns it.
+// Misra and Gries. Then each count is too small by at most lost. The goroutine of the request owns it.
 type waiterCounts struct {
 	counts map[string]int
 	lost   int

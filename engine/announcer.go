@@ -141,8 +141,9 @@ func (r *announcedRecord) delete() {
 	}
 }
 
-// pause counts a failed write, and returns the time until the next one. After a rejection that passes, as of a server
-// that loads its data or is still a replica, it is not longer than after a success: the record may expire meanwhile.
+// pause counts a failed write, and returns the time until the next one. A rejection may pass, as that of a server that
+// loads its data or is still a replica. After it, the pause is not longer than after a success, because the record may
+// expire meanwhile.
 func (a *announcer) pause(err error, forGood bool) time.Duration {
 	if err != nil {
 		a.unwritten.Add(1)

@@ -46,7 +46,7 @@ func TestAnswers_Flood_Dropped(t *testing.T) {
 	require.Len(t, a.answers, maxAnswers)
 }
 
-// An engine that closes while its server is known to be down leaves the record to its TTL: a server that does not reply
+// An engine that closes while its server is known to be down leaves the record to its TTL. A server that does not reply
 // would delay the close.
 func TestShutdown_ServerDown_RecordGivenUp(t *testing.T) {
 	for _, down := range []bool{false, true} {

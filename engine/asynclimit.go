@@ -20,7 +20,7 @@ type asyncLimit struct {
 	max   int64 // 0: no limit
 	cause error // of a rejection
 
-	pending  atomic.Int64  // requests that were posted and whose callers have not received their results
+	pending  atomic.Int64  // requests that were posted and have callers without the result
 	cancels  atomic.Int64  // their cancellations that the loop has taken and not handled, at the end of its last turn
 	rejected atomic.Uint64 // requests that were not admitted
 }

@@ -72,8 +72,9 @@ func (e heldLoop) flood(t *testing.T) (posted int) {
 	return posted
 }
 
-// While the loop is busy, callers that wait for nothing post a bounded number of requests, however many of them there
-// are and although they cancel what they post. The requests leave the count when the loop has taken and decided them.
+// While the loop is busy, callers that wait for nothing post a bounded number of requests. That holds however many of
+// them there are and although they cancel what they post. The requests leave the count when the loop has taken and
+// decided them.
 func TestPostAsync_BusyLoop_IsBounded(t *testing.T) {
 	e := newHeldLoop()
 	var wg sync.WaitGroup

@@ -16,7 +16,7 @@ type Call struct {
 	actor.Request
 }
 
-// newCallPool returns the pool of an engine's calls. Engines do not share calls: an engine in a bubble of
+// newCallPool returns the pool of an engine's calls. Engines do not share calls. An engine in a bubble of
 // testing/synctest must not wait on a channel that was made outside of it, nor leave one there.
 func newCallPool() *sync.Pool {
 	return &sync.Pool{New: func() any {
@@ -27,7 +27,7 @@ func newCallPool() *sync.Pool {
 // NewCall returns a call from the engine's pool. The caller fills it in and posts it to this engine at most once.
 func (e *Engine) NewCall() *Call { return e.calls.Get().(*Call) }
 
-// NewAsync returns a call that announces its result by closing Ready, or by calling OnDone if the caller sets it and
+// NewAsync returns a call that announces its result by closing Ready. It calls OnDone instead if the caller sets it and
 // posts the call with PostAsync. It must not be freed.
 func NewAsync() *Call {
 	return &Call{Request: actor.Request{Ready: make(chan struct{}), Async: true}}

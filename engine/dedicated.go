@@ -29,7 +29,7 @@ type dedicated struct {
 // one such call is in flight, which no further request repeats. A connection that comes too late serves the next
 // request or is released. newLender makes one; the zero value cannot start a call. Owned by one goroutine.
 //
-// The client of a cluster takes a connection out of a pool only for the first command on it, and then does not wait for
+// The client of a cluster takes a connection out of a pool only for the first command on it. It then does not wait for
 // longer than that command's context: replicaSender.take and identity.Ask.
 type lender struct {
 	done <-chan struct{} // closed when no caller waits any longer; may be nil

@@ -21,8 +21,9 @@
 //     behind Sentinel it also polls for a new master. It starts and ends with the senders.
 //   - the topology refresher (engine.go, topology_refresh.go), in a cluster, asks for the slot owners when the topology
 //     is in doubt. Start starts it, and the loop ends it by closing its channel.
-//   - the announcer (announcer.go), of an engine with an Identity, writes the engine's record periodically, publishes
-//     answers about its locks, and deletes the record after the loop has ended. It starts with the first Server.
+//   - the announcer (announcer.go), of an engine with an Identity, writes the engine's record periodically and
+//     publishes answers about its locks. It deletes the record after the loop has ended. It starts with the first
+//     Server.
 //   - the timer's callback (engine.go) posts the message that wakes the loop. The runtime starts it when the timer
 //     fires; it ends at once.
 //   - a lender's call (dedicated.go) takes a dedicated connection from the client. A replica sender or a subscriber
@@ -31,8 +32,8 @@
 //     free connection without limit.
 //   - an unsubscription (unsubscriber.go): a replaced connection with very many channels has a goroutine while it is
 //     unsubscribed in slices. The subscriber starts it. It ends after the last slice, or when a reply is late.
-//   - one goroutine per slice (unsubscriber.go) waits for the reply to UNSUBSCRIBE, up to 300 for a million channels,
-//     and one for the reply to the QUIT that follows. They end with the reply or with the connection.
+//   - one goroutine per slice (unsubscriber.go) waits for the reply to UNSUBSCRIBE, up to 300 for a million channels.
+//     Another one waits for the reply to the QUIT that follows. They end with the reply or with the connection.
 //   - while Probe runs, one goroutine per master of a cluster loads the scripts there (load_scripts.go). Probe waits
 //     for them.
 //
@@ -59,7 +60,7 @@
 // simulated time.
 //
 // docs/how-it-works.md follows one Lock call from the caller through the loop to the server and back, function by
-// function, and a loss to the end of a context.
+// function. It also follows a loss to the end of a context.
 //
 // This package is not part of lockwheel's API: any version may change it. See docs/versions.md.
 package engine

@@ -277,9 +277,9 @@ func (e *Engine) Cancel(c *Call, cause error) {
 	e.box.Post(&coordinator.LoopMessage{Value: coordinator.CancelRequest{Request: &c.Request, Cause: cause}})
 }
 
-// Leaked says that no caller can unlock a hold any more. It never blocks. It does not wake the loop: it is called by a
-// goroutine of the garbage collector, which belongs to no bubble of testing/synctest, and a send on a channel of a
-// bubble would end the process. With Config.FindLeaks the loop has a turn soon enough.
+// Leaked says that no caller can unlock a hold any more. It never blocks. It does not wake the loop. A goroutine of the
+// garbage collector calls it, which belongs to no bubble of testing/synctest. A send on a channel of a bubble would end
+// the process. With Config.FindLeaks the loop has a turn soon enough.
 func (e *Engine) Leaked(h *actor.Hold) {
 	e.box.PostSilently(&coordinator.LoopMessage{Value: coordinator.LeakedHold{Hold: h}})
 }

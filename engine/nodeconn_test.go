@@ -49,8 +49,8 @@ func TestTopology_NodeSilent_AsksNext(t *testing.T) {
 	require.Equal(t, &coordinator.Topology{Source: "alive:1", Ranges: []coordinator.SlotRange{{First: 0, Last: slot.Count - 1, Address: "alive:7"}}}, known)
 }
 
-// A node that knows no slots and one that does not reply: whichever was asked last, the error says that no node knows
-// slots, so that Open tries the next address.
+// One node knows no slots and one does not reply. In either order of asking, the error says that no node knows slots,
+// so that Open tries the next address.
 func TestTopology_NoSlotsAndSilent_SaysNoSlots(t *testing.T) {
 	for _, order := range [][]string{{"gone:1", "alive:1"}, {"alive:1", "gone:1"}} {
 		s := &Server{client: &multiNodeClient{nodes: twoNodes(t, "*0\r\n")}}

@@ -117,8 +117,8 @@ func TestRecordWrite_Cluster_SentAlone(t *testing.T) {
 	require.Empty(t, r.write.take(client))
 }
 
-// A rejection that passes, as while a server loads its data, does not keep the record away: it is logged and put off
-// for long only if the server rejects it for good.
+// A rejection that passes, as while a server loads its data, does not keep the record away. The rejection is logged and
+// the record put off for long only if the server rejects it for good.
 func TestRecordWrite_Rejected_TriedAgain(t *testing.T) {
 	answers := map[string]time.Duration{
 		"-LOADING Redis is loading the dataset in memory\r\n":                identity.Period,

@@ -16,7 +16,7 @@ import (
 )
 
 // replication is the minimum number of replicas for a grant, and how long WAIT waits for them. It is immutable. The
-// zero value is that of WAIT 0 0, which the server replies to at once, whatever replicas it has: checkNodeReplicas asks
+// zero value is that of WAIT 0 0, which the server replies to at once, whatever replicas it has. checkNodeReplicas asks
 // with it whether WAIT is permitted.
 type replication struct {
 	min     int
@@ -102,8 +102,8 @@ func (s *replicaSender) sendViaCluster(first *coordinator.Batch) {
 	}
 }
 
-// errNoConnection is for a batch for which a cluster's client has no connection in time: its pool is used up, or the
-// node does not reply.
+// errNoConnection is for a batch for which a cluster's client has no connection in time. The client's pool is used up,
+// or the node does not reply.
 var errNoConnection = errors.New("the client of the cluster gave no connection to the node in time")
 
 // take sends a first command on a connection of a cluster's client, which takes a connection to the batch's node out of

@@ -458,7 +458,7 @@ func TestSubscriber_ConnDropped_SaysWhich(t *testing.T) {
 	require.Equal(t, 2, done.GoneConn)
 }
 
-// One slot of an order has moved: its rejection is the result of the order, wherever in the order it was, and the
+// One slot of an order has moved. Its rejection is the result of the order, wherever in the order it was, and the
 // channels of the other slots are subscribed.
 func TestSubscriber_OneSlotRejected_RestSubscribed(t *testing.T) {
 	const moved = "-MOVED 1 other:1\r\n"

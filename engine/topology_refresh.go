@@ -17,7 +17,7 @@ import (
 
 const (
 	// maxNodesAsked is the maximum number of nodes asked in one topology refresh. Nodes that the client does not know
-	// cannot be asked and do not count: if all masters are replaced, as many of these may come first.
+	// cannot be asked and do not count. If all masters are replaced, as many of these may come first.
 	maxNodesAsked = 8
 	// nodeTimeout is how long one of several nodes is waited for.
 	nodeTimeout = 500 * time.Millisecond
@@ -44,9 +44,9 @@ func refreshLoop(s *Server, timeout time.Duration, refreshes <-chan *coordinator
 }
 
 // fetchTopology asks the given nodes and then the others for the topology. It does not wait long for a silent node. It
-// skips a node without slots, such as one that has lost its disk. It trusts the first that knows slots: if that one is
-// cut off and its topology is old, what the coordinator cannot reach makes another refresh due, which asks another node
-// first (Coordinator.nodesByHealth).
+// skips a node without slots, such as one that has lost its disk. It trusts the first that knows slots. If that one is
+// cut off and its topology is old, what the coordinator cannot reach makes another refresh due. That refresh asks
+// another node first (Coordinator.nodesByHealth).
 func (s *Server) fetchTopology(ctx context.Context, first []string) (*coordinator.Topology, error) {
 	nodes := s.client.Nodes()
 	for address := range nodes {

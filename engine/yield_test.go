@@ -32,8 +32,8 @@ func compute(t *testing.T) {
 	t.Cleanup(func() { end.Store(true); wg.Wait() })
 }
 
-// While the goroutines of a program compute, the loop does not wait for all of them in each turn: renewals of many
-// locks need many turns.
+// While the goroutines of a program compute, the loop does not wait for all of them in each turn. The reason is that
+// renewals of many locks need many turns.
 func TestYield_OthersCompute_Paused(t *testing.T) {
 	compute(t)
 	e := idleEngine(2)

@@ -68,8 +68,8 @@ var providers = map[string]func(*redis.Options, *vault){
 	"StreamingCredentialsProvider": func(o *redis.Options, v *vault) { o.StreamingCredentialsProvider = v },
 }
 
-// Each new connection of either asks the provider anew: when the password has changed and the server has ended all
-// connections, both log in with the new one, and the lock that the engine holds stays.
+// Each new connection of either asks the provider anew. When the password has changed and the server has ended all
+// connections, both log in with the new one. The lock that the engine holds stays.
 func TestProvider_NewPassword_NextConnection(t *testing.T) {
 	t.Parallel()
 	for field, set := range providers {

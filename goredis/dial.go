@@ -17,8 +17,9 @@ type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error
 // sentinel from a server. A zero Resolver works like none.
 var sentinelResolver = &net.Resolver{}
 
-// applyDialer sets DialCtxFn if the engine's own dialer is not enough: for a Dialer of the program, for a network other
-// than tcp, and behind Sentinel with a provider, because its credentials must not be sent to sentinels.
+// applyDialer sets DialCtxFn if the engine's own dialer is not enough. That is so for a Dialer of the program and for a
+// network other than tcp. It is also so behind Sentinel with a provider, because its credentials must not be sent to
+// sentinels.
 func (c *common) applyDialer(option *rueidis.ClientOption) {
 	marked := c.credentials.sentinels && option.AuthCredentialsFn != nil
 	if marked {

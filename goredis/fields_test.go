@@ -74,7 +74,7 @@ func translate(o any) (rueidis.ClientOption, error) {
 	panic("no options of go-redis")
 }
 
-// Every exported field of every struct has a row in one of the tables of docs/goredis.md, and what the table says of it
+// Every exported field of every struct has a row in one of the tables of docs/goredis.md. What the table says of it
 // happens when the field is set. No error repeats a value.
 func TestFields_Each_DoesWhatItsTableSays(t *testing.T) {
 	t.Parallel()

@@ -51,7 +51,7 @@ func TestCluster_TLSAndUser_LocksSeen(t *testing.T) {
 }
 
 // Behind Sentinel, both log in to sentinels and to servers with credentials of their own, also if those for servers
-// come from a provider, and go to the next master when one dies.
+// come from a provider. They go to the next master when one dies.
 func TestSentinel_Provider_FollowsTheMaster(t *testing.T) {
 	t.Parallel()
 	w := redistest.StartSentinels(t, 1, 1)

@@ -71,8 +71,8 @@ func TestSpinLock_JavaUnlocks_GoPollerSoon(t *testing.T) {
 	})
 }
 
-// manyNames are the names of so many locks as one that Java, which starts again after 1.5 s for each of them,
-// sleeps for longer than patience.
+// manyNames are the names of so many locks as one that Java sleeps for longer than patience. It starts again after
+// 1.5 s for each of them.
 func manyNames(tag string) (names []string) {
 	for i := range 8 {
 		names = append(names, fmt.Sprint(tag, i))

@@ -17,7 +17,7 @@
 // If the leader's process dies, another one leads after at most one lease and some milliseconds (lockwheel's
 // Options.Lease, by default 30 s). If the leader shuts down in an orderly way, another one leads a round trip later.
 //
-// The guarantees are those of the lock. Two holds of one lock never have Err() == nil at the same time, so two leaders
+// The guarantees are those of the lock. Two holds of one lock never have Err() == nil at the same time. So two leaders
 // never both have a reason to think that they lead. But a process can stop between asking and writing. A write that
 // must never come from an old leader needs the token of a FencedMutex, and a store that rejects smaller ones.
 package leader

@@ -9,8 +9,8 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Lock is what [Run] needs of a lock: lockwheel's Mutex (plain, fenced or fair), the writer of an RWMutex, or a Multi,
-// such as a Quorum.
+// Lock is what [Run] needs of a lock. Lockwheel's Mutex (plain, fenced or fair), the writer of an RWMutex, and a Multi,
+// such as a Quorum, satisfy it.
 type Lock interface {
 	Lock(ctx context.Context, opts ...lockwheel.Option) (*lockwheel.Hold, error)
 	Name() string

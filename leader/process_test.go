@@ -126,7 +126,7 @@ func TestRun_LeaderKilledOrStopped_OneLeads(t *testing.T) {
 }
 
 // requireOneAtATime sorts what members said by time. A hold lasted from the first to the last time that its member
-// said, so the times of another hold must not lie between these two.
+// said. So the times of another hold must not lie between these two.
 func requireOneAtATime(t *testing.T, history []belief) {
 	t.Helper()
 	slices.SortFunc(history, func(a, b belief) int { return a.at.Compare(b.at) })

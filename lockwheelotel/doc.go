@@ -1,4 +1,4 @@
-// Package lockwheelotel connects engines with OpenTelemetry: [NewTracer] makes a span for each traced call, and
+// Package lockwheelotel connects engines with OpenTelemetry. [NewTracer] makes a span for each traced call.
 // [RegisterMetrics] exports the statistics of an engine, and the package producer its histograms.
 // docs/operate/traces.md lists all spans, attributes and metrics.
 //

@@ -29,7 +29,7 @@ var classes = [...]struct {
 }
 
 // classOf returns the class of an error. An error that wraps several says first what it is and then why, so the first
-// decides: a lock that was not acquired because its context had lost a lock is "not_acquired".
+// decides. A lock that was not acquired because its context had lost a lock is "not_acquired".
 func classOf(err error) string {
 	for err != nil {
 		for _, c := range classes {

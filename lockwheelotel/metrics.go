@@ -31,7 +31,7 @@ type Source interface {
 // Each collection takes one snapshot, which waits for one turn of the engine's loop, as [lockwheel.Engine.Stats] does.
 // It does not use the server. After the engine is closed, counters keep their last values, and gauges are 0.
 //
-// The histograms of Stats are exported by the package producer beside this one: OpenTelemetry's API has no observable
+// The package producer beside this one exports the histograms of Stats. OpenTelemetry's API has no observable
 // histogram, but its SDK takes histograms from a producer.
 //
 // The provider keeps the engine reachable until unregister is called. It may be called several times, and is safe for

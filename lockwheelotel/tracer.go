@@ -35,7 +35,7 @@ const (
 // That span ends when Lock returns, not when the hold ends.
 //
 // A span's name is "lockwheel" and the operation, such as "lockwheel lock", and its kind is internal. Its status is
-// Error if the call returned an error, with one exception: a TryLock that finds the lock held by another owner has
+// Error if the call returned an error, with one exception. A TryLock that finds the lock held by another owner has
 // answered what it was asked. It stays unset, with the outcome "not_acquired".
 //
 // If the provider makes no spans, as a no-op provider does, the tracer changes no context. A tracer may be used by

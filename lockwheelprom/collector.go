@@ -1,5 +1,5 @@
 // Package lockwheelprom exports the statistics of engines to Prometheus: counters, gauges and histograms, each with the
-// label engine. The number of metrics does not depend on the number of locks: no metric has a label for a lock, except
+// label engine. The number of metrics does not depend on the number of locks. No metric has a label for a lock, except
 // those of [NewLockCollector], which shows single locks with names that a program chooses.
 //
 // The folder also has a Grafana dashboard (dashboard.json) and alert rules (alerts.yml).

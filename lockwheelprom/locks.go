@@ -29,10 +29,10 @@ type LockSource interface {
 	Locks(ctx context.Context) iter.Seq2[lockwheel.LockInfo, error]
 }
 
-// NewLockCollector returns a collector of single locks, beside that of [NewCollector]: those that callers of the engine
-// hold or wait for, with a name that match matches ([regexp.Regexp.MatchString]). So match says which names may become
-// series: choose it such that they are few. Nil matches no name. The value of the label engine is name, and that of the
-// label lock is the lock's name; bytes that are no UTF-8 are replaced, and it is cut after 256 bytes.
+// NewLockCollector returns a collector of single locks, beside that of [NewCollector]. It shows those that callers of
+// the engine hold or wait for, with a name that match matches ([regexp.Regexp.MatchString]). So match says which names
+// may become series: choose it such that they are few. Nil matches no name. The value of the label engine is name, and
+// that of the label lock is the lock's name. Bytes that are no UTF-8 are replaced, and it is cut after 256 bytes.
 //
 // A scrape shows at most 100 names, the first in the order of bytes, and in lockwheel_locks_left_out how many locks
 // with other names match. A lock that is neither held nor waited for has no series.

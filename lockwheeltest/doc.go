@@ -9,9 +9,9 @@
 //		}
 //	}
 //
-// The engine is a real one. A test can have a lock held by another process ([Server.HoldElsewhere]), a hold lost
-// ([Server.Lose]), an outage ([Server.Down], [Server.Up]) and a server without its data ([Server.Flush]). At its end
-// the test fails if it left a hold that was not unlocked, or a key.
+// The engine is a real one. A test can have a lock held by another process ([Server.HoldElsewhere]) and a hold lost
+// ([Server.Lose]). It can have an outage ([Server.Down], [Server.Up]) and a server without its data ([Server.Flush]).
+// At its end the test fails if it left a hold that was not unlocked, or a key.
 //
 // # Time
 //

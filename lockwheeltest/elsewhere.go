@@ -41,8 +41,8 @@ func (k Kind) mutex(e *lockwheel.Engine, name string) lockwheel.Mutex {
 // process renews the lock until release is called; at the latest the end of the test releases it. [Server.Lose] takes
 // it away as well.
 //
-// HoldElsewhere tries once. It fails the test at once if the lock is held, if callers wait for it in the queue of a
-// FairMutex, if more than one Kind is given, or while the server is down.
+// HoldElsewhere tries once. It fails the test at once if the lock is held, or if callers wait for it in the queue of a
+// FairMutex. It also fails it if more than one Kind is given, or while the server is down.
 //
 // When release returns, the lock is free, or the next caller has it. While the server is down, release gives up after
 // Options.CallTimeout, and the other process releases the lock once the server is up. A second call does nothing.

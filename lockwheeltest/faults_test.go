@@ -306,8 +306,8 @@ func TestHoldElsewhere_ReleasedInOutage_IsFree(t *testing.T) {
 	})
 }
 
-// An engine in a bubble shares nothing with one outside, or in another bubble: then calls that wait in it would keep
-// its time from passing, or the runtime would end the program.
+// An engine in a bubble shares nothing with one outside, or in another bubble. Otherwise calls that wait in it would
+// keep its time from passing, or the runtime would end the program.
 func TestBubble_CallsWait_TimePasses(t *testing.T) {
 	outside := lockwheeltest.New(t)
 	for range 5 {

@@ -9,8 +9,8 @@ import (
 )
 
 // Server is an empty server inside the process, with an engine on it. It ends with its test. Its methods may be called
-// from any goroutine of the test, but those that can fail the test at once (Open, Lose, HoldElsewhere, Up) only from
-// the goroutine that runs the test, as testing.TB.Fatal.
+// from any goroutine of the test. Those that can fail the test at once (Open, Lose, HoldElsewhere, Up) may be called
+// only from the goroutine that runs the test, as testing.TB.Fatal.
 type Server struct {
 	t         testing.TB
 	redis     *embedded.MemoryServer
@@ -46,8 +46,8 @@ func AllowLeftovers() Option { return func(s *settings) { s.allowLeftovers = tru
 //
 // When the test ends, its cleanup brings the server up and shuts down all engines. Calls that wait then end with
 // lockwheel.ErrClosed. Code that is still stopping has 2 s to unlock. The test fails if a hold was not unlocked by
-// then, or if a key is left that does not belong there: that of an engine that was closed with holds, for example. The
-// counters of a FencedMutex stay by design and do not count. A test that has failed before is not checked.
+// then, or if a key is left that does not belong there. An example is a key of an engine that was closed with holds.
+// The counters of a FencedMutex stay by design and do not count. A test that has failed before is not checked.
 //
 // In a bubble of testing/synctest, call New with the T of the bubble.
 func New(t testing.TB, opts ...Option) *Server {

@@ -12,8 +12,9 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// BenchmarkServerTime measures the processor time that the scripts cost the server, whatever else runs on the machine:
-// in microseconds per lock, by the number of keys in a call. ns/op covers all three scripts and everything around them.
+// BenchmarkServerTime measures the processor time that the scripts cost the server, whatever else runs on the machine.
+// It reports microseconds per lock, by the number of keys in a call. ns/op covers all three scripts and everything
+// around them.
 func BenchmarkServerTime(b *testing.B) {
 	for _, perCall := range []int{1, 16, 128, 300} {
 		b.Run(fmt.Sprintf("keys=%d", perCall), func(b *testing.B) {

@@ -11,9 +11,9 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// flood is data that other clients put into Redis, which must not make a call more expensive: another program's hash
-// under a lock's name, a read/write lock with more readers than any real one, a queue of dead waiters. Each case plants
-// a number of them, and then ten times that number.
+// flood is data that other clients put into Redis, which must not make a call more expensive. It is another program's
+// hash under a lock's name, a read/write lock with more readers than any real one, or a queue of dead waiters. Each
+// case plants a number of them, and then ten times that number.
 type flood struct {
 	name  string
 	plant string // a script that creates the data: KEYS as of the call; ARGV: first number, last number, the server's time in ms

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A waiter gets no place if that cannot be given a life. Without a life it would live by its time: as long as a
+// A waiter gets no place if that cannot be given a life. Without a life it would live by its time. That is as long as a
 // place of Redisson, five minutes behind another, and nothing would remove it if its engine died meanwhile.
 func TestFairQueue_LifeDenied_NoPlace(t *testing.T) {
 	s := onReal(t)

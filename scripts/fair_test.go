@@ -340,7 +340,7 @@ func TestFairScripts_Error_OnlyThatLock(t *testing.T) {
 	})
 }
 
-// A key of another type makes the server reject the release, but keeps no waiter in the queue: nothing else would
+// A key of another type makes the server reject the release, but keeps no waiter in the queue. Nothing else would
 // remove it before its time is over.
 func TestFairWaiter_LockOverwritten_Leaves(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
@@ -433,8 +433,8 @@ func TestFairPlace_NotKeptAlive_Removed(t *testing.T) {
 	})
 }
 
-// Also if no call came for longer than the places lived, as where the server stood still: lockwheel's places are not
-// taken for Redisson's, which live for five minutes each and add as much to those behind them.
+// Even if no call came for longer than the places lived, as where the server stood still, lockwheel's places are not
+// taken for Redisson's. Redisson's live for five minutes each and add as much to those behind them.
 func TestFairPlace_LongOver_NotRedissons(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)

@@ -210,7 +210,7 @@ func TestReleaseScript_ChannelDenied_Counts(t *testing.T) {
 	require.Equal(t, []message{{"redisson_lock__channel:{told}", "0"}}, sub.receive())
 }
 
-// Keys are declared, so the server checks them before the script runs: one that is not permitted makes it reject the
+// Keys are declared, so the server checks them before the script runs. One that is not permitted makes it reject the
 // whole call, with nothing done. The sender has to send the parts again.
 func TestScripts_KeyDenied_WholeCallRejected(t *testing.T) {
 	s := onReal(t)
@@ -349,7 +349,7 @@ func TestFairAcquire_MoveDenied_Rejected(t *testing.T) {
 	}
 }
 
-// Whichever two commands a user lacks, a rejected acquire leaves no key without a TTL: such a key would block the lock
+// Whichever two commands a user lacks, a rejected acquire leaves no key without a TTL. Such a key would block the lock
 // until it is deleted by hand.
 func TestAcquireScripts_Rejected_NoEternalKey(t *testing.T) {
 	s := onReal(t)

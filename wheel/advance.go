@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Advance moves the wheel to now, calls fire for each timer that is due, and returns how many it fired: at most
-// Config.Budget, and what Config.Sorts lets it reach. If now is older than in the latest call, or the wheel is stopped,
-// it changes nothing and fires nothing.
+// Advance moves the wheel to now, calls fire for each timer that is due, and returns how many it fired. It fires at
+// most Config.Budget, and what Config.Sorts lets it reach. If now is older than in the latest call, or the wheel is
+// stopped, it changes nothing and fires nothing.
 //
 // Timers of different ticks fire in the order of their ticks. The order within one tick is not defined.
 //

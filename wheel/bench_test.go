@@ -122,8 +122,8 @@ func BenchmarkAdvance_OneTick(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(holders)), "ns/timer")
 }
 
-// BenchmarkAdvance_Hour jumps over an hour, 720 000 ticks, repeatedly: on an empty wheel, and on one with 100 000
-// timers that are scheduled again when they fire. Of these, all or one in a thousand are due in each hour.
+// BenchmarkAdvance_Hour jumps over an hour, 720 000 ticks, repeatedly. It does so on an empty wheel, and on one with
+// 100 000 timers that are scheduled again when they fire. Of these, all or one in a thousand are due in each hour.
 func BenchmarkAdvance_Hour(b *testing.B) {
 	for _, c := range []struct{ live, due int }{{0, 0}, {1e5, 1e5}, {1e5, 100}} {
 		b.Run(fmt.Sprintf("live=%d/due=%d", c.live, c.due), func(b *testing.B) {

@@ -27,7 +27,7 @@
 // A [Timer] is its own list node, so the wheel allocates nothing after New. A wheel has about 1800 slots, each of the
 // size of one Timer plus 8 bytes. Schedule and Cancel do the same few writes however many timers there are, and a
 // canceled timer is unlinked at once. A timer far ahead moves to finer slots as it comes nearer. With ticks of 5 ms it
-// does not move if it is due within a second; it moves once within a minute, and three times within days.
+// does not move if it is due within a second. It moves once within a minute, and three times within days.
 // [Wheel.Advance] jumps over time in which nothing is due.
 //
 // An owner that sleeps until [Wheel.Next] wakes for timers only, never for ticks or for moves between slots. With an

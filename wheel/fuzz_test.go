@@ -44,8 +44,8 @@ func (p *fuzzInput) byte() (b byte) {
 	return b
 }
 
-// span returns a duration: mostly one that the first levels reach, where the wheel moves timers between slots; at times
-// one of any order of magnitude, next to a power of two.
+// span returns a duration. Mostly it is one that the first levels reach, where the wheel moves timers between slots. At
+// times it is one of any order of magnitude, next to a power of two.
 func (p *fuzzInput) span(width time.Duration) time.Duration {
 	scale, mantissa := p.byte(), p.byte()
 	offset := time.Duration(int8(p.byte()))

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The wheel has no clock, no goroutine and nothing that blocks, so it can be used where blocking is forbidden (Netty
+// The wheel has no clock, no goroutine and nothing that blocks. So it can be used where blocking is forbidden (Netty
 // 16, testHashedWheelTimerStartStop of the BlockHound module). Time is an argument.
 func TestWheel_PureGo(t *testing.T) {
 	entries, err := os.ReadDir(".")

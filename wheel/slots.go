@@ -2,8 +2,8 @@ package wheel
 
 import "math/bits"
 
-// slots holds the rings of timers and an index over them: a bit for each ring that is not empty, and a lower bound of
-// its ticks.
+// slots holds the rings of timers and an index over them. The index has a bit for each ring that is not empty, and a
+// lower bound of its ticks.
 type slots[T any] struct {
 	// bits has one bit for each slot, set while its ring is not empty.
 	bits [numSlots/64 + 1]uint64
@@ -98,8 +98,8 @@ func (s *slots[T]) earliest(now int64) (slot int, bound int64) {
 	return slot, bound
 }
 
-// firstOf returns the first occupied slot of a level in the order of time, which begins at the slot of now and wraps
-// around once; noSlot if there is none.
+// firstOf returns the first occupied slot of a level in the order of time. That order begins at the slot of now and
+// wraps around once; noSlot if there is none.
 func (s *slots[T]) firstOf(level int, now int64) int {
 	words := (*[wordsPerLevel]uint64)(s.bits[level*wordsPerLevel:])
 	start := int(now>>(level*stepBits)) & (slotsPerLevel - 1)

@@ -36,9 +36,9 @@ func TestSchedule_DeadlineRoundsUp(t *testing.T) {
 	}
 }
 
-// delays returns the delays at which wheels have failed: none, negative, about a tick, about a revolution, exact
-// multiples of one (Netty 1953, 744; Akka 1016), and the largest (Netty 7765, which fired at once). Every level has a
-// revolution of its own.
+// delays returns the delays at which wheels have failed. They are none, negative, about a tick, about a revolution, and
+// exact multiples of one (Netty 1953, 744; Akka 1016). The last is the largest (Netty 7765, which fired at once). Every
+// level has a revolution of its own.
 func delays(tick time.Duration) []time.Duration {
 	all := []time.Duration{math.MinInt64, -1, 0, 1, tick - 1, tick, tick + 1, 10 * 365 * 24 * time.Hour, endOfTime - 1, endOfTime}
 	for level := range levels + 1 {

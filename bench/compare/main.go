@@ -1,6 +1,6 @@
-// Compare compares the working copy of the library with an earlier revision: pairs per second of many goroutines with a
-// name each, and the CPU of the client for a pair, in turn, on one server that it starts. CPU says more than pairs
-// where other work runs on the machine.
+// Compare compares the working copy of the library with an earlier revision. It reports pairs per second of many
+// goroutines with a name each, and the CPU of the client for a pair. It measures both in turn, on one server that it
+// starts. CPU says more than pairs where other work runs on the machine.
 //
 //	go run ./compare -before REVISION
 package main

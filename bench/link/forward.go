@@ -72,7 +72,7 @@ func direction(to, from net.Conn, delay time.Duration) {
 	}
 }
 
-// deliver writes chunks when they are due. A goroutine's own timers are up to a millisecond late in an idle process, so
+// deliver writes chunks when they are due. A goroutine's own timers are up to a millisecond late in an idle process. So
 // a thread sleeps here, with the least slack that the kernel has.
 func deliver(to net.Conn, chunks <-chan chunk) {
 	runtime.LockOSThread() // the thread ends with the goroutine, and its slack with it

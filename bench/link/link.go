@@ -1,5 +1,6 @@
-// Package link puts a link with a delay between the contestants and the server: a forwarder in a process of its own, so
-// that its processor time is not counted as that of a client or of the server. It does compete for the processors.
+// Package link puts a link with a delay between the contestants and the server. The link is a forwarder in a process of
+// its own. So its processor time does not count as that of a client or of the server. It does compete for the
+// processors.
 package link
 
 import (

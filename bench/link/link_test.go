@@ -101,8 +101,9 @@ func TestLink_ManyWrites_OrderKept(t *testing.T) {
 	require.True(t, bytes.Equal(sent, got), "%d bytes of %d", len(got), len(sent))
 }
 
-// A link with a delay of 20 ms carries far more in a second than fits into 50 round trips: what is in flight does not
-// hold up what follows, neither many bytes that arrive one by one, as pipelined commands do, nor very many at once.
+// A link with a delay of 20 ms carries far more in a second than fits into 50 round trips. What is in flight does not
+// hold up what follows. That is true of many bytes that arrive one by one, as pipelined commands do, and of very many
+// at once.
 func TestLink_Pipelined_NotLimited(t *testing.T) {
 	const delay = 20 * time.Millisecond
 	for _, c := range []struct{ writes, each int }{{2000, 1}, {512, maxChunk}} {

@@ -61,8 +61,8 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return h.Max()
 }
 
-// stored is a histogram in a file: the buckets that are not empty on one line, as in "17:3 40:1", and the longest
-// duration in nanoseconds.
+// stored is a histogram in a file. It has the buckets that are not empty on one line, as in "17:3 40:1", and the
+// longest duration in nanoseconds.
 type stored struct {
 	Buckets string
 	Longest int64

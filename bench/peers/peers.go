@@ -1,5 +1,5 @@
-// Package peers has the contestants: libraries and clients that lock on one Redis server, behind one small interface,
-// each with settings that are fair to it.
+// Package peers has the contestants: libraries and clients that lock on one Redis server, behind one small interface.
+// Each has settings that are fair to it.
 package peers
 
 import (

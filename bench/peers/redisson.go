@@ -213,8 +213,9 @@ func (j *Java) Used() (measure.Usage, error) {
 	return measure.Usage{CPU: time.Duration(answer.figure("cpu")), Bytes: uint64(answer.figure("allocated"))}, answer.err
 }
 
-// StableHeap returns the heap in bytes and the number of threads, once collections no longer make the heap smaller: the
-// first ones only find what later ones may free. It stops after maxHeapReads, with the smallest value that was read.
+// StableHeap returns the heap in bytes and the number of threads, once collections no longer make the heap smaller. The
+// first collections only find what later ones may free. It stops after maxHeapReads, with the smallest value that was
+// read.
 func (j *Java) StableHeap() (heap int64, threads int, err error) {
 	const smaller = 1 << 14 // bytes
 	for same, tries := 0, 0; same < 3 && tries < maxHeapReads; tries++ {

@@ -125,8 +125,8 @@ func TestReport_SectionFails_Kept(t *testing.T) {
 	require.Equal(t, "lockwheel", r.wake.Figures[0].Name)
 }
 
-// A report over a link has the sections that can be measured over one, says so, and leaves out the goals, which are set
-// without one.
+// A report over a link has the sections that can be measured over one, and says so. It leaves out the goals, which are
+// set without one.
 func TestReport_Link_SectionsAndDelay(t *testing.T) {
 	needsServer(t)
 	o := options{plan: tiny, set: "tiny", link: 300 * time.Microsecond, out: t.TempDir(), log: io.Discard}

@@ -1,6 +1,6 @@
-// Tracercost compares an engine with a Tracer to one without: pairs per second of many goroutines with a name each, in
-// turn, on one server that it starts. The tracer puts a value into the context of each call, as one that starts spans
-// does, and counts what ended.
+// Tracercost compares an engine with a Tracer to one without. It reports pairs per second of many goroutines with a
+// name each, in turn, on one server that it starts. The tracer puts a value into the context of each call, as one that
+// starts spans does, and counts what ended.
 //
 //	go run ./tracercost
 package main

@@ -455,8 +455,8 @@ func TestWait_ServerGone_IsAnError(t *testing.T) {
 	assert.NotEmpty(t, p.err.String())
 }
 
-// A lock that goes to another holder between two questions about it is listed, and one that is free at times is never
-// taken for something else.
+// A lock that goes to another holder between two questions about it is listed. One that is free at times is never taken
+// for something else.
 func TestHotLock_EachQuestion_IsALock(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

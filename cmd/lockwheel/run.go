@@ -295,7 +295,7 @@ func (r *runner) attend(p *program) (lost error) {
 }
 
 // say prints a message on a goroutine of its own, and returns a channel that is closed after that. To print can block
-// for as long as the pipe to the reader of stderr is full, and meanwhile the program must be ended all the same.
+// for as long as the pipe to the reader of stderr is full. Meanwhile the program must be ended all the same.
 func (r *runner) say(format string, args ...any) <-chan struct{} {
 	said := make(chan struct{})
 	go func() {
@@ -305,8 +305,8 @@ func (r *runner) say(format string, args ...any) <-chan struct{} {
 	return said
 }
 
-// unlock gives the lock back. It returns an error if the lock was lost before, and only says if the server did not
-// reply: the program ended while it held the lock.
+// unlock gives the lock back. It returns an error if the lock was lost before. If the server did not reply, it only
+// says so: the program ended while it held the lock.
 func (r *runner) unlock() error {
 	err := r.hold.Unlock(context.Background()) // Options.CallTimeout bounds it
 	switch {

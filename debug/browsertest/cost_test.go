@@ -84,9 +84,9 @@ func longestPause(b *tab) time.Duration {
 	return readPerPause * time.Duration(eval[float64](b, `Number(document.getElementById("live").dataset.readMs)`)) * time.Millisecond
 }
 
-// A page of 100 000 held locks and 10 000 waiters shows a hundred rows at a time and updates itself, and an
-// unrelated lock of the engine is served meanwhile. It prints how long the first row took, and the unrelated
-// lock's p99 with the page open and without.
+// A page of 100 000 held locks and 10 000 waiters shows a hundred rows at a time and updates itself. An unrelated lock
+// of the engine is served meanwhile. It prints how long the first row took, and the unrelated lock's p99 with the page
+// open and without.
 func TestBrowser_100000Locks_ShownInPages(t *testing.T) {
 	long.Only(t, "it takes 100 000 locks")
 	b := openTab(t)

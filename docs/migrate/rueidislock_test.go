@@ -23,7 +23,7 @@ func settleWithRueidislock(ctx context.Context, locker rueidislock.Locker, accou
 }
 
 // settleBesideRueidislock takes two of the three keys of rueidislock, so that neither side has a majority beside the
-// other, and the name that is used when no rueidislock is left.
+// other. It also takes the name that is used when no rueidislock is left.
 func settleBesideRueidislock(ctx context.Context, locks *lockwheel.Engine, account string) error {
 	name := "account/" + account
 	all := locks.Multi(locks.Mutex("rueidislock:0:"+name), locks.Mutex("rueidislock:1:"+name), locks.Mutex(name))

@@ -68,7 +68,7 @@ func (b *Batch) Reset(verb actor.Verb) {
 	*b = Batch{Verb: verb, Msg: b.Msg, Commands: b.Commands[:0], Replies: b.Replies[:0], Buf: b.Buf}
 }
 
-// SendersPerNode is the number of senders per node, and so the maximum number of bundles in flight: each sender carries
+// SendersPerNode is the number of senders per node, and so the maximum number of bundles in flight. Each sender carries
 // one, which is a single batch without a cluster. With one sender, the server idles while a reply travels; with many,
 // batches are small.
 const SendersPerNode = 8

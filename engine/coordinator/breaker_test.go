@@ -176,7 +176,7 @@ func TestBreaker_ManyFailures_DownSinceFirst(t *testing.T) {
 }
 
 // A lock that was held when the server last replied may be free by now, if it was time to ask again. So its waiters do
-// not hear that another caller holds it, although no try of their own has failed: most do not get to ask while the
+// not hear that another caller holds it, although no try of their own has failed. Most do not get to ask while the
 // server is down.
 func TestBreaker_AsksInVain_NotCalledHeld(t *testing.T) {
 	runConversation(t, 3, `

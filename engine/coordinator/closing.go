@@ -11,9 +11,9 @@ import (
 // closing ends all holds and requests, a bounded number of locks per turn. The zero value means that no close was
 // requested. Owned by the coordinator.
 //
-// A lock that was unlocked is not to stay in the server for a lease because its engine is closed at once; nor is a lock
-// that is granted after its caller gave up. So a close first rejects all waiters, and waits for what is being released
-// or acquired, for at most Config.CallTimeout.
+// A lock that was unlocked must not stay in the server for a lease because its engine is closed at once. Nor must a
+// lock that is granted after its caller gave up. So a close first rejects all waiters, and waits for what is being
+// released or acquired, for at most Config.CallTimeout.
 type closing struct {
 	round                          // locks that are still to be ended
 	closeRequests []*actor.Request // the close requests; they get their results at the end

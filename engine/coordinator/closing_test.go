@@ -112,7 +112,7 @@ func TestClose_ServerSilent_WaitIsBounded(t *testing.T) {
 	`)
 }
 
-// A lock that is granted after its caller gave up is released before the engine closes; so is one that its waiter is
+// A lock that is granted after its caller gave up is released before the engine closes. So is one that its waiter is
 // granted after the close was requested.
 func TestClose_AcquireInFlight_Released(t *testing.T) {
 	runConversation(t, 8, `

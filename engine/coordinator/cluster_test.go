@@ -257,7 +257,7 @@ func TestServerError_AnyCase_Recognized(t *testing.T) {
 	require.Equal(t, "2@A: EVAL acquire b", d.line("2ms 1 says noscript x"))
 }
 
-// A redirection of a slot that no cluster has, or without a target, is a rejection like any other: the loop looks slots
+// A redirection of a slot that no cluster has, or without a target, is a rejection like any other. The loop looks slots
 // up by their number.
 func TestRedirection_Odd_Ignored(t *testing.T) {
 	for refusal, follows := range map[string]bool{

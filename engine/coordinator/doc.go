@@ -1,4 +1,4 @@
-// Package coordinator decides what an engine does, without doing it. It has no clock, no I/O and no goroutine: the loop
+// Package coordinator decides what an engine does, without doing it. It has no clock, no I/O and no goroutine. The loop
 // of package engine, or the simulation in engine/sim, brings messages and the time and carries out the results.
 //
 // The contract of a [Coordinator]:
@@ -8,12 +8,8 @@
 //     carry out Redial sets CanRedial.
 //   - [Coordinator.Turn] handles messages, oldest first, and whatever is due at the given time. Time never goes back.
 //     If the machine was suspended, [Coordinator.ReconfirmAll] comes before the turn.
-//   - After each turn the owner takes all outputs, in this order: holds that ended (Fx.HoldEnds); holds to be logged
-//     (Fx.Leaks, Fx.TooLong); Redial, which asks it to close the connections to a server that is no longer a master;
-//     Connected, which says that there is a server now; new and removed nodes (Added, Removed); Cluster.Request, which
-//     asks it to refresh the topology; batches (Batches); the order of each node's subscriptions
-//     (Node.Subscriptions.Order); and results (Results.Ready), for which [Coordinator.PrefetchCallers] fills the CPU
-//     cache. [Coordinator.ResetOutputs] then clears all of them, so what was not taken is lost.
+//   - After each turn the owner takes all outputs, in the order below. [Coordinator.ResetOutputs] then clears all of
+//     them, so what was not taken is lost.
 //   - [Coordinator.NoteTurn] counts how long the turn and its outputs took, for [Stats]. An owner without a clock
 //     leaves it out.
 //   - A batch belongs to the owner until it comes back as a message, with replies or with the reason why there are
@@ -22,6 +18,18 @@
 //     timers and results; if some are left, the next turn is due at once.
 //   - Closed says that a request to close ends all holds and requests. The owner lets in no further message, and calls
 //     Turn until [Coordinator.ClosePending] is false: one turn ends a bounded number of them.
+//
+// The outputs, in the order in which the owner takes them:
+//
+//  1. Fx.HoldEnds has the holds that ended.
+//  2. Fx.Leaks and Fx.TooLong have the holds to be logged.
+//  3. Redial asks the owner to close the connections to a server that is no longer a master.
+//  4. Connected says that there is a server now.
+//  5. Added and Removed have the new and the removed nodes.
+//  6. Cluster.Request asks the owner to refresh the topology.
+//  7. Batches has the batches.
+//  8. Node.Subscriptions.Order has the order of each node's subscriptions.
+//  9. Results.Ready has the results; [Coordinator.PrefetchCallers] fills the CPU cache for them.
 //
 // For example, the essence of the loop:
 //
@@ -41,9 +49,9 @@
 //		c.Turn(now(), nil)
 //	}
 //
-// A message takes this way: intake.go sorts it by what may wait, coordinator.go finds or makes its lock and steps it,
-// dispatch.go queues the commands that the lock emits and packs them into batches of one verb, and replies.go hands
-// each reply to its lock. docs/how-it-works.md follows one Lock call from the caller to the server and back. The parts:
+// A message takes this way. intake.go sorts it by what may wait. coordinator.go finds or makes its lock and steps it.
+// dispatch.go queues the commands that the lock emits and packs them into batches of one verb. replies.go hands each
+// reply to its lock. docs/how-it-works.md follows one Lock call from the caller to the server and back. The parts:
 //
 //   - the turn: coordinator.go, messages.go, intake.go, timers.go, resultqueue.go, prefetch.go
 //   - finding locks: lockmap.go; for kinds with a lock per request lockset.go, locklist.go, lockindex.go, ownerindex.go

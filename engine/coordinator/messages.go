@@ -9,7 +9,7 @@ import (
 // the following.
 type LoopMessage = mpsc.Node[any]
 
-// The other messages to the loop. A message is immutable once it is posted; what it points to then belongs to the
+// The other messages to the loop. A message is immutable once it is posted. What it points to then belongs to the
 // coordinator, until the request of the message has its result. The zero value of a field says that there is none.
 //
 // In those of a subscriber, Node is the subscriber's node; nil means the only server. Pub/sub connections of a node are

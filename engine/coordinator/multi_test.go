@@ -262,8 +262,8 @@ func TestMulti_UnknownPart_NoReply(t *testing.T) {
 	require.Equal(t, "2: joint a+b", d.line("11ms timer"))
 }
 
-// A waiting request ends as soon as its owner is granted the lock at which it waits, because the owner may wait for it
-// before it unlocks. Its caller then acquires the locks one by one.
+// A waiting request ends as soon as its owner is granted the lock at which it waits. Otherwise the owner could wait for
+// the request before it unlocks. Its caller then acquires the locks one by one.
 func TestMulti_OwnerGranted_EndsAtOnce(t *testing.T) {
 	t.Run("by another engine's release", func(t *testing.T) {
 		runConversation(t, 8, `

@@ -8,24 +8,24 @@ import (
 )
 
 const (
-	// ownChannelRetry is the pause before the engine's own channel is tried again after its connection failed, and
-	// ownChannelDenied the pause after the server rejected it: an engine without the permission works as before.
+	// ownChannelRetry is the pause before the engine's own channel is tried again after its connection failed.
+	// ownChannelDenied is the pause after the server rejected it: an engine without the permission works as before.
 	ownChannelRetry, ownChannelDenied = 2 * time.Second, time.Minute
 	// maxEarly is the maximum number of keys that are kept of notices that came before a grant.
 	maxEarly = 64
 )
 
-// ownChannel is the engine's own pub/sub channel, on which other clients reach it: those that took a lock away from it,
-// and those that ask since when it has one. It is subscribed from the first grant on. Owned by the coordinator. The
-// zero value has no name: the engine has none.
+// ownChannel is the engine's own pub/sub channel, on which other clients reach it. They are those that took a lock away
+// from it, and those that ask since when it has one. It is subscribed from the first grant on. Owned by the
+// coordinator. The zero value has no name: the engine has none.
 type ownChannel struct {
 	name    string // empty: the engine has none
 	slot    uint16
 	node    *Node         // where it is pinned; nil: nowhere
 	retryAt time.Duration // when it is pinned next, after a failure; 0: it did not fail
 
-	// early has the keys of locks that were waited for when a notice came, and when the last one came: one can overtake
-	// the reply that grants the lock.
+	// early has the keys of locks that were waited for when a notice came, and when the last one came. A notice can
+	// overtake the reply that grants the lock.
 	early map[string]time.Duration
 
 	Answers []Answer // output

@@ -156,8 +156,8 @@ func TestClose_RejectionInProgress_EndsAll(t *testing.T) {
 	require.Zero(t, k.c.Stats().Timers)
 }
 
-// However many requests for several locks wait as one owner, a turn ends at most a fixed number when the owner is
-// granted one of the locks. What earlier turns did not reach waits on if the owner unlocks meanwhile.
+// However many requests for several locks wait as one owner, a turn ends at most a fixed number of them. They end when
+// the owner is granted one of the locks. What earlier turns did not reach waits on if the owner unlocks meanwhile.
 func TestMulti_ManyOfGrantedOwner_EndInTurns(t *testing.T) {
 	const n, owner = 3*maxRejectedPerTurn + 1, actor.ThreadOwner | 1
 	for _, unlocks := range []bool{false, true} {

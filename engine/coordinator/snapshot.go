@@ -8,7 +8,7 @@ import (
 
 // Snapshot lists the locks of an engine that are held or waited for, a page per turn. A caller posts it with a
 // [SnapshotRequest] until More is false, and gives that up with a [CancelRequest]. It shows each lock at the time of
-// its page: locks that ended before their page are left out, and locks that came after the first page as well. Owned by
+// its page. Locks that ended before their page are left out, and so are locks that came after the first page. Owned by
 // the coordinator while a request is posted, then by the caller. The zero Snapshot is at its beginning.
 type Snapshot struct {
 	Locks []actor.Info // the page
@@ -39,7 +39,7 @@ func (s *Snapshot) note(turn uint64) {
 // then it belongs to the caller. The zero value is that of a node without an address that is not down.
 type NodeStatus struct {
 	Address string // empty for the only server, unless it is known
-	// Down says that the engine considers the server down: a batch had no reply, or the server rejected it for a reason
+	// Down says that the engine considers the server down. A batch had no reply, or the server rejected it for a reason
 	// that concerns all batches, and no reply has come since. Then one batch at a time is sent there. A batch that only
 	// found that its connection was closed while idle does not count. A server to which there was no connection yet is
 	// down.

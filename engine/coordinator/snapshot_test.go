@@ -98,7 +98,7 @@ func TestStatus_Closed_Rejected(t *testing.T) {
 }
 
 // Lists that wait together share one copy of the locks. A list that is requested after the copy was made has one of its
-// own, so it has each lock that its caller was granted before.
+// own. So it has each lock that its caller was granted before.
 func TestSnapshot_ManyLists_ShareACopy(t *testing.T) {
 	d := newSharedLaneHarness(t, 10)
 	d.posts("lock", "k", 95)
@@ -132,7 +132,7 @@ func TestSnapshot_ManyLists_LocksGoOn(t *testing.T) {
 	require.Len(t, d.inFlight, 1)
 }
 
-// The caller of a list gives up: it has its result in the next turn, however many lists wait, and no page is made for
+// The caller of a list gives up. It has its result in the next turn, however many lists wait, and no page is made for
 // it, which others would wait for.
 func TestSnapshot_Canceled_EndsInNextTurn(t *testing.T) {
 	d := newSharedLaneHarness(t, 10)

@@ -6,41 +6,42 @@ import (
 	"github.com/lockwheel/lockwheel/engine/histogram"
 )
 
-// Stats is a snapshot. Gauges give the present state; counters count since Open. It is a plain value: the coordinator
-// fills in that of a StatsRequest at the end of the turn, and then it belongs to the caller. The zero value is that of
-// an engine that has done nothing.
+// Stats is a snapshot with the fields of lockwheel.Stats, which says what each of them counts (options.go of the root).
+// The coordinator leaves UnwrittenRecords, DroppedEvents and Panics at zero. Package engine sets the first, and the
+// users of Hooks count the other two.
+//
+// Stats is a plain value. The coordinator fills in that of a StatsRequest at the end of the turn. It then belongs to
+// the caller. The zero value is that of an engine that has done nothing.
 type Stats struct {
-	Held          int64 // gauge: holds; each re-entry counts
-	Waiting       int64 // gauge: lock requests without a result
-	InFlight      int64 // gauge: commands in flight
-	Subscriptions int64 // gauge: subscribed channels
-	Timers        int64 // gauge: timers on the wheels
-	Polling       int64 // gauge: locks waited for without a subscription
+	Held          int64
+	Waiting       int64
+	InFlight      int64
+	Subscriptions int64
+	Timers        int64
+	Polling       int64
 
-	Acquired, Failed, Released, Lost uint64 // counters: holds granted, lock requests failed, holds unlocked, holds lost
-	Renewed                          uint64 // counter: renewals and confirmations by the server
-	HandedOff                        uint64 // counter: grants from one owner to the next without a release
-	Commands, Batches, LoopTurns     uint64 // counters: commands sent, batches that carried them, turns of the loop
-	Retries                          uint64 // counter: commands without a reply or rejected, and batches sent again as a whole or in parts
-	UnpublishedReleases              uint64 // counter: releases that the server did not publish, because it rejected the message
-	LostAtUnlock                     uint64 // counter: releases of locks that had been lost
-	Shed                             uint64 // counter: those of Failed that were rejected by a limit on waiters
-	Leaked                           uint64 // counter: holds that no caller could unlock any more
-	HeldTooLong                      uint64 // counter: owners that had a lock for Config.HeldTooLong
-	UnwrittenRecords                 uint64 // counter: writes of the engine's record that failed; not set by the coordinator
-	DroppedEvents, Panics            uint64 // not set by the engine: the users of Hooks count them
+	Acquired, Failed, Released, Lost uint64
+	Renewed                          uint64
+	HandedOff                        uint64
+	Commands, Batches, LoopTurns     uint64
+	Retries                          uint64
+	UnpublishedReleases              uint64
+	LostAtUnlock                     uint64
+	Shed                             uint64
+	Leaked                           uint64
+	HeldTooLong                      uint64
+	UnwrittenRecords                 uint64
+	DroppedEvents, Panics            uint64
 
-	RenewalLag time.Duration // gauge: longest delay of a renewal's confirmation past its due time, in the last minute
-	// gauge: this machine's clock minus the server's, when a caller last queued for a fair lock; negative: behind. In a
-	// cluster it is that of the node with the largest difference.
-	ClockSkew time.Duration
+	RenewalLag time.Duration
+	ClockSkew  time.Duration
 
-	AcquireWaits   histogram.Durations // of each lock request, until it was granted or rejected
-	HoldTimes      histogram.Durations // of each hold that has ended, since its owner's first grant
-	RenewalMargins histogram.Durations // what was left of a lease when its renewal was confirmed
-	RoundTrips     histogram.Durations // of each batch that the server replied to
-	TurnTimes      histogram.Durations // of each turn but the one that takes the snapshot
-	BatchSizes     histogram.Sizes     // commands of each batch
+	AcquireWaits   histogram.Durations
+	HoldTimes      histogram.Durations
+	RenewalMargins histogram.Durations
+	RoundTrips     histogram.Durations
+	TurnTimes      histogram.Durations
+	BatchSizes     histogram.Sizes
 }
 
 // maxKeptPending is the largest capacity of pendingStats that is kept after a turn.

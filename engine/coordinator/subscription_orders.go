@@ -70,7 +70,7 @@ func (s *subscriptions) buildOrder() *Order {
 }
 
 // retryOverdue makes the order one for a rejected channel that other channels have kept waiting, and reports whether it
-// did: with a steady stream of new channels there is never nothing else to do. The next one waits for as long again.
+// did. With a steady stream of new channels there is never nothing else to do. The next one waits for as long again.
 func (s *subscriptions) retryOverdue(o *Order) bool {
 	if s.moving || s.rejected.empty() || s.now < s.rejectedRetryAt+maxRejectedDelay {
 		return false

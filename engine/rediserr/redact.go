@@ -1,5 +1,5 @@
-// Package rediserr has the errors of the client in a form that an engine can use: without any part of a password,
-// without the end of a context that is not the caller's, and saying whether there was a connection at all.
+// Package rediserr has the errors of the client in a form that an engine can use. They have no part of a password, and
+// no end of a context that is not the caller's. They say whether there was a connection at all.
 //
 // This package is not part of lockwheel's API: any version may change it. See docs/versions.md.
 package rediserr
@@ -22,7 +22,7 @@ const (
 	quotedUser, permission = "User ", " has no permissions"
 )
 
-// Secret is a user or a password that no error repeats. A user is less secret: a short one may be a word of any text,
+// Secret is a user or a password that no error repeats. A user is less secret. A short one may be a word of any text,
 // so only the whole word counts, and the rest of the text stays.
 type Secret struct {
 	Text string

@@ -40,8 +40,8 @@ func (w *simWorld) enginesCompete(engines int) {
 }
 
 // mixedWaiters has some engines, of which some listen and some poll, request a lock all the time and hold it for a
-// moment: the first with several callers, the others with one each. None is shut out, however it learns that the
-// lock is free.
+// moment. The first has several callers, the others have one each. None is shut out, however it learns that the lock is
+// free.
 func (w *simWorld) mixedWaiters() {
 	const callers, moment = 3, time.Millisecond
 	ends := w.now + 3*time.Second

@@ -232,8 +232,8 @@ func (s *simServer) keep(name, at int, wait int64) {
 	}
 }
 
-// enqueue returns the index of the new place. If the last place is the one of its engine that the command names,
-// the new place shares its time, provided that this time is enough.
+// enqueue returns the index of the new place. If the last place is the one of its engine that the command names, the
+// new place shares its time. It does so only if this time is enough.
 func (s *simServer) enqueue(name int, holder simHolder, ttl int64, c *actor.Command) int {
 	queue, wait := s.queues[name], wire.Milliseconds(c.Wait)
 	last, shares, adds := len(queue)-1, false, wait
@@ -414,8 +414,8 @@ func (w *simWorld) livesTooLong(name int, p simQueuePlace) {
 	}
 }
 
-// leavesEnough checks that a waiter that leaves a queue does not subtract so much time that the place behind it has
-// less than its own wait.
+// leavesEnough checks a waiter that leaves a queue. It must not subtract so much time that the place behind it has less
+// than its own wait.
 func (w *simWorld) leavesEnough(name, at int, took int64) {
 	if at == len(w.server.queues[name]) {
 		return
@@ -460,8 +460,8 @@ func (w *simWorld) inOrder(a *simRequest) {
 	}
 }
 
-// free reports whether a name is free for a live client: for a fair lock, the head of its queue waits in an engine
-// that runs.
+// free reports whether a name is free for a live client. In the queue of a fair lock, the head must
+// wait in an engine that runs.
 func (w *simWorld) free(name int) bool {
 	if w.server.key(name).exists {
 		return false

@@ -90,8 +90,8 @@ func (w *simWorld) fences(a *simRequest) {
 	w.cover(coverToken)
 }
 
-// checkFullLease checks that a grant is for about as long as requested: less the time that the reply took, and for a
-// watched lock at least half.
+// checkFullLease checks that a grant is for about as long as requested. It is less the time that the reply took, and
+// for a watched lock at least half.
 func (w *simWorld) checkFullLease(a *simRequest, h *simHold) {
 	e := a.caller.e
 	if h.tenure.uncertain || a.mayReenter() || !w.calmSince(w.now-e.config.Lease) {

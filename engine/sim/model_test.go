@@ -9,8 +9,8 @@ import (
 	"github.com/lockwheel/lockwheel/engine/coordinator"
 )
 
-// simModel is the simulation's model of the truth, independent of what engines and callers consider true: for each
-// tenure how long the server has it, for each hold and request its state.
+// simModel is the simulation's model of the truth, independent of what engines and callers consider true. It has for
+// each tenure how long the server has it, and for each hold and request its state.
 type simModel struct {
 	memory       *simMemory
 	tenures      [][]*simTenure // by the number of a life and of the tenure; tenures that share both are chained

@@ -119,8 +119,8 @@ func (w *simWorld) checkForeignOwners(h *simHold) {
 	}
 }
 
-// checkGiveBack handles the result of a request that the engine made itself, to release what was granted to a caller
-// that wanted several locks and had left.
+// checkGiveBack handles the result of a request that the engine made itself. It made the request to release what was
+// granted to a caller that wanted several locks and had left.
 func (e *simEngine) checkGiveBack(r *actor.Request) bool {
 	i := slices.IndexFunc(e.back, func(h *simHold) bool { return &h.grant == r.Hold })
 	if r.Op != actor.Unlock || i < 0 {

@@ -148,9 +148,9 @@ func (w *simWorld) awake(a *simRequest) {
 	w.fail("%s sleeps: %s was asked for %v ago and is free for %v", a.caller.e.name, a, w.now-a.requestedAt, w.now-free)
 }
 
-// adopted finds orphans: locks in the server that their engine neither has nor releases. A late copy of an acquire
-// may leave an orphan in two cases: it comes after the second release, or after the lease in which its engine
-// wanted to release it.
+// adopted finds orphans: locks in the server that their engine neither has nor releases. A late copy of an acquire may
+// leave an orphan in two cases. The copy comes after the second release, or after the lease in which its engine wanted
+// to release the orphan.
 func (w *simWorld) adopted(n *simName, h simHolder, t *simTenure, e *simEngine) {
 	s := &t.standing
 	w.unwanted(n, h, t, e)

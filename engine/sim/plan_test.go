@@ -153,8 +153,8 @@ func (p *simPlan) withQuorums(seed uint64) {
 	}
 }
 
-// few is for worlds where few callers want the same lock, so that no other caller makes an engine do what it does
-// not do by itself. Leases change often there, but are never too short to be renewed.
+// few is for worlds where few callers want the same lock. There no other caller makes an engine do what it does not do
+// by itself. Leases change often there, but are never too short to be renewed.
 func (p *simPlan) few(w *simWorld) {
 	p.names, p.callers, p.bulkLocks = simNames, 1+w.random.IntN(2), 0
 	p.lease = simPick(w, []time.Duration{3 * time.Second, 10 * time.Second})
@@ -179,8 +179,8 @@ func (p *simPlan) readers() {
 	p.think, p.tryOnce = 20*p.latency, 0
 }
 
-// several is for worlds where most callers want several of a dozen locks at once, beside each other in an engine,
-// and wait in queues for them.
+// several is for worlds where most callers want several of a dozen locks at once. They do so beside each other in an
+// engine, and wait in queues for them.
 func (p *simPlan) several(w *simWorld) {
 	p.names, p.only, p.bulkLocks, p.callers, p.senders = simManyNames[:simPick(w, []int{12, 24, 48})], []actor.LockKind{actor.Plain}, 0, 8+w.random.IntN(24), 1
 	p.lease = simPick(w, []time.Duration{3 * time.Second, 10 * time.Second})

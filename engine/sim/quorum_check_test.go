@@ -59,8 +59,8 @@ func (v *simQuorumUser) checkMajorityLost() {
 }
 
 // membersTaken returns the locks that the quorum considers held and that were taken away since it had its majority. A
-// lock with a TTL that a restart with old data shortened does not count: it still exists, its engine renews it, and
-// it ends later than the others or never.
+// lock with a TTL that a restart with old data shortened does not count. It still exists, its engine renews it, and it
+// ends later than the others or never.
 func (v *simQuorumUser) membersTaken() map[int]*simHold {
 	robbed := map[int]*simHold{}
 	for i := range v.members {

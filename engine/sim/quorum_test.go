@@ -338,8 +338,8 @@ func (v *simQuorumUser) leave() {
 	})
 }
 
-// enter locks one of the locks, alone or with another one, with the context of the quorum: one that is held, or one
-// that is missing. As soon as the quorum has the lock, a request that waits with its context is granted, too.
+// enter locks one of the locks, alone or with another one, with the context of the quorum. It is one that is held, or
+// one that is missing. As soon as the quorum has the lock, a request that waits with its context is granted, too.
 // Conversely, if that request has the lock, the quorum gets it unless something else prevents that.
 func (v *simQuorumUser) enter(s *simMember) {
 	w, owner := v.w, v.owner

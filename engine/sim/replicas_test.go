@@ -21,8 +21,8 @@ func (p *simPlan) careful(seed uint64) {
 // simManyCallers is the maximum number of names in a world with replicas.
 const simManyCallers = 12
 
-// replicas sets how many replicas have a grant with a reply that is about to come back, and returns how long they
-// are waited for before.
+// replicas sets how many replicas have a grant with a reply that is about to come back. It returns how long they are
+// waited for before.
 func (line *simConn) replicas(call *simCall) (timeout time.Duration) {
 	e, w := line.e, line.e.w
 	if e.config.Replicas == 0 || !coordinator.IsGrant(call.verb) || call.failed != nil {
@@ -101,9 +101,9 @@ func (w *simWorld) replicated(e *simEngine, a *simRequest) {
 	}
 }
 
-// toldOfReplicas checks that a request which waited while a grant was found to have too few replicas gets its result:
-// at once, or when its own grant is undone. If a turn visits few locks, the acquire of a reader may leave before the
-// reader is visited; then it waits for its own reply.
+// toldOfReplicas checks a request which waited while a grant was found to have too few replicas. The request gets its
+// result at once, or when its own grant is undone. If a turn visits few locks, the acquire of a reader may leave before
+// the reader is visited; then it waits for its own reply.
 func (e *simEngine) toldOfReplicas(a *simRequest, now time.Duration) {
 	if a.Kind == actor.Read && !a.undone && e.w.plan.share < coordinator.MaxMessagesPerTurn && a.Lock() != nil && a.Lock().InFlight() != actor.None {
 		a.unreplicated = 0

@@ -44,8 +44,8 @@ func (w *simWorld) refusedUpgrade(e *simEngine, a *simRequest) {
 	}
 }
 
-// waitsForItself checks that a reader that wants to write is rejected at once, and so is a caller that wants
-// several locks and has one of them.
+// waitsForItself checks that a reader that wants to write is rejected at once. So is a caller that wants several locks
+// and has one of them.
 func (e *simEngine) waitsForItself(a *simRequest) {
 	for i, h := range a.parts {
 		owner := a.Multi.Parts[i].Owner
@@ -165,9 +165,9 @@ func (w *simWorld) freeFor(a *simRequest) time.Duration {
 	return max(n.open, a.writerWaitedAt)
 }
 
-// outlived reports whether a reader's field legitimately stays though its lease is over: its engine could not
-// release it, or not within the lease in which it tries. The field goes with the lock's TTL, which the leases of
-// live readers bound.
+// outlived reports whether a reader's field legitimately stays though its lease is over. Its engine could not release
+// it, or not within the lease in which it tries. The field goes with the lock's TTL, which the leases of live readers
+// bound.
 func (w *simWorld) outlived(r *simReader) bool {
 	if simEnd(r.longest()) > w.now || w.waits(r.holder) {
 		return false
@@ -181,9 +181,9 @@ func (w *simWorld) outlived(r *simReader) bool {
 //
 //   - If there are many fields, the scripts do not look through all of them.
 //   - A simulated outsider lowers its own lease without the lock's.
-//   - An engine counts a lease from when its command left, the server from when it ran. The TTL may be longer by
-//     that difference than what a later renewal sets: the engine does not know of it, and lets the TTL fall when
-//     the reader leaves.
+//   - An engine counts a lease from when its command left, the server from when it ran. The TTL may be longer by that
+//     difference than what a later renewal sets. The engine does not know of it, and lets the TTL fall when the reader
+//     leaves.
 func (w *simWorld) overstays(n *simName, k *simKey) {
 	left, need := w.server.left(k), w.server.readersNeed(k)
 	over := k.exists && k.tenure == nil && k.expires != simForever && len(k.readers) > 0 && k.fields() < simMostLookedAt && len(w.externalClients) == 0

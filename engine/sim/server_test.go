@@ -9,8 +9,8 @@ import (
 	"github.com/lockwheel/lockwheel/engine/wire"
 )
 
-// simServer is the model of the server: keys with a holder and a TTL, a script cache, channels with listeners, and
-// periods in which it rejects calls. A call runs as a whole, like a script.
+// simServer is the model of the server. It has keys with a holder and a TTL, a script cache, channels with listeners,
+// and periods in which it rejects calls. A call runs as a whole, like a script.
 type simServer struct {
 	w *simWorld
 	simData

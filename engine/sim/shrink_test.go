@@ -32,8 +32,8 @@ type simShort struct {
 // simShortEnough is the number of events from which on a history need not be shortened further.
 const simShortEnough = 8
 
-// shorten looks for a shorter history that fails the same check as a run does: by delta debugging, and when that
-// stops making progress, among other histories with the same plan. It returns nil if there is no time at all.
+// shorten looks for a shorter history that fails the same check as a run does. It uses delta debugging, and when that
+// stops making progress, it looks among other histories with the same plan. It returns nil if there is no time at all.
 func shorten(run simRun, within time.Duration) *simShort {
 	if within <= 0 {
 		return nil

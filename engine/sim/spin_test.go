@@ -11,8 +11,8 @@ const (
 	spinLasts, spinCallers = 5 * time.Second, 4
 	// spinHold is the time of each hold.
 	spinHold = time.Millisecond
-	// spinLongest bounds a wait. A client that comes by every 128 ms finds the lock free or not, by chance: the
-	// longest of 60 runs of actor/spinners_test.go beside four spinners was 2.5 s.
+	// spinLongest bounds a wait. A client that comes by every 128 ms finds the lock free or not, by chance. The longest of
+	// 60 runs of actor/spinners_test.go beside four spinners was 2.5 s.
 	spinLongest = 4 * time.Second
 	// spinInARow bounds the average number of holds of the busy engine before another client has the lock: it is 3
 	// to 16.

@@ -8,7 +8,7 @@ import (
 	"github.com/lockwheel/lockwheel/engine/coordinator"
 )
 
-// checkTurn checks an engine after each of its turns: every request that must have a result has one, and the gauges
+// checkTurn checks an engine after each of its turns. Every request that must have a result has one, and the gauges
 // equal what can be counted.
 func (e *simEngine) checkTurn(now time.Duration) {
 	w := e.w

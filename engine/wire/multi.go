@@ -33,8 +33,8 @@ func (w *Encoder) encodeMultiAcquire(b *coordinator.Batch) {
 	}
 }
 
-// decodePart decodes {n, ttl, holder}, if the n-th lock is held by another, or {n, error} or {n, {error, TTL,
-// type}}, if the server rejected it.
+// decodePart decodes {n, ttl, holder}, if the n-th lock is held by another. If the server rejected it, it decodes {n,
+// error} or {n, {error, TTL, type}}.
 func decodePart(row []respMessage) decodedReply {
 	if len(row) < 2 {
 		return malformed()

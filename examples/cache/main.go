@@ -12,7 +12,7 @@
 //     wait.
 //   - A summary at the end: many reads, and one build for each time the entry was missing or old.
 //
-// The lock saves work and is not there for correctness: if a builder loses its lock, a second one may build beside it,
+// The lock saves work and is not there for correctness. If a builder loses its lock, a second one may build beside it,
 // and the last write stays. So nothing is fenced.
 //
 // What to try:

@@ -122,8 +122,8 @@ func (m *member) try(ctx context.Context, tick int64) error {
 	return m.job(hold.Context(), tick)
 }
 
-// record writes that a tick begins, and replies 1, unless that tick or a later one has begun, or a holder of a newer
-// token was here before.
+// record writes that a tick begins, and replies 1. It writes nothing and replies 0 if that tick or a later one has
+// begun, or a holder of a newer token was here before.
 var record = rueidis.NewLuaScript(`
 	local last = redis.call('HMGET', KEYS[1], 'tick', 'token')
 	if tonumber(ARGV[1]) <= tonumber(last[1] or '0') or tonumber(ARGV[2]) < tonumber(last[2] or '0') then return 0 end

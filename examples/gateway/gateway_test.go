@@ -86,8 +86,8 @@ func TestGateway_ReleaseUnconfirmed_200(t *testing.T) {
 	locks.Up()
 }
 
-// The time of a request is over while the backend works: the backend is told, the client is told that nothing is
-// known, and the account is free for the next request.
+// The time of a request is over while the backend works. The backend is told, the client is told that nothing is known,
+// and the account is free for the next request.
 func TestGateway_Deadline_BackendTold(t *testing.T) {
 	locks := lockwheeltest.New(t)
 	log := server.NewLog(t.Output())

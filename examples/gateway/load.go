@@ -17,8 +17,8 @@ import (
 // most is how many requests of a load there can be, and mostOpen how many of them can be unanswered at a time.
 const most, mostOpen = 10_000_000, 20_000
 
-// plan is what a load sends. Requests do not wait for the replies to earlier ones, because users do not either: a
-// gateway that stands still for a second delays all requests of that second, and a client that waited would send and
+// plan is what a load sends. Requests do not wait for the replies to earlier ones, because users do not either. A
+// gateway that stands still for a second delays all requests of that second. A client that waited would send and
 // measure one of them.
 type plan struct {
 	url      string

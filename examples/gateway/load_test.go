@@ -16,7 +16,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// The server stands still for a second in the middle of a load: each request is answered within its time, some with
+// The server stands still for a second in the middle of a load. Each request is answered within its time, some with
 // 503, those before and after with 200. When the gateway has ended, no key is left.
 func TestLoad_ServerStandsStill_EachRequestAnswered(t *testing.T) {
 	redis := redistest.Start(t)

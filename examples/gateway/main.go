@@ -26,7 +26,7 @@
 //
 //	go run ./examples/gateway load -rate 1000 -accounts 10000 -for 10s
 //
-// sends requests to a gateway, each at its time, also if earlier ones are not answered yet, and prints how they ended
+// sends requests to a gateway, each at its time, also if earlier ones are not answered yet. It prints how they ended
 // and how long they took. Without -url it starts the gateway in the same process.
 //
 // What to try:

@@ -1,5 +1,5 @@
-// Command migration shows a migration of data that one of several instances runs when a new version of a program is
-// deployed, while the others wait until it is done.
+// Command migration shows a migration of data when a new version of a program is deployed. One of several instances
+// runs it, while the others wait until it is done.
 //
 //	go run ./examples/migration
 //
@@ -27,7 +27,7 @@
 //   - -crash 0: the first member does everything.
 //   - Ctrl-C in the middle: the member stops between two batches and unlocks.
 //   - -redis redis://127.0.0.1:6379 -members 1 -crash 0 in several terminals: real processes. Kill the one that works
-//     with kill -9, or stop it with Ctrl-Z for longer than its lease and continue it with fg: its next batch is
+//     with kill -9, or stop it with Ctrl-Z for longer than its lease and continue it with fg. Its next batch is
 //     rejected. redis-cli del example/migration begins anew.
 package main
 

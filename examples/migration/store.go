@@ -52,7 +52,8 @@ var (
 )
 
 // write writes users and the marker, or nothing. Its keys are the marker and the users. Its arguments are the token,
-// how many batches are done before and after it, and for each user the number of texts, then fields with their values.
+// and how many batches are done before and after it. For each user follow the number of texts, then fields with their
+// values.
 var write = rueidis.NewLuaScript(`
 	local last = redis.call('HMGET', KEYS[1], 'token', 'done')
 	if tonumber(ARGV[1]) < tonumber(last[1] or '0') then return -1 end

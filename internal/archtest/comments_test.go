@@ -20,8 +20,8 @@ import (
 // maxColumns is the width of a comment line. A tab counts as one column.
 const maxColumns = 120
 
-// Comments keep the rules of the house: a doc comment begins with the name that it documents, its links lead to
-// declarations, no line that is a comment is longer than maxColumns, and none has a word of deadWords.
+// Comments keep the rules of the architecture. A doc comment begins with the name that it documents, and its links lead
+// to declarations. No line that is a comment is longer than maxColumns, and none has a word of deadWords.
 func TestComments_SourceComplies(t *testing.T) {
 	all := parseAll(t, os.DirFS("../.."))
 	require.Greater(t, len(all.files), 300)

@@ -198,8 +198,8 @@ var walkFile = regexp.MustCompile("`([\\w/]+\\.(?:go|lua))`")
 
 const maxWalkFiles, maxCrossings = 25, 14
 
-// The walk of one Lock from call to hold, and the one from a loss to the end of a context, name what exists, in few
-// files and with few crossings from one package to another.
+// The walk of one Lock from call to hold, and the one from a loss to the end of a context, name what exists. They do so
+// in few files and with few crossings from one package to another.
 func TestHowItWorks_WalkNamesExist(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-it-works.md"))
 	require.NoError(t, err)

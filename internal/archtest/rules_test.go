@@ -1,6 +1,6 @@
 // Package archtest has no code, only a test: it reads the source of this repository and reports where it breaks the
-// rules of the architecture. A compiler does not check these rules: which folder may import which, that decisions
-// receive time as an argument, that there are no mutexes, and that there are few dependencies.
+// rules of the architecture. A compiler does not check these rules. They say which folder may import which, that
+// decisions receive time as an argument, that there are no mutexes, and that there are few dependencies.
 package archtest
 
 import (

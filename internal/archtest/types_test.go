@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// explainedFolders are the packages in which each struct type says what it is for, also an unexported one: a reader
+// explainedFolders are the packages in which each struct type says what it is for, also an unexported one. A reader
 // finds there who owns it and what its zero value means.
 var explainedFolders = []string{".", "actor", "actor/quorum", "engine", "engine/coordinator", "engine/histogram", "engine/mpsc", "engine/wire", "wheel"}
 

@@ -1,5 +1,6 @@
-// Package async runs functions beside the loop: in order on one goroutine ([CallbackQueue]), on a few ([WorkerPool]),
-// or on the goroutine that submits them, one at a time ([Executor]). None of them blocks the goroutine that submits.
+// Package async runs functions beside the loop. It runs them in order on one goroutine ([CallbackQueue]), on a few
+// ([WorkerPool]), or one at a time on the goroutine that submits them ([Executor]). None of them blocks the goroutine
+// that submits.
 package async
 
 import (

@@ -191,8 +191,8 @@ func (c *Canceler) Credentials(provide authFunc) authFunc {
 		if err != nil {
 			err = &rediserr.NotConnected{Err: err}
 		}
-		// An AUTH between other commands must not be sent: a server that rejects it without a reply shifts all later
-		// replies, and a grant would be that of another command. See valkey-io/valkey#2106.
+		// An AUTH between other commands must not be sent. A server that rejects it without a reply shifts all later replies,
+		// and a grant would be that of another command. See valkey-io/valkey#2106.
 		got.RefreshAfter = time.Time{}
 		return got, err
 	}

@@ -11,12 +11,11 @@ const (
 
 // clock decides by how much the server's time advances, and when next. It belongs to the goroutine that drives it.
 //
-// A step takes miniredis time in proportion to the number of its keys (2.4 ms for 10 000), so it cannot be
-// arbitrarily fine. A key that gets its TTL between two steps loses all of the time between them, so it can expire
-// early by that much. To bound this, a step advances by at most the planned time plus a small tolerance. If the
-// process did not run for longer, the server does not see that time, like a server that was frozen with it, and
-// keys live longer. The pause may have fallen within a step, so a step counts for at most twice the one before plus
-// the tolerance.
+// A step takes miniredis time in proportion to the number of its keys (2.4 ms for 10 000), so it cannot be arbitrarily
+// fine. A key that gets its TTL between two steps loses all of the time between them, so it can expire early by that
+// much. To bound this, a step advances by at most the planned time plus a small tolerance. If the process did not run
+// for longer, the server does not see that time, like a server that was frozen with it. Keys then live longer. The
+// pause may have fallen within a step, so a step counts for at most twice the one before plus the tolerance.
 type clock struct {
 	server time.Time     // the server's current time
 	last   time.Time     // when the last step began

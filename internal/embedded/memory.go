@@ -12,7 +12,7 @@ import (
 )
 
 // MemoryServer is a server without a port: its clients connect by pipes within the process. Its TTLs follow time.Now,
-// also the time of a bubble of testing/synctest: such a server has no goroutine but those of its connections, and none
+// also the time of a bubble of testing/synctest. Such a server has no goroutine but those of its connections, and none
 // of them waits for a network.
 //
 // Each access takes time in proportion to the number of keys with a TTL, so it is for tests with up to some thousand

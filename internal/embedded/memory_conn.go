@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// memoryConn is the client's end of a pipe to a MemoryServer. What the client writes is queued: in a net.Pipe a write
-// waits for its reader, and a client that writes many commands before it reads a reply would wait for a server that
-// waits for it.
+// memoryConn is the client's end of a pipe to a MemoryServer. What the client writes is queued. In a net.Pipe a write
+// waits for its reader. A client that writes many commands before it reads a reply would wait for a server that waits
+// for it.
 type memoryConn struct {
 	net.Conn // the client's end of the net.Pipe
 	onClose  func(*memoryConn)

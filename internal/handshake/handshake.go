@@ -1,5 +1,5 @@
-// Package handshake reads what a client and a server say on a new connection before its first command, to tell a server
-// that turns the connection away from one that breaks it, and to keep secrets out of the error.
+// Package handshake reads what a client and a server say on a new connection before its first command. By that it tells
+// a server that turns the connection away from one that breaks it, and keeps secrets out of the error.
 package handshake
 
 import (

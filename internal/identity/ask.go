@@ -31,9 +31,9 @@ func Read(client rueidis.Client, prefix, id string) (r Record, ok bool, err erro
 }
 
 // Ask asks an engine since when it has a tenure of a lock. It listens on a connection of its own until the answer comes
-// or ctx ends; known is false if none came, also if the server does not allow the question. Ask can block for longer
+// or ctx ends. known is false if none came, also if the server does not allow the question. Ask can block for longer
 // than ctx if the client has no connection left. In a cluster it uses the node of the engine's record, which has just
-// replied to Read: any node passes the messages on, but another one may not reply.
+// replied to Read. Any node passes the messages on, but another one may not reply.
 func Ask(ctx context.Context, client rueidis.Client, prefix, engine string, tenure uint64, key string) (a Answer, known bool) {
 	listener, release := client.Dedicate()
 	defer release()

@@ -37,8 +37,8 @@ type Record struct {
 	Page    string    // Options.PageAddress
 }
 
-// TTL returns how long the record of an engine with a lease lives after it was written: as long as the watched locks of
-// an engine that died, so that its holders can be named until their locks are free.
+// TTL returns how long the record of an engine with a lease lives after it was written. It lives as long as the watched
+// locks of an engine that died, so that its holders can be named until their locks are free.
 func TTL(lease time.Duration) time.Duration { return min(max(lease+Period+slack, minTTL), maxTTL) }
 
 // Key returns the key of an engine's record.
@@ -98,8 +98,8 @@ func Lengths(at rueidis.Client, key string) (commands []rueidis.Completed) {
 	return commands
 }
 
-// Short reports whether a record may be read, by the replies to Lengths: whether none of its fields is so long that no
-// engine can have written it.
+// Short reports whether a record may be read, by the replies to Lengths. It may if none of its fields is so long that
+// no engine can have written it.
 func Short(lengths []rueidis.RedisResult) bool {
 	for _, reply := range lengths {
 		if n, err := reply.AsInt64(); err != nil || n > maxStored {

@@ -10,8 +10,8 @@ import (
 )
 
 // endTimeout is how long goroutines may take to end after the last test. Some goroutines of rueidis sleep before they
-// check whether their client is closed: up to 1 s after a failed connection attempt, and up to 5 s in a cluster
-// client with a connection that it no longer needs.
+// check whether their client is closed. They sleep up to 1 s after a failed connection attempt. In a cluster client
+// with a connection that it no longer needs, they sleep up to 5 s.
 const endTimeout = 20 * time.Second
 
 // Main is the body of a TestMain. It runs the tests, waits until all goroutines have ended except those that

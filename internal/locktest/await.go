@@ -35,7 +35,7 @@ func Unlock(t testing.TB, hold *lockwheel.Hold) {
 	require.NoError(t, hold.Unlock(t.Context()))
 }
 
-// UnlockHold is Unlock for a server that may take longer than a short CallTimeout to reply: the engine sends the
+// UnlockHold is Unlock for a server that may take longer than a short CallTimeout to reply. The engine sends the
 // release until the server has replied, and is settled only then.
 func UnlockHold(t testing.TB, hold *lockwheel.Hold) {
 	t.Helper()
@@ -87,7 +87,7 @@ func Receive[T any](t testing.TB, from <-chan T) T {
 	}
 }
 
-// LateTimer is how late a timer may be on a busy machine: a process was once observed to stand still for most of a
+// LateTimer is how late a timer may be on a busy machine. A process was once observed to stand still for most of a
 // second, and a server with it.
 const LateTimer = 2 * time.Second
 

@@ -51,8 +51,8 @@ func (s *Server) QueueUp(m lockwheel.Mutex, opts ...lockwheel.Option) <-chan Out
 	return done
 }
 
-// NotAhead checks the times in a queue while more returns true: each waiter is considered alive until the base, and
-// for one wait more than the one before.
+// NotAhead checks the times in a queue while more returns true. Each waiter is considered alive until the base, and for
+// one wait more than the one before.
 func (s *Server) NotAhead(name string, wait time.Duration, base func() (time.Time, bool)) error {
 	s.T.Helper()
 	for {

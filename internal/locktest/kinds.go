@@ -86,7 +86,7 @@ func isRecord(key string) bool {
 }
 
 // RequireNothingLeft is RequireNoLock for engines that are all settled and not gone. A place in a fair queue remains
-// only if the server permanently rejected its removal, or did not reply; it lives for at most one lease.
+// only if the server permanently rejected its removal, or did not reply. It lives for at most one lease.
 func (s *Server) RequireNothingLeft(t *testing.T, lease time.Duration, names []string) {
 	t.Helper()
 	e := s.Open(lockwheel.Options{})

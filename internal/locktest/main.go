@@ -1,5 +1,6 @@
-// Package locktest has what the tests of several packages share: a server with an engine on it, conditions to wait for,
-// holds and waiters of every kind, and clusters. Each function fails the test that it is called with; none sleeps.
+// Package locktest has what the tests of several packages share. It has a server with an engine on it, conditions to
+// wait for, holds and waiters of every kind, and clusters. Each function fails the test that it is called with; none
+// sleeps.
 package locktest
 
 import (

@@ -1,5 +1,5 @@
-// Package long separates the quick tests from those that take long: faults and histories on real servers, clusters
-// in trouble, the whole simulation with its planted mistakes, and tests with Redisson. The long ones run with
+// Package long separates the quick tests from those that take long. Those are faults and histories on real servers,
+// clusters in trouble, the whole simulation with its planted mistakes, and tests with Redisson. The long ones run with
 // LOCKWHEEL_LONG=1, as in CI.
 //
 //	long.Only(t, "it replaces the master of a cluster")   // skips the test, and says why and how it runs

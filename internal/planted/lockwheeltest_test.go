@@ -1,7 +1,7 @@
 package planted
 
-// lockwheeltestMistakes are mistakes of the package for users' tests, of the server that it runs on, and of what lets
-// an engine run in a bubble of testing/synctest.
+// lockwheeltestMistakes are mistakes of the package for users' tests and of the server that it runs on. They are also
+// of what lets an engine run in a bubble of testing/synctest.
 var lockwheeltestMistakes = []found{
 	{"TestBubble_CallsWait_TimePasses", Mistake{
 		"engines share their calls", "engine/call.go",

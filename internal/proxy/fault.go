@@ -26,9 +26,9 @@ var (
 	Pass = Fault{kind: pass}
 	// Hold keeps bytes and the end of the stream, in order, until another fault is set.
 	Hold = Fault{kind: hold}
-	// Drop swallows bytes, including those held until then, and the end of the stream. A connection that lost bytes
-	// is reset when a fault other than Hold follows: the next bytes would begin in the middle of a message, which
-	// no network does.
+	// Drop swallows bytes, including those held until then, and the end of the stream. A connection that lost bytes is
+	// reset when a fault other than Hold follows. The next bytes would begin in the middle of a message, which no network
+	// does.
 	Drop = Fault{kind: drop}
 )
 

@@ -95,9 +95,9 @@ func (l *link) run(client *net.TCPConn, target string, subscribed func()) {
 	goroutines.Wait()
 }
 
-// awaitEnd returns true when everything has been forwarded both ways, or both sides have left. It returns false
-// when the link is cut. One side that left is not enough: its bytes may be held for the other side, which may not
-// be meant to learn of the end.
+// awaitEnd returns true when everything has been forwarded both ways, or both sides have left. It returns false when
+// the link is cut. One side that left is not enough. Its bytes may be held for the other side, which may not be meant
+// to learn of the end.
 func (l *link) awaitEnd(read, written <-chan struct{}) bool {
 	for reads, writes := 0, 0; reads < 2 && writes < 2; {
 		select {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// stream is one direction of a link: a reader puts the bytes that arrive into a queue, and a writer takes from it
-// what the fault lets through.
+// stream is one direction of a link. A reader puts the bytes that arrive into a queue, and a writer takes from it what
+// the fault lets through.
 type stream struct {
 	wake chan struct{} // capacity 1: something changed, the writer looks again
 

@@ -42,9 +42,9 @@ func dial(addr, password string, wait time.Duration) (*Conn, error) {
 	return c, nil
 }
 
-// Do sends a command and returns its reply, or an error: an Error that the server returned, or an error of the
-// connection, which includes the lack of a reply within 30 s. After an error of the connection, the connection
-// cannot be used any more.
+// Do sends a command and returns its reply, or an error. The error is an Error that the server returned, or one of the
+// connection, which includes the lack of a reply within 30 s. After an error of the connection, the connection cannot
+// be used any more.
 //
 // Arguments are strings, []byte, or values that fmt prints as the server should read them, such as integers. A
 // reply is nil, a string, an int64 or a []any of these and of Error.

@@ -310,8 +310,8 @@ func binaryOf(t *testing.T) string {
 	return binary
 }
 
-// The pause has the effect of a busy machine on a node: the others forget the node, and it is not introduced a
-// second time by itself.
+// The pause has the effect of a busy machine on a node. The others forget the node, and it is not introduced a second
+// time by itself.
 func TestNode_Forgotten_MetAgain(t *testing.T) {
 	binary := binaryOf(t)
 	c := &Cluster{}

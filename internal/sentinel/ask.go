@@ -48,7 +48,7 @@ func (q *question) ask(ctx context.Context, address string, reply chan<- *answer
 	reply <- q.answerOf(ctx, client, address)
 }
 
-// answerOf asks for the epoch first: if the sentinel replaces the master between the two, the next one has the epoch of
+// answerOf asks for the epoch first. If the sentinel replaces the master between the two, the next one has the epoch of
 // the last one, and not the other way round. SENTINEL MASTER alone would not do. At the end of a failover it still has
 // the address of the old master, with the epoch of the next one.
 func (q *question) answerOf(ctx context.Context, client rueidis.Client, address string) *answer {

@@ -77,7 +77,7 @@ func (g *Guard) LogTo(log *slog.Logger) { g.log.Store(log) }
 func (g *Guard) End() { g.end() }
 
 // Dial connects to a sentinel, or to a master unless sentinels know of a newer one. If the client has not followed to
-// that master before, it asks them first, which takes at most half a second, and a quarter of a second more if it is
+// that master before, it asks them first. That takes at most half a second, and a quarter of a second more if it is
 // refused. It lasts as long as the client has followed to a newer master, and no sentinel names one. The end of the
 // client ends it, and so does End.
 func (g *Guard) Dial(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {

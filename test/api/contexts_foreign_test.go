@@ -255,8 +255,8 @@ func TestBlockingContext_OfQuorum_EnginesRun(t *testing.T) {
 	}
 }
 
-// An error of a caller can run its code, too: here it is the cause of a context's end, which becomes part of the
-// call's error.
+// An error of a caller can run its code, too. Here it is the cause of a context's end, which becomes part of the call's
+// error.
 func TestHangingError_ContextEnds_NoDelay(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
-// Do holds the lock while the function runs, whose context re-enters, and returns the function's error.
+// Do holds the lock while the function runs, and returns the function's error. The function's context re-enters.
 func TestDo_FunctionRuns_LockHeld(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)

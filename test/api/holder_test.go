@@ -149,8 +149,8 @@ func TestForceNotice_ForgedOrOdd_HoldKept(t *testing.T) {
 	})
 }
 
-// An engine that polls, or is anonymous, learns of it at its next renewal, and so does one that an anonymous engine
-// takes a lock from.
+// An engine that polls, or is anonymous, learns of it at its next renewal. So does one that an anonymous engine takes a
+// lock from.
 func TestForceUnlock_EngineNotTold_KnownAtRenewal(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string][2]lockwheel.Options{

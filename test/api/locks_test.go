@@ -65,8 +65,8 @@ func TestLocks_Reentered_CountsHolds(t *testing.T) {
 	locktest.Unlock(t, hold)
 }
 
-// What an operator sees is about a hold that is not unlocked, even if its owner's first one is: its label, and its
-// deadline, although the key lives longer until a renewal.
+// What an operator sees is about a hold that is not unlocked, even if its owner's first one is. It is the hold's label,
+// and its deadline, although the key lives longer until a renewal.
 func TestLocks_FirstHoldUnlocked_OthersShown(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})

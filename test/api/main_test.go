@@ -1,3 +1,5 @@
+// Package api_test covers what each call of the library promises. Its subjects are holds, owners, contexts, options,
+// URLs and errors, and what an engine reports: Observer, Logger, Tracer, Stats, Status and lists of locks.
 package api_test
 
 import (

@@ -69,8 +69,8 @@ func TestPing_Ended_SaysWhy(t *testing.T) {
 	require.ErrorContains(t, e.Ping(none), "nil context")
 }
 
-// rueidis says of a connection that it has closed, such as that to a node that left the cluster, what it says of a
-// client that is closed. The engine is not closed.
+// rueidis closes a connection, such as that to a node that left the cluster. It says of this connection what it says of
+// a client that is closed. The engine is not closed.
 func TestPing_ConnectionClosed_Unavailable(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)

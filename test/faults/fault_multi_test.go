@@ -15,8 +15,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/long"
 )
 
-// Every kind of fault strikes while Multis are held, waited for and unlocked: plain locks, which one script acquires,
-// and one lock of each kind, which are acquired sequentially.
+// Every kind of fault strikes while Multis are held, waited for and unlocked. They are of plain locks, which one script
+// acquires, and of one lock of each kind, which are acquired sequentially.
 func TestMulti_EveryFault_NothingLeft(t *testing.T) {
 	long.Only(t, "every kind of fault strikes, one after the other")
 	t.Parallel()

@@ -38,7 +38,7 @@ func requireTold(t *testing.T, holder, other *lockwheel.Engine) {
 }
 
 // An outage, a hanging server and a break of the connection for messages end neither the record nor what an engine is
-// told; Close returns, whatever the server does.
+// told. Close returns, whatever the server does.
 func TestIdentity_Outage_BackAfter(t *testing.T) {
 	t.Parallel()
 	s, p, holder := locktest.Behind(t, lockwheel.Options{Name: "named", Lease: time.Minute, CallTimeout: time.Second})

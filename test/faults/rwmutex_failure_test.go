@@ -56,7 +56,7 @@ func TestRWMutex_Orphan_Released(t *testing.T) {
 	}
 }
 
-// The keys of a lock with a writer and of a lock with two readers are deleted: the next renewal notifies each holder
+// A test deletes the keys of a lock with a writer and of a lock with two readers. The next renewal notifies each holder
 // of the loss.
 func TestRWMutex_KeyDeleted_FoundByRenewal(t *testing.T) {
 	t.Parallel()

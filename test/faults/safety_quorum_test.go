@@ -15,8 +15,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// Faults that keep a server's keys strike one or two of three servers at a time, while callers of three clients lock
-// quorums of each kind of lock.
+// Faults that keep a server's keys strike one or two of three servers at a time. Meanwhile callers of three clients
+// lock quorums of each kind of lock.
 func TestQuorum_ServersFail_NoTwoHolders(t *testing.T) {
 	long.Only(t, "servers fail again and again")
 	t.Parallel()

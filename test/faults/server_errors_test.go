@@ -135,8 +135,8 @@ func TestNoPermission_Lock_RejectedAtOnce(t *testing.T) {
 	}
 }
 
-// A user with permission for some keys acquires those, even if another caller requests another key in the same batch,
-// which the server then rejects as a whole.
+// A user with permission for some keys acquires those, even if another caller requests another key in the same batch.
+// The server then rejects that batch as a whole.
 func TestNoPermission_OneKey_OthersGranted(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)

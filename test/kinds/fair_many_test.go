@@ -24,8 +24,8 @@ func lockAsyncMany(t *testing.T, s *locktest.Server, m lockwheel.Mutex, n int) [
 	return waiting
 }
 
-// Many waiters of one engine keep their places and their order although all of them could not be renewed in time if
-// their places lived for FairWaitTimeout only.
+// Many waiters of one engine keep their places and their order. All of them could not be renewed in time if their
+// places lived for FairWaitTimeout only.
 func TestFairQueue_ManyWaitersShortTimeout_OrderKept(t *testing.T) {
 	s := locktest.RealServer(t)
 	n := long.Pick(10_000, 100_000)

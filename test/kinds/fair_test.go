@@ -173,9 +173,9 @@ func TestFairQueue_Times_DoNotDrift(t *testing.T) {
 	locktest.Unlock(t, hold)
 }
 
-// Redisson's testLockAcquiredTimeoutDrift, testFirstThreadDeathTimeoutDrift: the times also do not run ahead while
-// the lock passes from one waiter to the next, some give up and some in the queue are dead. When ForceUnlock takes
-// the lock away, it is free at once.
+// Redisson's testLockAcquiredTimeoutDrift, testFirstThreadDeathTimeoutDrift: the times also do not run ahead while the
+// lock passes from one waiter to the next. Meanwhile some waiters give up and some in the queue are dead. When
+// ForceUnlock takes the lock away, it is free at once.
 func TestFairQueue_LockPasses_TimesDoNotDrift(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
@@ -225,8 +225,8 @@ func TestFairQueue_LockPasses_TimesDoNotDrift(t *testing.T) {
 	}
 }
 
-// A waiter is considered alive for one lease from the time at which the lock could be its own, unless Options or its
-// Wait say less. Behind a client of another kind it is the five minutes that such a client adds, and subtracts.
+// A waiter is considered alive for one lease from the time at which the lock could be its own. Options or its Wait may
+// say less. Behind a client of another kind it is the five minutes that such a client adds, and subtracts.
 func TestFairQueue_Default_AliveForOneLease(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)

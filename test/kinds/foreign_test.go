@@ -87,8 +87,8 @@ func TestForeign_Multi_WaitsForEach(t *testing.T) {
 	require.NoError(t, locktest.Receive(t, waiting))
 }
 
-// Kinds that cannot wait for a foreign lock, ForceUnlock, and every lock without the option: the error names
-// what the key is, and the string stays.
+// Some locks cannot wait for a foreign lock: those of some kinds, and all without the option. ForceUnlock cannot
+// either. The error names what the key is, and the string stays.
 func TestForeign_NotWaitedFor_NamesKey(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)

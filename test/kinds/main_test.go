@@ -1,3 +1,5 @@
+// Package kinds_test covers what is special to a kind of lock: fair, fenced and read/write locks, Multi and Quorum. It
+// also covers locks beside those of another library (Options.Foreign).
 package kinds_test
 
 import (

@@ -35,8 +35,8 @@ func again(ctx context.Context, t *testing.T, lock func() (*lockwheel.Hold, erro
 	return longest
 }
 
-// At any time some part is held by a caller that wants only that one, and the next such caller acquires it as soon as
-// it is free.
+// At any time some part is held by a caller that wants only that one. The next such caller acquires it as soon as it is
+// free.
 func TestMulti_BusyMembers_GetsItsTurn(t *testing.T) {
 	t.Parallel()
 	const callers, turns = 8, 20

@@ -214,7 +214,7 @@ func TestMulti_Invalid_Error(t *testing.T) {
 	require.ErrorIs(t, err, lockwheel.ErrClosed)
 }
 
-// A name and the same name in braces are two locks, but as fair locks they share one queue: no caller could ever be
+// A name and the same name in braces are two locks, but as fair locks they share one queue. No caller could ever be
 // first for both.
 func TestMulti_FairLocksOneQueue_Rejected(t *testing.T) {
 	t.Parallel()

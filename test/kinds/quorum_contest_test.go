@@ -82,8 +82,8 @@ func (c *contest) between(t *testing.T, clients [][]*lockwheel.Engine, grants in
 	all.Wait()
 }
 
-// A dead minority slows contenders down, and does not stop them: a caller does not keep its locks from the others
-// while it waits for a server that does not reply.
+// A dead minority slows contenders down, and does not stop them. A caller does not keep its locks from the others while
+// it waits for a server that does not reply.
 func TestQuorum_DeadMinority_ContendersGoOn(t *testing.T) {
 	t.Parallel()
 	// Longer than two contenders delay each other, also on a busy machine.

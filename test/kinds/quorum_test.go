@@ -461,7 +461,7 @@ func TestQuorum_MemberRejected_RetriedSlowly(t *testing.T) {
 	engines := p.Client(lockwheel.Options{})
 	p[1].Do("SET", "n", "x")
 	hold := locktest.LockAll(t, locktest.Quorum(engines, "n"))
-	// On a busy machine its first request may be given up because the others replied sooner: then there are two requests,
+	// On a busy machine its first request may be given up because the others replied sooner. Then there are two requests,
 	// and a release of each.
 	locktest.Always(t, 100*time.Millisecond, "asked once or twice", func() bool { return engines[1].Stats().Commands <= 4 })
 	locktest.Unlock(t, hold)

@@ -13,8 +13,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// ForceUnlock in the holder's own engine ends the hold at once, whether or not the server replies: for a writer with
-// its reads, and for all readers.
+// ForceUnlock in the holder's own engine ends the hold at once, whether or not the server replies. It does so for a
+// writer with its reads, and for all readers.
 func TestRWMutex_ForceUnlock_LostBeforeReply(t *testing.T) {
 	t.Parallel()
 	for name, own := range map[string][]lockwheel.Option{"watched": nil, "with a lease": {lockwheel.Lease(time.Hour)}} {

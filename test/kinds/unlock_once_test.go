@@ -10,8 +10,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/long"
 )
 
-// However close the calls of Unlock are, one returns nil for each hold, and the others that it was unlocked: for one
-// lock, held once or again, for several, and for a majority.
+// However close the calls of Unlock are, one returns nil for each hold, and the others that it was unlocked. That holds
+// for one lock, held once or again, for several, and for a majority.
 func TestUnlock_SeveralAtOnce_OneReturnsNil(t *testing.T) {
 	t.Parallel()
 	e := locktest.RealServer(t).Open(lockwheel.Options{})

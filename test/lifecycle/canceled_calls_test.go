@@ -17,12 +17,12 @@ import (
 
 var abandonedCalls = flag.Int("abandoned", 20_000, "how many calls are given up during each outage of TestOutage_CallsCanceled_MemoryFreed")
 
-// abandonedHeap is the maximum number of bytes that they may leave: what was in flight when the server went, and
-// spare capacity of queues. A queued command without a caller takes 144 bytes, and its lock and its place in the
-// registry 200 more: 20 000 of them were 7 MB.
+// abandonedHeap is the maximum number of bytes that they may leave: what was in flight when the server went, and spare
+// capacity of queues. A queued command without a caller takes 144 bytes, and its lock and its place in the registry 200
+// more. For 20 000 of them that was 7 MB.
 const abandonedHeap = 3 << 20
 
-// The engine drops the commands of callers that have left at once, also while no server replies: it uses memory only
+// The engine drops the commands of callers that have left at once, also while no server replies. So it uses memory only
 // for callers that still wait. The server stays away until the heap is measured. Not parallel: the test counts bytes.
 func TestOutage_CallsCanceled_MemoryFreed(t *testing.T) {
 	for outage, begin := range map[string]func(*testing.T, *locktest.Server){

@@ -13,8 +13,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// The end of a program whose context was canceled: Unlock gives up its wait at once, and then Close stops the engine.
-// The lock that was unlocked is free when Close returns, and not only when its lease ends.
+// A program ends after its context was canceled: Unlock gives up its wait at once, and then Close stops the engine. The
+// lock that was unlocked is free when Close returns, and not only when its lease ends.
 func TestClose_AfterUnlock_LockIsFree(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
@@ -50,7 +50,7 @@ func TestClose_AfterCancel_GrantReleased(t *testing.T) {
 	require.False(t, s.Exists("n"))
 }
 
-// A lock that is granted after its caller gave up is free when Close returns: the close waits for the reply, and for
+// A lock that is granted after its caller gave up is free when Close returns. The close waits for the reply, and for
 // that of the release.
 func TestClose_CallerGaveUp_GrantReleased(t *testing.T) {
 	t.Parallel()

@@ -133,8 +133,8 @@ func TestIdleEngine_NeverWakes(t *testing.T) {
 
 var waiters = flag.Int("waiters", 100_000, "how many callers TestWaitingCosts_FewBytes has wait")
 
-// Maximum live heap of a caller that waits without a goroutine, with its name: alone on a name, and on a name that it
-// shares with all others.
+// Maximum live heap of a caller that waits without a goroutine, with its name. It is measured alone on a name, and on a
+// name that it shares with all others.
 const (
 	mostWaiting = 1100
 	mostSharing = 600

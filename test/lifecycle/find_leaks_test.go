@@ -104,8 +104,8 @@ var waysToKeep = map[string]func(hold *lockwheel.Hold) any{
 	},
 }
 
-// A hold is never taken for a leak while its caller has the hold, its context or anything made of these, in random
-// nests of every kind of lock.
+// A hold is never taken for a leak while its caller has the hold, its context or anything made of these. The test has
+// random nests of every kind of lock.
 func TestFindLeaks_Reachable_NeverReported(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
@@ -198,7 +198,7 @@ func TestFindLeaks_Unreachable_EndsWithLease(t *testing.T) {
 	locktest.Unlock(t, kept)
 }
 
-// A leaked hold is not renewed once it was found, but for a renewal that is under way, so it ends within a lease and
+// A leaked hold is not renewed once it was found, but for a renewal that is under way. So it ends within a lease and
 // another engine gets the lock.
 func TestFindLeaks_Found_NotRenewed(t *testing.T) {
 	t.Parallel()

@@ -210,8 +210,8 @@ func TestClose_FunctionHangs_Ends(t *testing.T) {
 	}
 }
 
-// stuck is a connection of a caller with a Close that hangs, as if it had to send data first to a peer that does not
-// read.
+// stuck is a connection of a caller with a Close that hangs. It behaves as if it had to send data first to a peer that
+// does not read.
 type stuck struct {
 	net.Conn
 	gate   chan struct{}

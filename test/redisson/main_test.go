@@ -1,3 +1,5 @@
+// Package redisson_test asserts of this library what Redisson's own tests of these locks assert. docs/acceptance.md
+// maps each test of Redisson to one here or elsewhere.
 package redisson_test
 
 import (

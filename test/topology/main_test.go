@@ -1,3 +1,5 @@
+// Package topology_test covers more than one server: clusters, Sentinel and replicas, and masters that are replaced. It
+// also covers how an engine reaches them: addresses, TLS, permissions, and Options.Lazy.
 package topology_test
 
 import (

@@ -177,8 +177,8 @@ func TestSentinel_MissedFailover_HolderAtNextKept(t *testing.T) {
 }
 
 // A client of the program's own follows any sentinel. The old master then grants a lock that is held at the next one,
-// for as long as the sentinel names it, unless a grant needs a replica: it has none any more. When the engine follows
-// again, it loses what it was granted there. The holder at the next master keeps its lock.
+// for as long as the sentinel names it. It does not if a grant needs a replica, because it has none any more. When the
+// engine follows again, it loses what it was granted there. The holder at the next master keeps its lock.
 func TestSentinel_MissedFailover_OwnClientNeedsReplicas(t *testing.T) {
 	long.Only(t, "sentinels replace a master, and one of them does not know")
 	t.Parallel()

@@ -247,7 +247,7 @@ func TestCluster_OldMaster_GrantsNothing(t *testing.T) {
 	}
 }
 
-// The master is paused, and the replicas are not: a grant that needs one of them is available as soon as the next
+// The master is paused, and the replicas are not. A grant that needs one of them is available as soon as the next
 // master has one.
 func TestSentinel_NextMaster_ReplicasPrompt(t *testing.T) {
 	long.Only(t, "three sentinels replace a master")

@@ -77,7 +77,7 @@ func TestOpen_TLSNotTrusted_Error(t *testing.T) {
 	require.ErrorContains(t, err, "WRONGPASS")
 }
 
-// With TLS 1.3 a client learns only after its handshake that the server rejects its certificate, or wants one: the
+// With TLS 1.3 a client learns only after its handshake that the server rejects its certificate, or wants one. The
 // server's alert comes instead of the first reply, or the connection breaks. That is no connection, and no silent
 // server.
 func TestTLS_CertificateRejected_NoConnection(t *testing.T) {

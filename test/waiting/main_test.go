@@ -1,3 +1,5 @@
+// Package waiting_test covers callers that wait for a lock: what wakes them, their order, and how a lock is handed off.
+// It also covers renewals beside them, and the limits on their number.
 package waiting_test
 
 import (

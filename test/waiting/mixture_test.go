@@ -98,7 +98,7 @@ func TestBusyEngine_OtherWaiter_HasItsTurns(t *testing.T) {
 	}
 }
 
-// spinner is a client that follows the protocol of Redisson's spin lock: it never subscribes, publishes nothing, and
+// spinner is a client that follows the protocol of Redisson's spin lock. It never subscribes, publishes nothing, and
 // doubles its sleep between tries, up to 128 ms.
 type spinner struct {
 	conn *redistest.Conn
@@ -112,7 +112,7 @@ const (
 )
 
 // spinLongest is the maximum wait of a spinner among others. Spinners try every 128 ms and find the lock free by
-// chance: they need about 2 s at most, and twice that if all other clients are spinners, too.
+// chance. They need about 2 s at most, and twice that if all other clients are spinners, too.
 const spinLongest = 5 * time.Second
 
 // spin takes turns for that time.

@@ -14,8 +14,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
-// For every kind of lock, the call that exceeds the limit of its lock is rejected at once, even if it may wait;
-// others are not.
+// For every kind of lock, the call that exceeds the limit of its lock is rejected at once, even if it may wait. Others
+// are not.
 func TestMaxWaiting_OneTooMany_RejectedAtOnce(t *testing.T) {
 	t.Parallel()
 	locktest.OnEveryKind(t, func(t *testing.T, mutex, other locktest.KindOfLock) {

@@ -1,6 +1,6 @@
-// Pairs prints how many times per second this many goroutines lock and unlock a name each, and how many microseconds of
-// this process's CPU a pair takes. It uses only the API that every
-// revision of the library has, because compare builds it with two of them.
+// Pairs prints how many times per second this many goroutines lock and unlock a name each. It also prints how many
+// microseconds of this process's CPU a pair takes. It uses only the API that every revision of the library has, because
+// compare builds it with two of them.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package server has what the examples share and a program of yours would not have: a server inside the process, so
-// that an example starts in a fresh clone without Redis.
+// Package server has what the examples share and a program of yours would not have. It has a server inside the process,
+// so that an example starts in a fresh clone without Redis.
 package server
 
 import (

@@ -97,8 +97,8 @@ func (s *settings) check() error {
 	return nil
 }
 
-// defaultLease returns a lease that is short enough to show many renewals, and long enough that they leave most of the
-// server's time to the workers.
+// defaultLease returns a lease that is short enough to show many renewals. It is long enough that they leave most of
+// the server's time to the workers.
 func defaultLease(locks int, embedded bool) time.Duration {
 	const short = 5 * time.Second
 	perSecond := 40_000 // renewals

@@ -86,7 +86,7 @@ type recognised struct {
 	denied int      // number of those that the user may not read
 }
 
-// maxTries is how often a key is asked for that is gone when the next question is asked: a lock that many want is free
+// maxTries is how often a key is asked for that is gone when the next question is asked. A lock that many want is free
 // for a moment again and again, and is one of those that matter most.
 const maxTries = 4
 
@@ -105,8 +105,8 @@ func (s *Server) recognise(ctx context.Context, at rueidis.Client, keys []string
 	return all, nil
 }
 
-// recogniseOnce never reads a whole hash that is large, because it may be anything: first only sizes, then the one
-// field or the mode, and then the holders.
+// recogniseOnce never reads a whole hash that is large, because it may be anything. It reads only sizes first, then the
+// one field or the mode, and then the holders.
 func (s *Server) recogniseOnce(ctx context.Context, at rueidis.Client, keys []string, to *recognised) error {
 	sized, err := s.sizes(ctx, at, keys, to)
 	if err != nil {

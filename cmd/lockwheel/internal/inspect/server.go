@@ -53,7 +53,7 @@ type Node struct {
 }
 
 // Nodes returns the servers with keys, ordered by address. In a cluster these are the masters. If a node of a cluster
-// does not reply, Nodes returns the others and an error that names it: its keys are missing if it is a master.
+// does not reply, Nodes returns the others and an error that names it. Its keys are missing if it is a master.
 func (s *Server) Nodes(ctx context.Context) (nodes []Node, err error) {
 	all := s.client.Nodes()
 	for _, addr := range slices.Sorted(maps.Keys(all)) {
