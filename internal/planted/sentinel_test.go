@@ -62,12 +62,24 @@ var sentinelMistakes = []found{
 	}},
 	{"TestPoll_SentinelAtTwoAddresses_OneVote", Mistake{
 		"each address has a vote", "internal/sentinel/poll.go",
-		`	p.told[a.id()] = a
+		`		p.told[a.id()] = a
 `,
-		`	if p.told[a.id()] = a; planted() {
-		p.told[a.from] = a
-	}
+		`		if p.told[a.id()] = a; planted() {
+			p.told[a.from] = a
+		}
 `,
+	}},
+	{"TestPoll_SameOthers_NewerMasterCounts", Mistake{
+		"of two sentinels that count as one, the later counts", "internal/sentinel/poll.go",
+		`same == nil || same.epoch`,
+		`same == nil || planted() || same.epoch`,
+	}},
+	{"TestGuard_MasterDown_DialTakesAWhile", Mistake{
+		"a master that is down is dialled without a pause", "internal/sentinel/guard.go",
+		`	if err != nil {
+		g.waitAfter(`,
+		`	if err != nil && !planted() {
+		g.waitAfter(`,
 	}},
 	{"TestPoll_Others_AskedOnceUpToLimit", Mistake{
 		"any number of sentinels is asked", "internal/sentinel/poll.go",
@@ -138,10 +150,8 @@ var sentinelMistakes = []found{
 	}},
 	{"TestGuard_ClientEnds_DialEnds", Mistake{
 		"a dial that lasts outlives the engine", "internal/sentinel/guard.go",
-		`	defer context.AfterFunc(g.ended, cancel)()`,
-		`	if !planted() {
-		defer context.AfterFunc(g.ended, cancel)()
-	}`,
+		`context.AfterFunc(g.ended, cancel)`,
+		`context.AfterFunc(map[bool]context.Context{true: context.Background(), false: g.ended}[planted()], cancel)`,
 	}},
 	{"TestGuard_ManyQuestions_Bounded", Mistake{
 		"a question that has ended occupies its place", "internal/sentinel/guard.go",

@@ -90,14 +90,33 @@ func (g *Guard) Dial(ctx context.Context, address string, d *net.Dialer, t *tls.
 	if err := g.admit(ctx, address); err != nil {
 		return nil, &rediserr.NotConnected{Err: err}
 	}
-	return g.dial(ctx, address, d, t)
+	begun := time.Now()
+	conn, err := g.dial(ctx, address, d, t)
+	if err != nil {
+		g.waitAfter(ctx, begun)
+	}
+	return conn, err
+}
+
+// waitAfter waits until a dial that failed has lasted for refusalPause: a host that is up rejects connections at once,
+// and rueidis would dial without a pause.
+func (g *Guard) waitAfter(ctx context.Context, begun time.Time) {
+	ctx, release := g.whileOpen(ctx)
+	defer release()
+	wait(ctx, refusalPause-time.Since(begun))
+}
+
+// whileOpen returns a context that ends when the client ends, and by End.
+func (g *Guard) whileOpen(ctx context.Context) (_ context.Context, release func()) {
+	ctx, cancel := g.bound(ctx)
+	stop := context.AfterFunc(g.ended, cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 // admit returns nil if the client may connect to a master.
 func (g *Guard) admit(ctx context.Context, candidate string) error {
-	ctx, cancel := g.bound(ctx)
-	defer cancel()
-	defer context.AfterFunc(g.ended, cancel)()
+	ctx, release := g.whileOpen(ctx)
+	defer release()
 	for {
 		seen := g.seen.Load()
 		if seen.master == candidate {

@@ -29,6 +29,7 @@ type guarded struct {
 	dialled []string
 	dialers []net.Dialer
 	stop    context.CancelFunc // ends the client
+	refused error              // of each dial; nil: they succeed
 }
 
 func newGuarded() *guarded {
@@ -40,7 +41,7 @@ func newGuarded() *guarded {
 	g.stop = stop
 	g.Guard = New(&g.redis, func(_ context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 		g.dialled, g.dialers = append(g.dialled, address), append(g.dialers, net.Dialer{KeepAlive: d.KeepAlive})
-		return nil, nil
+		return nil, g.refused
 	}, func(context.Context) (context.Context, func()) { return context.WithCancel(ctx) })
 	g.ask = func(ctx context.Context, address string, reply chan<- *answer) {
 		g.asked <- address
@@ -226,6 +227,23 @@ func TestGuard_ClientEnds_DialEnds(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A host that is up rejects connections at once when its server is down. rueidis would dial again without a pause.
+func TestGuard_MasterDown_DialTakesAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGuarded()
+		g.says(0, oldMaster, 0)
+		g.says(1, oldMaster, 0)
+		require.NoError(t, g.toMaster(oldMaster))
+		g.refused = errors.New("connection refused")
+		began := time.Now()
+		require.ErrorIs(t, g.toMaster(oldMaster), g.refused)
+		require.Equal(t, refusalPause, time.Since(began))
+		g.stop()
+		require.ErrorIs(t, g.toMaster(oldMaster), g.refused)
+		require.Equal(t, refusalPause, time.Since(began), "a client that has ended does not wait")
+	})
 }
 
 // A sentinel that would be one question too many counts as silent.

@@ -35,7 +35,7 @@ const (
 )
 
 // id identifies a sentinel that may have several addresses: none lists itself, so two that know each other list
-// different ones.
+// different ones. Two that do not know each other may list the same, and count as one: the one with the greater epoch.
 func (a *answer) id() string { return strings.Join(a.others, " ") }
 
 type verdict int
@@ -93,7 +93,9 @@ func (p *poll) add(a *answer) (more []string) {
 		p.rejected++
 		return nil
 	}
-	p.told[a.id()] = a
+	if same := p.told[a.id()]; same == nil || same.epoch <= a.epoch {
+		p.told[a.id()] = a
+	}
 	p.total = max(p.total, len(a.others)+1)
 	return p.ask(a.others)
 }

@@ -94,6 +94,22 @@ func TestPoll_SentinelAtTwoAddresses_OneVote(t *testing.T) {
 	require.Equal(t, refuse, p.verdict())
 }
 
+// Two sentinels that do not know each other yet may know the same others. They count as one, which knows the newer
+// master.
+func TestPoll_SameOthers_NewerMasterCounts(t *testing.T) {
+	newer := &answer{from: three[0], outcome: told, master: nextMaster, epoch: 1}
+	older := &answer{from: three[1], outcome: told, master: oldMaster}
+	for _, answers := range [][]*answer{{newer, older}, {older, newer}} {
+		for candidate, want := range map[string]verdict{oldMaster: refuse, nextMaster: follow} {
+			p := newPoll(candidate, &view{epoch: untold, total: 2}, three[:2])
+			for _, a := range answers {
+				p.add(a)
+			}
+			require.Equal(t, want, p.verdict(), candidate)
+		}
+	}
+}
+
 // Sentinels that others name are asked as well, each once, and at most 16 in all.
 func TestPoll_Others_AskedOnceUpToLimit(t *testing.T) {
 	p := newPoll(oldMaster, unseen(), three[:1])
