@@ -85,9 +85,9 @@ func (e *election) leads(d time.Duration, accept func(belief) bool) belief {
 }
 
 // Three processes; the leader is killed, or stopped for longer than its lease and continued, again and again. Each
-// time another one leads within the lease and a second. The times of two holds never
-// interleave.
+// time another one leads soon after the lease. The times of two holds never interleave.
 func TestRun_LeaderKilledOrStopped_OneLeads(t *testing.T) {
+	const late = 3 * time.Second // of timers and processes on a busy machine
 	server := redistest.Start(t)
 	e := &election{t: t, addr: server.Addr(), said: make(chan belief, 1<<16), ready: make(chan int, 16), members: make(map[int]process)}
 	start := func() {
@@ -109,10 +109,10 @@ func TestRun_LeaderKilledOrStopped_OneLeads(t *testing.T) {
 		}
 		require.NoError(t, p.cmd.Process.Signal(signal))
 		begin := time.Now()
-		successor := e.leads(memberLease+5*time.Second, func(b belief) bool { return b.member != old.member && b.at.After(begin) })
+		successor := e.leads(memberLease+2*late, func(b belief) bool { return b.member != old.member && b.at.After(begin) })
 		took := successor.at.Sub(begin)
 		t.Logf("round %d: %v, a successor after %v", round, signal, took.Round(time.Millisecond))
-		require.Less(t, took, memberLease+time.Second)
+		require.Less(t, took, memberLease+late)
 		if signal == syscall.SIGSTOP {
 			require.NoError(t, p.cmd.Process.Signal(syscall.SIGCONT))
 		} else {
