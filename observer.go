@@ -227,7 +227,7 @@ type Holder struct {
 
 	// Engine is the engine of the holder. It is zero if there is no record of it. The holder is then a Redisson client, an
 	// anonymous engine, one of another Prefix, or one that may not write its record. Or it died longer ago than its record
-	// lives ([Options].Anonymous).
+	// lives ([Options].Anonymous), or it connected less than 0.25 s ago and has not written the record yet.
 	Engine EngineInfo
 
 	// Since is when the holder was granted the lock, by the clock of this machine. It is zero if the engine did not reply:
