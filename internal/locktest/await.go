@@ -78,10 +78,16 @@ func Granted(t testing.TB, done <-chan Outcome) *lockwheel.Hold {
 // Receive waits for a value that must arrive.
 func Receive[T any](t testing.TB, from <-chan T) T {
 	t.Helper()
+	return ReceiveWithin(t, TestDeadline, from)
+}
+
+// ReceiveWithin is Receive with a deadline of its own.
+func ReceiveWithin[T any](t testing.TB, limit time.Duration, from <-chan T) T {
+	t.Helper()
 	select {
 	case got := <-from:
 		return got
-	case <-time.After(TestDeadline):
+	case <-time.After(limit):
 		require.FailNow(t, "nothing came")
 		panic("not reached")
 	}
