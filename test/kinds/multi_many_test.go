@@ -34,7 +34,7 @@ func TestManyLocks_Multi_HeldAsOne(t *testing.T) {
 	m, _ := many(e, manyLocks)
 	_, theirs := many(other, manyLocks)
 
-	hold := locktest.LockAll(t, m)
+	hold := locktest.LockAll(t, m, lockwheel.Wait(time.Minute))
 	require.Equal(t, int64(manyLocks), s.Do("DBSIZE"))
 	for _, i := range []int{0, 999, 1000, manyLocks - 1} {
 		_, err := theirs(i).TryLock(t.Context())
@@ -66,7 +66,7 @@ func TestManyLocks_AskedDuringUnlock_NotHeld(t *testing.T) {
 		func(h *lockwheel.Hold) error { return h.Extend(t.Context(), 0) },
 	} {
 		for range 10 {
-			hold := locktest.LockAll(t, m)
+			hold := locktest.LockAll(t, m, lockwheel.Wait(time.Minute))
 			asked := make(chan error, 1)
 			go func() {
 				for asked <- nil; ; {
@@ -124,10 +124,10 @@ func TestManyLocks_OneHeldElsewhere_NoneKept(t *testing.T) {
 func TestManyLocks_OneLost_AllLost(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
-	e, other := s.Open(lockwheel.Options{Lease: locktest.ShortLeaseOptions.Lease, RenewInterval: locktest.ShortLeaseOptions.RenewInterval}), s.Open(lockwheel.Options{})
+	e, other := s.Open(lockwheel.Options{Lease: 12 * time.Second, RenewInterval: locktest.ShortLeaseOptions.RenewInterval}), s.Open(lockwheel.Options{})
 	m, _ := many(e, manyLocks)
 	_, theirs := many(other, manyLocks)
-	hold := locktest.LockAll(t, m)
+	hold := locktest.LockAll(t, m, lockwheel.Wait(time.Minute))
 	_, err := theirs(1234).ForceUnlock(t.Context())
 	require.NoError(t, err)
 	<-hold.Done()
@@ -178,9 +178,9 @@ func TestManyLocks_OtherLock_ShortWait(t *testing.T) {
 func TestManyLocks_CallerLeaves_AllReleased(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
-	e := s.Open(lockwheel.Options{CallTimeout: time.Second})
+	e := s.Open(lockwheel.Options{CallTimeout: 3 * time.Second})
 	m, _ := many(e, manyLocks)
-	hold := locktest.LockAll(t, m)
+	hold := locktest.LockAll(t, m, lockwheel.Wait(time.Minute))
 	left, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := hold.Unlock(left); err != nil { // the results may have arrived
@@ -189,7 +189,7 @@ func TestManyLocks_CallerLeaves_AllReleased(t *testing.T) {
 	}
 	s.Empty(t)
 
-	hold = locktest.LockAll(t, m)
+	hold = locktest.LockAll(t, m, lockwheel.Wait(time.Minute))
 	require.NoError(t, s.Real.Pause())
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrUnavailable)
 	require.NoError(t, s.Real.Continue())
