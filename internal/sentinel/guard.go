@@ -25,7 +25,7 @@ import (
 const (
 	// patience is how long sentinels are waited for that do not reply. It delays a failover only if most are silent.
 	patience = 500 * time.Millisecond
-	// refusalPause is how long a refusal takes at least, for the same reason as the dials that last.
+	// refusalPause is how long a refused or failed dial of a master takes at least: rueidis dials again without a pause.
 	refusalPause = 250 * time.Millisecond
 	// askAgain is the pause between two polls of a dial that lasts.
 	askAgain = time.Second
@@ -78,8 +78,8 @@ func (g *Guard) End() { g.end() }
 
 // Dial connects to a sentinel, or to a master unless sentinels know of a newer one. If the client has not followed to
 // that master before, it asks them first. That takes at most half a second, and a quarter of a second more if it is
-// refused. It lasts as long as the client has followed to a newer master, and no sentinel names one. The end of the
-// client ends it, and so does End.
+// refused. A dial of a master that fails takes a quarter of a second as well. A dial lasts as long as the client has
+// followed to a newer master, and no sentinel names one. The end of the client ends it, and so does End.
 func (g *Guard) Dial(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
 	if d.KeepAlive == g.keepAlive {
 		g.dialled.Store(&address)

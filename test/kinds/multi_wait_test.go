@@ -40,7 +40,7 @@ func TestMulti_WaitEndsBetweenParts_NoMoreAsked(t *testing.T) {
 }
 
 // The time for which the first locks are kept bounds the wait for other holders. If it ends during a round trip to a
-// server far away, no lock is released and requested again.
+// server far away, no lock that is held is released and requested again.
 func TestMulti_ServerFar_EachRequestedOnce(t *testing.T) {
 	t.Parallel()
 	_, p, e, m := farInTurn(t, 20, 50*time.Millisecond) // 1 s, and locks are kept for 250 ms
