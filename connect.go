@@ -114,6 +114,9 @@ func connect(ctx context.Context, options *Options) (l *link, server *engine.Ser
 		if options.Client == nil {
 			server.SetRedial(o.Connections.CloseCurrent)
 		}
+		if o.guard != nil {
+			o.guard.Watch()
+		}
 	case ctx.Err() != nil:
 		err = context.Cause(ctx) // what else failed is a consequence
 	default:

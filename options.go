@@ -63,7 +63,7 @@ type Options struct {
 	// Behind Sentinel it must not send to replicas (SendToReplicas): the engine could not tell which node is the master,
 	// and would follow none. It follows any sentinel that it connects to. A sentinel that missed a failover names the old
 	// master, which may grant locks that are held at the next one. Options.Replicas prevents that. With Redis the engine
-	// asks the sentinels which master is the newest before it follows.
+	// asks the sentinels which master is the newest, before it follows and once a second.
 	//
 	// If a server replies READONLY, the engine keeps that client's connections. If the server's address leads to
 	// another master meanwhile (a virtual address, the endpoint of a managed service), the caller must close them.

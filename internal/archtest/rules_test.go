@@ -39,7 +39,7 @@ var product = map[string][]string{
 	"internal/identity":  {},
 	"internal/handshake": {"actor", "engine/rediserr"},
 	"internal/redisurl":  {"engine/rediserr"},
-	"internal/sentinel":  {"engine/rediserr"},
+	"internal/sentinel":  {"engine/rediserr", "internal/dial"},
 
 	"lockwheeltest": {"", "internal/embedded", "internal/identity"},
 	"debug":         {""},

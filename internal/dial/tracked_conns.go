@@ -72,15 +72,30 @@ func (c *Connections) CloseAfter(d time.Duration, f func()) {
 
 // track returns a connection that ends with its generation. onRejected is called if the server rejects the connection.
 func (c *generation) track(conn net.Conn, onRejected func()) net.Conn {
-	m := &trackedConn{Conn: conn, secure: isTLS(conn), onRejected: onRejected, untrack: context.AfterFunc(c.ctx, func() { conn.Close() })}
+	m := &trackedConn{Conn: EndWith(c.ctx, conn), secure: isTLS(conn), onRejected: onRejected}
 	m.handshake.Store(&handshake.Watcher{})
 	return m
 }
 
-// trackedConn is a connection that unregisters from its generation when it is closed.
+// EndWith returns a connection that is closed when ctx ends. Its Close unregisters it.
+func EndWith(ctx context.Context, conn net.Conn) net.Conn {
+	return &endedConn{conn, context.AfterFunc(ctx, func() { conn.Close() })}
+}
+
+// endedConn is what EndWith returns.
+type endedConn struct {
+	net.Conn
+	untrack func() bool
+}
+
+func (c *endedConn) Close() error {
+	c.untrack()
+	return c.Conn.Close()
+}
+
+// trackedConn is a connection of a generation that watches its handshake.
 type trackedConn struct {
 	net.Conn
-	untrack    func() bool
 	onRejected func()
 	secure     bool                              // it uses TLS
 	handshake  atomic.Pointer[handshake.Watcher] // nil once it is over
@@ -155,9 +170,4 @@ func isTLS(conn net.Conn) bool {
 	}
 	_, ok := conn.(interface{ ConnectionState() tls.ConnectionState })
 	return ok
-}
-
-func (c *trackedConn) Close() error {
-	c.untrack()
-	return c.Conn.Close()
 }

@@ -162,4 +162,69 @@ var sentinelMistakes = []found{
 					}
 				}()`,
 	}},
+	{"TestWatch_OtherSentinelsKnowNewer_ConnectionsEnd", Mistake{
+		"the connections to a replaced master live on", "internal/sentinel/guard.go",
+		`	if stored && moves && seen.conns.end != nil {`,
+		`	if stored && moves && seen.conns.end != nil && !planted() {`,
+	}},
+	{"TestSentinel_LeaderAnnouncesLate_Followed", Mistake{
+		"the sentinels are not watched", "connect.go",
+		`		if o.guard != nil {
+			o.guard.Watch()`,
+		`		if o.guard != nil && !planted() {
+			o.guard.Watch()`,
+	}},
+	{"TestWatch_FailoverAnnounced_PolledAtOnce", Mistake{
+		"an announced failover waits for the next poll", "internal/sentinel/watch.go",
+		`		case <-w.switched:
+			return`,
+		`		case <-w.switched:
+			if !planted() {
+				return
+			}`,
+	}},
+	{"TestWatch_NoNewerMaster_NothingEnds", Mistake{
+		"one sentinel takes a master from most", "internal/sentinel/poll.go",
+		`p.seen.epoch) || 2*votes > p.total || `,
+		`p.seen.epoch) || 2*votes > p.total && !planted() || `,
+	}},
+	{"TestWatch_NoNewerMaster_NothingEnds", Mistake{
+		"an older epoch takes a master", "internal/sentinel/poll.go",
+		`	if newest <= max(epoch, p.seen.epoch) || `,
+		`	if newest <= max(epoch, p.seen.epoch) && !planted() || `,
+	}},
+	{"TestWatch_NotAtNewest_AsksAgain", Mistake{
+		"a client that went back to the old master stays", "internal/sentinel/watch.go",
+		`	if last := g.at.Load(); last == nil || *last != at {`,
+		`	if last := g.at.Load(); (last == nil || *last != at) && (!planted() || p.successor() != "") {`,
+	}},
+	{"TestWatch_Connections_KeptAndReplaced", Mistake{
+		"a broken connection is kept", "internal/sentinel/watch.go",
+		`	if s != nil && s.isOver() {`,
+		`	if s != nil && s.isOver() && !planted() {`,
+	}},
+	{"TestWatch_Floods_Bounded", Mistake{
+		"each announcement is a poll", "internal/sentinel/watch.go",
+		`		wait(ctx, minWatchPause)`,
+		`		if !planted() {
+			wait(ctx, minWatchPause)
+		}`,
+	}},
+	{"TestWatch_Floods_Bounded", Mistake{
+		"a rejected question is asked each second", "internal/sentinel/watch.go",
+		`		if w.poll(ctx) {`,
+		`		if w.poll(ctx) && !planted() {`,
+	}},
+	{"TestWatch_SentinelGone_ConnectionEnds", Mistake{
+		"connections to sentinels that have gone are kept", "internal/sentinel/watch.go",
+		`	w.forget(p.asked)`,
+		`	if !planted() {
+		w.forget(p.asked)
+	}`,
+	}},
+	{"TestWatch_FollowedUntold_EpochLearned", Mistake{
+		"an epoch that was not told is never learned", "internal/sentinel/watch.go",
+		`	case p.next().epoch > p.seen.epoch:`,
+		`	case p.next().epoch > p.seen.epoch && !planted():`,
+	}},
 }

@@ -8,68 +8,95 @@ import (
 	"strconv"
 
 	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel/internal/dial"
 )
 
 // question asks sentinels about a master. newQuestion makes one; it is immutable.
 type question struct {
-	option rueidis.ClientOption
-	set    string
-	dial   Dial
+	option  rueidis.ClientOption
+	set     string
+	connect Dial
 }
 
 // newQuestion returns the question about the master of a client with those options. The connections are those that
-// rueidis makes to sentinels for such a client, made by dial.
-func newQuestion(redis *rueidis.ClientOption, dial Dial) *question {
+// rueidis makes to sentinels for such a client, made by connect, with small buffers.
+func newQuestion(redis *rueidis.ClientOption, connect Dial) *question {
 	option := *redis
 	option.Sentinel = rueidis.SentinelOption{}
 	option.Username, option.Password = redis.Sentinel.Username, redis.Sentinel.Password
 	option.ClientName, option.Dialer, option.TLSConfig = redis.Sentinel.ClientName, redis.Sentinel.Dialer, redis.Sentinel.TLSConfig
 	option.SelectDB, option.ForceSingleClient = 0, true
-	return &question{option, redis.Sentinel.MasterSet, dial}
+	option.RingScaleEachConn, option.ReadBufferEachConn, option.WriteBufferEachConn = 4, 1<<12, 1<<12
+	return &question{option, redis.Sentinel.MasterSet, connect}
 }
 
-// ask asks one sentinel on a connection of its own, and passes its answer to reply. It returns when the connection is
-// closed. At the end of ctx the answer is that of a silent sentinel.
-func (q *question) ask(ctx context.Context, address string, reply chan<- *answer) {
+// conn is a connection to one sentinel. Its methods are safe for concurrent use.
+type conn interface {
+	// ask returns the answer. At the end of ctx it is that of a silent sentinel.
+	ask(ctx context.Context) *answer
+	// listen calls switched after each failover that the sentinel announces, until the connection or ctx ends.
+	listen(ctx context.Context, switched func())
+	close()
+}
+
+// open connects to one sentinel. Without a connection it returns the answer of such a sentinel. The end of ctx ends the
+// connection.
+func (q *question) open(ctx context.Context, address string) (conn, *answer) {
 	option := q.option
 	option.InitAddress = []string{address}
 	option.DialCtxFn = func(_ context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
-		return q.dial(ctx, address, d, t)
+		c, err := q.connect(ctx, address, d, t)
+		if err != nil {
+			return nil, err
+		}
+		return dial.EndWith(ctx, c), nil
 	}
 	client, err := rueidis.NewClient(option)
 	if err != nil {
 		if client != nil {
 			client.Close()
 		}
-		reply <- failed(address, err)
-		return
+		return nil, failed(address, err)
 	}
-	defer client.Close()
-	reply <- q.answerOf(ctx, client, address)
+	return &sentinelConn{client, q.set, address}, nil
 }
 
-// answerOf asks for the epoch first. If the sentinel replaces the master between the two, the next one has the epoch of
+// sentinelConn is a connection to one sentinel. question.open makes one; it is immutable.
+type sentinelConn struct {
+	client  rueidis.Client
+	set     string
+	address string
+}
+
+func (c *sentinelConn) close() { c.client.Close() }
+
+func (c *sentinelConn) listen(ctx context.Context, switched func()) {
+	_ = c.client.Receive(ctx, c.client.B().Subscribe().Channel("+switch-master").Build(), func(rueidis.PubSubMessage) { switched() })
+}
+
+// ask asks for the epoch first. If the sentinel replaces the master between the two, the next one has the epoch of
 // the last one, and not the other way round. SENTINEL MASTER alone would not do. At the end of a failover it still has
 // the address of the old master, with the epoch of the next one.
-func (q *question) answerOf(ctx context.Context, client rueidis.Client, address string) *answer {
-	replies := client.DoMulti(ctx,
-		client.B().Arbitrary("SENTINEL", "MASTER").Args(q.set).Build(),
-		client.B().SentinelGetMasterAddrByName().Master(q.set).Build(),
-		client.B().SentinelSentinels().Master(q.set).Build(),
+func (c *sentinelConn) ask(ctx context.Context) *answer {
+	replies := c.client.DoMulti(ctx,
+		c.client.B().Arbitrary("SENTINEL", "MASTER").Args(c.set).Build(),
+		c.client.B().SentinelGetMasterAddrByName().Master(c.set).Build(),
+		c.client.B().SentinelSentinels().Master(c.set).Build(),
 	)
 	fields, err := replies[0].AsStrMap()
 	if err != nil {
-		return failed(address, err)
+		return failed(c.address, err)
 	}
 	master, err := replies[1].AsStrSlice()
 	if err != nil {
-		return failed(address, err)
+		return failed(c.address, err)
 	}
 	others, err := replies[2].ToArray()
 	if err != nil {
-		return failed(address, err)
+		return failed(c.address, err)
 	}
-	return parseAnswer(address, fields, master, others)
+	return parseAnswer(c.address, fields, master, others)
 }
 
 // failed returns the answer for an error.

@@ -4,7 +4,11 @@
 // old master, until the others tell it. If that server still has the role of a master, it grants locks that are held
 // at the next one. Each configuration of Sentinel has an epoch, and the newest one wins. rueidis does not ask for it,
 // but it dials each master before it uses it. So a Guard asks the sentinels before such a dial, and lets that fail if
-// they know of a newer master. rueidis then goes on to the next sentinel, and stays at its master meanwhile.
+// they know of a newer master. rueidis then goes on to the next sentinel.
+//
+// rueidis also listens to a single sentinel. That one can be cut off from the others, or lead a failover and announce
+// the next master last. So a Guard watches all sentinels (watch.go). When they have a newer master, it ends the
+// connections to the old one, and that to the sentinel: then rueidis asks the sentinels anew.
 package sentinel
 
 import (
@@ -20,6 +24,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/lockwheel/lockwheel/engine/rediserr"
+	"github.com/lockwheel/lockwheel/internal/dial"
 )
 
 const (
@@ -42,25 +47,28 @@ type Dial = func(ctx context.Context, address string, d *net.Dialer, t *tls.Conf
 type Guard struct {
 	dial      Dial
 	bound     func(context.Context) (context.Context, func())
-	ask       func(ctx context.Context, address string, reply chan<- *answer)
+	open      func(ctx context.Context, address string) (conn, *answer)
 	addresses []string      // of the options
 	keepAlive time.Duration // of connections to sentinels
 	slots     chan struct{} // semaphore: one element for each question in flight
 	ended     context.Context
 	end       context.CancelFunc
+	watched   chan struct{} // closed when no watcher runs any more; nil without one
 
 	seen    atomic.Pointer[view]
-	dialled atomic.Pointer[string] // the sentinel to which the client last connected; nil: none
+	at      atomic.Pointer[string]   // the master to which the client last connected; nil: none
+	dialled atomic.Pointer[string]   // the sentinel to which the client last wanted to connect; nil: none
+	current atomic.Pointer[net.Conn] // the last connection to a sentinel; nil: none
 	log     atomic.Pointer[slog.Logger]
 	logged  atomic.Pointer[view] // the last one for which a refusal was logged
 }
 
 // New returns a Guard for a client of those options, which name a set of masters. It is to dial with Guard.Dial, and
-// has the keep-alive of Sentinel.Dialer raised by 1 ns: that is how dials of sentinels are recognized. dial makes the
-// connections; bound returns a context that ends when the client ends, and a function to call after its use.
-func New(redis *rueidis.ClientOption, dial Dial, bound func(context.Context) (context.Context, func())) *Guard {
+// has the keep-alive of Sentinel.Dialer raised by 1 ns: that is how dials of sentinels are recognized. connect makes
+// the connections; bound returns a context that ends when the client ends, and a function to call after its use.
+func New(redis *rueidis.ClientOption, connect Dial, bound func(context.Context) (context.Context, func())) *Guard {
 	g := &Guard{
-		dial: dial, bound: bound, ask: newQuestion(redis, dial).ask, addresses: slices.Clone(redis.InitAddress),
+		dial: connect, bound: bound, open: newQuestion(redis, connect).open, addresses: slices.Clone(redis.InitAddress),
 		slots: make(chan struct{}, maxQuestions),
 	}
 	g.ended, g.end = context.WithCancel(context.Background())
@@ -73,29 +81,66 @@ func New(redis *rueidis.ClientOption, dial Dial, bound func(context.Context) (co
 // LogTo sets the log for refused masters. At most one record is written between two changes of the master.
 func (g *Guard) LogTo(log *slog.Logger) { g.log.Store(log) }
 
-// End ends all dials that wait for sentinels, and later ones at once.
-func (g *Guard) End() { g.end() }
+// Watch begins to watch the sentinels, until End. It may be called once, before others know the Guard.
+func (g *Guard) Watch() {
+	g.watched = make(chan struct{})
+	go func() {
+		defer close(g.watched)
+		newWatcher(g).run(g.ended)
+	}()
+}
+
+// End ends all dials that wait for sentinels, and later ones at once. It returns when no sentinel is watched any more.
+func (g *Guard) End() {
+	g.end()
+	if g.watched != nil {
+		<-g.watched
+	}
+}
 
 // Dial connects to a sentinel, or to a master unless sentinels know of a newer one. If the client has not followed to
 // that master before, it asks them first. That takes at most half a second, and a quarter of a second more if it is
 // refused. A dial of a master that fails takes a quarter of a second as well. A dial lasts as long as the client has
-// followed to a newer master, and no sentinel names one. The end of the client ends it, and so does End.
+// followed to a newer master, and no sentinel names one. The end of the client ends it, and so does End. A connection
+// to a master ends when that is known to be replaced.
 func (g *Guard) Dial(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
 	if d.KeepAlive == g.keepAlive {
 		g.dialled.Store(&address)
 		own := *d
 		own.KeepAlive--
-		return g.dial(ctx, address, &own, t)
+		c, err := g.dial(ctx, address, &own, t)
+		if err == nil {
+			g.current.Store(&c)
+		}
+		return c, err
 	}
-	if err := g.admit(ctx, address); err != nil {
+	admitted, err := g.admit(ctx, address)
+	if err != nil {
 		return nil, &rediserr.NotConnected{Err: err}
 	}
 	begun := time.Now()
-	conn, err := g.dial(ctx, address, d, t)
+	c, err := g.dial(ctx, address, d, t)
 	if err != nil {
 		g.waitAfter(ctx, begun)
+		return nil, err
 	}
-	return conn, err
+	g.at.Store(&address)
+	return dial.EndWith(admitted.conns.ctx, c), nil
+}
+
+// replace stores the next view, unless another was stored meanwhile. If it has another master, it ends the connections
+// to the last one.
+func (g *Guard) replace(seen, next *view) bool {
+	next.conns = seen.conns
+	moves := next.master != seen.master
+	if moves {
+		next.conns.ctx, next.conns.end = context.WithCancel(context.Background())
+	}
+	stored := g.seen.CompareAndSwap(seen, next)
+	if stored && moves && seen.conns.end != nil {
+		seen.conns.end()
+	}
+	return stored
 }
 
 // waitAfter waits until a dial that failed has lasted for refusalPause: a host that is up rejects connections at once,
@@ -113,29 +158,31 @@ func (g *Guard) whileOpen(ctx context.Context) (_ context.Context, release func(
 	return ctx, func() { stop(); cancel() }
 }
 
-// admit returns nil if the client may connect to a master.
-func (g *Guard) admit(ctx context.Context, candidate string) error {
+// admit returns the view with which the client may connect to a master, or an error.
+func (g *Guard) admit(ctx context.Context, candidate string) (*view, error) {
 	ctx, release := g.whileOpen(ctx)
 	defer release()
 	for {
 		seen := g.seen.Load()
 		if seen.master == candidate {
-			return nil
+			return seen, nil
 		}
 		p := newPoll(candidate, seen, g.present())
 		g.run(ctx, p)
 		switch {
 		case ctx.Err() != nil:
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		case p.verdict() == refuse:
 			g.logRefusal(p)
 			if p.namesNewer() {
 				wait(ctx, refusalPause)
-				return fmt.Errorf("a sentinel names %s as the master, which was replaced", candidate)
+				return nil, fmt.Errorf("a sentinel names %s as the master, which was replaced", candidate)
 			}
 			wait(ctx, askAgain)
-		case g.seen.CompareAndSwap(seen, p.next()):
-			return nil
+		default:
+			if next := p.next(); g.replace(seen, next) {
+				return next, nil
+			}
 		}
 	}
 }
@@ -171,12 +218,22 @@ func (g *Guard) start(ctx context.Context, addresses []string, replies chan<- *a
 		case g.slots <- struct{}{}:
 			go func() {
 				defer func() { <-g.slots }()
-				g.ask(ctx, address, replies)
+				replies <- g.ask(ctx, address)
 			}()
 		default:
 			replies <- &answer{from: address}
 		}
 	}
+}
+
+// ask asks one sentinel, on a connection of its own. At the end of ctx the answer is that of a silent sentinel.
+func (g *Guard) ask(ctx context.Context, address string) *answer {
+	c, failed := g.open(ctx, address)
+	if c == nil {
+		return failed
+	}
+	defer c.close()
+	return c.ask(ctx)
 }
 
 // logRefusal logs that a master is not followed. If no sentinel told anything, none has named it.

@@ -23,17 +23,22 @@ import (
 // guarded is a Guard of a client with scripted sentinels.
 type guarded struct {
 	*Guard
-	redis   rueidis.ClientOption
-	replies atomic.Pointer[map[string]*answer] // by address; a sentinel without one is silent
-	asked   chan string
-	dialled []string
-	dialers []net.Dialer
-	stop    context.CancelFunc // ends the client
-	refused error              // of each dial; nil: they succeed
+	redis     rueidis.ClientOption
+	replies   atomic.Pointer[map[string]*answer] // by address; a sentinel without one is silent
+	asked     chan string
+	closed    chan string  // addresses of connections
+	opened    atomic.Int64 // connections that ask sentinels
+	openNow   atomic.Int64
+	heardAt   atomic.Pointer[scriptedSentinel] // the last one to which the client began to listen
+	announced chan struct{}                    // one of the sentinels that are listened to announces a failover
+	dialled   []string
+	dialers   []net.Dialer
+	stop      context.CancelFunc // ends the client
+	refused   error              // of each dial; nil: they succeed
 }
 
 func newGuarded() *guarded {
-	g := &guarded{asked: make(chan string, 1000)}
+	g := &guarded{asked: make(chan string, 1000), closed: make(chan string, 1000), announced: make(chan struct{})}
 	g.allSilent()
 	g.redis = rueidis.ClientOption{InitAddress: three, Sentinel: rueidis.SentinelOption{MasterSet: "m", Dialer: net.Dialer{KeepAlive: time.Second}}}
 	g.redis.Dialer.KeepAlive = time.Second
@@ -41,18 +46,66 @@ func newGuarded() *guarded {
 	g.stop = stop
 	g.Guard = New(&g.redis, func(_ context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 		g.dialled, g.dialers = append(g.dialled, address), append(g.dialers, net.Dialer{KeepAlive: d.KeepAlive})
-		return nil, g.refused
-	}, func(context.Context) (context.Context, func()) { return context.WithCancel(ctx) })
-	g.ask = func(ctx context.Context, address string, reply chan<- *answer) {
-		g.asked <- address
-		if a := (*g.replies.Load())[address]; a != nil {
-			reply <- a
-			return
+		if g.refused != nil {
+			return nil, g.refused
 		}
-		<-ctx.Done()
-		reply <- &answer{from: address}
+		return &scriptedConn{g: g, address: address}, nil
+	}, func(context.Context) (context.Context, func()) { return context.WithCancel(ctx) })
+	g.open = func(ctx context.Context, address string) (conn, *answer) {
+		over, end := context.WithCancel(context.Background())
+		g.opened.Add(1)
+		g.openNow.Add(1)
+		return &scriptedSentinel{g, address, over, end}, nil
 	}
 	return g
+}
+
+// scriptedSentinel is a connection to a scripted sentinel.
+type scriptedSentinel struct {
+	g       *guarded
+	address string
+	over    context.Context // ends when it is closed or broken
+	end     context.CancelFunc
+}
+
+func (s *scriptedSentinel) ask(ctx context.Context) *answer {
+	s.g.asked <- s.address
+	if a := (*s.g.replies.Load())[s.address]; a != nil {
+		return a
+	}
+	<-ctx.Done()
+	return &answer{from: s.address}
+}
+
+func (s *scriptedSentinel) listen(ctx context.Context, switched func()) {
+	s.g.heardAt.Store(s)
+	for {
+		select {
+		case <-s.g.announced:
+			switched()
+		case <-s.over.Done():
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *scriptedSentinel) close() {
+	s.end()
+	s.g.openNow.Add(-1)
+}
+
+// scriptedConn is a connection that the client has.
+type scriptedConn struct {
+	net.Conn
+	g       *guarded
+	address string
+}
+
+func (c *scriptedConn) Close() error {
+	c.g.closed <- c.address
+	return nil
 }
 
 func (g *guarded) says(from int, master string, epoch int64) {
@@ -294,6 +347,7 @@ func TestQuestion_Options_AreThoseOfSentinels(t *testing.T) {
 	require.Equal(t, "m", q.set)
 	require.Equal(t, rueidis.ClientOption{
 		Username: "watcher", Password: "secret", ClientName: "w", TLSConfig: redis.Sentinel.TLSConfig, Dialer: net.Dialer{Timeout: 2}, ForceSingleClient: true,
+		RingScaleEachConn: q.option.RingScaleEachConn, ReadBufferEachConn: q.option.ReadBufferEachConn, WriteBufferEachConn: q.option.WriteBufferEachConn,
 	}, q.option)
 	require.Same(t, redis.Sentinel.TLSConfig, q.option.TLSConfig)
 }

@@ -1,6 +1,7 @@
 package sentinel
 
 import (
+	"context"
 	"slices"
 	"strings"
 )
@@ -15,6 +16,13 @@ type view struct {
 	epoch     int64    // that of the configuration; untold if no sentinel told it
 	sentinels []string // those that replied
 	total     int      // number of sentinels, as far as known
+	conns     lifetime // of the connections to the master
+}
+
+// lifetime ends connections. The zero value has none.
+type lifetime struct {
+	ctx context.Context
+	end context.CancelFunc
 }
 
 // answer is what one sentinel replied. It is immutable. The zero value is that of a silent sentinel.
@@ -136,16 +144,50 @@ func (p *poll) count() (votes int, epoch, newest int64) {
 // namesNewer reports whether a sentinel names another master, which is the newest that the poll and the client know of.
 func (p *poll) namesNewer() bool {
 	_, _, newest := p.count()
+	return p.namedWith(newest) != ""
+}
+
+// namedWith returns a master other than the candidate that a sentinel names with that epoch, or "". Of several it is
+// always the same one.
+func (p *poll) namedWith(epoch int64) (master string) {
 	for _, a := range p.told {
-		if a.master != p.candidate && a.epoch == newest {
-			return true
+		if a.master != p.candidate && a.epoch == epoch && (master == "" || a.master < master) {
+			master = a.master
 		}
 	}
-	return false
+	return master
+}
+
+// successor returns the master that replaced the candidate, which the client has followed to, or "". It has a greater
+// epoch, and most sentinels do not name the candidate: an operator may have set them up anew.
+func (p *poll) successor() string {
+	votes, epoch, newest := p.count()
+	next := p.namedWith(newest)
+	supports := 0
+	for _, a := range p.told {
+		if a.master == next {
+			supports++
+		}
+	}
+	settled := p.over || p.waiting == 0
+	if newest <= max(epoch, p.seen.epoch) || 2*votes > p.total || !settled && 2*supports <= p.total {
+		return ""
+	}
+	return next
 }
 
 // next returns the view of a client that follows.
 func (p *poll) next() *view {
 	_, epoch, _ := p.count()
-	return &view{master: p.candidate, epoch: epoch, sentinels: p.heard, total: p.total}
+	return p.viewOf(p.candidate, epoch)
+}
+
+// replaced returns the view of a client whose master was replaced by another.
+func (p *poll) replaced(by string) *view {
+	_, _, epoch := p.count()
+	return p.viewOf(by, epoch)
+}
+
+func (p *poll) viewOf(master string, epoch int64) *view {
+	return &view{master: master, epoch: epoch, sentinels: p.heard, total: p.total}
 }

@@ -1,0 +1,219 @@
+package sentinel
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+const (
+	// watchEvery is the pause between two polls of the sentinels. An announced failover ends it.
+	watchEvery = time.Second
+	// watchRejected is the pause while no sentinel tells anything. Each rejected question is an entry in its ACL LOG.
+	watchRejected = 10 * time.Second
+	// minWatchPause is the shortest pause, however often sentinels announce something.
+	minWatchPause = 100 * time.Millisecond
+)
+
+// watcher polls all sentinels while a client is open. It keeps a connection to each that a poll may ask, at most
+// maxAsked and those that hang. newWatcher makes one; the zero value has no guard. It belongs to its goroutine.
+type watcher struct {
+	guard    *Guard
+	idle     map[string]*session // by address
+	asked    map[string]struct{} // addresses with a question in flight; together with idle at most those of one poll
+	heard    chan heard
+	switched chan struct{} // has an element if a sentinel announced a failover since the last poll
+}
+
+// session is a connection that is listened to.
+type session struct {
+	conn
+	over chan struct{} // closed when it is no longer listened to
+}
+
+// heard is an answer for a poll.
+type heard struct {
+	of      *poll
+	from    string
+	answer  *answer
+	session *session // nil if it ended
+}
+
+func newWatcher(g *Guard) *watcher {
+	return &watcher{
+		guard: g, idle: make(map[string]*session), asked: make(map[string]struct{}), heard: make(chan heard, maxAsked),
+		switched: make(chan struct{}, 1),
+	}
+}
+
+// run polls until ctx ends, and returns when all connections have ended.
+func (w *watcher) run(ctx context.Context) {
+	defer w.end()
+	for ctx.Err() == nil {
+		pause := watchEvery
+		if w.poll(ctx) {
+			pause = watchRejected
+		}
+		wait(ctx, minWatchPause)
+		w.rest(ctx, pause-minWatchPause)
+	}
+}
+
+// end closes the connections. Those with a question in flight end with the context of run.
+func (w *watcher) end() {
+	for len(w.asked) > 0 {
+		w.keep(<-w.heard)
+	}
+	for _, s := range w.idle {
+		s.end()
+	}
+}
+
+func (s *session) end() {
+	s.close()
+	<-s.over
+}
+
+// rest waits until the next poll.
+func (w *watcher) rest(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		select {
+		case h := <-w.heard: // too late for its poll
+			w.keep(h)
+		case <-w.switched:
+			return
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// poll polls the sentinels once, and acts on what they tell. It reports whether they only rejected the question.
+func (w *watcher) poll(ctx context.Context) (onlyRejected bool) {
+	g := w.guard
+	seen := g.seen.Load()
+	p := newPoll(seen.master, seen, g.present())
+	w.start(ctx, p, p.asked)
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for p.waiting > 0 && !p.over && p.successor() == "" {
+		select {
+		case h := <-w.heard:
+			w.keep(h)
+			if h.of == p {
+				w.start(ctx, p, p.add(h.answer))
+			}
+		case <-timer.C:
+			p.over = true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	w.forget(p.asked)
+	w.act(p)
+	return p.rejected > 0 && len(p.told) == 0
+}
+
+// act has the client follow to the successor of its master. It does so after each poll until the client is there: that
+// may have asked a sentinel meanwhile that names the old one.
+func (w *watcher) act(p *poll) {
+	g, at := w.guard, w.guard.seen.Load().master
+	switch next := p.successor(); {
+	case next != "":
+		if g.replace(p.seen, p.replaced(next)) {
+			at = next
+		}
+	case p.next().epoch > p.seen.epoch: // it was not told when the client followed, or there was a failover to the same one
+		g.replace(p.seen, p.next())
+	}
+	if last := g.at.Load(); last == nil || *last != at {
+		if c := g.current.Load(); c != nil {
+			(*c).Close() // rueidis asks the sentinels
+		}
+	}
+}
+
+// start asks sentinels, each on a goroutine. One that has not replied to the last question counts as silent.
+func (w *watcher) start(ctx context.Context, p *poll, addresses []string) {
+	for _, address := range addresses {
+		if _, asked := w.asked[address]; asked || len(w.asked) == maxAsked {
+			p.add(&answer{from: address})
+			continue
+		}
+		s := w.idle[address]
+		delete(w.idle, address)
+		w.asked[address] = struct{}{}
+		go func() {
+			h := heard{of: p, from: address}
+			h.answer, h.session = w.ask(ctx, address, s)
+			w.heard <- h
+		}()
+	}
+}
+
+// ask asks one sentinel, on its connection or on a new one, and returns that unless it ended. The connection listens
+// first, so that no failover comes between.
+func (w *watcher) ask(ctx context.Context, address string, s *session) (*answer, *session) {
+	if s != nil && s.isOver() {
+		s.end()
+		s = nil
+	}
+	if s == nil {
+		c, failed := w.guard.open(ctx, address)
+		if c == nil {
+			return failed, nil
+		}
+		s = &session{c, make(chan struct{})}
+		go func() {
+			defer close(s.over)
+			s.listen(ctx, w.wake)
+		}()
+	}
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	a := s.ask(within)
+	if a.outcome == silent {
+		s.end()
+		s = nil
+	}
+	return a, s
+}
+
+func (s *session) isOver() bool {
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// wake ends the pause before the next poll. It is safe for concurrent use.
+func (w *watcher) wake() {
+	select {
+	case w.switched <- struct{}{}:
+	default:
+	}
+}
+
+// keep keeps a connection for the next poll.
+func (w *watcher) keep(h heard) {
+	delete(w.asked, h.from)
+	if h.session != nil {
+		w.idle[h.from] = h.session
+	}
+}
+
+// forget closes the connections to sentinels that are no longer asked.
+func (w *watcher) forget(asked []string) {
+	for address, s := range w.idle {
+		if !slices.Contains(asked, address) {
+			delete(w.idle, address)
+			s.end()
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package sentinel
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// watched returns a Guard of a client that is at the old master by what all sentinels say, and watches them.
+func watched(t *testing.T) *guarded {
+	g := newGuarded()
+	for i := range three {
+		g.says(i, oldMaster, 4)
+	}
+	require.NoError(t, g.toSentinel(three[0]))
+	require.NoError(t, g.toMaster(oldMaster))
+	g.Watch()
+	t.Cleanup(func() {
+		g.End()
+		require.Zero(t, g.openNow.Load())
+	})
+	synctest.Wait()
+	return g
+}
+
+// drain returns what a channel has.
+func drain(c <-chan string) (all []string) {
+	for {
+		select {
+		case s := <-c:
+			all = append(all, s)
+		default:
+			return all
+		}
+	}
+}
+
+// pass lets time pass.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// The sentinel at which the client is does not know of a failover. The client loses its connections all the same, and
+// can only connect to the next master.
+func TestWatch_OtherSentinelsKnowNewer_ConnectionsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := watched(t)
+		g.says(1, nextMaster, 5)
+		g.says(2, nextMaster, 5)
+		pass(watchEvery)
+		require.ElementsMatch(t, []string{oldMaster, three[0]}, drain(g.closed))
+		require.ErrorContains(t, g.toMaster(oldMaster), "was replaced")
+		require.NoError(t, g.toMaster(nextMaster))
+		pass(time.Minute)
+		require.Empty(t, drain(g.closed))
+	})
+}
+
+// An announced failover is not waited for.
+func TestWatch_FailoverAnnounced_PolledAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := watched(t)
+		pass(watchEvery / 2)
+		g.says(1, nextMaster, 5)
+		g.says(2, nextMaster, 5)
+		g.announced <- struct{}{}
+		synctest.Wait()
+		require.ElementsMatch(t, []string{oldMaster, three[0]}, drain(g.closed))
+	})
+}
+
+// One sentinel knows it, and another has not heard of it yet. The third is silent.
+func TestWatch_OneKnowsNewer_ConnectionsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := watched(t)
+		g.says(2, nextMaster, 5)
+		g.set(three[1], nil)
+		pass(watchEvery + patience)
+		require.ElementsMatch(t, []string{oldMaster, three[0]}, drain(g.closed))
+	})
+}
+
+// Most sentinels name the master at which the client is, or none has a greater epoch. A silent one costs no connection.
+func TestWatch_NoNewerMaster_NothingEnds(t *testing.T) {
+	for name, script := range map[string]func(g *guarded){
+		"all agree":                     func(*guarded) {},
+		"one that was set up otherwise": func(g *guarded) { g.says(2, nextMaster, 9) },
+		"one that missed a failover":    func(g *guarded) { g.says(0, nextMaster, 3); g.allBut(0, nil) },
+		"the same epoch":                func(g *guarded) { g.says(0, nextMaster, 4); g.allBut(0, nil) },
+		"all are silent":                func(g *guarded) { g.allSilent() },
+		"all reject":                    func(g *guarded) { g.allBut(-1, func(i int) *answer { return rejects(i) }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := watched(t)
+				script(g)
+				pass(time.Minute)
+				require.Empty(t, drain(g.closed))
+				require.NoError(t, g.toMaster(oldMaster))
+			})
+		})
+	}
+}
+
+// allBut scripts all sentinels but one. Without an answer they are silent.
+func (g *guarded) allBut(one int, script func(int) *answer) {
+	for i := range three {
+		switch {
+		case i == one:
+		case script == nil:
+			g.set(three[i], nil)
+		default:
+			g.set(three[i], script(i))
+		}
+	}
+}
+
+// The epoch with which the client followed was not known. It is as soon as a sentinel tells it.
+func TestWatch_FollowedUntold_EpochLearned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGuarded()
+		require.NoError(t, g.toMaster(oldMaster))
+		g.says(0, oldMaster, 4)
+		g.Watch()
+		defer g.End()
+		pass(watchEvery + 2*patience)
+		require.EqualValues(t, 4, g.seen.Load().epoch)
+		require.Empty(t, drain(g.closed))
+	})
+}
+
+// The client went back to a sentinel that names the old master. It has to ask again until it is at the next one.
+func TestWatch_NotAtNewest_AsksAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := watched(t)
+		g.says(1, nextMaster, 5)
+		g.says(2, nextMaster, 5)
+		pass(watchEvery)
+		drain(g.closed)
+		for range 3 {
+			require.NoError(t, g.toSentinel(three[0]))
+			pass(watchEvery)
+			require.Contains(t, drain(g.closed), three[0])
+		}
+		require.NoError(t, g.toMaster(nextMaster))
+		require.NoError(t, g.toSentinel(three[1]))
+		pass(time.Minute)
+		require.NotContains(t, drain(g.closed), three[1])
+	})
+}
+
+// Each sentinel has one connection, which is used again and replaced when it breaks.
+func TestWatch_Connections_KeptAndReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := watched(t)
+		began := g.opened.Load()
+		asked := len(g.asked)
+		pass(time.Minute)
+		require.Equal(t, began, g.opened.Load())
+		require.EqualValues(t, 3, g.openNow.Load())
+		require.InDelta(t, 3*60, len(g.asked)-asked, 6, "one question a second to each")
+		g.heardAt.Load().end()
+		pass(watchEvery)
+		require.Equal(t, began+1, g.opened.Load())
+		require.EqualValues(t, 3, g.openNow.Load())
+	})
+}
+
+// A sentinel that is no longer in use is left.
+func TestWatch_SentinelGone_ConnectionEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := watched(t)
+		require.NoError(t, g.toSentinel("fourth:1"))
+		g.set("fourth:1", &answer{from: "fourth:1", outcome: told, master: oldMaster, epoch: 4})
+		pass(watchEvery)
+		require.EqualValues(t, 4, g.openNow.Load())
+		require.NoError(t, g.toSentinel(three[0]))
+		pass(watchEvery)
+		require.EqualValues(t, 3, g.openNow.Load())
+	})
+}
+
+// However often sentinels announce something, and whatever they do not reply, they are asked at a bounded rate. The
+// end does not wait for them.
+func TestWatch_Floods_Bounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := watched(t)
+		stop := make(chan struct{})
+		flooding := make(chan struct{})
+		go func() {
+			defer close(flooding)
+			for {
+				select {
+				case g.announced <- struct{}{}:
+					time.Sleep(time.Millisecond)
+				case <-stop:
+					return
+				}
+			}
+		}()
+		asked := len(g.asked)
+		pass(10 * time.Second)
+		require.Less(t, len(g.asked)-asked, 3*101)
+		close(stop)
+		<-flooding
+		drain(g.asked)
+		g.allBut(-1, func(i int) *answer { return rejects(i) })
+		pass(time.Minute)
+		require.Less(t, len(drain(g.asked)), 3*8, "each is an entry in its ACL LOG")
+		g.allSilent()
+		pass(time.Minute)
+		require.LessOrEqual(t, g.openNow.Load(), int64(3))
+		pass(patience / 2)
+		began := time.Now()
+		g.End()
+		require.Less(t, time.Since(began), patience/4)
+	})
+}

@@ -1,0 +1,90 @@
+//go:build unix
+
+package topology_test
+
+import (
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/internal/long"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// fieldsOf returns the fields of a reply that lists names and values.
+func fieldsOf(reply any) map[string]string {
+	fields, list := make(map[string]string), reply.([]any)
+	for i := 0; i+1 < len(list); i += 2 {
+		fields[fmt.Sprint(list[i])] = fmt.Sprint(list[i+1])
+	}
+	return fields
+}
+
+// The sentinel at which an engine is leads a failover that does not end, since a replica is paused. It announces the
+// next master at the end. The engine is there long before, and grants nothing at the old master, which works on.
+func TestSentinel_LeaderAnnouncesLate_Followed(t *testing.T) {
+	long.Only(t, "sentinels replace a master")
+	t.Parallel()
+	w := redistest.StartSentinels(t, 2, 3)
+	for _, s := range w.Sentinels {
+		require.Equal(t, "OK", s.Do(t, "SENTINEL", "SET", w.Name, "failover-timeout", 600_000))
+	}
+	old, leader := w.Master(t), w.Sentinels[0]
+	e := locktest.OpenRetrying(t, lockwheel.Options{Redis: rueidis.ClientOption{
+		InitAddress: w.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: w.Name},
+	}})
+	locktest.Unlock(t, locktest.Lock(t, e.Mutex("before")))
+	stuck := otherServers(w.Servers, old)[0]
+	require.Equal(t, "OK", must(t, stuck, "CONFIG", "SET", "replica-priority", 0)) // it must not be the next master
+	locktest.CheckRange(t, time.Minute, "the leader knows the priority", func() bool {
+		reply, err := leader.Conn(t).Do("SENTINEL", "REPLICAS", w.Name)
+		require.NoError(t, err)
+		for _, replica := range reply.([]any) {
+			if f := fieldsOf(replica); net.JoinHostPort(f["ip"], f["port"]) == stuck.Addr() {
+				return f["slave-priority"] == "0"
+			}
+		}
+		return false
+	})
+	require.NoError(t, stuck.Pause())
+	defer func() { require.NoError(t, stuck.Continue()) }()
+	require.Equal(t, "OK", leader.Do(t, "SENTINEL", "FAILOVER", w.Name))
+	next := w.AwaitMaster(t, old)
+	locktest.Eventually(t, "the engine at the next master", func() bool { return uses(e, next) })
+	require.Contains(t, fieldsOf(must(t, leader, "SENTINEL", "MASTER", w.Name))["flags"], "failover_in_progress", "the leader has not announced it")
+	hold := locktest.Lock(t, e.Mutex("after"))
+	require.Equal(t, 1, next.Int(t, "EXISTS", "after"))
+	locktest.Unlock(t, hold)
+}
+
+// An engine is at the old master, because the only sentinel that replied has missed the failover. It goes to the next
+// master when others reply, although its sentinel still names the old one.
+func TestSentinel_AtOldMaster_OthersBack_Followed(t *testing.T) {
+	long.Only(t, "sentinels replace a master, and one of them does not know")
+	t.Parallel()
+	m := startMissed(t)
+	m.failOver(behindSentinelFirst(t, m.Sentinels, 0, lockwheel.Options{}))
+	m.comeBack()
+	knowing := m.Sentinels.Sentinels[:2]
+	for _, s := range knowing {
+		require.NoError(t, s.Pause())
+	}
+	e := behindSentinelFirst(t, m.Sentinels, 2, lockwheel.Options{})
+	hold := locktest.Lock(t, e.Mutex("n"))
+	require.Equal(t, 1, m.old.Int(t, "EXISTS", "n"))
+	for _, s := range knowing {
+		require.NoError(t, s.Continue())
+	}
+	locktest.Eventually(t, "the engine at the next master", func() bool { return uses(e, m.next) })
+	require.Equal(t, m.old.Addr(), m.named(2), "its sentinel has not learned it")
+	locktest.Receive(t, hold.Done())
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
+	require.Equal(t, 0, m.next.Int(t, "EXISTS", "n"))
+}
