@@ -89,7 +89,7 @@ func Run(ctx context.Context, lock Lock, work func(ctx context.Context, hold *lo
 		hold, err := lock.Lock(ctx)
 		switch {
 		case err == nil:
-			if err := lead(ctx, hold, work, opts); err != nil {
+			if err := serve(ctx, hold, work, opts); err != nil {
 				return err
 			}
 			pause = opts.Pause
@@ -111,8 +111,8 @@ func Run(ctx context.Context, lock Lock, work func(ctx context.Context, hold *lo
 	}
 }
 
-// lead runs work and unlocks. It returns why Run ends, or nil if it goes on.
-func lead(ctx context.Context, hold *lockwheel.Hold, work func(context.Context, *lockwheel.Hold) error, opts Options) error {
+// serve runs work and unlocks. It returns why Run ends, or nil if it goes on.
+func serve(ctx context.Context, hold *lockwheel.Hold, work func(context.Context, *lockwheel.Hold) error, opts Options) error {
 	unlocked := false
 	unlock := func() error {
 		unlocked = true

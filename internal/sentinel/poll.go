@@ -182,7 +182,7 @@ func (p *poll) next() *view {
 	return p.viewOf(p.candidate, epoch)
 }
 
-// replaced returns the view of a client whose master was replaced by another.
+// replaced returns the view of a client after another master has replaced its own.
 func (p *poll) replaced(by string) *view {
 	_, _, epoch := p.count()
 	return p.viewOf(by, epoch)
