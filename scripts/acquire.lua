@@ -19,16 +19,16 @@ release_orphans(verb, tenures + stride * (keys + 1), 1)
 -- One EXISTS tells whether all keys are free, as they mostly are: a PTTL for each is a sixth of an acquire.
 local free = keys > 1 and redis.pcall('EXISTS', unpack(KEYS)) == 0
 
-local function take(key, id, lease)
+local function acquire_one(key, id, lease)
   local ttl = redis.pcall('PTTL', key)
   if ttl == -2 then return create(key, id, lease) end
-  return type(ttl) == 'table' and ttl.err or present(key, id, lease, ttl)
+  return type(ttl) == 'table' and ttl.err or try_existing(key, id, lease, ttl)
 end
 
 local reply
 for i = 1, keys do
   local at = tenures + stride * i
-  local answer = (free and create or take)(KEYS[i], ARGV[at], common or ARGV[at + 1])
-  if reply or answer ~= 1 then reply = noted(reply, i, answer) end
+  local answer = (free and create or acquire_one)(KEYS[i], ARGV[at], common or ARGV[at + 1])
+  if reply or answer ~= 1 then reply = set_reply(reply, i, answer) end
 end
 return reply or 1

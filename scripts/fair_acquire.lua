@@ -37,7 +37,7 @@ local theirs = 300000
 local function put_off(times, time, wait, ttl)
   local by = now + math.max(ttl, 0) + wait - time
   if by <= wait / 8 then return time end
-  return shift(times, by) or time + by
+  return shift_times(times, by) or time + by
 end
 
 -- Handles a waiter behind the head with at most a quarter of its wait left by its time. It may share the head's time, and
@@ -47,9 +47,9 @@ end
 local function outlive(times, head, time, wait)
   if time - now > wait / 4 then return time end
   local by = math.max(wait, now + wait - time)
-  local failed = shift(times, by)
+  local failed = shift_times(times, by)
   if failed then return failed end
-  take_back(times, head, by)
+  subtract_wait(times, head, by)
   return time + by
 end
 
@@ -74,7 +74,7 @@ local function grant(lock, id, lease, head, time, wait)
   if added then redis.pcall('HDEL', lock.places, id) end
   age(lock, now)
   added = added or tonumber(wait)
-  if added and not shared(lock.times, text(time)) then shift(lock.times, -unused(time, added, now)) end
+  if added and not has_same_time(lock.times, text(time)) then shift_times(lock.times, -unused_wait(time, added, now)) end
   return 1
 end
 
@@ -139,10 +139,10 @@ local function stands(lock, id)
   return not (time and forget(lock, id)) and time
 end
 
-local function take(lock, id, lease, wait, behind)
+local function acquire_one(lock, id, lease, wait, behind)
   local ttl = redis.pcall('PTTL', lock.key)
   if type(ttl) == 'table' then return ttl.err end
-  local head, alive, left = prune(verb, lock, now, id)
+  local head, alive, left = prune_dead(verb, lock, now, id)
   if type(head) == 'table' then return head.err end
   local waits = tonumber(wait)
   local time = head and waits and stands(lock, id)
@@ -156,7 +156,7 @@ local function take(lock, id, lease, wait, behind)
   end
   local answer = {ttl, ''}
   if ttl ~= -2 then
-    answer = present(lock.key, id, lease, ttl)
+    answer = try_existing(lock.key, id, lease, ttl)
     if type(answer) ~= 'table' or type(answer[1]) ~= 'number' then return answer end
   end
   if time then
@@ -177,7 +177,7 @@ local function lock_of(i) return {key = KEYS[4 * i - 3], queue = KEYS[4 * i - 2]
 for at = 4 + 4 * locks, #ARGV, 2 do
   local lock = lock_of(tonumber(ARGV[at]))
   if redis.pcall('HDEL', lock.key, ARGV[at + 1]) == 1 then
-    local head, _, _, doubt = prune(verb, lock, now)
+    local head, _, _, doubt = prune_dead(verb, lock, now)
     tell_next(verb, lock, now, head, doubt)
   end
 end
@@ -185,7 +185,7 @@ end
 local reply
 for i = 1, locks do
   local at = 4 * i
-  local answer = take(lock_of(i), ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
-  if reply or answer ~= 1 then reply = noted(reply, i, answer) end
+  local answer = acquire_one(lock_of(i), ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
+  if reply or answer ~= 1 then reply = set_reply(reply, i, answer) end
 end
 return reply or 1

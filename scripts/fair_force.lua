@@ -20,7 +20,7 @@ local function force(lock)
   local removed = delete(fields, lock.key)
   if type(removed) == 'table' then return removed.err end
   tell_engine(own, holder, lock.key, {})
-  local head, _, _, doubt = prune(verb, lock, now)
+  local head, _, _, doubt = prune_dead(verb, lock, now)
   return tell_next(verb, lock, now, head, doubt) and 1 or 2
 end
 

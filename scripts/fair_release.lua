@@ -121,15 +121,15 @@ local function leave(lock, leavers)
     local stood = redis.pcall('ZREM', times, it.id)
     redis.pcall('HDEL', lock.places, it.id)
     redis.pcall('LREM', lock.queue, nearest(own, #waiting), it.id)
-    if stood == 1 and #own > 0 and type(it.time) == 'string' and not shared(times, it.time) then
-      local by = unused(it.time - owed(gone, own), it.wait, now)
+    if stood == 1 and #own > 0 and type(it.time) == 'string' and not has_same_time(times, it.time) then
+      local by = unused_wait(it.time - owed(gone, own), it.wait, now)
       gone[#gone + 1] = {place = own[1], by = by}
       at[own[1]] = by
     end
   end
   local sum = 0
   for i = 1, #waiting do
-    if sum > 0 and not places[waiting[i]] then take_back(times, waiting[i], sum) end
+    if sum > 0 and not places[waiting[i]] then subtract_wait(times, waiting[i], sum) end
     sum = sum + (at[i] or 0)
   end
 end
@@ -162,7 +162,7 @@ for i = 1, #locks do
     leave(lock, lock.leavers)
     age(lock, now)
   end
-  local head, _, _, doubt = prune(verb, lock, now)
+  local head, _, _, doubt = prune_dead(verb, lock, now)
   if lock.released or redis.pcall('EXISTS', lock.key) == 0 then
     local told = tell_next(verb, lock, now, head, doubt)
     if lock.released and not told then reply[lock.released] = 2 end

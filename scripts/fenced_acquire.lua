@@ -29,11 +29,11 @@ local function all_free()
   return locks > 1 and redis.pcall('EXISTS', unpack(keys)) == 0
 end
 
-local function take(key, counter, id, lease, free)
+local function acquire_one(key, counter, id, lease, free)
   local ttl = free and -2 or redis.pcall('PTTL', key)
   if type(ttl) == 'table' then return ttl.err end
   if ttl ~= -2 then
-    local answer = present(key, id, lease, ttl)
+    local answer = try_existing(key, id, lease, ttl)
     if answer ~= 1 then return answer end
     local token = counted(counter)
     return type(token) == 'table' and token.err or token
@@ -49,6 +49,6 @@ release_orphans(verb, tenures + stride * (locks + 1), 2)
 local reply, free = {}, all_free()
 for i = 1, locks do
   local at = tenures + stride * i
-  reply[i] = take(KEYS[2 * i - 1], KEYS[2 * i], ARGV[at], common or ARGV[at + 1], free)
+  reply[i] = acquire_one(KEYS[2 * i - 1], KEYS[2 * i], ARGV[at], common or ARGV[at + 1], free)
 end
 return reply

@@ -18,7 +18,7 @@ release_orphans(verb, 3 + 3 * groups, 1)
 
 -- Inspects a key. If the tenure may have it, returns nil and whether it has it already; otherwise {ttl, holder}, or
 -- {why} for an error.
-local function look(key, id)
+local function inspect(key, id)
   local ttl = redis.pcall('PTTL', key)
   if ttl == -2 then return nil, false end
   if type(ttl) == 'table' then return {ttl.err} end
@@ -33,11 +33,11 @@ local function free(first, count)
   return count <= 1000 and redis.pcall('EXISTS', unpack(KEYS, first + 1, first + count)) == 0
 end
 
-local function take(first, count, id, lease)
+local function acquire_one(first, count, id, lease)
   local had = {}
   if not free(first, count) then
     for n = 1, count do
-      local obstacle, mine = look(KEYS[first + n], id)
+      local obstacle, mine = inspect(KEYS[first + n], id)
       if obstacle then return {n, obstacle[1], obstacle[2]} end
       had[n] = mine
     end
@@ -45,7 +45,7 @@ local function take(first, count, id, lease)
   for n = 1, count do
     local key, granted = KEYS[first + n], nil
     if had[n] then
-      granted = again(key, id, lease, redis.pcall('PTTL', key))
+      granted = raise_ttl(key, id, lease, redis.pcall('PTTL', key))
     else
       granted = create(key, id, lease)
     end
@@ -62,8 +62,8 @@ end
 local reply, first = nil, 0
 for i = 1, groups do
   local count = tonumber(ARGV[3 * i])
-  local answer = take(first, count, ARGV[3 * i + 1], ARGV[3 * i + 2])
-  if reply or answer ~= 1 then reply = noted(reply, i, answer) end
+  local answer = acquire_one(first, count, ARGV[3 * i + 1], ARGV[3 * i + 2])
+  if reply or answer ~= 1 then reply = set_reply(reply, i, answer) end
   first = first + count
 end
 return reply or 1

@@ -57,16 +57,16 @@ local function join(key, hold, id, lease, ttl)
   if stamped ~= 1 then
     redis.pcall('HDEL', key, id)
   else
-    cover(key, ttl, lease)
+    raise_ttl_for_others(key, ttl, lease)
     note(key)
   end
   return stamped
 end
 
 -- Reports whether none of a reader's holds is left, of whatever client it is: its process died, or its lease ended.
--- It reports false without looking for a reader with more than few holds, and when the call has looked at enough.
+-- It reports false without looking for a reader with more than sample_threshold holds, and when the call has looked at enough.
 local function died(key, id, count)
-  if count < 1 or count > few or count > may_look then return false end
+  if count < 1 or count > sample_threshold or count > may_look then return false end
   may_look = may_look - count
   local prefix = holds(key, id)
   for i = 1, count do
@@ -80,8 +80,8 @@ end
 -- readers cannot die faster than they are removed.
 local function remove_dead(key)
   local fields = redis.pcall('HLEN', key)
-  if type(fields) ~= 'number' or fields <= few or redis.pcall('HGET', key, 'mode') ~= 'read' then return end
-  local some = redis.pcall('HRANDFIELD', key, most_looked_at + 2 * came[key], 'WITHVALUES')
+  if type(fields) ~= 'number' or fields <= sample_threshold or redis.pcall('HGET', key, 'mode') ~= 'read' then return end
+  local some = redis.pcall('HRANDFIELD', key, sample_size + 2 * came[key], 'WITHVALUES')
   local dead = {}
   for at = 1, #some, 2 do
     if not is_writer(some[at]) and died(key, some[at], count_of(some[at + 1])) then dead[#dead + 1] = some[at] end
@@ -89,7 +89,7 @@ local function remove_dead(key)
   if #dead > 0 then redis.pcall('HDEL', key, unpack(dead)) end
 end
 
-local function again(key, hold, lease, ttl)
+local function raise_ttl(key, hold, lease, ttl)
   local left = redis.pcall('PTTL', hold)
   if type(left) == 'number' and left >= tonumber(lease) then
     local set = raise(key, ttl, lease)
@@ -115,7 +115,7 @@ local function read(key, hold, id, lease, writer, free)
   local found = redis.pcall('HMGET', key, 'mode', id, (writer or '') .. ':write')
   if found.err then return no_hash(key, found.err) end
   local mode, mine, beside = found[1], found[2], writer and found[3]
-  if mode and mine then return again(key, hold, lease, ttl) end
+  if mode and mine then return raise_ttl(key, hold, lease, ttl) end
   if mode == 'read' or mode == 'write' and beside then return join(key, hold, id, lease, ttl) end
   return {ttl, mode == 'write' and writer_of(key, ttl) or ''}
 end
@@ -128,7 +128,7 @@ end
 
 for at = at + 1, #ARGV, 2 do
   local key = KEYS[2 * tonumber(ARGV[at]) - 1]
-  local _, unfit = leave_read(verb, key, ARGV[at + 1])
+  local _, unfit = release_read(verb, key, ARGV[at + 1])
   if unfit then fit_and_tell(verb, key) end
 end
 
@@ -136,7 +136,7 @@ local reply, free = nil, all_free()
 for i = 1, locks do
   local at = tenures + stride * i
   local answer = read(KEYS[2 * i - 1], KEYS[2 * i], ARGV[at], common or ARGV[at + 1], writers[i], free)
-  if reply or answer ~= 1 then reply = noted(reply, i, answer) end
+  if reply or answer ~= 1 then reply = set_reply(reply, i, answer) end
 end
 for i = 1, #joined do remove_dead(joined[i]) end
 return reply or 1

@@ -21,8 +21,8 @@ local unfit, leavers = {}, {}
 local reply
 for i = 1, #KEYS do
   local key = KEYS[i]
-  local answer, falls = leave_read(verb, key, ARGV[i + 1])
-  if reply or answer ~= 1 then reply = noted(reply, i, answer) end
+  local answer, falls = release_read(verb, key, ARGV[i + 1])
+  if reply or answer ~= 1 then reply = set_reply(reply, i, answer) end
   if falls and not leavers[key] then unfit[#unfit + 1] = key end
   if falls then leavers[key] = i end
 end
@@ -30,7 +30,7 @@ for i = 1, #unfit do
   local key = unfit[i]
   local answer = redis.pcall('HGET', key, 'mode') == 'read' and fit_and_tell(verb, key) or 1
   if answer ~= 1 then
-    reply = reply or noted(nil, #KEYS, 1)
+    reply = reply or set_reply(nil, #KEYS, 1)
     reply[leavers[key]] = answer
   end
 end

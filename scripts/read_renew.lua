@@ -37,7 +37,7 @@ end
 local function upholds(key, id, written, ttl, lease)
   if ttl <= lease then return false end
   local fields = redis.pcall('HLEN', key)
-  return type(fields) ~= 'number' or fields <= most_looked_at or covers(longest_of(key, id, written), ttl)
+  return type(fields) ~= 'number' or fields <= sample_size or decides_ttl(max_lease_of_reader(key, id, written), ttl)
 end
 
 local falling = {}
@@ -65,7 +65,7 @@ local function renew(key, id, falls, number, held, k, a)
     if i == 1 and not stamped then return refusal end
     whole = whole and stamped
   end
-  cover(key, ttl, lease)
+  raise_ttl_for_others(key, ttl, lease)
   return whole and count(key, id, held, written) or {1, 0, -1}
 end
 
@@ -78,7 +78,7 @@ while k <= #KEYS do
     number, held = tonumber(number), tonumber(held)
   end
   local answer = renew(KEYS[k], ARGV[a], ARGV[a + 1], number, held, k, a + 2)
-  if reply or answer ~= 1 then reply = noted(reply, i, answer) end
+  if reply or answer ~= 1 then reply = set_reply(reply, i, answer) end
   i, k, a = i + 1, k + 1 + number, a + 3 + number
 end
 for i = 1, #falling do

@@ -21,6 +21,6 @@ for i = 1, #KEYS do
   elseif answer ~= 0 then
     answer = answer.err
   end
-  if reply or answer ~= 1 then reply = noted(reply, i, answer) end
+  if reply or answer ~= 1 then reply = set_reply(reply, i, answer) end
 end
 return reply or 1

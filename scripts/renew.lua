@@ -24,11 +24,11 @@ local reply
 for i = 1, keys do
   local at = tenures + stride * i
   local answer = renew(KEYS[i], ARGV[at], common or ARGV[at + 1], wishes[i], count_listeners)
-  if reply or answer ~= 1 then reply = noted(reply, i, answer) end
+  if reply or answer ~= 1 then reply = set_reply(reply, i, answer) end
 end
 for at = tenures + stride * (keys + 1), #ARGV, 3 do
   local i = tonumber(ARGV[at])
-  reply = reply or noted(nil, keys, 1)
+  reply = reply or set_reply(nil, keys, 1)
   if reply[i] == 1 then
     local id = ARGV[tenures + stride * i]
     reply[i] = {1, write(KEYS[i], id, ARGV[at + 1]), listeners(KEYS[i], count_listeners, ARGV[at + 2])}

@@ -6,13 +6,13 @@
 --       free and -1 when it is held without expiry; mode '' and nothing else when it is another kind of lock;
 --       writer '' and count 0 without a writer · a string: why the server rejected it; a list for a key that is no hash, as of acquire
 --
--- Changes nothing, so it may be sent any number of times. Of more than most_looked_at fields only some are read. The writer
+-- Changes nothing, so it may be sent any number of times. Of more than max_listed fields only some are read. The writer
 -- is then '' unless it is among them: the only reader beside a writer is its own owner, so a lock with many has none.
 
-local most_looked_at, some = 1000, 16
+local max_listed, some = 1000, 16
 
 local function hash_of(key, fields)
-  if fields <= most_looked_at then return redis.pcall('HGETALL', key) end
+  if fields <= max_listed then return redis.pcall('HGETALL', key) end
   return redis.pcall('HRANDFIELD', key, some, 'WITHVALUES')
 end
 
@@ -35,7 +35,7 @@ local function state(key)
       readers, one = readers + 1, field
     end
   end
-  if fields > most_looked_at then readers = fields - (mode == 'write' and 2 or 1) end
+  if fields > max_listed then readers = fields - (mode == 'write' and 2 or 1) end
   return {ttl, mode, writer, count, readers, one}
 end
 

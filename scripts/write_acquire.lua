@@ -31,7 +31,7 @@ local function read(key, id, ttl)
   local engine = ttl ~= -1 and string.match(id, '^.*:')
   local fields = engine and redis.pcall('HLEN', key)
   if type(fields) ~= 'number' then return {ttl, ''} end
-  local names = fields > few and redis.pcall('HRANDFIELD', key, few) or redis.pcall('HKEYS', key)
+  local names = fields > sample_threshold and redis.pcall('HRANDFIELD', key, sample_threshold) or redis.pcall('HKEYS', key)
   local own = {}
   for i = 1, #names do
     local name = names[i]
@@ -55,13 +55,13 @@ local function write(key, id, lease)
 end
 
 for at = tenures + stride * (keys + 1), #ARGV, 2 do
-  leave_write(verb, KEYS[tonumber(ARGV[at])], ARGV[at + 1])
+  release_write(verb, KEYS[tonumber(ARGV[at])], ARGV[at + 1])
 end
 
 local reply
 for i = 1, keys do
   local at = tenures + stride * i
   local answer = write(KEYS[i], ARGV[at], common or ARGV[at + 1])
-  if reply or answer ~= 1 then reply = noted(reply, i, answer) end
+  if reply or answer ~= 1 then reply = set_reply(reply, i, answer) end
 end
 return reply or 1

@@ -14,7 +14,7 @@ local verb = ARGV[1]
 
 local reply
 for i = 1, #KEYS do
-  local answer = leave_write(verb, KEYS[i], ARGV[i + 1])
-  if reply or answer ~= 1 then reply = noted(reply, i, answer) end
+  local answer = release_write(verb, KEYS[i], ARGV[i + 1])
+  if reply or answer ~= 1 then reply = set_reply(reply, i, answer) end
 end
 return reply or 1

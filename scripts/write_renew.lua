@@ -31,7 +31,7 @@ local function together(key, id, lease, wish)
   if ttl >= 0 and ttl < tonumber(lease) then return lease, wish end
   local enough = ttl < 0 and math.huge or ttl
   local need = longest(key, enough)
-  if need == enough or need > 0 and need + apart >= enough then return ttl < 0 and lease or '0', wish end
+  if need == enough or need > 0 and need + ttl_tolerance_ms >= enough then return ttl < 0 and lease or '0', wish end
   if need > tonumber(lease) then lease = string.format('%d', need) end
   return lease, (ttl < 0 or 10 * tonumber(lease) < 9 * ttl) and '2' or wish
 end
@@ -52,11 +52,11 @@ local reply
 for i = 1, keys do
   local at = tenures + stride * i
   local answer = longer(KEYS[i], ARGV[at] .. ':write', common or ARGV[at + 1], wishes[i])
-  if reply or answer ~= 1 then reply = noted(reply, i, answer) end
+  if reply or answer ~= 1 then reply = set_reply(reply, i, answer) end
 end
 for at = tenures + stride * (keys + 1), #ARGV, 3 do
   local i = tonumber(ARGV[at])
-  reply = reply or noted(nil, keys, 1)
+  reply = reply or set_reply(nil, keys, 1)
   if reply[i] == 1 then
     local id = ARGV[tenures + stride * i] .. ':write'
     reply[i] = {1, write(KEYS[i], id, ARGV[at + 1]), listeners(KEYS[i], count_listeners, ARGV[at + 2])}

@@ -119,7 +119,7 @@ var scriptMistakes = []found{
 	}},
 	{"TestFairQueue_LeftBehind_AsOneByOne", Mistake{
 		"what places added that waiters left behind is not taken back", "scripts/lib/fair_gone.lua",
-		`if owed > 0 then take_back(lock.times, ids[i], owed) end`,
+		`if owed > 0 then subtract_wait(lock.times, ids[i], owed) end`,
 		``,
 	}},
 	{"TestFairQueue_LeftBehind_AsOneByOne", Mistake{
@@ -343,8 +343,8 @@ var scriptMistakes = []found{
 	}},
 	{"TestDeadReaders_OthersRead_Removed", Mistake{
 		"readers who come look for few that died, however many they are", "scripts/read_acquire.lua",
-		`most_looked_at + 2 * came[key]`,
-		`most_looked_at`,
+		`sample_size + 2 * came[key]`,
+		`sample_size`,
 	}},
 	{"TestDeadReaders_OnlyWithoutKeys", Mistake{
 		"a reader is dead when its first hold is over", "scripts/read_acquire.lua",
@@ -467,14 +467,14 @@ var scriptMistakes = []found{
 	}},
 	{"TestFairAcquire_MoveDenied_Rejected", Mistake{
 		"times that may not be put off count as put off", "scripts/fair_acquire.lua",
-		`return shift(times, by) or time + by`,
-		`return not shift(times, by) and time + by or time + by`,
+		`return shift_times(times, by) or time + by`,
+		`return not shift_times(times, by) and time + by or time + by`,
 	}},
 	{"TestFairAcquire_MoveDenied_Rejected", Mistake{
 		"one who may not outlive a dead head has outlived it", "scripts/fair_acquire.lua",
 		`  if failed then return failed end
-  take_back`,
-		`  take_back`,
+  subtract_wait`,
+		`  subtract_wait`,
 	}},
 	{"TestFairWaiter_Leaves_SubtractsWait", Mistake{
 		"who leaves a queue takes back what it waits", "scripts/fair_release.lua",

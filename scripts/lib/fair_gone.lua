@@ -67,11 +67,11 @@ local function sweep(lock, now)
     for i = 1, #ids do
       local it = of[i]
       if not it then
-        if owed > 0 then take_back(lock.times, ids[i], owed) end
+        if owed > 0 then subtract_wait(lock.times, ids[i], owed) end
       elseif type(it.time) == 'string' and it.time ~= last then
         last = it.time
-        if not shared(lock.times, last) and not shared(lock.times, text(last - owed)) then
-          owed = owed + unused(last - before - owed, it.added, now)
+        if not has_same_time(lock.times, last) and not has_same_time(lock.times, text(last - owed)) then
+          owed = owed + unused_wait(last - before - owed, it.added, now)
         end
       end
     end

@@ -76,11 +76,11 @@ end
 
 -- Returns what a waiter that leaves subtracts from the times behind it. Its wait was added to all of them. It subtracts
 -- at most what it has left of its wait, or those behind would be considered dead.
-local function unused(time, wait, now) return math.max(math.min(tonumber(wait), tonumber(time) - now), 0) end
+local function unused_wait(time, wait, now) return math.max(math.min(tonumber(wait), tonumber(time) - now), 0) end
 
-local function take_back(times, id, by) redis.pcall('ZADD', times, 'XX', 'INCR', '-' .. text(by), id) end
+local function subtract_wait(times, id, by) redis.pcall('ZADD', times, 'XX', 'INCR', '-' .. text(by), id) end
 
 -- Reports whether another waiter has this time, where time is that of a waiter that has left. Consecutive waiters of one
 -- engine with equal waits share one time: they expire together, unless one of them asks, and their wait was added once.
 -- So the last of them to leave subtracts it, and a grant to any other leaves all times as they are.
-local function shared(times, time) return redis.pcall('ZCOUNT', times, time, time) ~= 0 end
+local function has_same_time(times, time) return redis.pcall('ZCOUNT', times, time, time) ~= 0 end

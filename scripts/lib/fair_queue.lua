@@ -4,7 +4,7 @@
 local strays = 16
 
 -- Notifies the head only. Reports whether the server allowed it.
-local function tell(verb, key, head)
+local function publish_to(verb, key, head)
   if not head then return true end
   return type(head) == 'string' and type(redis.pcall(verb, channel(key) .. ':' .. head, '0')) == 'number'
 end
@@ -56,7 +56,7 @@ local function doubtful(till, life, now) return till and till - clock(now) < lif
 -- doubtful. That waiter sees that the lock is free, and tries again when those before it are dead. It notifies the first
 -- eight, then at doubled distances, at most 24 behind the head. Reports whether the server allowed the first message.
 local function tell_next(verb, lock, now, head, doubt)
-  local told = tell(verb, lock.key, head)
+  local told = publish_to(verb, lock.key, head)
   if not told or not doubt then return told end
   local at = 0
   for step = 1, 24 do
@@ -64,7 +64,7 @@ local function tell_next(verb, lock, now, head, doubt)
     local id = redis.pcall('LINDEX', lock.queue, text(at))
     if not id then id = redis.pcall('LINDEX', lock.queue, '-1') end
     if type(id) ~= 'string' or id == head then return told end
-    tell(verb, lock.key, id)
+    publish_to(verb, lock.key, id)
     local till, _, life = kept_for_its_life(lock, id, now)
     if not doubtful(till, life, now) then return told end
     head = id
@@ -73,7 +73,7 @@ local function tell_next(verb, lock, now, head, doubt)
 end
 
 -- Moves the times of all waiters, up to 250 per command. Returns nothing, or the table of an error.
-local function shift(times, by)
+local function shift_times(times, by)
   local waiting = redis.pcall('ZRANGE', times, '0', '-1', 'WITHSCORES')
   for first = 1, #waiting, 500 do
     local args = {}
@@ -95,7 +95,7 @@ local function forget_times(verb, lock)
   if ids.err then return ids end
   local removed = delete(redis.pcall('ZCARD', lock.times), lock.times, lock.places)
   if type(removed) == 'table' then return removed end
-  for i = 1, #ids do tell(verb, lock.key, ids[i]) end
+  for i = 1, #ids do publish_to(verb, lock.key, ids[i]) end
 end
 
 -- Takes dead places off the head, and those without a time, because nothing else would remove them. asks is the tenure
@@ -105,12 +105,12 @@ end
 -- Returns the head, its time, how many ms longer it is considered alive, and whether it is doubtful. 0 ms means that
 -- the call has removed the most it may and leaves more dead places to the next call. Returns false without a head, or
 -- the table of an error.
-local function prune(verb, lock, now, asks)
+local function prune_dead(verb, lock, now, asks)
   local owed, count = 0, 0 -- count: how many places the call has taken off
   local gone, reminds = 0 -- gone: how many of the others waiters left behind
   local looked = false -- whether it has looked behind a head that had more than its life left
   local function done(head, time, left, doubt)
-    local failed = owed > 0 and shift(lock.times, -owed)
+    local failed = owed > 0 and shift_times(lock.times, -owed)
     if failed then return failed end
     if reminds then put_on_account(lock, 0, gone) end
     if count > 0 then age(lock, now) end
@@ -146,10 +146,10 @@ local function prune(verb, lock, now, asks)
     if till then redis.pcall('HDEL', lock.places, head) end
     if is_gone(till) then gone = gone - 1 end
     if not time then
-      tell(verb, lock.key, head)
+      publish_to(verb, lock.key, head)
     else
       redis.pcall('ZREM', lock.times, head)
-      if till and not shared(lock.times, text(time + owed)) then owed = owed + unused(time, added, now) end
+      if till and not has_same_time(lock.times, text(time + owed)) then owed = owed + unused_wait(time, added, now) end
     end
   end
 end

@@ -37,6 +37,6 @@ local function force(verb, own, key, mode, payload)
   if removed ~= 1 then return removed.err end
   remove_holds(key, readers)
   tell_holders(own, key, readers)
-  return tell(verb, key, payload)
+  return publish_to(verb, key, payload)
 end
 

@@ -15,7 +15,7 @@ local function create(key, id, lease)
   return expires.err
 end
 
-local function again(key, id, lease, ttl)
+local function raise_ttl(key, id, lease, ttl)
   if ttl >= tonumber(lease) then return 1 end
   local expires = expire(key, lease)
   return expires == 1 and 1 or expires.err
@@ -38,9 +38,9 @@ local function owner_of(key, id, ttl)
   return ttl == -1 and '' or 'several'
 end
 
-local function present(key, id, lease, ttl)
+local function try_existing(key, id, lease, ttl)
   local owner = owner_of(key, id, ttl)
-  if owner == true then return again(key, id, lease, ttl) end
+  if owner == true then return raise_ttl(key, id, lease, ttl) end
   return type(owner) == 'table' and no_hash(key, owner.err) or {ttl, owner}
 end
 

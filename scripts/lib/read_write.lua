@@ -35,7 +35,7 @@ end
 
 -- Publishes; returns 1, or 2 if the server rejected the message. That must not undo what was done before: waiters try
 -- again when the TTL that they know has passed.
-local function tell(verb, key, payload)
+local function publish_to(verb, key, payload)
   return type(redis.pcall(verb, channel(key), payload)) == 'number' and 1 or 2
 end
 

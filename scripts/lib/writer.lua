@@ -1,7 +1,7 @@
 -- Put after readers.lua, before the scripts that end a writer. Returns 1 or 2 as tell does, 0 when there is none with that
 -- id, and a string when the server rejects it. If the owner still reads, the lock is in mode read from now on, and the
 -- waiters that want to read are notified as well.
-local function leave_write(verb, key, id)
+local function release_write(verb, key, id)
   local fields = redis.pcall('HLEN', key)
   if type(fields) == 'table' then return fields.err end
   local removed = redis.pcall('HDEL', key, id .. ':write')
@@ -10,8 +10,8 @@ local function leave_write(verb, key, id)
     redis.pcall('HDEL', key, 'mode')
   else
     redis.pcall('HSET', key, 'mode', 'read')
-    fit(key)
+    fit_ttl(key)
   end
-  return tell(verb, key, '1')
+  return publish_to(verb, key, '1')
 end
 
