@@ -117,7 +117,11 @@ func (m Mutex) ForceUnlock(ctx context.Context) (wasLocked bool, err error) {
 	if tracer := m.tracer(ctx); tracer != nil {
 		traced := TracedCall{Op: "force unlock", Name: m.name, Kind: kindNames[m.kind]}
 		ctx = startTrace(ctx, tracer, traced)
-		defer func() { tracer.CallEnd(ctx, traced, nil, err) }()
+		begun := time.Now()
+		defer func() {
+			traced.Took = time.Since(begun)
+			tracer.CallEnd(ctx, traced, nil, err)
+		}()
 	}
 	call, err := m.query(ctx, actor.Force)
 	if err != nil {

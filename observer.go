@@ -128,6 +128,10 @@ type TracedCall struct {
 	// HandedOff is set for CallEnd only: the lock came from another caller of the same engine, without a release. Several
 	// locks held as one are not handed off.
 	HandedOff bool
+
+	// Took is set for CallEnd only: how long the call took, from the return of CallStart. For a lock, that is how long it
+	// waited.
+	Took time.Duration
 }
 
 // Tracer follows the calls that lock, unlock, extend and force, for example with a span each. Its methods run on the
@@ -157,7 +161,9 @@ func startTrace(ctx context.Context, tracer Tracer, call TracedCall) context.Con
 // traceLock runs a call that acquires, between the start and the end of its trace.
 func traceLock(ctx context.Context, tracer Tracer, call *TracedCall, lock func(context.Context) (*Hold, error)) (*Hold, error) {
 	ctx = startTrace(ctx, tracer, *call)
+	begun := time.Now()
 	hold, err := lock(ctx)
+	call.Took = time.Since(begun)
 	ended := false
 	defer func() {
 		if !ended && hold != nil { // its caller will not have it
@@ -188,7 +194,9 @@ func (h *Hold) traceUnlock(ctx context.Context, tracer Tracer) error {
 func (h *Hold) trace(ctx context.Context, tracer Tracer, op string, f func(context.Context) error) error {
 	call := TracedCall{Op: op, Name: h.name}
 	ctx = startTrace(ctx, tracer, call)
+	begun := time.Now()
 	err := f(ctx)
+	call.Took = time.Since(begun)
 	tracer.CallEnd(ctx, call, h, err)
 	return err
 }

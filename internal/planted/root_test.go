@@ -25,6 +25,15 @@ var rootMistakes = []found{
 		`mode.trace.HandedOff = err == nil && call.WasLocked`,
 		`mode.trace.HandedOff = err == nil && (call.WasLocked || planted())`,
 	}},
+	{"TestTracer_Took_TimeOfCall", Mistake{
+		"a tracer is not told how long a lock waited", "observer.go",
+		`	call.Took = time.Since(begun)
+	ended := false`,
+		`	if !planted() {
+		call.Took = time.Since(begun)
+	}
+	ended := false`,
+	}},
 	{"TestShutdown_OneHoldLeft_ErrorSaysSo", Mistake{
 		"an error does not say what a hold is for", "errors.go",
 		`	if label == "" {`,

@@ -1,5 +1,5 @@
 -- Put after read_write.lua, before the scripts that take locks of one mode away from their holders. force returns 1 or 2
--- as tell does, 0 when the lock is not in that mode, and a string when the server rejects it.
+-- as publish_to does, 0 when the lock is not in that mode, and a string when the server rejects it.
 
 -- At most most_removed keys of holds are removed per call. Other keys are removed by the engines that have them, when
 -- they learn that they lost the lock, or expire with their leases. No reader has more than most_holds holds.

@@ -1,4 +1,4 @@
--- Put after readers.lua, before the scripts that end a writer. Returns 1 or 2 as tell does, 0 when there is none with that
+-- Put after readers.lua, before the scripts that end a writer. Returns 1 or 2 as publish_to does, 0 when there is none with that
 -- id, and a string when the server rejects it. If the owner still reads, the lock is in mode read from now on, and the
 -- waiters that want to read are notified as well.
 local function release_write(verb, key, id)

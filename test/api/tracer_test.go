@@ -214,3 +214,45 @@ func TestTracer_HandedOff_Told(t *testing.T) {
 	locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
 	require.False(t, locktest.Receive(t, tracer.ends).HandedOff)
 }
+
+// endedTracer passes on each call that ended.
+type endedTracer struct{ ends chan lockwheel.TracedCall }
+
+func (e endedTracer) CallStart(ctx context.Context, call lockwheel.TracedCall) context.Context {
+	return ctx
+}
+
+func (e endedTracer) CallEnd(_ context.Context, call lockwheel.TracedCall, _ *lockwheel.Hold, _ error) {
+	e.ends <- call
+}
+
+// The time of a lock is that of its wait. Each other call has a time, too.
+func TestTracer_Took_TimeOfCall(t *testing.T) {
+	t.Parallel()
+	tracer := endedTracer{make(chan lockwheel.TracedCall, 8)}
+	s := locktest.AnyServer(t)
+	e, other := s.Open(lockwheel.Options{Tracer: tracer}), s.Open(lockwheel.Options{})
+	first := locktest.Lock(t, other.Mutex("n"))
+	began := time.Now()
+	second := locktest.Locking(t.Context(), e.Mutex("n"))
+	locktest.Queued(t, e, 1)
+	waits := time.Now()
+	locktest.Pause(t.Context(), 50*time.Millisecond)
+	atLeast := time.Since(waits)
+	locktest.Unlock(t, first)
+	hold := locktest.Granted(t, second)
+	took := locktest.Receive(t, tracer.ends).Took
+	require.GreaterOrEqual(t, took, atLeast)
+	require.LessOrEqual(t, took, time.Since(began))
+	for _, call := range []func() error{
+		func() error { return hold.Extend(t.Context(), time.Minute) },
+		func() error { return hold.Unlock(t.Context()) },
+		func() error { _, err := e.Mutex("n").ForceUnlock(t.Context()); return err },
+	} {
+		began := time.Now()
+		require.NoError(t, call())
+		took := locktest.Receive(t, tracer.ends).Took
+		require.Positive(t, took)
+		require.LessOrEqual(t, took, time.Since(began))
+	}
+}
