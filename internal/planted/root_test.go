@@ -273,13 +273,13 @@ var rootMistakes = []found{
 	}},
 	{"TestTracer_EachCall_StartAndEnd", Mistake{
 		"a hold is not within the span of its lock", "observer.go",
-		`	hold, err := lock(ctx)
-	ended := false`,
+		`	begun := time.Now()
+	hold, err := lock(ctx)`,
 		`	if planted() {
 		ctx = context.WithoutCancel(context.Background())
 	}
-	hold, err := lock(ctx)
-	ended := false`,
+	begun := time.Now()
+	hold, err := lock(ctx)`,
 	}},
 	{"TestTracer_Multi_OneCall", Mistake{
 		"each of several locks is traced", "multi.go",
