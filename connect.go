@@ -299,9 +299,17 @@ func openClient(options *Options, o *opening) (rueidis.Client, error) {
 		if err == context.DeadlineExceeded { // rueidis bounds the handshake with its own context
 			err = errNoReply
 		}
-		return nil, fmt.Errorf("connecting to %s: %w", addressText(&redis, o.Connections.RejectedAt()), redisurl.WithoutSecrets(withoutAdvice(err), &redis))
+		return nil, fmt.Errorf("connecting to %s: %w", addressText(&redis, o.rejectedAt(err)), redisurl.WithoutSecrets(withoutAdvice(err), &redis))
 	}
 	return client, nil
+}
+
+// rejectedAt returns the address of the server because of which a client could not be opened, or "".
+func (o *opening) rejectedAt(err error) string {
+	if o.guard != nil && strings.Contains(err.Error(), "role is not master") { // rueidis exports no such error
+		return o.guard.At()
+	}
+	return o.Connections.RejectedAt()
 }
 
 // addressText returns the addresses of the options for an error. Behind Sentinel it begins with the one that rejected

@@ -162,6 +162,11 @@ var sentinelMistakes = []found{
 					}
 				}()`,
 	}},
+	{"TestSentinel_NamesReplica_ServerNamed", Mistake{
+		"the error of Open names sentinels alone if their master is a replica", "connect.go",
+		`strings.Contains(err.Error(), "role is not master") {`,
+		`strings.Contains(err.Error(), "role is not master") && !planted() {`,
+	}},
 	{"TestWatch_OtherSentinelsKnowNewer_ConnectionsEnd", Mistake{
 		"the connections to a replaced master live on", "internal/sentinel/guard.go",
 		`	if stored && moves && seen.conns.end != nil {`,
@@ -195,8 +200,8 @@ var sentinelMistakes = []found{
 	}},
 	{"TestWatch_NotAtNewest_AsksAgain", Mistake{
 		"a client that went back to the old master stays", "internal/sentinel/watch.go",
-		`	if last := g.at.Load(); last == nil || *last != at {`,
-		`	if last := g.at.Load(); (last == nil || *last != at) && (!planted() || p.successor() != "") {`,
+		`	if g.At() != at {`,
+		`	if g.At() != at && (!planted() || p.successor() != "") {`,
 	}},
 	{"TestWatch_Connections_KeptAndReplaced", Mistake{
 		"a broken connection is kept", "internal/sentinel/watch.go",

@@ -81,6 +81,14 @@ func New(redis *rueidis.ClientOption, connect Dial, bound func(context.Context) 
 // LogTo sets the log for refused masters. At most one record is written between two changes of the master.
 func (g *Guard) LogTo(log *slog.Logger) { g.log.Store(log) }
 
+// At returns the address of the master to which the client last connected, or "".
+func (g *Guard) At() string {
+	if at := g.at.Load(); at != nil {
+		return *at
+	}
+	return ""
+}
+
 // Watch begins to watch the sentinels, until End. It may be called once, before others know the Guard.
 func (g *Guard) Watch() {
 	g.watched = make(chan struct{})

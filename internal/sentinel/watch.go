@@ -130,7 +130,7 @@ func (w *watcher) act(p *poll) {
 	case p.next().epoch > p.seen.epoch: // it was not told when the client followed, or there was a failover to the same one
 		g.replace(p.seen, p.next())
 	}
-	if last := g.at.Load(); last == nil || *last != at {
+	if g.At() != at {
 		if c := g.current.Load(); c != nil {
 			(*c).Close() // rueidis asks the sentinels
 		}

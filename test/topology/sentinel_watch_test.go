@@ -88,3 +88,17 @@ func TestSentinel_AtOldMaster_OthersBack_Followed(t *testing.T) {
 	locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
 	require.Equal(t, 0, m.next.Int(t, "EXISTS", "n"))
 }
+
+// In the middle of a failover the sentinels may name a server that is a replica. The error says which.
+func TestSentinel_NamesReplica_ServerNamed(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartSentinels(t, 1, 1)
+	named := w.Master(t)
+	require.Equal(t, "OK", must(t, named, "REPLICAOF", "127.0.0.1", 1))
+	_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{
+		InitAddress: w.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: w.Name},
+	}})
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	require.ErrorContains(t, err, "connecting to "+named.Addr()+", which was found through the sentinels")
+	require.ErrorContains(t, err, "role is not master")
+}
