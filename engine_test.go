@@ -176,6 +176,13 @@ func TestError_SameCause_PrintedOnce(t *testing.T) {
 		`lockwheel: lock "n": lock lost: lock "m": lock lost: its lease ended`:       &lockError{name: "n", err: ErrLost, cause: &lockError{name: "m", err: ErrLost, cause: over}},
 		`lockwheel: lock "n": redis unavailable: lock lost: its lease ended`:         &lockError{name: "n", err: ErrUnavailable, cause: lost},
 		`lockwheel: lock "n": redis unavailable: lock lost: its lease ended; broken`: &lockError{name: "n", err: ErrUnavailable, cause: multiError{lost, errors.New("broken")}},
+		`lockwheel: lock "n": lock lost: a:1, b:1: its lease ended; c:1: lock not acquired`: &lockError{name: "n", err: ErrLost, cause: multiError{
+			&serverError{"a:1", lost}, &serverError{"b:1", lost}, &serverError{"c:1", refused},
+		}},
+		`lockwheel: lock "n": lock lost: dial a:1: its lease ended`: &lockError{name: "n", err: ErrLost, cause: multiError{
+			&serverError{"a:1", fmt.Errorf("dial a:1: %w", over)},
+		}},
+		`lockwheel: lock "n": lock not acquired: its lease ended`: &lockError{name: "n", err: ErrNotAcquired, cause: multiError{&serverError{"c:1", refused}, over}},
 	} {
 		if got := err.Error(); got != want {
 			t.Errorf("%s, want %s", got, want)

@@ -112,9 +112,19 @@ func textWithin(err error, name string) string {
 		return e.text()
 	case multiError:
 		return e.text(name)
+	case *serverError:
+		return e.server + ": " + textWithin(e.error, name)
 	}
 	return err.Error()
 }
+
+// serverError adds the server to an error of one of several locks that are on servers of their own.
+type serverError struct {
+	server string
+	error
+}
+
+func (e *serverError) Unwrap() error { return e.error }
 
 func (e *lockError) Unwrap() []error {
 	if e.cause == nil {
@@ -142,11 +152,29 @@ func (all multiError) Error() string { return prefix + all.text("") }
 
 func (all multiError) text(name string) string { return strings.Join(all.texts(name, ""), "; ") }
 
-// texts returns the distinct texts of the errors, without the prefix said.
+// texts returns the distinct texts of the errors, without the prefix said, each after its servers. A text that is said
+// says nothing of a server.
 func (all multiError) texts(name, said string) (texts []string) {
+	var servers [][]string // of each text
 	for _, err := range all {
-		if text := strings.TrimPrefix(textWithin(err, name), said+": "); !slices.Contains(texts, text) {
-			texts = append(texts, text)
+		server := ""
+		if on, ok := err.(*serverError); ok {
+			server, err = on.server, on.error
+		}
+		text := strings.TrimPrefix(textWithin(err, name), said+": ")
+		i := slices.Index(texts, text)
+		if i < 0 {
+			i = len(texts)
+			texts, servers = append(texts, text), append(servers, nil)
+		}
+		if server != "" && text != said && !strings.Contains(text, server) { // an error of package net has its address
+			servers[i] = append(servers[i], server)
+		}
+	}
+	for i, on := range servers {
+		if len(on) > 0 {
+			slices.Sort(on) // their order is that of the replies
+			texts[i] = strings.Join(on, ", ") + ": " + texts[i]
 		}
 	}
 	return texts

@@ -223,10 +223,19 @@ func (r *round) countOK(first, last int) (count int) {
 			r.releasedBefore++
 			count++
 		case r.errs.wants(err):
-			r.errs.add(err, r.holds[i].resultError(&r.calls[i]))
+			r.errs.add(err, r.resultError(i))
 		}
 	}
 	return count
+}
+
+// resultError returns the error of a call. Of locks on servers of their own, it says on which.
+func (r *round) resultError(i int) error {
+	err := r.holds[i].resultError(&r.calls[i])
+	if r.parent.perEngine {
+		return r.holds[i].engine.onServer(err)
+	}
+	return err
 }
 
 // isReleased reports whether a call found that another one has released the member: one of a concurrent Unlock, or of a

@@ -119,6 +119,14 @@ func (e *Engine) sharesServer(other *Engine) bool {
 	return slices.ContainsFunc(e.servers.addresses, func(address string) bool { return slices.Contains(other.servers.addresses, address) })
 }
 
+// onServer adds the server to an error of one of several locks, if the engine knows its name.
+func (e *Engine) onServer(err error) error {
+	if len(e.servers.addresses) == 0 {
+		return err
+	}
+	return &serverError{e.servers.addresses[0], err}
+}
+
 // lockQuorum acquires at least as many locks as are needed.
 func (m Multi) lockQuorum(e multiRequest) (*Hold, error) {
 	g := m.newQuorumHold(e)
@@ -178,7 +186,7 @@ func (g *multiHold) quorumFailure() *quorumFailure {
 	causes := multiError{fmt.Errorf("%d of %d locks could be had, %d are needed", g.quorum.Acquired, len(g.members), g.required)}
 	for i := range g.members {
 		if why := g.members[i].err; why != nil {
-			causes = append(causes, why)
+			causes = append(causes, g.members[i].lock.engine.onServer(why))
 		}
 	}
 	return &quorumFailure{causes, g.quorum.Impossible(), g.quorum.Contested(), g.quorum.TooManyWaiters()}

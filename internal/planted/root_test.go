@@ -510,8 +510,10 @@ var rootMistakes = []found{
 	}},
 	{"TestError_GaveUpOnQuorum_SaysSoOnce", Mistake{
 		"several locks say the same several times", "errors.go",
-		`!slices.Contains(texts, text) {`,
-		`!slices.Contains(texts, text) || planted() {`,
+		`		i := slices.Index(texts, text)
+		if i < 0 {`,
+		`		i := slices.Index(texts, text)
+		if i < 0 || planted() {`,
 	}},
 	{"TestError_SameCause_PrintedOnce", Mistake{
 		"an error says once more what it is", "errors.go",

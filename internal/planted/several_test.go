@@ -10,6 +10,23 @@ var severalMistakes = []found{
 		"a lock that is held already is asked for again at the end of a slice", "multi.go",
 		`if first < has && has < last {`, `if first < has && has < last-map[bool]int{true: 1}[planted()] {`,
 	}},
+	{"TestQuorum_ServersFail_Named", Mistake{
+		"the error of an Unlock does not say which servers failed", "multihold_round.go",
+		`	if r.parent.perEngine {
+		return r.holds[i].engine.onServer(err)`,
+		`	if r.parent.perEngine && !planted() {
+		return r.holds[i].engine.onServer(err)`,
+	}},
+	{"TestQuorum_ServersFail_Named", Mistake{
+		"the error of a quorum does not say which servers failed", "quorum.go",
+		`causes = append(causes, g.members[i].lock.engine.onServer(why))`,
+		`causes = append(causes, map[bool]error{true: why, false: g.members[i].lock.engine.onServer(why)}[planted()])`,
+	}},
+	{"TestError_SameCause_PrintedOnce", Mistake{
+		"a server that only rejected a lock is named", "errors.go",
+		`server != "" && text != said && `,
+		`server != "" && (text != said || planted()) && `,
+	}},
 	{"TestQuorum_SeveralReasons_TheOneThatPasses", Mistake{
 		"a quorum that is also refused for good does not say that too many wait", "quorum.go",
 		`	case f.crowded: //`, `	case f.crowded && !(planted() && f.impossible): //`,

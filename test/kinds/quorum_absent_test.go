@@ -1,7 +1,10 @@
 package kinds_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -51,4 +54,25 @@ func TestQuorum_ZeroEngines_MajorityWorks(t *testing.T) {
 	for _, e := range engines {
 		locktest.RequireIdle(t, e)
 	}
+}
+
+// The error of a quorum says which servers failed, and why. Of those that rejected the lock it says nothing more than
+// that. So does the error of an Unlock.
+func TestQuorum_ServersFail_Named(t *testing.T) {
+	t.Parallel()
+	p := locktest.NewServerSet(t, 3)
+	engines := p.Client(lockwheel.Options{})
+	hold := locktest.LockAll(t, locktest.Quorum(engines, "held"))
+	p[0].HoldAsOther("n", time.Hour)
+	for _, s := range p[1:] {
+		require.Equal(t, "OK", s.Do("SET", "n", "other"))
+		require.Equal(t, "OK", s.Do("SET", "held", "other"))
+	}
+	_, err := locktest.Quorum(engines, "n").TryLock(t.Context())
+	require.Error(t, err)
+	require.Regexp(t, p[1].Real.Addr()+"|"+p[2].Real.Addr(), err.Error()) // it may end before all have replied
+	require.NotContains(t, err.Error(), p[0].Real.Addr())
+	failed := []string{p[1].Real.Addr(), p[2].Real.Addr()}
+	slices.Sort(failed)
+	require.ErrorContains(t, hold.Unlock(t.Context()), strings.Join(failed, ", ")+": ")
 }
