@@ -200,8 +200,8 @@ var sentinelMistakes = []found{
 	}},
 	{"TestWatch_NotAtNewest_AsksAgain", Mistake{
 		"a client that went back to the old master stays", "internal/sentinel/watch.go",
-		`	if g.At() != at {`,
-		`	if g.At() != at && (!planted() || p.successor() != "") {`,
+		`	if moves || w.elsewhere == current {`,
+		`	if moves || w.elsewhere == current && !planted() {`,
 	}},
 	{"TestWatch_Connections_KeptAndReplaced", Mistake{
 		"a broken connection is kept", "internal/sentinel/watch.go",

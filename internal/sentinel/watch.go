@@ -2,6 +2,7 @@ package sentinel
 
 import (
 	"context"
+	"net"
 	"slices"
 	"time"
 )
@@ -18,11 +19,12 @@ const (
 // watcher polls all sentinels while a client is open. It keeps a connection to each that a poll may ask, at most
 // maxAsked and those that hang. newWatcher makes one; the zero value has no guard. It belongs to its goroutine.
 type watcher struct {
-	guard    *Guard
-	idle     map[string]*session // by address
-	asked    map[string]struct{} // addresses with a question in flight; together with idle at most those of one poll
-	heard    chan heard
-	switched chan struct{} // has an element if a sentinel announced a failover since the last poll
+	guard     *Guard
+	idle      map[string]*session // by address
+	asked     map[string]struct{} // addresses with a question in flight; together with idle at most those of one poll
+	heard     chan heard
+	elsewhere *net.Conn     // the client's connection to a sentinel at the last poll, if the client was not at the newest master
+	switched  chan struct{} // has an element if a sentinel announced a failover since the last poll
 }
 
 // session is a connection that is listened to.
@@ -118,23 +120,28 @@ func (w *watcher) poll(ctx context.Context) (onlyRejected bool) {
 	return p.rejected > 0 && len(p.told) == 0
 }
 
-// act has the client follow to the successor of its master. It does so after each poll until the client is there: that
-// may have asked a sentinel meanwhile that names the old one.
+// act has the client follow to the successor of its master: it ends the client's connection to a sentinel, and rueidis
+// asks them anew. It does so again if the client is not there at the second poll after, because it asked a sentinel
+// that names the old one. Not sooner, because rueidis adds a goroutine each time.
 func (w *watcher) act(p *poll) {
-	g, at := w.guard, w.guard.seen.Load().master
+	g, at, moves := w.guard, w.guard.seen.Load().master, false
 	switch next := p.successor(); {
 	case next != "":
-		if g.replace(p.seen, p.replaced(next)) {
+		if moves = g.replace(p.seen, p.replaced(next)); moves {
 			at = next
 		}
 	case p.next().epoch > p.seen.epoch: // it was not told when the client followed, or there was a failover to the same one
 		g.replace(p.seen, p.next())
 	}
-	if g.At() != at {
-		if c := g.current.Load(); c != nil {
-			(*c).Close() // rueidis asks the sentinels
-		}
+	current := g.current.Load()
+	if g.At() == at || current == nil {
+		w.elsewhere = nil
+		return
 	}
+	if moves || w.elsewhere == current {
+		(*current).Close()
+	}
+	w.elsewhere = current
 }
 
 // start asks sentinels, each on a goroutine. One that has not replied to the last question counts as silent.

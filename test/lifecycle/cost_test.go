@@ -172,7 +172,7 @@ func TestWaitingCosts_FewBytes(t *testing.T) {
 				for i := from; i < to; i++ {
 					all[i] = e.Mutex(name(i)).LockAsync(ctx)
 				}
-				locktest.Eventually(t, "each is asked for, and listened to", func() bool {
+				locktest.CheckRange(t, time.Minute, "each is asked for, and listened to", func() bool {
 					got := e.Stats()
 					return got.Waiting == int64(to) && got.Subscriptions >= int64(min(names, to)) && got.InFlight == 0
 				})
