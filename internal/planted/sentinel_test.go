@@ -162,6 +162,11 @@ var sentinelMistakes = []found{
 					}
 				}()`,
 	}},
+	{"TestGuard_End_SentinelConnectionsEnd", Mistake{
+		"a client waits for silent sentinels when it closes", "internal/sentinel/guard.go",
+		`		c = dial.EndWith(g.ended, c)`,
+		`		c = dial.EndWith(map[bool]context.Context{true: context.Background(), false: g.ended}[planted()], c)`,
+	}},
 	{"TestSentinel_NamesReplica_ServerNamed", Mistake{
 		"the error of Open names sentinels alone if their master is a replica", "connect.go",
 		`strings.Contains(err.Error(), "role is not master") {`,

@@ -98,7 +98,8 @@ func (g *Guard) Watch() {
 	}()
 }
 
-// End ends all dials that wait for sentinels, and later ones at once. It returns when no sentinel is watched any more.
+// End ends all dials that wait for sentinels, later ones at once, and the connections to sentinels. It returns when no
+// sentinel is watched any more.
 func (g *Guard) End() {
 	g.end()
 	if g.watched != nil {
@@ -116,11 +117,15 @@ func (g *Guard) Dial(ctx context.Context, address string, d *net.Dialer, t *tls.
 		g.dialled.Store(&address)
 		own := *d
 		own.KeepAlive--
+		ctx, release := g.whileOpen(ctx)
+		defer release()
 		c, err := g.dial(ctx, address, &own, t)
-		if err == nil {
-			g.current.Store(&c)
+		if err != nil {
+			return nil, err
 		}
-		return c, err
+		c = dial.EndWith(g.ended, c) // the client would wait for a silent one when it closes
+		g.current.Store(&c)
+		return c, nil
 	}
 	admitted, err := g.admit(ctx, address)
 	if err != nil {

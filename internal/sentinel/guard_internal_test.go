@@ -282,6 +282,21 @@ func TestGuard_ClientEnds_DialEnds(t *testing.T) {
 	}
 }
 
+// The client does not wait for sentinels when it closes.
+func TestGuard_End_SentinelConnectionsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGuarded()
+		g.says(0, oldMaster, 0)
+		g.says(1, oldMaster, 0)
+		require.NoError(t, g.toSentinel(three[0]))
+		require.NoError(t, g.toMaster(oldMaster))
+		g.End()
+		synctest.Wait()
+		require.Equal(t, three[0], <-g.closed)
+		require.Empty(t, g.closed, "calls to the master may be in flight")
+	})
+}
+
 // A host that is up rejects connections at once when its server is down. rueidis would dial again without a pause.
 func TestGuard_MasterDown_DialTakesAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
