@@ -162,6 +162,22 @@ var sentinelMistakes = []found{
 					}
 				}()`,
 	}},
+	{"TestWatch_MostNameOlder_FollowedLater", Mistake{
+		"a master that most sentinels name for a moment is followed", "internal/sentinel/watch.go",
+		`	case most == "":
+		w.polls = 0`,
+		`	case most == "":
+		if !planted() {
+			w.polls = 0
+		}
+	case planted():
+		w.polls++`,
+	}},
+	{"TestWatch_MostNameOlder_FollowedLater", Mistake{
+		"sentinels that were set up anew are not believed", "internal/sentinel/watch.go",
+		`next == "" && w.polls >= mostPolls {`,
+		`next == "" && w.polls >= mostPolls && !planted() {`,
+	}},
 	{"TestGuard_End_SentinelConnectionsEnd", Mistake{
 		"a client waits for silent sentinels when it closes", "internal/sentinel/guard.go",
 		`		c = dial.EndWith(g.ended, c)`,
@@ -234,7 +250,7 @@ var sentinelMistakes = []found{
 	}},
 	{"TestWatch_FollowedUntold_EpochLearned", Mistake{
 		"an epoch that was not told is never learned", "internal/sentinel/watch.go",
-		`	case p.next().epoch > p.seen.epoch:`,
-		`	case p.next().epoch > p.seen.epoch && !planted():`,
+		`	case same.epoch > p.seen.epoch:`,
+		`	case same.epoch > p.seen.epoch && !planted():`,
 	}},
 }

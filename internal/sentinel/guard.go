@@ -193,7 +193,7 @@ func (g *Guard) admit(ctx context.Context, candidate string) (*view, error) {
 			}
 			wait(ctx, askAgain)
 		default:
-			if next := p.next(); g.replace(seen, next) {
+			if next := p.next(candidate); g.replace(seen, next) {
 				return next, nil
 			}
 		}

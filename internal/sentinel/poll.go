@@ -176,18 +176,25 @@ func (p *poll) successor() string {
 	return next
 }
 
-// next returns the view of a client that follows.
-func (p *poll) next() *view {
-	_, epoch, _ := p.count()
-	return p.viewOf(p.candidate, epoch)
+// namedByMost returns the master other than the candidate that most sentinels name, or "".
+func (p *poll) namedByMost() string {
+	votes := make(map[string]int)
+	for _, a := range p.told {
+		votes[a.master]++
+		if a.master != p.candidate && 2*votes[a.master] > p.total {
+			return a.master
+		}
+	}
+	return ""
 }
 
-// replaced returns the view of a client after another master has replaced its own.
-func (p *poll) replaced(by string) *view {
-	_, _, epoch := p.count()
-	return p.viewOf(by, epoch)
-}
-
-func (p *poll) viewOf(master string, epoch int64) *view {
+// next returns the view of a client that follows to a master.
+func (p *poll) next(master string) *view {
+	epoch := int64(untold)
+	for _, a := range p.told {
+		if a.master == master {
+			epoch = max(epoch, a.epoch)
+		}
+	}
 	return &view{master: master, epoch: epoch, sentinels: p.heard, total: p.total}
 }

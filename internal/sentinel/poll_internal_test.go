@@ -132,5 +132,5 @@ func TestPoll_Followed_RemembersThoseThatReplied(t *testing.T) {
 	p.add(noReply(1))
 	p.add(rejects(2))
 	require.Equal(t, follow, p.verdict())
-	require.Equal(t, &view{master: nextMaster, epoch: 7, sentinels: []string{three[0], three[2]}, total: 3}, p.next())
+	require.Equal(t, &view{master: nextMaster, epoch: 7, sentinels: []string{three[0], three[2]}, total: 3}, p.next(nextMaster))
 }

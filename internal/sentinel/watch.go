@@ -14,6 +14,9 @@ const (
 	watchRejected = 10 * time.Second
 	// minWatchPause is the shortest pause, however often sentinels announce something.
 	minWatchPause = 100 * time.Millisecond
+	// mostPolls is the number of polls in a row after which a master that most sentinels name counts, although its epoch
+	// is not newer. An operator may have set them up anew. Sentinels that only missed a failover learn of it sooner.
+	mostPolls = 10
 )
 
 // watcher polls all sentinels while a client is open. It keeps a connection to each that a poll may ask, at most
@@ -23,6 +26,8 @@ type watcher struct {
 	idle      map[string]*session // by address
 	asked     map[string]struct{} // addresses with a question in flight; together with idle at most those of one poll
 	heard     chan heard
+	most      string        // the other master that most sentinels named at the last poll
+	polls     int           // at how many polls in a row they did
 	elsewhere *net.Conn     // the client's connection to a sentinel at the last poll, if the client was not at the newest master
 	switched  chan struct{} // has an element if a sentinel announced a failover since the last poll
 }
@@ -125,13 +130,17 @@ func (w *watcher) poll(ctx context.Context) (onlyRejected bool) {
 // that names the old one. Not sooner, because rueidis adds a goroutine each time.
 func (w *watcher) act(p *poll) {
 	g, at, moves := w.guard, w.guard.seen.Load().master, false
-	switch next := p.successor(); {
+	next := p.successor()
+	if w.count(p.namedByMost()); next == "" && w.polls >= mostPolls {
+		next = w.most
+	}
+	switch same := p.next(p.candidate); {
 	case next != "":
-		if moves = g.replace(p.seen, p.replaced(next)); moves {
+		if moves = g.replace(p.seen, p.next(next)); moves {
 			at = next
 		}
-	case p.next().epoch > p.seen.epoch: // it was not told when the client followed, or there was a failover to the same one
-		g.replace(p.seen, p.next())
+	case same.epoch > p.seen.epoch: // it was not told when the client followed, or there was a failover to the same one
+		g.replace(p.seen, same)
 	}
 	current := g.current.Load()
 	if g.At() == at || current == nil {
@@ -142,6 +151,19 @@ func (w *watcher) act(p *poll) {
 		(*current).Close()
 	}
 	w.elsewhere = current
+}
+
+// count counts the polls in which most sentinels name the same other master.
+func (w *watcher) count(most string) {
+	switch {
+	case most == "":
+		w.polls = 0
+	case most == w.most:
+		w.polls++
+	default:
+		w.polls = 1
+	}
+	w.most = most
 }
 
 // start asks sentinels, each on a goroutine. One that has not replied to the last question counts as silent.

@@ -59,6 +59,30 @@ func TestWatch_OtherSentinelsKnowNewer_ConnectionsEnd(t *testing.T) {
 	})
 }
 
+// An operator has set up the sentinels anew, so the epoch begins anew. The client follows after a while, unless it was
+// only for a moment.
+func TestWatch_MostNameOlder_FollowedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := watched(t)
+		for range 3 { // sentinels that have not heard of a failover yet
+			g.says(1, nextMaster, 0)
+			g.says(2, nextMaster, 0)
+			pass((mostPolls - 1) * watchEvery)
+			require.Empty(t, drain(g.closed))
+			g.says(1, oldMaster, 4)
+			pass(watchEvery)
+		}
+		g.says(1, nextMaster, 0)
+		pass(mostPolls * watchEvery)
+		require.ElementsMatch(t, []string{oldMaster, three[0]}, drain(g.closed))
+		require.EqualValues(t, 0, g.seen.Load().epoch)
+		require.NoError(t, g.toMaster(nextMaster))
+		g.says(0, oldMaster, 4) // the one that was not set up does not bring it back
+		pass(time.Minute)
+		require.Equal(t, nextMaster, g.seen.Load().master)
+	})
+}
+
 // An announced failover is not waited for.
 func TestWatch_FailoverAnnounced_PolledAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -265,28 +265,36 @@ func TestSentinel_MissedFailover_NewEngineAtNext(t *testing.T) {
 	locktest.Unlock(t, hold)
 }
 
-// A master that all sentinels are given by hand is followed, although their epoch begins anew.
+// A master that all sentinels are given by hand is followed, although their epoch begins anew: soon, or at once if the
+// engine has to connect anew.
 func TestSentinel_SetUpAnew_Followed(t *testing.T) {
 	long.Only(t, "sentinels replace a master, and are set up anew")
 	t.Parallel()
-	m := startMissed(t)
-	e := behindSentinelFirst(t, m.Sentinels, 0, lockwheel.Options{})
-	m.failOver(e)
-	m.comeBack()
-	// The sentinels are set up while they do not hear of each other: one that is not yet would tell the others.
-	third := otherServers(otherServers(m.Servers, m.old), m.next)[0]
-	require.Equal(t, "OK", must(t, third, "REPLICAOF", "NO", "ONE"))
-	_, port, err := net.SplitHostPort(third.Addr())
-	require.NoError(t, err)
-	for _, s := range m.Sentinels.Sentinels {
-		require.Equal(t, "OK", s.Do(t, "SENTINEL", "REMOVE", m.Name))
-		require.Equal(t, "OK", s.Do(t, "SENTINEL", "MONITOR", m.Name, "127.0.0.1", port, 2))
+	for name, connectsAnew := range map[string]bool{"connects anew": true, "stays connected": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := startMissed(t)
+			e := behindSentinelFirst(t, m.Sentinels, 0, lockwheel.Options{})
+			m.failOver(e)
+			m.comeBack()
+			// The sentinels are set up while they do not hear of each other: one that is not yet would tell the others.
+			third := otherServers(otherServers(m.Servers, m.old), m.next)[0]
+			require.Equal(t, "OK", must(t, third, "REPLICAOF", "NO", "ONE"))
+			_, port, err := net.SplitHostPort(third.Addr())
+			require.NoError(t, err)
+			for _, s := range m.Sentinels.Sentinels {
+				require.Equal(t, "OK", s.Do(t, "SENTINEL", "REMOVE", m.Name))
+				require.Equal(t, "OK", s.Do(t, "SENTINEL", "MONITOR", m.Name, "127.0.0.1", port, 2))
+			}
+			if connectsAnew {
+				for _, s := range m.Sentinels.Sentinels {
+					s.Int(t, "CLIENT", "KILL", "TYPE", "pubsub")
+				}
+			}
+			m.talk() // they have to know each other: until then each seems to be the only one
+			locktest.CheckRange(t, time.Minute, "the engine is at the master that was set", func() bool { return uses(e, third) })
+		})
 	}
-	for _, s := range m.Sentinels.Sentinels {
-		s.Int(t, "CLIENT", "KILL", "TYPE", "pubsub")
-	}
-	m.talk() // they have to know each other: until then each seems to be the only one
-	locktest.CheckRange(t, time.Minute, "the engine is at the master that was set", func() bool { return uses(e, third) })
 }
 
 // A user may lack the permission to ask for the epoch. The engine follows a failover all the same.
