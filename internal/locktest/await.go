@@ -24,7 +24,7 @@ func Lock(t testing.TB, m lockwheel.Mutex, opts ...lockwheel.Option) *lockwheel.
 // LockWith acquires a lock with a context that may carry an owner.
 func LockWith(t testing.TB, ctx context.Context, m lockwheel.Mutex, opts ...lockwheel.Option) *lockwheel.Hold {
 	t.Helper()
-	hold, err := m.Lock(ctx, append([]lockwheel.Option{lockwheel.Wait(TestDeadline)}, opts...)...)
+	hold, err := m.Lock(ctx, append([]lockwheel.Option{lockwheel.Wait(patience)}, opts...)...)
 	require.NoError(t, err)
 	return hold
 }
@@ -78,7 +78,7 @@ func Granted(t testing.TB, done <-chan Outcome) *lockwheel.Hold {
 // Receive waits for a value that must arrive.
 func Receive[T any](t testing.TB, from <-chan T) T {
 	t.Helper()
-	return ReceiveWithin(t, TestDeadline, from)
+	return ReceiveWithin(t, patience, from)
 }
 
 // ReceiveWithin is Receive with a deadline of its own.
@@ -132,7 +132,7 @@ func RequireNoReply[T any](t testing.TB, from <-chan T, d time.Duration) {
 // test.
 func Eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	CheckRange(t, TestDeadline, what, is)
+	CheckRange(t, patience, what, is)
 }
 
 // CheckRange is Eventually with another deadline.
@@ -179,7 +179,7 @@ func Listens(e *lockwheel.Engine) bool {
 // reply is released once more after two Timeouts, which is longer than most waits of tests.
 func RequireIdle(t testing.TB, e *lockwheel.Engine) {
 	t.Helper()
-	CheckRange(t, 3*TestDeadline, "an engine with nothing left to do", func() bool {
+	CheckRange(t, 3*patience, "an engine with nothing left to do", func() bool {
 		s := e.Stats()
 		return s.Held == 0 && s.Waiting == 0 && s.InFlight == 0 && s.Subscriptions == 0 && s.Timers == 0
 	})

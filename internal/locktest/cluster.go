@@ -135,7 +135,7 @@ func (r *ClusterEnv) SpeaksRedisson(t *testing.T) {
 	hold := Lock(t, e.Mutex(name))
 	require.Equal(t, map[string]string{hold.ID(): "1"}, master.Hash(t, name))
 	Unlock(t, hold)
-	push, err := listener.Receive(TestDeadline)
+	push, err := listener.Receive(patience)
 	require.NoError(t, err)
 	require.Equal(t, []any{"smessage", channel, "0"}, push)
 

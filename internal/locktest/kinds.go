@@ -57,7 +57,7 @@ func (s *Server) RequireNoLock(t *testing.T, e *lockwheel.Engine, names []string
 	t.Helper()
 	for _, name := range names {
 		if KindOf(name) == "fair" {
-			hold, err := MutexOf(e, name).Lock(t.Context(), lockwheel.Wait(TestDeadline))
+			hold, err := MutexOf(e, name).Lock(t.Context(), lockwheel.Wait(patience))
 			if err != nil {
 				s.logQueue(t, name)
 			}
@@ -102,7 +102,7 @@ func (s *Server) RequireNothingLeft(t *testing.T, lease time.Duration, names []s
 func (s *Server) noKeyBut(t *testing.T, mayRemain func(key string) bool) {
 	t.Helper()
 	var others []any
-	for deadline := time.Now().Add(TestDeadline); ; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
 		keys, ok := s.Do("KEYS", "*").([]any)
 		others = slices.DeleteFunc(keys, func(key any) bool { return mayRemain(fmt.Sprint(key)) })
 		if ok && len(others) == 0 {

@@ -25,7 +25,7 @@ func Multi(e *lockwheel.Engine, names ...string) lockwheel.Multi {
 // LockAll acquires locks that must be available.
 func LockAll(t testing.TB, m lockwheel.Multi, opts ...lockwheel.Option) *lockwheel.Hold {
 	t.Helper()
-	hold, err := m.Lock(t.Context(), append([]lockwheel.Option{lockwheel.Wait(TestDeadline)}, opts...)...)
+	hold, err := m.Lock(t.Context(), append([]lockwheel.Option{lockwheel.Wait(patience)}, opts...)...)
 	require.NoError(t, err)
 	return hold
 }

@@ -4,3 +4,5 @@ package locktest
 
 // RaceEnabled is true under the race detector, where large tests are smaller.
 const RaceEnabled = false
+
+const patienceFactor = 1

@@ -28,6 +28,11 @@ import (
 // renewal (10s), so neither of these can cause what arrives in time.
 const TestDeadline = 8 * time.Second
 
+// patience is how long the functions of this package wait for what they wait for: TestDeadline, and longer under the
+// race detector, where a busy machine may take that long. It is shorter than the default lease. Without the race
+// detector a renewal that comes to the rescue is still noticed.
+const patience = patienceFactor * TestDeadline
+
 // ProcessRoles are what a process of this test binary does instead of running tests, by the variable that selects it.
 // The value of the variable is the argument.
 var ProcessRoles = map[string]func(argument string) error{EnvHolder: holdUntilKilled}
@@ -263,7 +268,7 @@ func Unused(t *testing.T) string {
 
 func Monitored(t *testing.T, c *redistest.Conn) string {
 	t.Helper()
-	line, err := c.Receive(TestDeadline)
+	line, err := c.Receive(patience)
 	require.NoError(t, err)
 	return line.(string)
 }

@@ -2,6 +2,7 @@ package kinds_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,7 +19,9 @@ func TestUnlock_SeveralAtOnce_OneReturnsNil(t *testing.T) {
 	engines := locktest.NewServerSet(t, 3).Client(lockwheel.Options{})
 	veryMany, _ := many(e, 1200)
 	one := func(m lockwheel.Multi) func() []*lockwheel.Hold {
-		return func() []*lockwheel.Hold { return []*lockwheel.Hold{locktest.LockAll(t, m)} }
+		return func() []*lockwheel.Hold {
+			return []*lockwheel.Hold{locktest.LockAll(t, m, lockwheel.Wait(time.Minute))}
+		}
 	}
 	for _, c := range []struct {
 		what  string
@@ -61,7 +64,7 @@ func unlockAtOnce(t *testing.T, what string, holds []*lockwheel.Hold) {
 		close(start)
 		unlocked := 0
 		for range callers {
-			if err := locktest.Receive(t, done); err == nil {
+			if err := locktest.ReceiveWithin(t, time.Minute, done); err == nil {
 				unlocked++
 			} else {
 				require.ErrorIs(t, err, lockwheel.ErrNotHeld, what)
