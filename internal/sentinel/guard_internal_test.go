@@ -108,6 +108,16 @@ func (c *scriptedConn) Close() error {
 	return nil
 }
 
+// guardedAt returns one of a client that is at a master, which two of the sentinels name.
+func guardedAt(t *testing.T, master string, epoch int64) *guarded {
+	t.Helper()
+	g := newGuarded()
+	g.says(0, master, epoch)
+	g.says(1, master, epoch)
+	require.NoError(t, g.toMaster(master))
+	return g
+}
+
 func (g *guarded) says(from int, master string, epoch int64) {
 	g.set(three[from], says(from, master, epoch))
 }
@@ -191,10 +201,7 @@ func TestGuard_OnlyMissedLeft_DialLasts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := newGuarded()
-				g.says(0, nextMaster, 1)
-				g.says(1, nextMaster, 1)
-				require.NoError(t, g.toMaster(nextMaster))
+				g := guardedAt(t, nextMaster, 1)
 				g.allSilent()
 				g.says(2, oldMaster, 0)
 				began := len(g.asked)
@@ -228,10 +235,7 @@ func TestGuard_AllSilentLater_NotLogged(t *testing.T) {
 // The same dial succeeds once most sentinels name its master.
 func TestGuard_MostNameIt_DialGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGuarded()
-		g.says(0, nextMaster, 1)
-		g.says(1, nextMaster, 1)
-		require.NoError(t, g.toMaster(nextMaster))
+		g := guardedAt(t, nextMaster, 1)
 		g.allSilent()
 		g.says(2, oldMaster, 0)
 		time.AfterFunc(time.Minute, func() { g.says(1, oldMaster, 0) })
@@ -252,10 +256,7 @@ func TestGuard_AllSilent_FirstMasterFollowed(t *testing.T) {
 // rueidis learns of sentinels that are in no option. The one at which it is is asked.
 func TestGuard_SentinelOutsideOptions_Asked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGuarded()
-		g.says(0, oldMaster, 0)
-		g.says(1, oldMaster, 0)
-		require.NoError(t, g.toMaster(oldMaster))
+		g := guardedAt(t, oldMaster, 0)
 		g.allSilent()
 		require.NoError(t, g.toSentinel("new:1"))
 		g.set("new:1", &answer{from: "new:1", outcome: told, master: nextMaster, epoch: 1})
@@ -268,10 +269,7 @@ func TestGuard_ClientEnds_DialEnds(t *testing.T) {
 	for _, after := range []time.Duration{0, patience / 2, patience + askAgain/2} {
 		for _, end := range []func(g *guarded){func(g *guarded) { g.stop() }, func(g *guarded) { g.End() }} {
 			synctest.Test(t, func(t *testing.T) {
-				g := newGuarded()
-				g.says(0, nextMaster, 1)
-				g.says(1, nextMaster, 1)
-				require.NoError(t, g.toMaster(nextMaster))
+				g := guardedAt(t, nextMaster, 1)
 				g.allSilent()
 				began := time.Now()
 				time.AfterFunc(after, func() { end(g) })
@@ -300,10 +298,7 @@ func TestGuard_End_SentinelConnectionsEnd(t *testing.T) {
 // A host that is up rejects connections at once when its server is down. rueidis would dial again without a pause.
 func TestGuard_MasterDown_DialTakesAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGuarded()
-		g.says(0, oldMaster, 0)
-		g.says(1, oldMaster, 0)
-		require.NoError(t, g.toMaster(oldMaster))
+		g := guardedAt(t, oldMaster, 0)
 		g.refused = errors.New("connection refused")
 		began := time.Now()
 		require.ErrorIs(t, g.toMaster(oldMaster), g.refused)
