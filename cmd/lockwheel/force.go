@@ -19,7 +19,7 @@ func newForce(g *globals) *cobra.Command {
 		Use:   "force NAME",
 		Short: "Take a lock away from its holder",
 		Long: `Takes the lock away from its holder, or from all its readers, and wakes the clients that wait. It prints the lock's
-state and asks first, unless --yes is given.
+state and asks first, unless --yes is given. If another client has the lock when the answer comes, nothing is done.
 
 The holder is not asked. The engine of a holder that uses lockwheel is told, and loses the lock at once. One that cannot be
 told notices at its next renewal, within 10 s by default, and a lock with a lease of its own when that ends. Until then
@@ -31,23 +31,47 @@ command line.`,
 		Args:              func(_ *cobra.Command, args []string) error { return names(args, 1, 1) },
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			l, err := g.read(c.Context(), args[0])
+			l, err := g.readHeld(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if yes {
+				return g.force(c, l)
+			}
+			if !confirmed(c, l) {
+				return failed(errors.New("not confirmed, nothing was done"))
+			}
+			now, err := g.readHeld(c.Context(), args[0])
 			switch {
 			case err != nil:
 				return err
-			case l.Kind == inspect.NoLock:
-				return failed(fmt.Errorf("lock %q: no lock, but a key of type %s; it is left as it is", args[0], l.Type))
-			case l.Kind == inspect.Free:
-				return &failure{exitNo, fmt.Errorf("lock %q: it is free", args[0])}
-			}
-			if !yes && !confirmed(c, l) {
-				return failed(errors.New("not confirmed, nothing was done"))
+			case changed(l, now):
+				return failed(fmt.Errorf("lock %q: held by %s by now, nothing was done", args[0], holdersOf(now)))
 			}
 			return g.force(c, l)
 		},
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return c
+}
+
+// changed reports whether another client has the lock than before. Readers come and go.
+func changed(before, now *inspect.Lock) bool {
+	return now.Kind != before.Kind || now.Kind != inspect.Read && holdersOf(now) != holdersOf(before)
+}
+
+// readHeld returns an error for a lock that is not held.
+func (g *globals) readHeld(ctx context.Context, name string) (*inspect.Lock, error) {
+	l, err := g.read(ctx, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case l.Kind == inspect.NoLock:
+		return nil, failed(fmt.Errorf("lock %q: no lock, but a key of type %s; it is left as it is", name, l.Type))
+	case l.Kind == inspect.Free:
+		return nil, &failure{exitNo, fmt.Errorf("lock %q: it is free", name)}
+	}
+	return l, nil
 }
 
 func (g *globals) read(ctx context.Context, name string) (*inspect.Lock, error) {

@@ -383,6 +383,23 @@ func TestForce_Answer_Decides(t *testing.T) {
 	}
 }
 
+// The answer is for the holder that was shown. Another one keeps the lock.
+func TestForce_HolderChanged_Kept(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	takenBy(t, s, "a", other)
+	p := startCommand(t, urlOf(s.Addr()), "force", "a")
+	eventually(t, func() bool { return strings.Contains(p.err.String(), "[y/N]") }, "the question")
+	s.Do(t, "DEL", "a")
+	next := strings.Replace(other, "1111", "2222", 1)
+	takenBy(t, s, "a", next)
+	_, err := p.in.Write([]byte("y\n"))
+	require.NoError(t, err)
+	assert.Equal(t, exitFailed, p.status(t))
+	assert.Contains(t, p.err.String(), "held by "+next+" by now, nothing was done")
+	assert.True(t, exists(t, s, "a"))
+}
+
 // A waiter of each kind has the lock at once, and not when a lease of ten minutes ends.
 func TestForce_EachKind_WakesWaiters(t *testing.T) {
 	t.Parallel()

@@ -155,6 +155,11 @@ var commandMistakes = []found{
 		"a name is printed with its control characters", "cmd/lockwheel/text.go",
 		"if quoted == `\"`+text+`\"` {", "if planted() || quoted == `\"`+text+`\"` {",
 	}},
+	{"TestForce_HolderChanged_Kept", Mistake{
+		"an answer takes the lock from a holder that was not shown", "cmd/lockwheel/force.go",
+		`			case changed(l, now):`,
+		`			case changed(l, now) && !planted():`,
+	}},
 	{"TestForce_EachKind_WakesWaiters", Mistake{
 		"a fair lock is forced as a plain one", "cmd/lockwheel/force.go",
 		`case l.Waiting.Queue > 0:`, `case l.Waiting.Queue > 0 && !planted():`,
