@@ -572,3 +572,12 @@ func TestSender_RelayNodeGone_OthersTold(t *testing.T) {
 	to.relay([]wire.RelayedMessage{{Address: "gone:1", Channel: "a", Text: "0"}, {Address: "node:1", Channel: "b", Text: "0"}})
 	require.Equal(t, "SPUBLISH b 0\n", server.receivedOn(1))
 }
+
+// A client is looked up again if any batch of a bundle has no reply, and not only the first.
+func TestSender_LaterBatchNoReply_LookedUp(t *testing.T) {
+	n := &nodeConn{address: "node:1", cached: &singleNodeClient{}}
+	first, second := acquireBatch(), acquireBatch()
+	first.Next, second.NoReply = second, true
+	n.dropIfBroken(first, mpsc.NewMailbox[any]())
+	require.Nil(t, n.cached)
+}
