@@ -367,7 +367,7 @@ func TestAcquireScripts_Rejected_NoEternalKey(t *testing.T) {
 	}
 }
 
-// A reader that gets no key for its hold does not join the others: it would keep writers out without a lease of its own.
+// A reader that gets no key for its hold does not join the others: it would keep writers out without a lease.
 func TestReadAcquire_HoldKeyDenied_NoReader(t *testing.T) {
 	s := onReal(t)
 	s.runTranscript(`read_acquire a:t1:100s → 1`)
