@@ -87,6 +87,24 @@ func TestList_EachOrder_PagesHaveAllOnce(t *testing.T) {
 	}
 }
 
+// Rows of several engines that are equal otherwise are all on the pages, each once.
+func TestList_EqualInEngines_EachIsShown(t *testing.T) {
+	seen := []int{}
+	for q := queryOf(t, "limit=1"); ; {
+		l := newList(q)
+		for engine := range 3 {
+			l.add(engine, lockwheel.LockInfo{Name: "n", Kind: "plain", Waiting: 1, WaitingSince: epoch})
+		}
+		l.finish()
+		require.Len(t, l.rows, 1)
+		seen = append(seen, l.rows[0].engine)
+		if q.after = l.next(); q.after == nil {
+			break
+		}
+	}
+	assert.Equal(t, []int{0, 1, 2}, seen)
+}
+
 // The first rows of each order are those that an operator looks for.
 func TestList_EachOrder_ShowsWorstFirst(t *testing.T) {
 	locks := []lockwheel.LockInfo{

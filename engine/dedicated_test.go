@@ -2,12 +2,14 @@ package engine
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/engine/coordinator"
+	"github.com/lockwheel/lockwheel/engine/mpsc"
 )
 
 // exhaustedClient is a client with all connections in use.
@@ -34,5 +36,68 @@ func TestLender_LateConnection_Returned(t *testing.T) {
 	case <-pool.returned:
 	case <-time.After(10 * time.Second):
 		t.Fatal("it is kept")
+	}
+}
+
+// slowPool is a client with a first connection that comes late.
+type slowPool struct {
+	rueidis.Client
+	asked int
+}
+
+func (p *slowPool) Dedicate() (rueidis.DedicatedClient, func()) {
+	if p.asked++; p.asked == 1 {
+		time.Sleep(time.Second)
+	}
+	return nil, func() {}
+}
+
+// A late connection that was returned, because none asked for it in time, is not lent. The next request has another.
+func TestLender_LateConnReturned_NextIsNew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool, l := &slowPool{}, newLender(nil, onGoroutine)
+		_, err := l.lend(pool, time.Millisecond)
+		require.ErrorIs(t, err, coordinator.ErrPoolExhausted)
+		time.Sleep(2*time.Second + lateConnLifetime)
+		lent, err := l.lend(pool, time.Second)
+		require.NoError(t, err)
+		require.NotNil(t, lent.release)
+		require.Equal(t, 2, pool.asked)
+	})
+}
+
+// A worker that ends no longer wants the connection that it waited for: it is returned when it comes.
+func TestWorkers_EndWithoutConn_Returned(t *testing.T) {
+	for name, run := range map[string]func(rueidis.Client){
+		"replica sender": func(client rueidis.Client) {
+			batches := make(chan *coordinator.Batch, 1)
+			batches <- acquireBatch()
+			close(batches)
+			s := &replicaSender{nodeConn: &nodeConn{client: client}, lender: newLender(nil, onGoroutine), poolTimeout: time.Millisecond}
+			s.run(batches, mpsc.NewMailbox[any]())
+		},
+		"subscriber": func(client rueidis.Client) {
+			orders := make(chan *coordinator.Order, 1)
+			orders <- &coordinator.Order{Channels: []string{"a"}}
+			close(orders)
+			s := newListener(client)
+			s.orders, s.box = orders, mpsc.NewMailbox[any]()
+			s.run()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pool := &exhaustedClient{free: make(chan struct{}), returned: make(chan struct{})}
+				run(pool)
+				close(pool.free)
+				synctest.Wait()
+				select {
+				case <-pool.returned:
+				default:
+					t.Error("it is kept")
+					time.Sleep(2 * lateConnLifetime) // until it is returned all the same
+				}
+			})
+		})
 	}
 }

@@ -539,3 +539,45 @@ func TestWorkers_NodeRemoved_End(t *testing.T) {
 		t.Fatal("a worker of the node is still running")
 	}
 }
+
+// After a break, an order for the next connection makes the current one: there is none to replace.
+func TestSubscriber_NextWithoutCurrent_Works(t *testing.T) {
+	server, client := newScriptedServer(t, func(int, []string) string { return "" })
+	s := newListener(client)
+	s.box = mpsc.NewMailbox[any]()
+	defer s.retireConns()
+	done := s.execute(&coordinator.Order{Channels: []string{"a"}, OnNextConn: true, SwitchConn: true})
+	require.NoError(t, done.Err)
+	require.Equal(t, 1, done.Conn)
+	require.NotNil(t, s.connection)
+	require.Nil(t, s.next)
+	server.awaitOpen(1, 2)
+}
+
+// A batch that the cluster's client routed says so: its reply may be another node's.
+func TestSender_RoutedCall_SaysSo(t *testing.T) {
+	_, client := newScriptedServer(t, func(int, []string) string { return "" })
+	sendAll := startSender(t, func(batches <-chan *coordinator.Batch, box *mpsc.Mailbox[any]) {
+		runSender(&nodeConn{client: &singleNodeClient{Client: client}, address: "node:1"}, &wire.Encoder{ID: "id"}, batches, nil, box)
+	})
+	b := sendAll()
+	require.NoError(t, b.Failed)
+	require.True(t, b.ViaClusterClient)
+}
+
+// A message for a node that the client no longer knows is lost, and those for other nodes are not.
+func TestSender_RelayNodeGone_OthersTold(t *testing.T) {
+	server, client := newScriptedServer(t, func(int, []string) string { return "" })
+	to := &nodeConn{client: &singleNodeClient{node: client}}
+	to.relay([]wire.RelayedMessage{{Address: "gone:1", Channel: "a", Text: "0"}, {Address: "node:1", Channel: "b", Text: "0"}})
+	require.Equal(t, "SPUBLISH b 0\n", server.receivedOn(1))
+}
+
+// A client is looked up again if any batch of a bundle has no reply, and not only the first.
+func TestSender_LaterBatchNoReply_LookedUp(t *testing.T) {
+	n := &nodeConn{address: "node:1", cached: &singleNodeClient{}}
+	first, second := acquireBatch(), acquireBatch()
+	first.Next, second.NoReply = second, true
+	n.dropIfBroken(first, mpsc.NewMailbox[any]())
+	require.Nil(t, n.cached)
+}

@@ -187,3 +187,21 @@ type nothing struct{}
 func (nothing) Subscribe(auth.CredentialsListener) (auth.Credentials, auth.UnsubscribeFunc, error) {
 	return nil, nil, nil
 }
+
+// A provider that fails after it has subscribed is unsubscribed all the same.
+func TestProvider_FailsSubscribed_Unsubscribed(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	v := &subscribedAndFailed{vault: newVault(password)}
+	requireOpenFails(t, &redis.Options{Addr: s.Addr(), StreamingCredentialsProvider: v}, errVault.Error())
+	require.Positive(t, v.asked.Load())
+	require.Zero(t, v.open.Load())
+}
+
+// subscribedAndFailed is a vault that returns an error beside a subscription.
+type subscribedAndFailed struct{ *vault }
+
+func (v subscribedAndFailed) Subscribe(l auth.CredentialsListener) (auth.Credentials, auth.UnsubscribeFunc, error) {
+	_, unsubscribe, _ := v.vault.Subscribe(l)
+	return nil, unsubscribe, errVault
+}

@@ -98,6 +98,18 @@ func TestLocks_VeryMany_Bounded(t *testing.T) {
 	require.Equal(t, map[string]float64{"": 902}, valuesOf(t, c, "lockwheel_locks_left_out"))
 }
 
+// Of a label with several locks that has no series, each lock counts as left out.
+func TestLocks_LabelLeftOut_EachCounts(t *testing.T) {
+	t.Parallel()
+	source := listed{locks: []lockwheel.LockInfo{{Name: "z", Holds: 1}, {Name: "z", Holds: 1}}}
+	for i := range 100 {
+		source.locks = append(source.locks, lockwheel.LockInfo{Name: fmt.Sprintf("n/%03d", i), Holds: 1})
+	}
+	c := lockwheelprom.NewLockCollector(source, "e", regexp.MustCompile(``))
+	require.NotContains(t, valuesOf(t, c, "lockwheel_lock_holds"), "z")
+	require.Equal(t, map[string]float64{"": 2}, valuesOf(t, c, "lockwheel_locks_left_out"))
+}
+
 // Without names that match, and of a list that was not read to its end, there are no single locks.
 func TestLocks_NoneOrBroken_NoSeries(t *testing.T) {
 	t.Parallel()

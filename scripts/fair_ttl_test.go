@@ -180,6 +180,29 @@ func TestFairQueueTTL_ManyDead_Set(t *testing.T) {
 	})
 }
 
+// What is still to be subtracted expires, also when no place of lockwheel is left beside it.
+func TestFairQueueTTL_OnlyOwed_Expires(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.until = int64(9_000_000_000_000)
+		s.runTranscript(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s → 1
+		`)
+		for i := range 200 { // as many as one call removes
+			id := fmt.Sprint("d", i)
+			s.enqueueRedisson(id, 1_000_080_000+int64(i))
+			s.do("HSET", placesOfA, id, "1:50000:50000")
+		}
+		s.enqueueRedisson("theirs", 999_000_000)
+		s.runTranscript(`
+			fair_acquire a:t2:30s: → [30s t0 -1]
+			LRANGE redisson_lock_queue:{a} 0 -1 → [theirs]
+			HLEN redisson_lock_places:{a} → 1
+		`)
+		require.Positive(t, s.pttl(placesOfA))
+	})
+}
+
 // What remains when all of lockwheel's waiters are dead expires.
 func TestFairQueueTTL_AllDead_Expires(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {

@@ -366,3 +366,11 @@ func TestAcquireScripts_Rejected_NoEternalKey(t *testing.T) {
 		}
 	}
 }
+
+// A reader that gets no key for its hold does not join the others: it would keep writers out without a lease.
+func TestReadAcquire_HoldKeyDenied_NoReader(t *testing.T) {
+	s := onReal(t)
+	s.runTranscript(`read_acquire a:t1:100s → 1`)
+	s.asUser("~*", "&*", "+@all", "-set").runTranscript(`read_acquire a:t2:100s → ERR…`)
+	require.Equal(t, []any{"mode", "t1"}, s.do("HKEYS", "a"))
+}

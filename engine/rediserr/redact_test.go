@@ -54,6 +54,7 @@ func TestRedact_SecretRepeated_LeftOut(t *testing.T) {
 		"ERR beginning with 01234567...":  login("", "01234567890123456789"),
 		"ERR none has long-tail":          login("a user with a long-tail", ""),
 		"ERR longer does not log in here": login("longer", ""),
+		"ERR its last part is 123456":     login("", "0123456"),
 	} {
 		require.Equal(t, errRepeats, RedactText(said, secrets...), said)
 	}
