@@ -2,8 +2,10 @@ package lockwheel
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -177,7 +179,7 @@ func TestError_SameCause_PrintedOnce(t *testing.T) {
 		`lockwheel: lock "n": redis unavailable: lock lost: its lease ended`:         &lockError{name: "n", err: ErrUnavailable, cause: lost},
 		`lockwheel: lock "n": redis unavailable: lock lost: its lease ended; broken`: &lockError{name: "n", err: ErrUnavailable, cause: multiError{lost, errors.New("broken")}},
 		`lockwheel: lock "n": lock lost: a:1, b:1: its lease ended; c:1: lock not acquired`: &lockError{name: "n", err: ErrLost, cause: multiError{
-			&serverError{"a:1", lost}, &serverError{"b:1", lost}, &serverError{"c:1", refused},
+			&serverError{"b:1", lost}, &serverError{"a:1", lost}, &serverError{"c:1", refused}, // in the order of the replies
 		}},
 		`lockwheel: lock "n": lock lost: dial a:1: its lease ended`: &lockError{name: "n", err: ErrLost, cause: multiError{
 			&serverError{"a:1", fmt.Errorf("dial a:1: %w", over)},
@@ -776,6 +778,21 @@ func TestQuorum_SentinelsOfSeveralMasters_Allowed(t *testing.T) {
 	}
 	require.NoError(t, Quorum(on("one", "s:1", "s:2"), on("two", "s:1", "s:2"), on("three", "s:2")).err)
 	require.ErrorContains(t, Quorum(on("one", "s:1", "s:2"), on("two", "s:1"), on("one", "s:2")).err, "[s:2]")
+}
+
+// A client or dialer of the caller decides what an address means: equal addresses are then no proof of one server.
+func TestServerNames_CallersDialer_None(t *testing.T) {
+	own := rueidis.ClientOption{InitAddress: []string{"s:1"}}
+	require.Equal(t, serverNames{addresses: []string{"s:1"}}, (&Options{Redis: own}).serverNames())
+	client, dialer, dialerWithContext := Options{Redis: own}, Options{Redis: own}, Options{Redis: own}
+	client.Client = struct{ rueidis.Client }{}
+	dialer.Redis.DialFn = func(string, *net.Dialer, *tls.Config) (net.Conn, error) { return nil, net.ErrClosed }
+	dialerWithContext.Redis.DialCtxFn = func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
+		return nil, net.ErrClosed
+	}
+	for _, o := range []Options{client, dialer, dialerWithContext} {
+		require.Empty(t, o.serverNames())
+	}
 }
 
 // If a quorum fails for several reasons, the error is the one that may soon pass.
