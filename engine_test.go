@@ -5,10 +5,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -768,6 +770,72 @@ func TestLookups_EngineCloses_Ended(t *testing.T) {
 	require.True(t, l.begin()) // one that never ends
 	l.end(time.Now())
 	require.Error(t, l.ctx.Err())
+}
+
+// Close waits until an Observer, or a Logger, has received what came before.
+func TestListeners_Close_WaitsForEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var received atomic.Int32
+		receive := func() {
+			time.Sleep(time.Second)
+			received.Add(1)
+		}
+		observer := newListeners(&Options{Observer: Observer{Acquired: func(string, time.Duration) { receive() }}})
+		observer.acquired("n", 0)
+		observer.close(time.Now().Add(time.Minute))
+		require.EqualValues(t, 1, received.Load())
+
+		log := newListeners(&Options{Logger: slog.New(slowHandler(receive))})
+		log.log.Info("text")
+		log.close(time.Now().Add(time.Minute))
+		require.EqualValues(t, 2, received.Load())
+	})
+}
+
+// slowHandler is a log handler that calls a function, which may be slow.
+type slowHandler func()
+
+func (h slowHandler) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h slowHandler) Handle(context.Context, slog.Record) error {
+	h()
+	return nil
+}
+
+func (h slowHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
+
+func (h slowHandler) WithGroup(string) slog.Handler { return h }
+
+// The loop may reject a request before LockAsync watches its context, which then has no reference to it either.
+func TestPending_FailedBeforeWatch_Unwatched(t *testing.T) {
+	e := &Engine{}
+	e.contexts.init(e)
+	ctx := &registering{Context: t.Context(), done: make(chan struct{})}
+	p := &Pending{call: engine.NewAsync(), hold: &Hold{engine: e, name: "n", parent: ctx}}
+	p.state.Store(stateFailed)
+	p.watch()
+	require.Equal(t, 1, ctx.begun)
+	require.Zero(t, ctx.registered)
+}
+
+// registering is a context that counts what is registered with it.
+type registering struct {
+	context.Context
+	done              chan struct{}
+	begun, registered int
+}
+
+func (c *registering) Done() <-chan struct{} { return c.done }
+
+func (c *registering) Value(any) any { return nil }
+
+func (c *registering) AfterFunc(func()) (stop func() bool) {
+	c.begun++
+	c.registered++
+	return func() bool {
+		c.registered--
+		return true
+	}
 }
 
 // Sentinels may watch several masters: engines with the same sentinels are on one server only if they name one master.

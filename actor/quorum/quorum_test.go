@@ -187,6 +187,26 @@ func TestQuorum_Canceled_CountsAcquired(t *testing.T) {
 	require.Equal(t, 1, q.Acquired)
 }
 
+// A quorum that released the member for which it queued has to request that member again, too.
+func TestQuorum_FailsAtItsTurn_AllRequested(t *testing.T) {
+	t.Parallel()
+	q := newBegun(t, 0, false, true)
+	q.MemberFailed(0, 0, HeldByOther)
+	q.MemberFailed(0, 1, HeldByOther)
+	q.MemberAcquired(time.Second, 0)
+	takeActions(q)
+	q.MemberFailed(time.Second, 1, Unknown)
+	q.MemberFailed(time.Second, 2, Unknown)
+	released := takeActions(q)
+	require.Equal(t, []Action{{Kind: Release}, {Kind: Backoff, Wait: minBackoff}}, released[len(released)-2:])
+	q.BackoffOver(2 * time.Second)
+	var want []Action
+	for i := range 3 {
+		want = append(want, Action{Kind: Request, Member: i, Once: true, SkipWaiterLimit: true})
+	}
+	require.Equal(t, want, takeActions(q))
+}
+
 // A quorum fails at once if a majority of its members rejects the request permanently.
 func TestQuorum_MajorityRejected_FailsAtOnce(t *testing.T) {
 	t.Parallel()
