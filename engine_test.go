@@ -133,6 +133,17 @@ func TestUnlock_EngineClosed_Reported(t *testing.T) {
 	require.ErrorIs(t, second.Unlock(t.Context()), ErrClosed)
 }
 
+// A hold whose lease had ended is lost, also if the engine is closed before its Unlock can ask for the release.
+func TestUnlock_ExpiredEngineClosed_Lost(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	over := &Hold{engine: e, name: "a", parent: t.Context()} // its deadline is zero
+	over.Context()
+	left := over.endByUnlock() // as Unlock does first
+	require.NoError(t, e.Close())
+	require.ErrorIs(t, over.send(t.Context(), actor.Unlock, 0, left), ErrLost)
+}
+
 // However many callers lock concurrently, none of their holds is lost from the list.
 func TestLocker_ConcurrentLocks_NoHoldLost(t *testing.T) {
 	t.Parallel()
