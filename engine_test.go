@@ -133,7 +133,7 @@ func TestUnlock_EngineClosed_Reported(t *testing.T) {
 	require.ErrorIs(t, second.Unlock(t.Context()), ErrClosed)
 }
 
-// A hold whose lease had ended is lost, also if the engine is closed before its Unlock can ask for the release.
+// A hold with an expired lease is lost, even if the engine is closed before the release is sent.
 func TestUnlock_ExpiredEngineClosed_Lost(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
