@@ -2,11 +2,15 @@ package lockwheel
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -129,6 +133,17 @@ func TestUnlock_EngineClosed_Reported(t *testing.T) {
 	require.ErrorIs(t, second.Unlock(t.Context()), ErrClosed)
 }
 
+// A hold with an expired lease is lost, even if the engine is closed before the release is sent.
+func TestUnlock_ExpiredEngineClosed_Lost(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	over := &Hold{engine: e, name: "a", parent: t.Context()} // its deadline is zero
+	over.Context()
+	left := over.endByUnlock() // as Unlock does first
+	require.NoError(t, e.Close())
+	require.ErrorIs(t, over.send(t.Context(), actor.Unlock, 0, left), ErrLost)
+}
+
 // However many callers lock concurrently, none of their holds is lost from the list.
 func TestLocker_ConcurrentLocks_NoHoldLost(t *testing.T) {
 	t.Parallel()
@@ -177,7 +192,7 @@ func TestError_SameCause_PrintedOnce(t *testing.T) {
 		`lockwheel: lock "n": redis unavailable: lock lost: its lease ended`:         &lockError{name: "n", err: ErrUnavailable, cause: lost},
 		`lockwheel: lock "n": redis unavailable: lock lost: its lease ended; broken`: &lockError{name: "n", err: ErrUnavailable, cause: multiError{lost, errors.New("broken")}},
 		`lockwheel: lock "n": lock lost: a:1, b:1: its lease ended; c:1: lock not acquired`: &lockError{name: "n", err: ErrLost, cause: multiError{
-			&serverError{"a:1", lost}, &serverError{"b:1", lost}, &serverError{"c:1", refused},
+			&serverError{"b:1", lost}, &serverError{"a:1", lost}, &serverError{"c:1", refused}, // in the order of the replies
 		}},
 		`lockwheel: lock "n": lock lost: dial a:1: its lease ended`: &lockError{name: "n", err: ErrLost, cause: multiError{
 			&serverError{"a:1", fmt.Errorf("dial a:1: %w", over)},
@@ -768,6 +783,72 @@ func TestLookups_EngineCloses_Ended(t *testing.T) {
 	require.Error(t, l.ctx.Err())
 }
 
+// Close waits until an Observer, or a Logger, has received what came before.
+func TestListeners_Close_WaitsForEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var received atomic.Int32
+		receive := func() {
+			time.Sleep(time.Second)
+			received.Add(1)
+		}
+		observer := newListeners(&Options{Observer: Observer{Acquired: func(string, time.Duration) { receive() }}})
+		observer.acquired("n", 0)
+		observer.close(time.Now().Add(time.Minute))
+		require.EqualValues(t, 1, received.Load())
+
+		log := newListeners(&Options{Logger: slog.New(slowHandler(receive))})
+		log.log.Info("text")
+		log.close(time.Now().Add(time.Minute))
+		require.EqualValues(t, 2, received.Load())
+	})
+}
+
+// slowHandler is a log handler that calls a function, which may be slow.
+type slowHandler func()
+
+func (h slowHandler) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h slowHandler) Handle(context.Context, slog.Record) error {
+	h()
+	return nil
+}
+
+func (h slowHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
+
+func (h slowHandler) WithGroup(string) slog.Handler { return h }
+
+// The loop may reject a request before LockAsync watches its context, which then has no reference to it either.
+func TestPending_FailedBeforeWatch_Unwatched(t *testing.T) {
+	e := &Engine{}
+	e.contexts.init(e)
+	ctx := &registering{Context: t.Context(), done: make(chan struct{})}
+	p := &Pending{call: engine.NewAsync(), hold: &Hold{engine: e, name: "n", parent: ctx}}
+	p.state.Store(stateFailed)
+	p.watch()
+	require.Equal(t, 1, ctx.begun)
+	require.Zero(t, ctx.registered)
+}
+
+// registering is a context that counts what is registered with it.
+type registering struct {
+	context.Context
+	done              chan struct{}
+	begun, registered int
+}
+
+func (c *registering) Done() <-chan struct{} { return c.done }
+
+func (c *registering) Value(any) any { return nil }
+
+func (c *registering) AfterFunc(func()) (stop func() bool) {
+	c.begun++
+	c.registered++
+	return func() bool {
+		c.registered--
+		return true
+	}
+}
+
 // Sentinels may watch several masters: engines with the same sentinels are on one server only if they name one master.
 func TestQuorum_SentinelsOfSeveralMasters_Allowed(t *testing.T) {
 	on := func(master string, sentinels ...string) Mutex {
@@ -776,6 +857,21 @@ func TestQuorum_SentinelsOfSeveralMasters_Allowed(t *testing.T) {
 	}
 	require.NoError(t, Quorum(on("one", "s:1", "s:2"), on("two", "s:1", "s:2"), on("three", "s:2")).err)
 	require.ErrorContains(t, Quorum(on("one", "s:1", "s:2"), on("two", "s:1"), on("one", "s:2")).err, "[s:2]")
+}
+
+// A client or dialer of the caller decides what an address means: equal addresses are then no proof of one server.
+func TestServerNames_CallersDialer_None(t *testing.T) {
+	own := rueidis.ClientOption{InitAddress: []string{"s:1"}}
+	require.Equal(t, serverNames{addresses: []string{"s:1"}}, (&Options{Redis: own}).serverNames())
+	client, dialer, dialerWithContext := Options{Redis: own}, Options{Redis: own}, Options{Redis: own}
+	client.Client = struct{ rueidis.Client }{}
+	dialer.Redis.DialFn = func(string, *net.Dialer, *tls.Config) (net.Conn, error) { return nil, net.ErrClosed }
+	dialerWithContext.Redis.DialCtxFn = func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
+		return nil, net.ErrClosed
+	}
+	for _, o := range []Options{client, dialer, dialerWithContext} {
+		require.Empty(t, o.serverNames())
+	}
 }
 
 // If a quorum fails for several reasons, the error is the one that may soon pass.

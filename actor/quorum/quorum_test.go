@@ -171,6 +171,42 @@ func TestQuorum_TryOnce_FailsAtOnce(t *testing.T) {
 	require.False(t, q.Contested(), "one of three is not a majority")
 }
 
+// A quorum that is given up tells how many members it had, at that moment or when its latest attempt failed.
+func TestQuorum_Canceled_CountsAcquired(t *testing.T) {
+	t.Parallel()
+	q := newBegun(t, 0, false, true)
+	q.MemberAcquired(0, 0)
+	q.Cancel()
+	require.Equal(t, 1, q.Acquired)
+
+	q = newBegun(t, 0, false, true)
+	q.MemberAcquired(0, 0)
+	q.MemberFailed(0, 1, HeldByOther)
+	q.MemberFailed(0, 2, HeldByOther)
+	q.Cancel() // it has released the member, and queues for another
+	require.Equal(t, 1, q.Acquired)
+}
+
+// A quorum that released the member for which it queued has to request that member again, too.
+func TestQuorum_FailsAtItsTurn_AllRequested(t *testing.T) {
+	t.Parallel()
+	q := newBegun(t, 0, false, true)
+	q.MemberFailed(0, 0, HeldByOther)
+	q.MemberFailed(0, 1, HeldByOther)
+	q.MemberAcquired(time.Second, 0)
+	takeActions(q)
+	q.MemberFailed(time.Second, 1, Unknown)
+	q.MemberFailed(time.Second, 2, Unknown)
+	released := takeActions(q)
+	require.Equal(t, []Action{{Kind: Release}, {Kind: Backoff, Wait: minBackoff}}, released[len(released)-2:])
+	q.BackoffOver(2 * time.Second)
+	var want []Action
+	for i := range 3 {
+		want = append(want, Action{Kind: Request, Member: i, Once: true, SkipWaiterLimit: true})
+	}
+	require.Equal(t, want, takeActions(q))
+}
+
 // A quorum fails at once if a majority of its members rejects the request permanently.
 func TestQuorum_MajorityRejected_FailsAtOnce(t *testing.T) {
 	t.Parallel()

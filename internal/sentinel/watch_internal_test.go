@@ -156,6 +156,21 @@ func TestWatch_FollowedUntold_EpochLearned(t *testing.T) {
 	})
 }
 
+// An answer that comes too late for its poll is no evidence in the next one.
+func TestWatch_LateAnswer_NotCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGuarded()
+		g.says(0, oldMaster, 4)
+		require.NoError(t, g.toMaster(oldMaster))
+		w := newWatcher(g.Guard)
+		defer w.end()
+		earlier := newPoll(oldMaster, g.seen.Load(), three)
+		w.heard <- heard{of: earlier, from: "late:1", answer: says(1, nextMaster, 5)}
+		require.False(t, w.poll(t.Context()))
+		require.Equal(t, oldMaster, g.seen.Load().master)
+	})
+}
+
 // The client went back to a sentinel that names the old master. It has to ask again until it is at the next one.
 func TestWatch_NotAtNewest_AsksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -84,6 +84,24 @@ func TestHolder_NoAnswer_LeftOut(t *testing.T) {
 	require.ErrorIs(t, err, lockwheel.ErrClosed)
 }
 
+// An engine that answers that it does not have the lock gives no time.
+func TestHolder_EngineHasItNot_NoSince(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	there, here := s.Open(lockwheel.Options{Name: "there"}), s.Open(lockwheel.Options{})
+	other := locktest.Lock(t, there.Mutex("other"))
+	known(t, s, there)
+	id := there.ID() + ":4711"
+	s.Do("HSET", "n", id, "1")
+	s.Do("PEXPIRE", "n", "60000")
+	h, err := here.Mutex("n").Holder(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, id, h.ID)
+	require.Equal(t, "there", h.Engine.Name)
+	require.Zero(t, h.Since)
+	locktest.Unlock(t, other)
+}
+
 // Of questions that get no answer only some are in flight; the others return what is known.
 func TestHolder_Flood_IsBounded(t *testing.T) {
 	t.Parallel()

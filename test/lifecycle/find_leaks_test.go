@@ -217,6 +217,19 @@ func TestFindLeaks_Found_NotRenewed(t *testing.T) {
 	require.LessOrEqual(t, e.Stats().Renewed, renewed+1)
 }
 
+// A hold of a quorum is found if any of its engines looks for leaks, not only the first.
+func TestFindLeaks_LastEngineOfQuorum_Found(t *testing.T) {
+	t.Parallel()
+	servers := locktest.NewServerSet(t, 3)
+	engines := servers.Client(lockwheel.Options{})
+	engines[2] = servers[2].Open(lockwheel.Options{FindLeaks: true})
+	hold, err := locktest.Quorum(engines, "n").Lock(t.Context())
+	require.NoError(t, err)
+	locktest.Eventually(t, "the slowest", func() bool { return engines[2].Stats().Held == 1 })
+	require.NoError(t, hold.Err())
+	locktest.Eventually(t, "found", func() bool { runtime.GC(); return engines[2].Stats().Leaked == 1 })
+}
+
 // Of an owner's holds a leaked one ends, and the one that is still reachable keeps the lock.
 func TestFindLeaks_ReentryLeaks_OuterKeepsLock(t *testing.T) {
 	t.Parallel()
