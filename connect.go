@@ -161,6 +161,13 @@ func (c *connecting) end() {
 	}
 }
 
+// adopt keeps the connection of an engine until Close.
+func (e *Engine) adopt(l *link, server *engine.Server) {
+	e.cluster.Store(server.Cluster())
+	l.logTo(e.listeners.log)
+	e.link.Store(l)
+}
+
 const (
 	// minConnectPause and maxConnectPause are the shortest and the longest pause between two attempts to connect an engine
 	// of Options.Lazy. maxRejectedPause is the longest while the server rejects them.
@@ -191,9 +198,7 @@ func (e *Engine) keepConnecting(options Options, err error) {
 			var connected *link
 			var server *engine.Server
 			if connected, server, err = connect(ctx, &options); err == nil {
-				e.cluster.Store(server.Cluster())
-				connected.logTo(e.listeners.log)
-				e.link.Store(connected)
+				e.adopt(connected, server)
 				e.loop.Connected(server)
 				return
 			}

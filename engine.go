@@ -80,9 +80,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		e.keepConnecting(options, err)
 		return e, nil
 	}
-	e.cluster.Store(server.Cluster())
-	connected.logTo(e.listeners.log)
-	e.link.Store(connected)
+	e.adopt(connected, server)
 	e.loop = engine.Start(server, e.config, about, e.hooks(), e.listeners.log)
 	return e, nil
 }

@@ -586,7 +586,7 @@ func TestUnlock_AtLoss_ReportsItsCause(t *testing.T) {
 			_, err := e.Mutex("a").ForceUnlock(t.Context())
 			forced <- err
 		}()
-		for spent := time.Now(); time.Since(spent) < time.Duration(i%40)*4*time.Microsecond; { // a round trip, more or less
+		for spent := time.Now(); time.Since(spent) < time.Duration(i%40<<(i/40%5))*4*time.Microsecond; { // a round trip, more or less
 		}
 		if err := hold.Unlock(t.Context()); err != nil {
 			require.ErrorIs(t, err, lockwheel.ErrLost)
