@@ -30,7 +30,7 @@ var sentinelMistakes = []found{
 			l.guard.End()
 		}`,
 	}},
-	{"TestSentinel_SetUpAnew_Followed", Mistake{
+	{"TestGuard_MostNameIt_DialGoesOn", Mistake{
 		"most sentinels cannot take back an epoch", "internal/sentinel/poll.go",
 		`	case 2*votes > p.total:`,
 		`	case 2*votes > p.total && !planted():`,
