@@ -32,8 +32,13 @@ var sentinelMistakes = []found{
 	}},
 	{"TestGuard_MostNameIt_DialGoesOn", Mistake{
 		"most sentinels cannot take back an epoch", "internal/sentinel/poll.go",
-		`	case 2*votes > p.total:`,
-		`	case 2*votes > p.total && !planted():`,
+		`func (p *poll) verdict() verdict {
+	votes, epoch, newest := p.count()`,
+		`func (p *poll) verdict() verdict {
+	votes, epoch, newest := p.count()
+	if planted() {
+		votes = 0
+	}`,
 	}},
 	{"TestPoll_Answers_Verdict", Mistake{
 		"one of two sentinels is most of them", "internal/sentinel/poll.go",
