@@ -119,11 +119,11 @@ func (e *Engine) sharesServer(other *Engine) bool {
 	return slices.ContainsFunc(e.servers.addresses, func(address string) bool { return slices.Contains(other.servers.addresses, address) })
 }
 
-// onServer adds the server to an error of one of several locks, if the engine knows its name. A caller that gave up is
-// no server's error.
+// onServer adds the server to an error of one of several locks, if the engine has one server and knows its name. A
+// caller that gave up is no server's error.
 func (e *Engine) onServer(err error) error {
 	var gone actor.CallerGone
-	if len(e.servers.addresses) == 0 || errors.As(err, &gone) {
+	if e == nil || len(e.servers.addresses) != 1 || e.servers.masterSet != "" || errors.As(err, &gone) {
 		return err
 	}
 	return &serverError{e.servers.addresses[0], err}

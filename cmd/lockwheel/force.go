@@ -19,7 +19,7 @@ func newForce(g *globals) *cobra.Command {
 		Use:   "force NAME",
 		Short: "Take a lock away from its holder",
 		Long: `Takes the lock away from its holder, or from all its readers, and wakes the clients that wait. It prints the lock's
-state and asks first, unless --yes is given. If another client has the lock when the answer comes, nothing is done.
+state and asks first, unless --yes is given. If another client has an exclusive lock when the answer comes, nothing is done.
 
 The holder is not asked. The engine of a holder that uses lockwheel is told, and loses the lock at once. One that cannot be
 told notices at its next renewal, within 10 s by default, and a lock with a lease of its own when that ends. Until then
@@ -48,7 +48,7 @@ command line.`,
 			case changed(l, now):
 				return failed(fmt.Errorf("lock %q: held by %s by now, nothing was done", args[0], holdersOf(now)))
 			}
-			return g.force(c, l)
+			return g.force(c, now)
 		},
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")

@@ -169,19 +169,13 @@ var sentinelMistakes = []found{
 	}},
 	{"TestWatch_MostNameOlder_FollowedLater", Mistake{
 		"a master that most sentinels name for a moment is followed", "internal/sentinel/watch.go",
-		`	case most == "":
-		w.polls = 0`,
-		`	case most == "":
-		if !planted() {
-			w.polls = 0
-		}
-	case planted():
-		w.polls++`,
+		`	if most != w.most {`,
+		`	if most != w.most && (!planted() || w.most == "" && w.since.IsZero()) {`,
 	}},
 	{"TestWatch_MostNameOlder_FollowedLater", Mistake{
 		"sentinels that were set up anew are not believed", "internal/sentinel/watch.go",
-		`next == "" && w.polls >= mostPolls {`,
-		`next == "" && w.polls >= mostPolls && !planted() {`,
+		`time.Since(w.since) >= believeMost {`,
+		`time.Since(w.since) >= believeMost && !planted() {`,
 	}},
 	{"TestGuard_End_SentinelConnectionsEnd", Mistake{
 		"a client waits for silent sentinels when it closes", "internal/sentinel/guard.go",

@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/redis/rueidis"
 
@@ -72,7 +73,11 @@ type sentinelConn struct {
 func (c *sentinelConn) close() { c.client.Close() }
 
 func (c *sentinelConn) listen(ctx context.Context, switched func()) {
-	_ = c.client.Receive(ctx, c.client.B().Subscribe().Channel("+switch-master").Build(), func(rueidis.PubSubMessage) { switched() })
+	_ = c.client.Receive(ctx, c.client.B().Subscribe().Channel("+switch-master").Build(), func(m rueidis.PubSubMessage) {
+		if strings.HasPrefix(m.Message, c.set+" ") { // the sentinel may watch other masters
+			switched()
+		}
+	})
 }
 
 // ask asks for the epoch first. If the sentinel replaces the master between the two, the next one has the epoch of

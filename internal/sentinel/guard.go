@@ -138,6 +138,7 @@ func (g *Guard) Dial(ctx context.Context, address string, d *net.Dialer, t *tls.
 		return nil, err
 	}
 	g.at.Store(&address)
+	admitted.conns.reached.Store(true)
 	return dial.EndWith(admitted.conns.ctx, c), nil
 }
 
@@ -147,6 +148,7 @@ func (g *Guard) replace(seen, next *view) bool {
 	next.conns = seen.conns
 	moves := next.master != seen.master
 	if moves {
+		next.conns.reached = new(atomic.Bool)
 		next.conns.ctx, next.conns.end = context.WithCancel(context.Background())
 	}
 	stored := g.seen.CompareAndSwap(seen, next)

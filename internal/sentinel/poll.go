@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // untold is the epoch of a master of which no sentinel has told one. Any other is greater.
@@ -21,8 +22,9 @@ type view struct {
 
 // lifetime ends connections. The zero value has none.
 type lifetime struct {
-	ctx context.Context
-	end context.CancelFunc
+	ctx     context.Context
+	end     context.CancelFunc
+	reached *atomic.Bool // whether there has been one
 }
 
 // answer is what one sentinel replied. It is immutable. The zero value is that of a silent sentinel.

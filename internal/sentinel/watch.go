@@ -14,9 +14,9 @@ const (
 	watchRejected = 10 * time.Second
 	// minWatchPause is the shortest pause, however often sentinels announce something.
 	minWatchPause = 100 * time.Millisecond
-	// mostPolls is the number of polls in a row after which a master that most sentinels name counts, although its epoch
-	// is not newer. An operator may have set them up anew. Sentinels that only missed a failover learn of it sooner.
-	mostPolls = 10
+	// believeMost is how long most sentinels have to name a master until it counts, although its epoch is not newer. An
+	// operator may have set them up anew. Sentinels that only missed a failover learn of it sooner.
+	believeMost = 10 * time.Second
 )
 
 // watcher polls all sentinels while a client is open. It keeps a connection to each that a poll may ask, at most
@@ -27,7 +27,7 @@ type watcher struct {
 	asked     map[string]struct{} // addresses with a question in flight; together with idle at most those of one poll
 	heard     chan heard
 	most      string        // the other master that most sentinels named at the last poll
-	polls     int           // at how many polls in a row they did
+	since     time.Time     // since when they do
 	elsewhere *net.Conn     // the client's connection to a sentinel at the last poll, if the client was not at the newest master
 	switched  chan struct{} // has an element if a sentinel announced a failover since the last poll
 }
@@ -120,8 +120,8 @@ func (w *watcher) poll(ctx context.Context) (onlyRejected bool) {
 			return false
 		}
 	}
-	w.forget(p.asked)
 	w.act(p)
+	w.forget(p.asked)
 	return p.rejected > 0 && len(p.told) == 0
 }
 
@@ -129,21 +129,19 @@ func (w *watcher) poll(ctx context.Context) (onlyRejected bool) {
 // asks them anew. It does so again if the client is not there at the second poll after, because it asked a sentinel
 // that names the old one. Not sooner, because rueidis adds a goroutine each time.
 func (w *watcher) act(p *poll) {
-	g, at, moves := w.guard, w.guard.seen.Load().master, false
+	g, moves := w.guard, false
 	next := p.successor()
-	if w.count(p.namedByMost()); next == "" && w.polls >= mostPolls {
+	if w.count(p.namedByMost()); next == "" && w.most != "" && time.Since(w.since) >= believeMost {
 		next = w.most
 	}
 	switch same := p.next(p.candidate); {
 	case next != "":
-		if moves = g.replace(p.seen, p.next(next)); moves {
-			at = next
-		}
+		moves = g.replace(p.seen, p.next(next))
 	case same.epoch > p.seen.epoch: // it was not told when the client followed, or there was a failover to the same one
 		g.replace(p.seen, same)
 	}
 	current := g.current.Load()
-	if g.At() == at || current == nil {
+	if reached := g.seen.Load().conns.reached; current == nil || reached == nil || reached.Load() {
 		w.elsewhere = nil
 		return
 	}
@@ -153,17 +151,11 @@ func (w *watcher) act(p *poll) {
 	w.elsewhere = current
 }
 
-// count counts the polls in which most sentinels name the same other master.
+// count notes since when most sentinels name the same other master.
 func (w *watcher) count(most string) {
-	switch {
-	case most == "":
-		w.polls = 0
-	case most == w.most:
-		w.polls++
-	default:
-		w.polls = 1
+	if most != w.most {
+		w.most, w.since = most, time.Now()
 	}
-	w.most = most
 }
 
 // start asks sentinels, each on a goroutine. One that has not replied to the last question counts as silent.
@@ -184,8 +176,8 @@ func (w *watcher) start(ctx context.Context, p *poll, addresses []string) {
 	}
 }
 
-// ask asks one sentinel, on its connection or on a new one, and returns that unless it ended. The connection listens
-// first, so that no failover comes between.
+// ask asks one sentinel, on its connection or on a new one, and returns that unless it ended. A failover that is
+// announced before a new connection listens waits for the next poll.
 func (w *watcher) ask(ctx context.Context, address string, s *session) (*answer, *session) {
 	if s != nil && s.isOver() {
 		s.end()

@@ -67,13 +67,13 @@ func TestWatch_MostNameOlder_FollowedLater(t *testing.T) {
 		for range 3 { // sentinels that have not heard of a failover yet
 			g.says(1, nextMaster, 0)
 			g.says(2, nextMaster, 0)
-			pass((mostPolls - 1) * watchEvery)
+			pass(believeMost - watchEvery)
 			require.Empty(t, drain(g.closed))
 			g.says(1, oldMaster, 4)
 			pass(watchEvery)
 		}
 		g.says(1, nextMaster, 0)
-		pass(mostPolls * watchEvery)
+		pass(believeMost + watchEvery)
 		require.ElementsMatch(t, []string{oldMaster, three[0]}, drain(g.closed))
 		require.EqualValues(t, 0, g.seen.Load().epoch)
 		require.NoError(t, g.toMaster(nextMaster))
