@@ -859,6 +859,21 @@ func TestQuorum_SentinelsOfSeveralMasters_Allowed(t *testing.T) {
 	require.ErrorContains(t, Quorum(on("one", "s:1", "s:2"), on("two", "s:1"), on("one", "s:2")).err, "[s:2]")
 }
 
+// An error names the server only of an engine that has one: sentinels, and nodes of a cluster, may be fine. A caller
+// that gave up says nothing of a server.
+func TestOnServer_SeveralAddresses_NotNamed(t *testing.T) {
+	why := errors.New("why")
+	on := func(master string, addresses ...string) *Engine {
+		return &Engine{servers: serverNames{master, addresses}}
+	}
+	require.Equal(t, &serverError{"a:1", why}, on("", "a:1").onServer(why))
+	for _, e := range []*Engine{nil, on(""), on("", "a:1", "b:1"), on("m", "a:1")} {
+		require.Equal(t, why, e.onServer(why))
+	}
+	gone := actor.CallerGone{Cause: why}
+	require.Equal(t, gone, on("", "a:1").onServer(gone))
+}
+
 // A client or dialer of the caller decides what an address means: equal addresses are then no proof of one server.
 func TestServerNames_CallersDialer_None(t *testing.T) {
 	own := rueidis.ClientOption{InitAddress: []string{"s:1"}}

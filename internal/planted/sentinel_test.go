@@ -167,6 +167,14 @@ var sentinelMistakes = []found{
 					}
 				}()`,
 	}},
+	{"TestWatch_OldMasterDialledLate_Ignored", Mistake{
+		"a late dial of the old master counts as where the client is", "internal/sentinel/guard.go",
+		`	admitted.conns.reached.Store(true)`,
+		`	admitted.conns.reached.Store(true)
+	if now := g.seen.Load(); planted() && now.master != address {
+		now.conns.reached.Store(false)
+	}`,
+	}},
 	{"TestWatch_MostNameOlder_FollowedLater", Mistake{
 		"a master that most sentinels name for a moment is followed", "internal/sentinel/watch.go",
 		`	if most != w.most {`,

@@ -24,7 +24,7 @@ const (
 type watcher struct {
 	guard     *Guard
 	idle      map[string]*session // by address
-	asked     map[string]struct{} // addresses with a question in flight; together with idle at most those of one poll
+	asked     map[string]struct{} // addresses with a question in flight, at most maxAsked
 	heard     chan heard
 	most      string        // the other master that most sentinels named at the last poll
 	since     time.Time     // since when they do

@@ -1,6 +1,9 @@
 package sentinel
 
 import (
+	"context"
+	"crypto/tls"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -190,6 +193,34 @@ func TestWatch_NotAtNewest_AsksAgain(t *testing.T) {
 		require.NoError(t, g.toSentinel(three[1]))
 		pass(time.Minute)
 		require.NotContains(t, drain(g.closed), three[1])
+	})
+}
+
+// A dial of the old master succeeds after the client is at the next one. The client counts as there all the same, and
+// keeps its sentinel.
+func TestWatch_OldMasterDialledLate_Ignored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := watched(t)
+		connect, late := g.Guard.dial, make(chan struct{})
+		g.Guard.dial = func(ctx context.Context, address string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
+			if address == oldMaster {
+				<-late
+			}
+			return connect(ctx, address, d, c)
+		}
+		dialled := make(chan error, 1)
+		go func() { dialled <- g.toMaster(oldMaster) }()
+		synctest.Wait()
+		g.says(1, nextMaster, 5)
+		g.says(2, nextMaster, 5)
+		pass(watchEvery)
+		require.NoError(t, g.toMaster(nextMaster))
+		require.NoError(t, g.toSentinel(three[1]))
+		drain(g.closed)
+		close(late)
+		require.NoError(t, <-dialled)
+		pass(time.Minute)
+		require.Equal(t, []string{oldMaster}, drain(g.closed), "only what came late")
 	})
 }
 
