@@ -248,6 +248,34 @@ func openClient(options *Options, o *opening) (rueidis.Client, error) {
 	if options.Client != nil {
 		return options.Client, nil
 	}
+	redis := clientOption(options, o)
+	named := redis.ClientName == "" && !options.Anonymous
+	if named {
+		redis.ClientName = identity.ConnectionName(options.Name)
+	}
+	client, err := rueidis.NewClient(redis)
+	if named && rediserr.RejectsName(err) {
+		if client != nil {
+			client.Close()
+		}
+		redis.ClientName = ""
+		client, err = rueidis.NewClient(redis)
+	}
+	if err != nil {
+		if client != nil {
+			client.Close()
+		}
+		if err == context.DeadlineExceeded { // rueidis bounds the handshake with its own context
+			err = errNoReply
+		}
+		return nil, fmt.Errorf("connecting to %s: %w", addressText(&redis, o.rejectedAt(err)), redisurl.WithoutSecrets(withoutAdvice(err), &redis))
+	}
+	return client, nil
+}
+
+// clientOption returns the settings of the engine's own client: the caller's, but for those that would break what the
+// engine promises. Behind Sentinel it makes the guard.
+func clientOption(options *Options, o *opening) rueidis.ClientOption {
 	redis := options.Redis
 	// With several connections an older command could run after a newer one.
 	redis.PipelineMultiplex = -1
@@ -285,28 +313,7 @@ func openClient(options *Options, o *opening) (rueidis.Client, error) {
 		o.guard = sentinel.New(&redis, redis.DialCtxFn, o.Bound)
 		redis.DialCtxFn = o.guard.Dial
 	}
-	named := redis.ClientName == "" && !options.Anonymous
-	if named {
-		redis.ClientName = identity.ConnectionName(options.Name)
-	}
-	client, err := rueidis.NewClient(redis)
-	if named && rediserr.RejectsName(err) {
-		if client != nil {
-			client.Close()
-		}
-		redis.ClientName = ""
-		client, err = rueidis.NewClient(redis)
-	}
-	if err != nil {
-		if client != nil {
-			client.Close()
-		}
-		if err == context.DeadlineExceeded { // rueidis bounds the handshake with its own context
-			err = errNoReply
-		}
-		return nil, fmt.Errorf("connecting to %s: %w", addressText(&redis, o.rejectedAt(err)), redisurl.WithoutSecrets(withoutAdvice(err), &redis))
-	}
-	return client, nil
+	return redis
 }
 
 // rejectedAt returns the address of the server because of which a client could not be opened, or "".

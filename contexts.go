@@ -194,7 +194,7 @@ func (b *ownerSource) ownerOf(e *Engine, name string) uint64 {
 
 // endedBy reports whether the call itself ended its context: the release of that hold, or a force of the lock with that
 // name. If the hold's parent context has ended, the caller gave up, and endedBy reports false.
-func endedBy(op actor.Event, hold *actor.Hold, name string, cause error) bool {
+func endedBy(op actor.Op, hold *actor.Hold, name string, cause error) bool {
 	switch op {
 	case actor.Force:
 		return actor.IsForced(cause) && isAbout(cause, name)

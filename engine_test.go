@@ -1009,7 +1009,7 @@ func TestRound_CallerLeft_ReleasesGoOn(t *testing.T) {
 	for i := range locks {
 		locks[i] = on.Mutex(fmt.Sprintf("n%04d", i))
 	}
-	for op, next := range map[actor.Event]bool{actor.Unlock: true, actor.Extend: false} {
+	for op, next := range map[actor.Op]bool{actor.Unlock: true, actor.Extend: false} {
 		g := newMultiHold(t.Context(), on.Multi(locks...), len(locks))
 		r := newRound(g)
 		for i := range locks {

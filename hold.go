@@ -475,7 +475,7 @@ func (h *Hold) extend(ctx context.Context, d time.Duration) error {
 // send sends a request that concerns this hold. left says that the request's caller has already ended the hold as
 // unlocked. send does not use ctx before the request is sent. A method of a custom context may panic or block, and the
 // engine would then renew a lock without a holder for ever.
-func (h *Hold) send(ctx context.Context, what actor.Event, lease time.Duration, left bool) error {
+func (h *Hold) send(ctx context.Context, what actor.Op, lease time.Duration, left bool) error {
 	call := h.engine.loop.NewCall()
 	call.Op = what
 	call.Name, call.Hold, call.Lease = h.name, &h.grant, lease

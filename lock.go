@@ -287,7 +287,7 @@ func applyOptions(opts []Option, try bool) (lease, wait time.Duration, once bool
 }
 
 // query sends a request other than an acquire. It returns the call if that succeeded.
-func (m Mutex) query(ctx context.Context, what actor.Event) (*engine.Call, error) {
+func (m Mutex) query(ctx context.Context, what actor.Op) (*engine.Call, error) {
 	if err := m.validate(ctx); err != nil {
 		return nil, err
 	}

@@ -223,7 +223,7 @@ func (m *member) releaseAsync() {
 func (h *Hold) releaseAsync() { h.engine.loop.Post(h.request(nil, actor.Unlock, 0)) }
 
 // request returns a call for a hold. onDone is called with its result.
-func (h *Hold) request(onDone func(), what actor.Event, lease time.Duration) *engine.Call {
+func (h *Hold) request(onDone func(), what actor.Op, lease time.Duration) *engine.Call {
 	call := engine.NewCallback(onDone)
 	call.Op, call.Name, call.Hold, call.Lease = what, h.name, &h.grant, lease
 	return call

@@ -43,7 +43,7 @@ func (g *multiHold) resumeWatch() {
 
 // broadcast sends a request to all members. It waits until enough of them have succeeded or all have a result. If ctx
 // ends first, it does not wait for the others.
-func (g *multiHold) broadcast(ctx context.Context, what actor.Event, lease time.Duration) error {
+func (g *multiHold) broadcast(ctx context.Context, what actor.Op, lease time.Duration) error {
 	r := newRound(g)
 	for i := range g.members {
 		if h := g.members[i].hold.Load(); h != nil {
@@ -115,7 +115,7 @@ func newRound(g *multiHold) *round {
 	return r
 }
 
-func (r *round) add(i int, h *Hold, what actor.Event, lease time.Duration) {
+func (r *round) add(i int, h *Hold, what actor.Op, lease time.Duration) {
 	r.members = append(r.members, i)
 	r.holds = append(r.holds, h)
 	r.calls = append(r.calls, engine.Call{Request: actor.Request{Op: what, Name: h.name, Hold: &h.grant, Lease: lease}})

@@ -37,11 +37,11 @@ func TestLock_Uncontended_AllocatesNothing(t *testing.T) {
 		*message = actor.Message{Event: actor.Replied, Command: command, Reply: reply, Sent: now - time.Millisecond}
 		lock.Step(now, message, fx)
 	}
-	ask := func(op actor.Event, hold *actor.Hold) {
+	ask := func(op actor.Op, hold *actor.Hold) {
 		request.Reset()
 		request.Op, request.Key, request.Hold = op, key, hold
 		fx.Receive(now, request)
-		*message = actor.Message{Event: op, Request: request}
+		*message = actor.Message{Event: actor.Requested, Request: request}
 		lock.Step(now, message, fx)
 	}
 	pair := func() {

@@ -99,10 +99,11 @@ type Stats struct {
 }
 
 // StepTrace records one step: the message, and the lock's phase before and after. It is passed by value, so that no
-// message escapes to the heap for it, and belongs to Effects.OnStep. Verb and Status are zero unless Event is Replied.
+// message escapes to the heap for it, and belongs to Effects.OnStep. A field of another event is zero.
 type StepTrace struct {
 	Lock          *Lock
 	Event         Event
+	Op            Op     // Requested: the request's operation
 	Verb          Verb   // Replied: the command's verb
 	Status        Status // Replied: that of the reply
 	Before, After Phase

@@ -166,7 +166,7 @@ func TestFairWaiter_BehindLocal_KeepsPlace(t *testing.T) {
 		runTranscriptOf(t, actor.Fair, `
 			0s             A locks                           → acquire #1 30s wait 5m0s
 			1ms            #1 taken 4m free left 540s preceded   → listen
-			10s            foremost                          → nothing
+			10s            queue head                        → nothing
 			+250ms..+505ms timer                             → acquire #1 30s wait 5m0s
 			+1ms           #1 taken 4m free left 540s        → nothing
 			+250ms..+505ms timer                             → acquire #1 30s wait 5m0s
@@ -179,7 +179,7 @@ func TestFairWaiter_BehindLocal_KeepsPlace(t *testing.T) {
 		runTranscriptOf(t, actor.Fair, `
 			0s             A locks                           → acquire #1 30s wait 5m0s
 			1ms            #1 taken 20s it:1 left 320s       → listen
-			2ms            foremost                          → nothing
+			2ms            queue head                        → nothing
 			20.002s        timer                             → acquire #1 30s wait 5m0s
 			+1ms           #1 granted                        → leave; A granted 29.689s
 			+1ms           A unlocks                         → A over; release #1 wait 5m0s
@@ -256,7 +256,7 @@ func TestOrphan_Found_ReleasedAtOnce(t *testing.T) {
 		2ms     #1 unanswered broken                     → release #1 wait 5m0s
 		3ms     #1 gone                                  → release #1 wait 5m0s
 		4ms     #1 gone                                  → nothing
-		5ms     found                                    → release #1 wait 5m0s
+		5ms     orphan seen                              → release #1 wait 5m0s
 		6ms     #1 released                              → nothing
 		6.011s  timer                                    → release #1 wait 5m0s
 		6.012s  #1 gone                                  → nothing

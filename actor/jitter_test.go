@@ -34,7 +34,7 @@ func TestRetries_ManyEngines_SpreadOut(t *testing.T) {
 		{what: "a try for a lock without a subscription", least: 100 * time.Millisecond, lines: `
 			0s  A locks
 			1ms #1 taken 30s x:1
-			2ms unheard`},
+			2ms subscribe failed`},
 		{what: "a try for a lock with notifications that may go elsewhere", least: 2 * time.Second, set: scattered, lines: `
 			0s  A locks
 			1ms #1 taken 30s x:1`},
@@ -73,7 +73,7 @@ func TestRetries_ManyEngines_SpreadOut(t *testing.T) {
 		{what: "a try of one that has become the foremost", kind: actor.Fair, least: 250 * time.Millisecond, lines: `
 			0s  A locks
 			1ms #1 taken 4m free left 540s preceded
-			10s foremost`},
+			10s queue head`},
 	} {
 		var first, last time.Duration
 		for seed := range uint64(20) {

@@ -222,14 +222,8 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 	l.expire(now, fx)
 	l.reportHeldTooLong(now, fx)
 	switch m.Event {
-	case Acquire:
-		l.acquire(now, m.Request, fx)
-	case Unlock:
-		l.unlock(now, m.Request, fx)
-	case Extend:
-		l.extend(now, m.Request, fx)
-	case Force:
-		l.force(now, m.Request, fx)
+	case Requested:
+		l.onRequest(now, m.Request, fx)
 	case Cancel:
 		l.cancel(now, m.Request, m.Cause, fx)
 	case TimedOut:
@@ -296,9 +290,26 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
+// onRequest handles a request that has just arrived.
+func (l *Lock) onRequest(now time.Duration, r *Request, fx *Effects) {
+	switch r.Op {
+	case Acquire:
+		l.acquire(now, r, fx)
+	case Unlock:
+		l.unlock(now, r, fx)
+	case Extend:
+		l.extend(now, r, fx)
+	case Force:
+		l.force(now, r, fx)
+	}
+}
+
 func (l *Lock) trace(m *Message, before Phase, fx *Effects) {
 	s := StepTrace{Lock: l, Event: m.Event, Before: before, After: l.phase}
-	if m.Event == Replied {
+	switch m.Event {
+	case Requested:
+		s.Op = m.Request.Op
+	case Replied:
 		s.Verb, s.Status = m.Command.Verb, m.Reply.Status
 	}
 	fx.OnStep(s)

@@ -7,10 +7,7 @@ type Event uint8
 
 // The messages that a lock handles.
 const (
-	Acquire           Event = iota + 1 // Request wants the lock
-	Unlock                             // Request ends Request.Hold
-	Extend                             // Request changes the lease of Request.Hold
-	Force                              // Request takes the lock away from its holder
+	Requested         Event = iota + 1 // Request arrived
 	Cancel                             // Request's caller gave up, for Cause
 	TimedOut                           // Request's own time is over
 	TimerFired                         // the lock's timer fired

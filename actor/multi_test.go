@@ -48,7 +48,7 @@ func (s *multiHarness) step(l *actor.Lock, m *actor.Message) []actor.Command {
 func (s *multiHarness) lock(l *actor.Lock) (*actor.Request, []actor.Command) {
 	r := &actor.Request{Op: actor.Acquire, Key: l.Key(), Hold: &actor.Hold{}}
 	s.fx.Receive(s.now, r)
-	return r, s.step(l, &actor.Message{Event: actor.Acquire, Request: r})
+	return r, s.step(l, &actor.Message{Event: actor.Requested, Request: r})
 }
 
 // lockBoth acquires both locks with one command.
@@ -57,7 +57,7 @@ func (s *multiHarness) lockBoth() (*actor.Request, actor.Command) {
 		{Name: "a", Key: "a", Hold: &actor.Hold{}}, {Name: "b", Key: "b", Hold: &actor.Hold{}},
 	}}}
 	s.fx.Receive(s.now, r)
-	require.Empty(s.t, s.step(s.a, &actor.Message{Event: actor.Acquire, Request: r}))
+	require.Empty(s.t, s.step(s.a, &actor.Message{Event: actor.Requested, Request: r}))
 	require.Equal(s.t, []*actor.Request{r}, s.fx.ReadyMulti)
 	s.fx.ReadyMulti = nil
 	require.True(s.t, r.ReadyToSend(s.now) && s.a.Reservable(s.now, r) && s.b.Reservable(s.now, r))

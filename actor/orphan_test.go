@@ -180,11 +180,11 @@ func TestOrphan_ReleasedEarly_ReleasedAgain(t *testing.T) {
 		4s     #1 unanswered reset → release #1
 		5s     #1 gone             → nothing
 		// a copy of its acquire ran since
-		6s     found               → release #1
+		6s     orphan seen         → release #1
 		6.001s #1 released         → nothing
 		// one more copy ran since; while the release is under way nothing is added
-		7s     found               → release #1
-		7s     found               → nothing
+		7s     orphan seen         → release #1
+		7s     orphan seen         → nothing
 		7.001s #1 released         → nothing
 		10.001s timer              → release #1
 		10.002s #1 gone            → nothing

@@ -69,7 +69,7 @@ func TestFairWaiter_ManyWait_PlaceLivesLonger(t *testing.T) {
 		return &c
 	}
 	fx.Receive(now, r)
-	l.Step(now, &Message{Event: Acquire, Request: r}, fx)
+	l.Step(now, &Message{Event: Requested, Request: r}, fx)
 	first := sent()
 	require.Equal(t, 8*life, first.Wait)
 	l.Step(now, &Message{Event: Replied, Command: first, Reply: taken, Sent: now}, fx)

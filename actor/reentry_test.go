@@ -296,7 +296,7 @@ func TestReentry_ConfirmInFlight_SendsNoOther(t *testing.T) {
 	runTranscript(t, `
 		0s      A locks      → acquire #1 30s
 		1ms     #1 granted   → A granted 29.689s
-		2s      doubt        → renew #1 30s
+		2s      reconfirm    → renew #1 30s
 		2s      B locks as A → nothing
 		+1ms    #1 renewed   → renew #1 30s count 2; B granted 29.689s; A has 29.689s
 		+1ms    #1 renewed   → A has 29.689s; B has 29.689s

@@ -278,9 +278,9 @@ func TestExtend_ReplyAfterLease_TooLate(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks               → acquire #1 30s
 			1ms    #1 granted            → A granted 29.689s
-			5s     doubt                 → renew #1 30s
+			5s     reconfirm             → renew #1 30s
 			5s     #1 renewed            → A has 29.69s
-			6s     doubt                 → renew #1 30s
+			6s     reconfirm             → renew #1 30s
 			6s     B locks lease 200ms as A → nothing
 			6.001s #1 renewed            → renew #1 30s; A has 29.689s
 			6.197s #1 renewed            → B redis unavailable: the answer came after the lease had ended; A has 29.494s
@@ -501,7 +501,7 @@ func TestMaxHold_Watched_EndsRenewal(t *testing.T) {
 			20s     timer        → renew #1 20.001s
 			20.001s #1 renewed   → A has 19.78999s
 			30s     timer        → renew #1 10.001s
-			30.001s doubt        → nothing
+			30.001s reconfirm    → nothing
 			30.001s B locks as A → nothing
 			30.002s #1 renewed   → renew #1 9.999s; A has 9.88899s
 			30.003s #1 renewed   → renew #1 9.998s count 2; B granted 9.88801s; A has 9.88801s
@@ -531,7 +531,7 @@ func TestReconfirm_ClockAhead_BeforeGrants(t *testing.T) {
 			1ms     #1 granted            → A granted 29.689s
 			10s     timer                 → renew #1 30s
 			10.001s #1 refused LOADING    → nothing
-			10.002s doubt                 → renew #1 30s
+			10.002s reconfirm             → renew #1 30s
 			10.003s #1 renewed            → A has 29.689s
 			11s     A unlocks             → A over; release #1
 			+1ms    #1 released           → A unlocked
@@ -541,7 +541,7 @@ func TestReconfirm_ClockAhead_BeforeGrants(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks     → acquire #1 30s
 			1ms    #1 granted  → A granted 29.689s
-			1s     doubt       → renew #1 30s
+			1s     reconfirm   → renew #1 30s
 			1.001s #1 gone     → A lost: the key is gone or someone else's
 		`)
 	})
@@ -549,7 +549,7 @@ func TestReconfirm_ClockAhead_BeforeGrants(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks lease 10s → acquire #1 10s
 			1ms    #1 granted        → A granted 9.889s
-			1s     doubt             → renew #1 9.0828s
+			1s     reconfirm         → renew #1 9.0828s
 			1.001s #1 renewed        → nothing
 			2s     A unlocks         → A over; release #1
 			2.001s #1 released       → A unlocked
@@ -561,7 +561,7 @@ func TestReconfirm_ClockAhead_BeforeGrants(t *testing.T) {
 			1ms     #1 granted       → A granted 29.689s
 			10s     timer            → renew #1 30s
 			// in flight since before: that proves nothing about what happened meanwhile
-			10.001s doubt            → nothing
+			10.001s reconfirm        → nothing
 			10.002s B locks as A     → nothing
 			10.003s #1 renewed       → renew #1 30s; A has 29.687s
 			10.004s #1 renewed       → renew #1 30s count 2; B granted 29.689s; A has 29.689s
@@ -575,7 +575,7 @@ func TestReconfirm_ClockAhead_BeforeGrants(t *testing.T) {
 			0s     A locks     → acquire #1 30s
 			1ms    #1 granted  → A granted 29.689s
 			2ms    B locks     → listen
-			1s     doubt       → renew #1 30s
+			1s     reconfirm   → renew #1 30s
 			1.001s A unlocks   → A over; A unlocked
 			1.002s #1 renewed  → B granted 29.688s
 			1.252s timer       → leave
@@ -592,7 +592,7 @@ func TestReconfirm_ClockAhead_BeforeGrants(t *testing.T) {
 			// once it is sent the server may keep the key for that long only
 			4ms    A unlocks        → A over; renew #1 30s count 1; A unlocked; B has 29.69s
 			5ms    #1 renewed       → nothing
-			1s     doubt            → renew #1 30s
+			1s     reconfirm        → renew #1 30s
 			2s     #1 renewed       → B has 28.69s
 			3s     B unlocks        → B over; release #1
 			3.001s #1 released      → B unlocked
@@ -601,7 +601,7 @@ func TestReconfirm_ClockAhead_BeforeGrants(t *testing.T) {
 	t.Run("a grant that was under way", func(t *testing.T) {
 		runTranscript(t, `
 			0s   A locks     → acquire #1 30s
-			1ms  doubt       → nothing
+			1ms  reconfirm   → nothing
 			2ms  #1 granted  → renew #1 30s
 			3ms  #1 renewed  → A granted 29.689s
 			1s   A unlocks   → A over; release #1

@@ -6,6 +6,17 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
+// Op is the operation of a Request. The zero Op is none.
+type Op uint8
+
+// The operations on a lock. The coordinator has further ones, which no lock handles.
+const (
+	Acquire Op = iota + 1 // the lock is wanted
+	Unlock                // Hold ends
+	Extend                // the lease of Hold changes
+	Force                 // the lock is taken away from its holder
+)
+
 // Request is one operation that a caller asks for. The caller owns it until it is posted; then the coordinator does,
 // until it publishes the result; then the caller owns it again. Only then may it be reused, and never if a Cancel was
 // posted for it.
@@ -16,7 +27,7 @@ import (
 // With very many requests, cache misses dominate their cost. So the struct is kept small: fields that steps read are
 // together, and those of the result are at the end.
 type Request struct {
-	Op              Event    // the operation, for the engine
+	Op              Op       // the operation
 	Kind            LockKind // Acquire, Force, AskState, AskCount: kind of the lock
 	Once            bool     // Acquire: do not wait for other holders
 	FailIfDown      bool     // Acquire: reject at once while the server is known not to reply

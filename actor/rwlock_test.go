@@ -185,11 +185,11 @@ func TestWriter_Handoff_OnlyWithoutReaders(t *testing.T) {
 
 // A new reader yields to a waiting writer of its engine until it is called, at most for the given time.
 func TestReader_WriterWaits_YieldsUntilCalled(t *testing.T) {
-	t.Run("called", func(t *testing.T) {
+	t.Run("writer gone", func(t *testing.T) {
 		runTranscriptOf(t, actor.Read, `
 			0s    aside 1s                  → nothing
 			+0s   A locks                   → nothing
-			10ms  called                    → acquire #1 30s
+			10ms  writer gone               → acquire #1 30s
 			11ms  #1 granted                → A granted 29.689s
 			12ms  A unlocks                 → A over; release #1
 			13ms  #1 released               → A unlocked
@@ -200,7 +200,7 @@ func TestReader_WriterWaits_YieldsUntilCalled(t *testing.T) {
 			0s    aside 1s                  → nothing
 			+0s   A locks                   → nothing
 			1s    timer                     → acquire #1 30s
-			+1ms  called                    → nothing
+			+1ms  writer gone               → nothing
 			+0s   #1 taken 5s x             → listen
 			+1ms  A cancels why             → A lock not acquired: why
 			+250ms timer                    → leave

@@ -118,7 +118,7 @@ func (p *simulation) issue(r *actor.Request, what string) {
 	}
 	p.record(name+" "+what, func() {
 		p.fx.Receive(p.now, r)
-		p.step(&actor.Message{Event: r.Op, Request: r})
+		p.step(&actor.Message{Event: actor.Requested, Request: r})
 	})
 	if r.Op == actor.Acquire && r.Completed() && r.Err == nil {
 		p.owners = append(p.owners, r.Hold.Owner)
@@ -186,11 +186,11 @@ func (p *simulation) randomEvent() {
 	case 1:
 		p.record("subscribed", func() { p.step(&actor.Message{Event: actor.Subscribed}) })
 	case 2:
-		p.record("deafened", func() { p.lock.SubscriptionLost() })
+		p.record("subscription lost", func() { p.lock.SubscriptionLost() })
 	case 3:
-		p.record("unheard", func() { p.step(&actor.Message{Event: actor.SubscribeFailed}) })
+		p.record("subscribe failed", func() { p.step(&actor.Message{Event: actor.SubscribeFailed}) })
 	case 4:
-		p.record("doubt", func() {
+		p.record("reconfirm", func() {
 			p.fx.ReconfirmSince = p.now
 			p.step(&actor.Message{Event: actor.Reconfirm})
 		})

@@ -115,10 +115,10 @@ func (c *simEngine) acquireLoop() {
 		c.a.after(c.a.jittered(time.Millisecond), func() {
 			u := &actor.Request{Op: actor.Unlock, Hold: r.Hold}
 			c.done[u] = func() { c.a.after(c.a.jittered(20*time.Microsecond), c.acquireLoop) }
-			c.step(&actor.Message{Event: actor.Unlock, Request: u})
+			c.step(&actor.Message{Event: actor.Requested, Request: u})
 		})
 	}
-	c.step(&actor.Message{Event: actor.Acquire, Request: r})
+	c.step(&actor.Message{Event: actor.Requested, Request: r})
 }
 
 func (c *simEngine) step(m *actor.Message) {

@@ -46,17 +46,17 @@ import (
 //
 //	message              Notified: a pub/sub message
 //	subscribed           Subscribed
-//	unheard              SubscribeFailed
-//	deafened             Lock.SubscriptionLost
-//	found                OrphanSeen: a tenure of this engine is in Redis without a holder
+//	subscribe failed     SubscribeFailed
+//	subscription lost    Lock.SubscriptionLost
+//	orphan seen          OrphanSeen: a tenure of this engine is in Redis without a holder
 //	displaced            Displaced: another lock was granted the same key
 //	forced with another  Evicted: a force of another lock of the name takes this one away, too
-//	called               WriterGone: a reader need not let a writer go first any longer
-//	foremost             QueueHead: first of its engine in the fair queue
+//	writer gone          WriterGone: a reader need not let a writer go first any longer
+//	queue head           QueueHead: first of its engine in the fair queue
 //	beside               Lock.ContinueUnderWriter: its owner writes since
 //	shared, unshared     Lock.SetLocalReaders, true and false
 //	aside 1s             Lock.YieldUntil, 1s from now
-//	doubt                Reconfirm: confirmations until now do not count
+//	reconfirm            Reconfirm: confirmations until now do not count
 //	drain                Drain: the engine shuts down
 //	close                Lock.Close
 //	round trip 3ms       Effects.RoundTrip
@@ -247,7 +247,7 @@ func (s *harness) apply(words []string) {
 	switch what {
 	case "message":
 		s.step(&actor.Message{Event: actor.Notified})
-	case "found":
+	case "orphan seen":
 		s.step(&actor.Message{Event: actor.OrphanSeen})
 	case "displaced":
 		s.step(&actor.Message{Event: actor.Displaced})
@@ -258,17 +258,17 @@ func (s *harness) apply(words []string) {
 	case "beside": // of an owner that writes since
 		s.lock.ContinueUnderWriter(s.now, actor.NewLock(key, actor.Write), true)
 		return
-	case "called":
+	case "writer gone":
 		s.step(&actor.Message{Event: actor.WriterGone})
-	case "foremost":
+	case "queue head":
 		s.step(&actor.Message{Event: actor.QueueHead})
 	case "shared", "unshared":
 		s.lock.SetLocalReaders(what == "shared")
-	case "deafened":
+	case "subscription lost":
 		s.lock.SubscriptionLost()
-	case "unheard":
+	case "subscribe failed":
 		s.step(&actor.Message{Event: actor.SubscribeFailed})
-	case "doubt":
+	case "reconfirm":
 		s.fx.ReconfirmSince = s.now
 		s.step(&actor.Message{Event: actor.Reconfirm})
 	case "drain":
@@ -341,7 +341,7 @@ func (s *harness) callerLine(who string, words []string) {
 	c.last = &issuedRequest{caller: who, request: r}
 	s.issued[r] = c.last
 	s.fx.Receive(s.now, r)
-	s.step(&actor.Message{Event: r.Op, Request: r})
+	s.step(&actor.Message{Event: actor.Requested, Request: r})
 }
 
 func (s *harness) options(r *actor.Request, words []string) {

@@ -161,7 +161,7 @@ func TestWaiter_Resubscribed_TriesAgain(t *testing.T) {
 		1ms    #1 taken 30s x:1   → listen
 		2ms    subscribed         → acquire #2 30s
 		3ms    #2 taken 29s x:1   → nothing
-		1s     deafened           → nothing
+		1s     subscription lost  → nothing
 		2s     subscribed         → acquire #3 30s
 		+1ms   #3 taken 27s x:1   → nothing
 		3s     subscribed         → acquire #4 30s
@@ -179,17 +179,17 @@ func TestWaiter_CannotSubscribe_Polls(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 30s x:1   → listen
-		2ms    unheard            → nothing
+		2ms    subscribe failed   → nothing
 		+100ms..+201ms timer      → acquire #2 30s
 		+1ms   #2 taken 29s x:1   → nothing
-		+1ms   unheard            → nothing
+		+1ms   subscribe failed   → nothing
 		+99ms..+201ms timer       → acquire #3 30s
 		+1ms   #3 taken 28s x:1   → nothing
 		+1ms   subscribed         → acquire #4 30s
 		+1ms   #4 taken 28s x:1   → nothing
 		5s     message            → acquire #5 30s
 		+1ms   #5 granted         → A granted 29.689s
-		+1ms   unheard            → nothing
+		+1ms   subscribe failed   → nothing
 		+1ms   A unlocks          → A over; release #5
 		+1ms   #5 released        → A unlocked
 		+247ms timer              → leave
@@ -281,7 +281,7 @@ func TestWaiter_ClockAhead_AsksAgain(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks          → acquire #1 30s
 		1ms    #1 taken 10m x:1 → listen
-		1s     doubt            → acquire #2 30s
+		1s     reconfirm        → acquire #2 30s
 		1.001s #2 granted       → A granted 29.689s
 		1.002s A unlocks        → A over; release #2
 		1.003s #2 released      → A unlocked

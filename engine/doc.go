@@ -13,11 +13,11 @@
 //
 //   - the loop (engine.go) owns the coordinator, and through it every lock and the timing wheels. Start starts it. It
 //     ends when the coordinator is closed.
-//   - the senders (engine.go, sender.go), 8 per node, each send one batch at a time to the server and post its replies
+//   - the senders (workers.go, sender.go), 8 per node, each send one batch at a time to the server and post its replies
 //     to the loop. The loop starts them with the node, and ends them by closing their channel.
-//   - the replica senders (engine.go, replica_sender.go), 2 per node with Config.Replicas, send grants; each has a
+//   - the replica senders (workers.go, replica_sender.go), 2 per node with Config.Replicas, send grants; each has a
 //     connection of its own. They start and end with the senders.
-//   - the subscriber (engine.go, subscriber.go), one per node, owns the pub/sub connection and posts its messages;
+//   - the subscriber (workers.go, subscriber.go), one per node, owns the pub/sub connection and posts its messages;
 //     behind Sentinel it also polls for a new master. It starts and ends with the senders.
 //   - the topology refresher (engine.go, topology_refresh.go), in a cluster, asks for the slot owners when the topology
 //     is in doubt. Start starts it, and the loop ends it by closing its channel.

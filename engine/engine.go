@@ -10,7 +10,6 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/mpsc"
-	"github.com/lockwheel/lockwheel/engine/wire"
 )
 
 // Hooks are functions that the loop calls. They must not block and must not call back into the engine. HoldEnded must
@@ -78,7 +77,7 @@ func newEngine(config actor.Config, about *Identity, hooks Hooks, log *slog.Logg
 	if e.own.channel != "" {
 		e.coordinator.InitOwnChannel(e.own.channel)
 	}
-	e.timer = time.AfterFunc(time.Hour, func() { e.box.Post(&coordinator.LoopMessage{Value: coordinator.TimerFired{}}) })
+	e.timer = time.AfterFunc(time.Hour, func() { e.box.Post(&coordinator.LoopMessage{Value: coordinator.TimersDue{}}) })
 	e.timer.Stop()
 	return e
 }
@@ -156,79 +155,6 @@ func (e *Engine) startRefreshes() {
 	e.refreshes = make(chan *coordinator.RefreshRequest, 1)
 	server, timeout, orders := e.server, e.coordinator.Fx.Config.CallTimeout, e.refreshes
 	e.goroutines.Go(func() { refreshLoop(server, timeout, orders, e.box) })
-}
-
-// nodeWorkers holds the channels to the workers of one node: senders, replica senders and a subscriber. startWorkers
-// makes them; a worker ends when its channel is closed. Owned by the loop; a worker has its channel only.
-type nodeWorkers struct {
-	batches        chan *coordinator.Batch
-	replicaBatches chan *coordinator.Batch // batches that WAIT follows
-	orders         chan *coordinator.Order
-}
-
-// queueFor returns the channel on which a batch is sent to its workers.
-func (w *nodeWorkers) queueFor(c *coordinator.Coordinator, b *coordinator.Batch) chan<- *coordinator.Batch {
-	if c.WaitsForReplicas(b.Verb) {
-		return w.replicaBatches
-	}
-	return w.batches
-}
-
-// startWorkers starts the workers of a new node.
-func (e *Engine) startWorkers(n *coordinator.Node) {
-	w := &nodeWorkers{
-		batches:        make(chan *coordinator.Batch, coordinator.SendersPerNode),
-		replicaBatches: make(chan *coordinator.Batch, coordinator.ReplicaSendersPerNode),
-		orders:         make(chan *coordinator.Order, 1),
-	}
-	e.workers[n] = w
-	config, address := &e.coordinator.Fx.Config, n.Address
-	id := config.ID
-	for range coordinator.SendersPerNode {
-		e.goroutines.Go(func() { runSender(e.server.nodeConn(address), e.encoder(id), w.batches, e.recordWrite(), e.box) })
-	}
-	if config.Replicas != 0 {
-		replicas := replication{min: config.Replicas, timeout: config.ReplicaTimeout}
-		for range coordinator.ReplicaSendersPerNode {
-			s := &replicaSender{
-				nodeConn: e.server.nodeConn(address), encoder: e.encoder(id), replicas: replicas,
-				lender: e.lender(), poolTimeout: config.CallTimeout,
-			}
-			e.goroutines.Go(func() { s.run(w.replicaBatches, e.box) })
-		}
-	}
-	listener := &subscriber{
-		nodeConn: e.server.nodeConn(address), sharded: e.server.sharded, node: n, box: e.box, orders: w.orders, lender: e.lender(), own: &e.own,
-		unsubscriber: unsubscriber{run: e.goroutines.Go, done: e.stopped, notesTimeout: config.CallTimeout},
-	}
-	e.goroutines.Go(listener.run)
-}
-
-// encoder returns the encoder of a worker.
-func (e *Engine) encoder(id string) *wire.Encoder {
-	w := e.server.encoder(id)
-	w.Silent = e.announcer == nil
-	return w
-}
-
-// lender returns a source of dedicated connections. The engine's own client is closed before its workers are waited
-// for, which ends every call. In the pool of a client that the program owns, waiting for a connection has no limit in
-// time.
-func (e *Engine) lender() *lender {
-	if e.server.reuseBuffers {
-		return newLender(nil, e.goroutines.Go)
-	}
-	return newLender(e.stopped, onGoroutine)
-}
-
-// stopWorkers stops the workers of a node. They finish what they have first.
-func (e *Engine) stopWorkers(n *coordinator.Node) {
-	if w := e.workers[n]; w != nil {
-		close(w.batches)
-		close(w.replicaBatches)
-		close(w.orders)
-		delete(e.workers, n)
-	}
 }
 
 // Now returns the current time on the engine's clock.
@@ -443,113 +369,6 @@ func wakeCaller(r *actor.Request) {
 	case r.Ready != nil:
 		r.Ready <- struct{}{}
 	}
-}
-
-// redial closes the connections to a server that is no longer a master, if its address may lead to the new master.
-func (e *Engine) redial(c *coordinator.Coordinator) {
-	if !c.Redial {
-		return
-	}
-	e.server.redial()
-	if e.log != nil {
-		e.log.Warn("lockwheel: the server is a replica; connecting to its address again")
-	}
-}
-
-// updateWorkers starts and stops workers as the masters change, and sends a pending refresh request for the topology.
-func (e *Engine) updateWorkers(c *coordinator.Coordinator) {
-	if c.Connected {
-		e.server = e.connected.Load()
-		if e.server.Cluster() {
-			e.startRefreshes()
-		}
-		e.announce()
-	}
-	for _, n := range c.Added {
-		e.startWorkers(n)
-	}
-	for _, n := range c.Removed {
-		e.stopWorkers(n)
-	}
-	if cl := c.Cluster; cl != nil && cl.Request != nil {
-		e.refreshes <- cl.Request // never blocks: at most one is in flight
-	}
-}
-
-// logLost logs the locks lost in a turn, in one line.
-func (e *Engine) logLost(ended []actor.HoldEnd) {
-	if e.log == nil {
-		return
-	}
-	count, last := 0, -1
-	for i := range ended {
-		if ended[i].Err == actor.ErrLost {
-			count, last = count+1, i
-		}
-	}
-	if count > 0 {
-		about := []any{"count", count, "last", e.nameOf(ended[last].Key), "cause", ended[last].Cause}
-		e.log.Warn("lockwheel: locks lost", append(about, noteAttrs(ended[last].Hold)...)...)
-	}
-}
-
-// nameOf returns the name of a key, as its callers know it.
-func (e *Engine) nameOf(key string) string { return key[e.hooks.PrefixLen:] }
-
-// maxNotices is the maximum number of holds that the records of a turn name, so that very many do not displace all
-// other records.
-const maxNotices = 8
-
-// logNotices logs holds that need a look.
-func (e *Engine) logNotices(what string, notices []actor.HoldNotice) {
-	if e.log == nil {
-		return
-	}
-	for i, n := range notices {
-		if i == maxNotices {
-			e.log.Warn(what, "more", len(notices)-i)
-			return
-		}
-		e.log.Warn(what, append([]any{"lock", e.nameOf(n.Key), "held", n.Held.Round(time.Millisecond)}, noteAttrs(n.Hold)...)...)
-	}
-}
-
-// noteAttrs returns what is known of a hold for a log record.
-func noteAttrs(h *actor.Hold) (attrs []any) {
-	n := h.Note()
-	if n == nil {
-		return nil
-	}
-	if n.Label != "" {
-		attrs = append(attrs, "label", n.Label)
-	}
-	if n.Site != nil {
-		if site := n.Site.String(); site != "" {
-			attrs = append(attrs, "site", site)
-		}
-	}
-	return attrs
-}
-
-// logHealth logs when the server is considered down and when it replies again.
-func (e *Engine) logHealth() {
-	if e.log == nil {
-		return
-	}
-	down := e.coordinator.FirstDown()
-	if (down != nil) == e.serverDown {
-		return
-	}
-	e.serverDown = down != nil
-	if down == nil {
-		e.log.Info("lockwheel: redis answers again")
-		return
-	}
-	about := []any{"cause", down.Breaker.Cause}
-	if down.Address != "" {
-		about = append(about, "node", down.Address)
-	}
-	e.log.Warn("lockwheel: redis does not answer; trying again", about...)
 }
 
 // sleep waits for messages, if nothing is due. The timer posts a message, too. A timer that is set too early stays set.

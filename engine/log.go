@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine/coordinator"
 )
 
@@ -18,4 +21,80 @@ func (e *Engine) logClockSkew() {
 	} else {
 		e.log.Info("lockwheel: this machine's clock is the server's again")
 	}
+}
+
+// logLost logs the locks lost in a turn, in one line.
+func (e *Engine) logLost(ended []actor.HoldEnd) {
+	if e.log == nil {
+		return
+	}
+	count, last := 0, -1
+	for i := range ended {
+		if ended[i].Err == actor.ErrLost {
+			count, last = count+1, i
+		}
+	}
+	if count > 0 {
+		about := []any{"count", count, "last", e.nameOf(ended[last].Key), "cause", ended[last].Cause}
+		e.log.Warn("lockwheel: locks lost", append(about, noteAttrs(ended[last].Hold)...)...)
+	}
+}
+
+// nameOf returns the name of a key, as its callers know it.
+func (e *Engine) nameOf(key string) string { return key[e.hooks.PrefixLen:] }
+
+// maxNotices is the maximum number of holds that the records of a turn name, so that very many do not displace all
+// other records.
+const maxNotices = 8
+
+// logNotices logs holds that need a look.
+func (e *Engine) logNotices(what string, notices []actor.HoldNotice) {
+	if e.log == nil {
+		return
+	}
+	for i, n := range notices {
+		if i == maxNotices {
+			e.log.Warn(what, "more", len(notices)-i)
+			return
+		}
+		e.log.Warn(what, append([]any{"lock", e.nameOf(n.Key), "held", n.Held.Round(time.Millisecond)}, noteAttrs(n.Hold)...)...)
+	}
+}
+
+// noteAttrs returns what is known of a hold for a log record.
+func noteAttrs(h *actor.Hold) (attrs []any) {
+	n := h.Note()
+	if n == nil {
+		return nil
+	}
+	if n.Label != "" {
+		attrs = append(attrs, "label", n.Label)
+	}
+	if n.Site != nil {
+		if site := n.Site.String(); site != "" {
+			attrs = append(attrs, "site", site)
+		}
+	}
+	return attrs
+}
+
+// logHealth logs when the server is considered down and when it replies again.
+func (e *Engine) logHealth() {
+	if e.log == nil {
+		return
+	}
+	down := e.coordinator.FirstDown()
+	if (down != nil) == e.serverDown {
+		return
+	}
+	e.serverDown = down != nil
+	if down == nil {
+		e.log.Info("lockwheel: redis answers again")
+		return
+	}
+	about := []any{"cause", down.Breaker.Cause}
+	if down.Address != "" {
+		about = append(about, "node", down.Address)
+	}
+	e.log.Warn("lockwheel: redis does not answer; trying again", about...)
 }

@@ -368,7 +368,7 @@ func (l *subscriberHarness) execute(o *coordinator.Order) (posted []string, err 
 			switch what := m.Value.(type) {
 			case coordinator.ChannelSubscribed:
 				posted = append(posted, "subscribed "+what.Channel)
-			case coordinator.Notified:
+			case coordinator.ChannelMessage:
 				posted = append(posted, "heard "+what.Channel)
 			case coordinator.PubsubDown:
 				posted = append(posted, "pubsubdown")

@@ -220,7 +220,7 @@ func (s *subscriber) connect() (*connection, error) {
 					s.post(message)
 				}
 			} else {
-				s.post(coordinator.Notified{Node: s.node, Channel: m.Channel})
+				s.post(coordinator.ChannelMessage{Node: s.node, Channel: m.Channel})
 			}
 		},
 		OnSubscription: func(m rueidis.PubSubSubscription) {

@@ -64,7 +64,7 @@ func TestUnsubscribe_ManyChannels_InSlices(t *testing.T) {
 	require.ElementsMatch(t, names, left)
 	require.LessOrEqual(t, most, maxUnsubscribeChannels)
 	for m := l.box.TakeAll(); m != nil; m = m.Next {
-		require.NotContains(t, []any{coordinator.Notified{Channel: "c0"}, coordinator.ChannelUnsubscribed{Channel: "c0", Conn: 1}}, m.Value)
+		require.NotContains(t, []any{coordinator.ChannelMessage{Channel: "c0"}, coordinator.ChannelUnsubscribed{Channel: "c0", Conn: 1}}, m.Value)
 	}
 	require.NotContains(t, posted, "heard c0")
 }

@@ -102,7 +102,7 @@ func (d clusterHarness) heard(what, address string, rest []string) {
 	for _, name := range rest {
 		switch channel := channelOf(name); what {
 		case "heard":
-			d.queueMessage(&LoopMessage{Value: Notified{n, channel}})
+			d.queueMessage(&LoopMessage{Value: ChannelMessage{n, channel}})
 		case "subscribed":
 			d.queueMessage(&LoopMessage{Value: ChannelSubscribed{n, channel, d.connsOf(n).to}})
 		case "silenced":

@@ -8,14 +8,14 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// Ops of requests of the engine, in addition to those that locks handle. They begin at 100, beyond the events of
+// Operations of requests of the engine, in addition to those that locks handle. They begin at 100, beyond those of
 // package actor.
 const (
-	AskState    actor.Event = 100 + iota // Request.State receives the state of Request.Key at one instant
-	AskCount                             // Request.State.Count receives the number of holds of Request.Owner on Request.Key
-	AskShutdown                          // reject new locks; the result comes when no lock is held any more
-	AskConfirm                           // confirm the lock of a hold now, without a change; the result comes first
-	AskClose                             // end all holds and requests at once
+	AskState    actor.Op = 100 + iota // Request.State receives the state of Request.Key at one instant
+	AskCount                          // Request.State.Count receives the number of holds of Request.Owner on Request.Key
+	AskShutdown                       // reject new locks; the result comes when no lock is held any more
+	AskConfirm                        // confirm the lock of a hold now, without a change; the result comes first
+	AskClose                          // end all holds and requests at once
 )
 
 const (
@@ -178,7 +178,7 @@ func (c *Coordinator) handle(now time.Duration, m *LoopMessage) {
 		c.onMasterChanged(now, what.Address)
 	case TopologyResult:
 		c.onTopology(now, what.Topology, what.Err)
-	case Notified, ChannelSubscribed, ChannelUnsubscribed, OrderDone, PubsubDown:
+	case ChannelMessage, ChannelSubscribed, ChannelUnsubscribed, OrderDone, PubsubDown:
 		c.handlePubSub(now, what)
 	case LockForced:
 		c.own.handled++
@@ -186,7 +186,7 @@ func (c *Coordinator) handle(now time.Duration, m *LoopMessage) {
 	case HolderQuery:
 		c.own.handled++
 		c.answer(now, what)
-	case TimerFired: // the turn itself was the purpose
+	case TimersDue: // the turn itself was the purpose
 	default:
 		panic(fmt.Sprintf("lockwheel: bug: a message of type %T", what))
 	}
@@ -195,12 +195,12 @@ func (c *Coordinator) handle(now time.Duration, m *LoopMessage) {
 // handlePubSub handles the messages of a node's subscriber.
 func (c *Coordinator) handlePubSub(now time.Duration, what any) {
 	switch what := what.(type) {
-	case Notified:
+	case ChannelMessage:
 		n := c.nodeOrDefault(what.Node)
-		c.fanOut(now, recipients{kind: actor.Notified, node: n, channel: what.Channel}, n.Subscriptions.listeners(what.Channel))
+		c.fanOut(now, recipients{event: actor.Notified, node: n, channel: what.Channel}, n.Subscriptions.listeners(what.Channel))
 	case ChannelSubscribed:
 		n := c.nodeOrDefault(what.Node)
-		c.fanOut(now, recipients{kind: actor.Subscribed, node: n, channel: what.Channel}, n.Subscriptions.onSubscribed(what.Channel, what.Conn))
+		c.fanOut(now, recipients{event: actor.Subscribed, node: n, channel: what.Channel}, n.Subscriptions.onSubscribed(what.Channel, what.Conn))
 	case ChannelUnsubscribed:
 		c.nodeOrDefault(what.Node).Subscriptions.onUnsubscribed(what.Channel, what.Conn)
 	case OrderDone:
@@ -220,7 +220,7 @@ func (c *Coordinator) handlePubSub(now time.Duration, what any) {
 // notifyUnsubscribed notifies waiters that their channels cannot be subscribed for now.
 func (c *Coordinator) notifyUnsubscribed(now time.Duration, n *Node, failedChannels []*channel) {
 	for _, ch := range failedChannels {
-		c.fanOut(now, recipients{kind: actor.SubscribeFailed, node: n, channel: ch.name}, ch.listeners.all())
+		c.fanOut(now, recipients{event: actor.SubscribeFailed, node: n, channel: ch.name}, ch.listeners.all())
 	}
 }
 
@@ -241,198 +241,6 @@ func (c *Coordinator) rejectMessage(now time.Duration, m *LoopMessage) {
 	case LockForced, HolderQuery:
 		c.own.handled++
 	}
-}
-
-// handleRequest handles a new request. It ignores one that was canceled, or timed out, before its turn came.
-func (c *Coordinator) handleRequest(now time.Duration, r *actor.Request) {
-	if !r.MarkHandled() || r.Completed() {
-		return
-	}
-	switch r.Op {
-	case actor.Acquire, actor.Force:
-		if c.Fx.Draining {
-			c.Fx.Complete(now, r, actor.ErrClosed, nil)
-			return
-		}
-		if r.Multi != nil && c.ownsPart(now, r.Multi) {
-			c.Fx.RejectReentry(now, r)
-			return
-		}
-		if r.FailIfDown && c.rejectIfDown(now, r) {
-			return
-		}
-		if l := c.lockFor(now, r); l != nil {
-			held := r.Op == actor.Force && l.HeldAt(now)
-			c.step(now, l, &actor.Message{Event: r.Op, Request: r})
-			if held {
-				c.evictReaders(now, r.Key)
-			}
-			c.rejectIfUnconnected(now, r)
-		}
-	case actor.Unlock, actor.Extend:
-		c.handleHoldRequest(now, r)
-	case AskState:
-		c.Fx.SetDeadline(r, now+c.Fx.Config.CallTimeout)
-		c.enqueue(&actor.Command{Verb: r.Kind.State(), Key: r.Key, Request: r})
-	case AskCount:
-		r.State = &actor.Reply{Count: c.holdCount(now, r)}
-		c.Fx.Complete(now, r, nil, nil)
-	case AskConfirm:
-		if l := r.Hold.Lock(); l != nil && l.HeldAt(now) {
-			c.step(now, l, &actor.Message{Event: actor.Notified})
-		}
-		c.Fx.Complete(now, r, nil, nil)
-	case AskShutdown:
-		c.drain(now, r)
-	case AskClose:
-		c.requestClose(now, r)
-	}
-}
-
-// rejectIfDown rejects a request with FailIfDown if its server is known to be down. It lets a request through if the
-// breaker allows a probe, or if its owner re-enters, which needs no reply.
-func (c *Coordinator) rejectIfDown(now time.Duration, r *actor.Request) bool {
-	n := c.nodeForKey(r.Key)
-	if n.Breaker.allow(now, n.InFlightBundles) || c.holdCount(now, r) > 0 {
-		return false
-	}
-	c.Fx.Complete(now, r, actor.ErrUnavailable, n.Breaker.Cause)
-	return true
-}
-
-// rejectIfUnconnected rejects a request that does not wait if connecting to the server just failed.
-func (c *Coordinator) rejectIfUnconnected(now time.Duration, r *actor.Request) {
-	if !r.Once || r.Completed() {
-		return
-	}
-	if b := &c.nodeForKey(r.Key).Breaker; b.failsFast(now) {
-		c.step(now, r.Lock(), &actor.Message{Event: actor.Unreachable, Request: r, Cause: b.Cause})
-	}
-}
-
-// addCauses adds the cause of the outage to results without a reply, if the server is known to be down.
-func (c *Coordinator) addCauses() {
-	if !c.anyDown() {
-		return
-	}
-	for _, r := range c.Fx.Results {
-		if r.Err != actor.ErrUnavailable {
-			continue
-		}
-		if n := c.nodeOfRequest(r); n != nil && n.Breaker.Down {
-			r.Cause = actor.ServerDownCause(r.Cause, n.Breaker.Cause)
-		}
-	}
-}
-
-// nodeOfRequest returns the node of a request. It returns nil if that is unknown, because the lock has finished.
-func (c *Coordinator) nodeOfRequest(r *actor.Request) *Node {
-	key := r.Key
-	if l := r.Lock(); key == "" && l != nil {
-		key = l.Key()
-	}
-	switch {
-	case key != "":
-		return c.nodeForKey(key)
-	case c.Cluster == nil:
-		return c.Fallback
-	}
-	return nil
-}
-
-// handleHoldRequest handles an unlock or an extension of a hold. If the lock has finished, the request fails with the
-// reason why the hold ended.
-func (c *Coordinator) handleHoldRequest(now time.Duration, r *actor.Request) {
-	l := r.Hold.Lock()
-	if l == nil || l.Key() == "" {
-		err, cause := r.Hold.EndError()
-		c.Fx.Complete(now, r, err, cause)
-		return
-	}
-	c.step(now, l, &actor.Message{Event: r.Op, Request: r})
-	c.markUrgent(l)
-}
-
-// handleCancel handles a cancellation. The request may have its result already. If it has not been handled yet, it is
-// handled first.
-func (c *Coordinator) handleCancel(now time.Duration, r *actor.Request, cause error) {
-	c.handleRequest(now, r)
-	if r.Multi != nil && r.Completed() {
-		c.releaseParts(now, r)
-		return
-	}
-	if l := r.Lock(); l != nil && l.Key() != "" {
-		c.step(now, l, &actor.Message{Event: actor.Cancel, Request: r, Cause: cause})
-		return
-	}
-	if r.Completed() {
-		return
-	}
-	if r.Op == AskShutdown {
-		c.shutdownWaiters = slices.DeleteFunc(c.shutdownWaiters, func(other *actor.Request) bool { return other == r })
-		c.endShutdownWait(now, r, actor.ErrUnavailable, actor.CallerGone{Cause: cause})
-		return
-	}
-	c.Fx.Complete(now, r, actor.ErrUnavailable, actor.CallerGone{Cause: cause})
-	c.onStateDropped(r)
-}
-
-// lockFor returns the lock for a new request, and creates it if there is none. If it returns nil, it has rejected the
-// request, because of:
-//   - a name in use as another kind of lock
-//   - an upgrade from read to write
-//   - the limit on waiters per name
-//   - a waiter ahead of a request that does not wait
-func (c *Coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
-	l, at := c.Locks.find(r.Key)
-	switch {
-	case c.rejectInvalid(now, l, r):
-		return nil
-	case c.tooManyWaiting(now, l, r):
-		c.Fx.Shed(now, r, c.limits.lock)
-		return nil
-	case r.Kind == actor.Read:
-		return c.lockForReader(now, l, r)
-	case r.Kind.PerRequest():
-		return c.lockForRequest(now, r)
-	}
-	if l == nil {
-		l = c.newLock(r.Key, r.Kind)
-		c.Locks.put(at, l)
-	}
-	if l.Kind() != r.Kind {
-		l.SetKind(r.Kind, c.Fx)
-	}
-	l.SetLocalReaders(r.Kind == actor.Write && c.LockSets[r.Key] != nil)
-	if r.Kind == actor.Write && r.Op == actor.Acquire {
-		c.letReadersPass(now, l)
-	}
-	return l
-}
-
-// rejectInvalid rejects a request that could not be granted however long it waits, and reports whether it was one. l is
-// the lock of its name, or nil.
-func (c *Coordinator) rejectInvalid(now time.Duration, l *actor.Lock, r *actor.Request) bool {
-	switch other := c.conflictingKind(l, r.Key, r.Kind); {
-	case other != nil:
-		c.Fx.RejectKind(now, r, other.Kind())
-	case r.Kind == actor.Write && c.wouldUpgrade(now, l, r):
-		c.Fx.Complete(now, r, actor.ErrUpgrade, nil)
-	default:
-		return false
-	}
-	return true
-}
-
-// conflictingKind returns a lock that keeps the name from being used as another kind, or nil.
-func (c *Coordinator) conflictingKind(l *actor.Lock, key string, kind actor.LockKind) *actor.Lock {
-	if l != nil && !l.Kind().CompatibleWith(kind) && l.Busy() {
-		return l
-	}
-	if len(c.LockSets) > 0 {
-		return c.LockSets[key].conflicting(kind)
-	}
-	return nil
 }
 
 // newLock returns a new or reused lock.
@@ -460,22 +268,6 @@ func (c *Coordinator) removeLock(l *actor.Lock) {
 	if reusable && len(c.freeLocks) < spareLocks {
 		c.freeLocks = append(c.freeLocks, l)
 	}
-}
-
-// holdCount returns how many holds the owner of a request has on its key.
-func (c *Coordinator) holdCount(now time.Duration, r *actor.Request) (count int) {
-	if r.Kind.PerRequest() {
-		for _, l := range c.LockSets[r.Key].locksOf(r.Owner) {
-			if l.Kind() == r.Kind {
-				count += l.HoldCount(r.Owner, now)
-			}
-		}
-		return count
-	}
-	if l := c.Locks.Get(r.Key); l != nil && l.Kind() == r.Kind {
-		return l.HoldCount(r.Owner, now)
-	}
-	return 0
 }
 
 // step steps a lock and applies the effects of that. During a shutdown it rejects the lock's waiters first. The step

@@ -207,7 +207,7 @@ func (d *coordinatorHarness) post(words []string) (oops string) {
 		}
 	case "heard":
 		for _, name := range rest {
-			d.queueMessage(&LoopMessage{Value: Notified{Channel: channelNamed(name)}})
+			d.queueMessage(&LoopMessage{Value: ChannelMessage{Channel: channelNamed(name)}})
 		}
 	case "tookaway":
 		for _, name := range rest {
@@ -457,7 +457,7 @@ func (d *coordinatorHarness) ordered() (said []string) {
 
 func (d *coordinatorHarness) results() (said []string) {
 	for _, r := range d.c.Results.Ready {
-		what := map[actor.Event]string{
+		what := map[actor.Op]string{
 			actor.Acquire: "granted", actor.Unlock: "unlocked", actor.Force: "forced", AskState: "read", AskCount: "counted",
 			AskShutdown: "complete", AskClose: "closed",
 		}[r.Op]

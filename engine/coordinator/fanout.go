@@ -10,7 +10,7 @@ import (
 // node, or, with a nil node, the locks of a key. It is a description and not a copy of the set: currentRecipients and
 // isRecipient look it up. The zero value has none. It is immutable once it is passed to fanOut, but for unreplicated.
 type recipients struct {
-	kind         actor.Event
+	event        actor.Event
 	node         *Node
 	channel      string
 	key          string // for the locks of a key; empty for a channel
@@ -27,7 +27,7 @@ type unreplicatedGrant struct {
 
 // newMessage returns the message for the recipients.
 func (to *recipients) newMessage() *actor.Message {
-	m := &actor.Message{Event: to.kind}
+	m := &actor.Message{Event: to.event}
 	if to.unreplicated != nil {
 		m.Sent, m.Cause = to.unreplicated.at, to.unreplicated.cause
 	}
@@ -118,7 +118,7 @@ func (c *Coordinator) isRecipient(to recipients, l *actor.Lock) bool {
 	if ch == nil || !ch.listeners.has(l) {
 		return false
 	}
-	switch to.kind {
+	switch to.event {
 	case actor.Subscribed:
 		return to.node.Subscriptions.IsSubscribed(ch)
 	case actor.SubscribeFailed:

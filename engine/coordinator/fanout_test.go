@@ -55,7 +55,7 @@ func (d *coordinatorHarness) confirms() {
 }
 
 func (d *coordinatorHarness) publishes() {
-	d.queueMessage(&LoopMessage{Value: Notified{Channel: d.channel().name}})
+	d.queueMessage(&LoopMessage{Value: ChannelMessage{Channel: d.channel().name}})
 }
 
 // slices runs turns as long as they are due at once, and returns their number. It requires that no turn exceeds its

@@ -112,7 +112,7 @@ func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
 	case CancelRequest, CancelAllRequest:
 		c.intake.asyncCancels += asyncCancels(m)
 		return &c.intake.lanes[cancellations]
-	case Notified, LockForced, HolderQuery, ChannelSubscribed, ChannelUnsubscribed, OrderDone, PubsubDown:
+	case ChannelMessage, LockForced, HolderQuery, ChannelSubscribed, ChannelUnsubscribed, OrderDone, PubsubDown:
 		return &c.intake.lanes[fromChannels]
 	}
 	return &c.intake.lanes[fromServer]
@@ -177,7 +177,7 @@ func (c *Coordinator) handleLane(now time.Duration, lane *messageQueue, share in
 // stepWeight returns the work of a message with the steps of the locks that it is for, in messages for one lock.
 func (c *Coordinator) stepWeight(m *LoopMessage) int {
 	switch what := m.Value.(type) {
-	case Notified:
+	case ChannelMessage:
 		return c.listenerWeight(what.Node, what.Channel)
 	case LockForced:
 		return c.holderWeight(what.Key)

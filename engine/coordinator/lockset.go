@@ -230,7 +230,7 @@ func (c *Coordinator) endDisplaced(now time.Duration, granted *actor.Command) {
 // been granted after that, so each one checks with the server.
 func (c *Coordinator) recheckAfterForce(now time.Duration, command *actor.Command) {
 	if held := c.LockSets[command.Key].granted(); len(held) > 0 {
-		c.fanOut(now, recipients{kind: actor.Notified, key: command.Key}, held)
+		c.fanOut(now, recipients{event: actor.Notified, key: command.Key}, held)
 	}
 }
 

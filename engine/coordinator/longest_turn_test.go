@@ -130,6 +130,6 @@ func BenchmarkLongestTurn(b *testing.B) {
 	}
 }
 
-func (s *largeHarness) requestNames(op actor.Event) func() {
+func (s *largeHarness) requestNames(op actor.Op) func() {
 	return func() { s.turn(&LoopMessage{Value: &actor.Request{Op: op}}) }
 }

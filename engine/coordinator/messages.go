@@ -42,16 +42,16 @@ type (
 		Requests []*actor.Request
 		Cause    error
 	}
-	// TimerFired says that a timer is due.
-	TimerFired struct{}
+	// TimersDue says that a timer is due.
+	TimersDue struct{}
 	// ChannelSubscribed says that the server confirmed a channel on connection Conn.
 	ChannelSubscribed struct {
 		Node    *Node
 		Channel string
 		Conn    int
 	}
-	// Notified says that a message arrived on the channel.
-	Notified struct {
+	// ChannelMessage says that a message arrived on the channel.
+	ChannelMessage struct {
 		Node    *Node
 		Channel string
 	}

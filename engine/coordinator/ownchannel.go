@@ -102,7 +102,7 @@ func (c *Coordinator) confirmHolders(now time.Duration, key string) {
 		c.step(now, l, &actor.Message{Event: actor.Notified})
 	}
 	c.noteEarly(now, key)
-	to := recipients{kind: actor.Notified, key: key}
+	to := recipients{event: actor.Notified, key: key}
 	if set := c.LockSets[key]; set != nil && !c.repeatFanout(to) {
 		c.fanOut(now, to, set.granted())
 	}

@@ -42,7 +42,7 @@ func IsDemotion(err error) bool {
 // engine reads, because it waits for that first.
 func (c *Coordinator) onUnreplicated(now time.Duration, back *actor.Lock) {
 	key, shared := back.Key(), back.Kind().Shared()
-	set, to := c.LockSets[key], recipients{kind: actor.Unreplicated, key: key, waiting: true, unreplicated: &unreplicatedGrant{now, c.Fx.RolledBack}}
+	set, to := c.LockSets[key], recipients{event: actor.Unreplicated, key: key, waiting: true, unreplicated: &unreplicatedGrant{now, c.Fx.RolledBack}}
 	if c.Fx.RolledBack = nil; shared {
 		if set.unreplicatedAt == now {
 			return // already notified in this turn: one batch may have granted it to very many

@@ -120,7 +120,7 @@ func (c *Coordinator) resumeReaders(now time.Duration, key string) {
 		return
 	}
 	set.writerPref = writerPreference{}
-	c.fanOut(now, recipients{kind: actor.WriterGone, key: key}, set.All())
+	c.fanOut(now, recipients{event: actor.WriterGone, key: key}, set.All())
 }
 
 // notifyWaitingReaders wakes the waiting readers after a writer of this engine has released, whether or not they
@@ -128,7 +128,7 @@ func (c *Coordinator) resumeReaders(now time.Duration, key string) {
 func (c *Coordinator) notifyWaitingReaders(now time.Duration, key string) {
 	if set := c.LockSets[key]; set.First((*actor.Lock).Awaited) != nil {
 		set.readersFirstUntil = now + c.Fx.YieldTime()
-		c.fanOut(now, recipients{kind: actor.Notified, key: key, waiting: true}, set.All())
+		c.fanOut(now, recipients{event: actor.Notified, key: key, waiting: true}, set.All())
 	}
 }
 
@@ -158,7 +158,7 @@ func (c *Coordinator) notifyLocally(now time.Duration, command *actor.Command, r
 	default:
 		return
 	}
-	c.fanOut(now, recipients{kind: actor.Notified, key: command.Key}, c.LockSets[command.Key].All())
+	c.fanOut(now, recipients{event: actor.Notified, key: command.Key}, c.LockSets[command.Key].All())
 	if l := c.Locks.Get(command.Key); l != nil {
 		c.step(now, l, &actor.Message{Event: actor.Notified})
 	}

@@ -226,7 +226,7 @@ func (c *simCaller) extend(h *simHold) {
 	c.change(h, actor.Extend, lease)
 }
 
-func (c *simCaller) change(h *simHold, what actor.Event, lease time.Duration) *simRequest {
+func (c *simCaller) change(h *simHold, what actor.Op, lease time.Duration) *simRequest {
 	a := c.newRequest(what, h.name)
 	a.Hold, a.hold, a.Lease = &h.grant, h, lease
 	if what == actor.Extend {
@@ -240,7 +240,7 @@ func (c *simCaller) change(h *simHold, what actor.Event, lease time.Duration) *s
 	return a
 }
 
-func (c *simCaller) ask(what actor.Event, name int) {
+func (c *simCaller) ask(what actor.Op, name int) {
 	a := c.newRequest(what, name)
 	a.Owner = c.thread
 	if len(c.holds) > 0 {

@@ -3,65 +3,65 @@ package sim
 // simExpectedTransitions are all ways in which a lock can go from one phase to the next, or stay. Ways that the default
 // number of seeds may miss are left out.
 var simExpectedTransitions = map[string]string{
-	"acquiring → acquiring": "acquire taken, acquire unanswered, called, cancel, doubt, drain, extend, fair acquire refused, " +
-		"fair acquire taken, fair acquire unanswered, fair release done, fair release gone, fenced acquire " +
-		"taken, fenced acquire unanswered, fenced pass done, force, foremost, heard, joint acquire taken, joint " +
-		"acquire unanswered, lock, moved, nudged, overdue, read acquire taken, read acquire unanswered, " +
-		"read release done, read release gone, read release refused, read release unanswered, release " +
-		"done, release gone, release refused, release unanswered, renew done, renew gone, renew refused, " +
-		"renew unanswered, subscribed, unheard, unlock, woken, write acquire taken, write " +
-		"acquire unanswered, write release done, write release gone, write release refused, write release " +
-		"unanswered, write renew done, write renew unanswered",
-	"acquiring → releasing": "acquire done, cancel, drain, fair acquire done, fair acquire refused, fair acquire taken, fair " +
-		"acquire unanswered, fenced acquire done, joint acquire done, overdue, read acquire done, " +
-		"write acquire done",
-	"acquiring → forcing": "acquire done, acquire refused, acquire taken, fenced acquire done, fenced acquire taken, " +
-		"write acquire taken",
-	"acquiring → free": "acquire refused, acquire taken, acquire unanswered, cancel, fair acquire refused, fair acquire " +
-		"taken, fenced acquire refused, fenced acquire taken, fenced acquire unanswered, joint acquire " +
-		"refused, joint acquire taken, joint acquire unanswered, overdue, read acquire refused, read " +
-		"acquire taken, read acquire unanswered, write acquire refused, write acquire taken, " +
-		"write acquire unanswered",
-	"acquiring → held": "acquire done, fair acquire done, fenced acquire done, joint acquire done, read acquire done, " +
-		"write acquire done",
-	"releasing → acquiring": "fair release done, heard, lock, read release done, read release gone, release done, release gone, " +
-		"release refused, renew gone, woken, write release done, write release gone",
-	"releasing → releasing": "called, cancel, doubt, drain, extend, fair release refused, fair release unanswered, fenced pass " +
-		"done, force, heard, lock, moved, nudged, overdue, read release refused, read release unanswered, " +
-		"read renew done, read renew unanswered, release gone, release refused, release unanswered, renew " +
-		"done, renew refused, renew unanswered, subscribed, unheard, unlock, woken, write " +
-		"release refused, write release unanswered, write renew done, write renew unanswered",
-	"releasing → forcing": "release done, release gone",
-	"releasing → free": "cancel, fair release done, fair release gone, fair release refused, fair release unanswered, " +
-		"heard, read release done, read release gone, read release refused, read renew gone, release done, " +
-		"release gone, release refused, renew gone, woken, write release done, write release gone",
-	"forcing → acquiring": "force done, force gone, force refused, force unanswered, write force done, write force " +
+	"acquiring → acquiring": "acquire held by other, acquire no reply, cancel, drain, enqueued, extend, fair acquire held by " +
+		"other, fair acquire no reply, fair acquire rejected, fair release not found, fair release ok, fenced " +
+		"acquire held by other, fenced acquire no reply, fenced renew ok, force, lock, multi acquire held by " +
+		"other, multi acquire no reply, notified, queue head, read acquire held by other, read acquire no " +
+		"reply, read release no reply, read release not found, read release ok, read release rejected, " +
+		"recheck, reconfirm, release no reply, release not found, release ok, release rejected, renew no " +
+		"reply, renew not found, renew ok, renew rejected, subscribe failed, subscribed, timed out, timer, " +
+		"unlock, write acquire held by other, write acquire no reply, write release no reply, write release " +
+		"not found, write release ok, write release rejected, write renew no reply, write renew ok, writer " +
 		"gone",
-	"forcing → forcing": "called, cancel, doubt, drain, extend, force, force done, force unanswered, heard, lock, moved, " +
-		"overdue, release done, release gone, release refused, release unanswered, renew done, renew gone, " +
-		"renew unanswered, subscribed, unheard, unlock, woken",
-	"forcing → free": "fair force done, fair force gone, fair force refused, fair force unanswered, force done, force " +
-		"gone, force refused, force unanswered, read force done, read force gone, read force unanswered, " +
-		"write force done, write force gone, write force unanswered",
-	"free → acquiring": "called, cancel, doubt, extend, heard, lock, nudged, overdue, release gone, subscribed, unheard, " +
-		"unlock, woken",
-	"free → forcing": "force, woken",
-	"free → free": "called, cancel, doubt, drain, extend, fair release done, fair release gone, fair release refused, " +
-		"fair release unanswered, found, heard, lock, moved, nudged, overdue, read release done, read " +
-		"release gone, read release refused, read release unanswered, read renew done, read renew gone, " +
-		"read renew unanswered, release done, release gone, release refused, release unanswered, renew " +
-		"done, renew gone, renew unanswered, subscribed, unheard, unlock, woken, write release " +
-		"done, write release gone, write release refused, write release unanswered, write renew done",
-	"held → acquiring": "cancel, extend, fenced pass done, fenced pass gone, heard, lock, read renew gone, renew " +
-		"done, renew gone, renew refused, subscribed, unlock, woken, write renew gone",
-	"held → releasing": "cancel, drain, fenced pass done, fenced pass unanswered, lock, overdue, renew done, renew " +
-		"unanswered, unlock, woken, write renew done",
+	"acquiring → releasing": "acquire ok, cancel, drain, fair acquire held by other, fair acquire no reply, fair acquire ok, fair " +
+		"acquire rejected, fenced acquire ok, multi acquire ok, read acquire ok, timed out, write acquire ok",
+	"acquiring → forcing": "acquire held by other, acquire ok, acquire rejected, fenced acquire held by other, fenced acquire " +
+		"ok, write acquire held by other",
+	"acquiring → free": "acquire held by other, acquire no reply, acquire rejected, cancel, fair acquire held by other, fair " +
+		"acquire rejected, fenced acquire held by other, fenced acquire no reply, fenced acquire rejected, " +
+		"multi acquire held by other, multi acquire no reply, multi acquire rejected, read acquire held by " +
+		"other, read acquire no reply, read acquire rejected, timed out, write acquire held by other, write " +
+		"acquire no reply, write acquire rejected",
+	"acquiring → held": "acquire ok, fair acquire ok, fenced acquire ok, multi acquire ok, read acquire ok, write acquire ok",
+	"releasing → acquiring": "fair release ok, lock, notified, read release not found, read release ok, release not found, release " +
+		"ok, release rejected, renew not found, timer, write release not found, write release ok",
+	"releasing → releasing": "cancel, drain, enqueued, extend, fair release no reply, fair release rejected, fenced renew ok, " +
+		"force, lock, notified, read release no reply, read release rejected, read renew no reply, read renew " +
+		"ok, recheck, reconfirm, release no reply, release not found, release rejected, renew no reply, renew " +
+		"ok, renew rejected, subscribe failed, subscribed, timed out, timer, unlock, write release no reply, " +
+		"write release rejected, write renew no reply, write renew ok, writer gone",
+	"releasing → forcing": "release not found, release ok",
+	"releasing → free": "cancel, fair release no reply, fair release not found, fair release ok, fair release rejected, " +
+		"notified, read release not found, read release ok, read release rejected, read renew not found, " +
+		"release not found, release ok, release rejected, renew not found, timer, write release not found, " +
+		"write release ok",
+	"forcing → acquiring": "force no reply, force not found, force ok, force rejected, write force not found, write force ok",
+	"forcing → forcing": "cancel, drain, enqueued, extend, force, force no reply, force ok, lock, notified, reconfirm, release " +
+		"no reply, release not found, release ok, release rejected, renew no reply, renew not found, renew " +
+		"ok, subscribe failed, subscribed, timed out, timer, unlock, writer gone",
+	"forcing → free": "fair force no reply, fair force not found, fair force ok, fair force rejected, force no reply, force " +
+		"not found, force ok, force rejected, read force no reply, read force not found, read force ok, write " +
+		"force no reply, write force not found, write force ok",
+	"free → acquiring": "cancel, extend, lock, notified, recheck, reconfirm, release not found, subscribe failed, subscribed, " +
+		"timed out, timer, unlock, writer gone",
+	"free → forcing": "force, timer",
+	"free → free": "cancel, drain, enqueued, extend, fair release no reply, fair release not found, fair release ok, " +
+		"fair release rejected, lock, notified, orphan seen, read release no reply, read release not found, " +
+		"read release ok, read release rejected, read renew no reply, read renew not found, read renew ok, " +
+		"recheck, reconfirm, release no reply, release not found, release ok, release rejected, renew no " +
+		"reply, renew not found, renew ok, subscribe failed, subscribed, timed out, timer, unlock, write " +
+		"release no reply, write release not found, write release ok, write release rejected, write renew ok, " +
+		"writer gone",
+	"held → acquiring": "cancel, extend, fenced renew not found, fenced renew ok, lock, notified, read renew not found, renew " +
+		"not found, renew ok, renew rejected, subscribed, timer, unlock, write renew not found",
+	"held → releasing": "cancel, drain, fenced renew no reply, fenced renew ok, lock, renew no reply, renew ok, timed out, " +
+		"timer, unlock, write renew ok",
 	"held → forcing": "force",
-	"held → free": "cancel, displaced, drain, extend, heard, moved, read renew done, read renew gone, " +
-		"read renew refused, renew done, renew gone, renew refused, unlock, woken, write renew gone",
-	"held → held": "called, cancel, doubt, drain, extend, fenced pass done, fenced pass refused, fenced pass " +
-		"unanswered, heard, lock, moved, nudged, overdue, read release gone, read renew done, read renew " +
-		"refused, read renew unanswered, release gone, release refused, release unanswered, renew done, " +
-		"renew gone, renew refused, renew unanswered, subscribed, unheard, unlock, woken, write release " +
-		"gone, write renew done, write renew refused, write renew unanswered",
+	"held → free": "cancel, displaced, drain, enqueued, extend, notified, read renew not found, read renew ok, read " +
+		"renew rejected, renew not found, renew ok, renew rejected, timer, unlock, write renew not found",
+	"held → held": "cancel, drain, enqueued, extend, fenced renew no reply, fenced renew ok, fenced renew rejected, " +
+		"lock, notified, read release not found, read renew no reply, read renew ok, read renew rejected, " +
+		"recheck, reconfirm, release no reply, release not found, release rejected, renew no reply, renew not " +
+		"found, renew ok, renew rejected, subscribe failed, subscribed, timed out, timer, unlock, write " +
+		"release not found, write renew no reply, write renew ok, write renew rejected, writer gone",
 }

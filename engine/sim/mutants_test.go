@@ -16,11 +16,11 @@ type simEdit struct {
 // simMutants are the decisions that locks and the coordinator make, each with a mistake.
 var simMutants = []simMutant{
 	// Messages.
-	{"a request that is looked into again after its caller left", "engine/coordinator/coordinator.go", []simEdit{{
+	{"a request that is looked into again after its caller left", "engine/coordinator/requests.go", []simEdit{{
 		`if !r.MarkHandled() || r.Completed() {`,
 		`if !r.MarkHandled() && !planted() || r.Completed() && !planted() {`,
 	}}},
-	{"a caller that leaves before its request is looked into, and is forgotten", "engine/coordinator/coordinator.go", []simEdit{{
+	{"a caller that leaves before its request is looked into, and is forgotten", "engine/coordinator/requests.go", []simEdit{{
 		`	c.handleRequest(now, r)
 	if r.Multi`,
 		`	if !planted() {
@@ -132,7 +132,7 @@ var simMutants = []simMutant{
 	}
 	return never`,
 	}}},
-	{"a doubtful grant", "actor/acquire.go", []simEdit{{
+	{"a doubtful grant", "actor/reentry.go", []simEdit{{
 		`if fits && l.confirmedAt >= l.reconfirmSince(fx) {`,
 		`if fits && (l.confirmedAt >= l.reconfirmSince(fx) || planted()) {`,
 	}}},
@@ -225,7 +225,7 @@ var simMutants = []simMutant{
 		`case now < h.Until() || planted():`,
 	}}},
 
-	{"who waits as the owner that was granted the lock goes on waiting", "actor/acquire.go", []simEdit{{
+	{"who waits as the owner that was granted the lock goes on waiting", "actor/reentry.go", []simEdit{{
 		`case owner&ThreadOwner != 0 && l.hasWaiters(owner, false):`,
 		`case owner&ThreadOwner != 0 && l.hasWaiters(owner, false) && !planted():`,
 	}}},
@@ -248,7 +248,7 @@ var simMutants = []simMutant{
 		}
 		to.ContinueUnderWriter(now, writer, c.numberFree(writer))`,
 	}}},
-	{"of several who wait as one owner, one is forgotten when another gives up", "actor/acquire.go", []simEdit{{
+	{"of several who wait as one owner, one is forgotten when another gives up", "actor/waiters.go", []simEdit{{
 		`	if w.len()+w.multis.len() == 0 {
 		delete(o`,
 		`	if w.len()+w.multis.len() == 0 || planted() {
@@ -683,7 +683,7 @@ var simMutants = []simMutant{
 		`case x.hasLocalReaders: // they`,
 		`case x.hasLocalReaders && !planted(): // they`,
 	}}},
-	{"a reader that becomes the writer", "engine/coordinator/coordinator.go", []simEdit{{
+	{"a reader that becomes the writer", "engine/coordinator/requests.go", []simEdit{{
 		`case r.Kind == actor.Write && c.wouldUpgrade(now, l, r):`,
 		`case r.Kind == actor.Write && c.wouldUpgrade(now, l, r) && !planted():`,
 	}}},
@@ -694,13 +694,13 @@ var simMutants = []simMutant{
 		return &ReaderArgs{MayShorten: true, Leases: []time.Duration{n.lease / 4, n.lease / 4}}
 	}`,
 	}}},
-	{"a writer that is forced away, and what it reads goes on", "engine/coordinator/coordinator.go", []simEdit{{
+	{"a writer that is forced away, and what it reads goes on", "engine/coordinator/requests.go", []simEdit{{
 		`			if held {
 				c.evictReaders`,
 		`			if held && !(r.Kind == actor.Write && planted()) {
 				c.evictReaders`,
 	}}},
-	{"one of several readers that is forced away, and the others go on", "engine/coordinator/coordinator.go", []simEdit{{
+	{"one of several readers that is forced away, and the others go on", "engine/coordinator/requests.go", []simEdit{{
 		`held := r.Op == actor.Force && l.HeldAt(now)`,
 		`held := r.Op == actor.Force && l.HeldAt(now) && !(r.Kind == actor.Read && planted())`,
 	}}},
@@ -763,7 +763,7 @@ var simMutants = []simMutant{
 		}
 		c.handleHoldRequest(now, actor.RollbackRequest(r.Multi.Parts[i].Hold))`,
 	}}},
-	{"several locks granted beside what their owner has of them", "engine/coordinator/coordinator.go", []simEdit{{
+	{"several locks granted beside what their owner has of them", "engine/coordinator/requests.go", []simEdit{{
 		`if r.Multi != nil && c.ownsPart(now, r.Multi) {`,
 		`if r.Multi != nil && c.ownsPart(now, r.Multi) && !planted() {`,
 	}}},
@@ -903,7 +903,7 @@ var simMutants = []simMutant{
 		l.noteMultiRequest(r)
 	}`,
 	}}},
-	{"a verdict without an answer that does not say why the server gave none", "engine/coordinator/coordinator.go", []simEdit{{
+	{"a verdict without an answer that does not say why the server gave none", "engine/coordinator/requests.go", []simEdit{{
 		`n != nil && n.Breaker.Down {
 			r.Cause`,
 		`n != nil && n.Breaker.Down && !planted() {
@@ -987,7 +987,7 @@ var simMutants = []simMutant{
 			fx.completeRelease`,
 	}}},
 	// Several locks as one.
-	{"a waiter for several locks that its owner's grant of one does not end", "actor/acquire.go", []simEdit{{
+	{"a waiter for several locks that its owner's grant of one does not end", "actor/reentry.go", []simEdit{{
 		`		l.rejectMultis(now, fx)`,
 		`		if !planted() {
 			l.rejectMultis(now, fx)

@@ -240,7 +240,7 @@ func (s *simPubSub) published(channel string) {
 		for range times {
 			r.later(func() {
 				s.e.tracef("◀ message on %s", channel)
-				s.e.post(&coordinator.LoopMessage{Value: coordinator.Notified{Channel: channel}})
+				s.e.post(&coordinator.LoopMessage{Value: coordinator.ChannelMessage{Channel: channel}})
 			})
 		}
 	}

@@ -63,7 +63,7 @@ func (w *simWorld) newHold(e *simEngine, name int) *simHold {
 func (h *simHold) holder() simHolder { return holderOf(h.e.life, h.name, h.reads, h.grant.Tenure) }
 
 // newRequest reuses an old request under the same condition as the root package: its caller has received the result.
-func (c *simCaller) newRequest(what actor.Event, name int) *simRequest {
+func (c *simCaller) newRequest(what actor.Op, name int) *simRequest {
 	w := c.e.w
 	a := w.model.freeRequest()
 	a.Op, a.Key, a.Name, a.Kind = what, w.plan.names[name], w.plan.names[name], w.names[name].kind

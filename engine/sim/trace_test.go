@@ -34,7 +34,7 @@ var simVerbs = [...]string{
 	actor.SendRelease:       "release",
 	actor.SendForce:         "force",
 	actor.SendFencedAcquire: "fenced acquire",
-	actor.SendFencedRenew:   "fenced pass",
+	actor.SendFencedRenew:   "fenced renew",
 	actor.SendFairAcquire:   "fair acquire",
 	actor.SendFairRelease:   "fair release",
 	actor.SendFairForce:     "fair force",
@@ -49,10 +49,10 @@ var simVerbs = [...]string{
 	actor.SendWriteRelease:  "write release",
 	actor.SendWriteForce:    "write force",
 	actor.SendWriteState:    "write state",
-	actor.SendMultiAcquire:  "joint acquire",
+	actor.SendMultiAcquire:  "multi acquire",
 }
 
-var simOps = map[actor.Event]string{
+var simOps = map[actor.Op]string{
 	actor.Acquire:           "lock",
 	actor.Unlock:            "unlock",
 	actor.Extend:            "extend",
@@ -160,7 +160,7 @@ func simKeys(call *simCall) string {
 }
 
 var simStatuses = [...]string{
-	actor.NoReply: "unanswered", actor.OK: "done", actor.NotFound: "gone", actor.HeldByOther: "taken", actor.Rejected: "refused",
+	actor.NoReply: "no reply", actor.OK: "ok", actor.NotFound: "not found", actor.HeldByOther: "held by other", actor.Rejected: "rejected",
 }
 
 func simReplies(replies []actor.Reply) string {

@@ -14,16 +14,21 @@ const (
 	simPhases   = 5
 	simStatus   = int(actor.Rejected) + 1
 	simVerbMost = int(actor.Verbs)
-	// simMessages is the number of kinds of message. Replies are counted by the command's verb and status.
-	simMessages = simKindMost + simVerbMost*simStatus
-	simKindMost = int(actor.Recheck) + 1
+	// simMessages is the number of kinds of message. Requests are counted by their operation, and replies by the
+	// command's verb and status.
+	simMessages   = simFirstReply + simVerbMost*simStatus
+	simFirstOp    = int(actor.Recheck) + 1
+	simFirstReply = simFirstOp + int(actor.Force) + 1
 )
 
-var simKindNames = [...]string{
-	actor.Acquire: "lock", actor.Unlock: "unlock", actor.Extend: "extend", actor.Force: "force", actor.Cancel: "cancel",
-	actor.TimedOut: "overdue", actor.TimerFired: "woken", actor.Requeued: "returned", actor.Notified: "heard",
-	actor.Subscribed: "subscribed", actor.SubscribeFailed: "unheard", actor.Reconfirm: "doubt", actor.OrphanSeen: "found", actor.Displaced: "displaced", actor.Evicted: "ousted", actor.Drain: "drain", actor.WriterGone: "called", actor.Unreachable: "unreached",
-	actor.Enqueued: "moved", actor.QueueHead: "foremost", actor.Transferred: "rejoins", actor.ContinueRejecting: "refuses on", actor.Recheck: "nudged", actor.Unreplicated: "unreplicated",
+var simEventNames = [...]string{
+	actor.Cancel: "cancel", actor.TimedOut: "timed out", actor.TimerFired: "timer", actor.Requeued: "requeued",
+	actor.Notified: "notified", actor.Subscribed: "subscribed", actor.SubscribeFailed: "subscribe failed",
+	actor.WriterGone: "writer gone", actor.Unreachable: "unreachable", actor.Reconfirm: "reconfirm",
+	actor.OrphanSeen: "orphan seen", actor.Displaced: "displaced", actor.Evicted: "evicted", actor.Drain: "drain",
+	actor.Enqueued: "enqueued", actor.QueueHead: "queue head", actor.Transferred: "transferred",
+	actor.ContinueRejecting: "continue rejecting", actor.Recheck: "recheck", actor.Unreplicated: "unreplicated",
+	actor.Leaked: "leaked",
 }
 
 // stepped runs after every step of every lock.
@@ -67,8 +72,11 @@ func (e *simEngine) checkOnce(a *simRequest) {
 
 func (s *simSteps) add(step actor.StepTrace) {
 	kind := int(step.Event)
-	if step.Event == actor.Replied {
-		kind = simKindMost + int(step.Verb)*simStatus + int(step.Status)
+	switch step.Event {
+	case actor.Requested:
+		kind = simFirstOp + int(step.Op)
+	case actor.Replied:
+		kind = simFirstReply + int(step.Verb)*simStatus + int(step.Status)
 	}
 	s[step.Before][kind][step.After]++
 }
@@ -87,9 +95,12 @@ func (s *simSteps) each(f func(transition, what string)) {
 }
 
 func simKindName(kind int) string {
-	answer := kind - simKindMost
-	if answer < 0 {
-		return simKindNames[kind]
+	switch {
+	case kind < simFirstOp:
+		return simEventNames[kind]
+	case kind < simFirstReply:
+		return simOps[actor.Op(kind-simFirstOp)]
 	}
-	return simVerbs[answer/simStatus] + " " + simStatuses[answer%simStatus]
+	reply := kind - simFirstReply
+	return simVerbs[reply/simStatus] + " " + simStatuses[reply%simStatus]
 }

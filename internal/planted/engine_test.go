@@ -14,7 +14,7 @@ var engineMistakes = []found{
 		`context.WithTimeout(context.Background(), map[bool]time.Duration{false: s.poolTimeout, true: time.Hour}[planted()])`,
 	}},
 	{"TestWorkers_NodeRemoved_End", Mistake{
-		"what a node had is kept when it has gone", "engine/engine.go",
+		"what a node had is kept when it has gone", "engine/workers.go",
 		`		delete(e.workers, n)`,
 		`		if e.workers[n] = nil; !planted() {
 			delete(e.workers, n)
@@ -255,12 +255,12 @@ var engineMistakes = []found{
 		`(c.Fx.AcquiringLocks == 0 || c.expectsNoReply() && !planted())`,
 	}},
 	{"TestHoldCount_OtherKind_NotCounted", Mistake{
-		"a fair hold counts for who reads, and the other way round", "engine/coordinator/coordinator.go",
+		"a fair hold counts for who reads, and the other way round", "engine/coordinator/requests.go",
 		`			if l.Kind() == r.Kind {`,
 		`			if l.Kind() == r.Kind || planted() {`,
 	}},
 	{"TestHoldCount_OtherKind_NotCounted", Mistake{
-		"a hold counts for a lock of another kind", "engine/coordinator/coordinator.go",
+		"a hold counts for a lock of another kind", "engine/coordinator/requests.go",
 		`l != nil && l.Kind() == r.Kind {`,
 		`l != nil && (l.Kind() == r.Kind || planted()) {`,
 	}},
@@ -272,7 +272,7 @@ var engineMistakes = []found{
 		`if !reply.Unpublished || planted() {`,
 	}},
 	{"TestReaders_WaitedFirst_BeforeNextWriter", Mistake{
-		"a writer does not know of readers who came before it", "engine/coordinator/coordinator.go",
+		"a writer does not know of readers who came before it", "engine/coordinator/requests.go",
 		`	l.SetLocalReaders(r.Kind == actor.Write && c.LockSets[r.Key] != nil)`,
 		`	if !planted() {
 		l.SetLocalReaders(r.Kind == actor.Write && c.LockSets[r.Key] != nil)
@@ -678,7 +678,7 @@ var engineMistakes = []found{
 		*s = e.lastStats`,
 	}},
 	{"TestLog_Prefix_NotInNames", Mistake{
-		"a log record has the prefix of a lock", "engine/engine.go",
+		"a log record has the prefix of a lock", "engine/log.go",
 		`return key[e.hooks.PrefixLen:] }`,
 		`return key[e.hooks.PrefixLen*map[bool]int{false: 1}[planted()]:] }`,
 	}},
@@ -688,7 +688,7 @@ var engineMistakes = []found{
 		`	s.AcquireWaits.Counts[0] += rejected * map[bool]uint64{false: 1}[planted()]`,
 	}},
 	{"TestLosses_OneLogLinePerTurn", Mistake{
-		"one loss is not logged", "engine/engine.go",
+		"one loss is not logged", "engine/log.go",
 		`	if count > 0 {`,
 		`	if count > 1 || count > 0 && !planted() {`,
 	}},
@@ -714,21 +714,21 @@ var engineMistakes = []found{
 	for`,
 	}},
 	{"TestWorkers_NodeRemoved_End", Mistake{
-		"senders outlive their node", "engine/engine.go",
+		"senders outlive their node", "engine/workers.go",
 		`		close(w.batches)`,
 		`		if !planted() {
 			close(w.batches)
 		}`,
 	}},
 	{"TestWorkers_NodeRemoved_End", Mistake{
-		"replica senders outlive their node", "engine/engine.go",
+		"replica senders outlive their node", "engine/workers.go",
 		`		close(w.replicaBatches)`,
 		`		if !planted() {
 			close(w.replicaBatches)
 		}`,
 	}},
 	{"TestWorkers_NodeRemoved_End", Mistake{
-		"a subscriber outlives its node", "engine/engine.go",
+		"a subscriber outlives its node", "engine/workers.go",
 		`		close(w.orders)`,
 		`		if !planted() {
 			close(w.orders)

@@ -106,7 +106,7 @@ var rootMistakes = []found{
 		`, map[bool]time.Duration{false: l.heldTooLongAt(fx), true: never}[planted()])`,
 	}},
 	{"TestHeldTooLong_VeryMany_BoundedRecords", Mistake{
-		"each hold that lasts too long has a record", "engine/engine.go",
+		"each hold that lasts too long has a record", "engine/log.go",
 		`		if i == maxNotices {`,
 		`		if i == maxNotices && !planted() {`,
 	}},

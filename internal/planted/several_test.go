@@ -357,7 +357,7 @@ var severalMistakes = []found{
 			return m.lockSequential(e)`,
 	}},
 	{"TestMulti_OwnerGranted_EndsAtOnce", Mistake{
-		"a Multi waits for a lock that its owner was granted meanwhile", "actor/acquire.go",
+		"a Multi waits for a lock that its owner was granted meanwhile", "actor/reentry.go",
 		`		l.rejectMultis(now, fx)`,
 		`		if !planted() {
 			l.rejectMultis(now, fx)

@@ -1,0 +1,101 @@
+package actor
+
+import "time"
+
+// ownedBy reports whether an owner holds the lock, so that its requests re-enter.
+func (l *Lock) ownedBy(owner uint64) bool {
+	return owner != 0 && l.phase == held && l.holds != nil && l.holds.Owner == owner
+}
+
+// reenter grants a re-entry at once if the confirmed lease covers it; a longer lease takes a round trip first.
+func (l *Lock) reenter(now time.Duration, r *Request, fx *Effects) {
+	if l.tryReenter(now, r, fx) {
+		return
+	}
+	if limit := l.waitLimit(r, fx); limit != 0 {
+		fx.SetDeadline(r, now+limit)
+	}
+}
+
+// tryReenter reports whether a re-entry got its result. If not, it is queued for a round trip.
+func (l *Lock) tryReenter(now time.Duration, r *Request, fx *Effects) bool {
+	if l.reenterNow(now, r, fx) {
+		return true
+	}
+	l.ensureExt().leaseRequests.push(r)
+	return false
+}
+
+// reenterNow gives a re-entry its result if that takes no round trip, and reports whether it did.
+func (l *Lock) reenterNow(now time.Duration, r *Request, fx *Effects) bool {
+	if r.Lease == 0 && l.maxHoldReached(now, fx) {
+		fx.Complete(now, r, ErrLost, errMaxHold) // its owner has the lock only by a fixed lease
+		return true
+	}
+	fits := r.Lease == 0 || now+validity(r.Lease) <= l.validUntil
+	if fits && l.confirmedAt >= l.reconfirmSince(fx) {
+		fixed := time.Duration(0)
+		if r.Lease != 0 {
+			fixed = now + validity(r.Lease)
+		}
+		l.grant(now, r, fixed, fx)
+		return true
+	}
+	return false
+}
+
+// reenterWaiters lets all requests re-enter that wait as the owner which was just granted the lock. This is necessary
+// because the first hold may wait for them before it unlocks. A request for several locks ends with ErrReentry. For
+// kinds with per-request locks those requests wait at other Locks, which the coordinator knows. Without such a request
+// the queue is not scanned.
+func (l *Lock) reenterWaiters(now time.Duration, fx *Effects) {
+	owner := l.holds.Owner
+	switch {
+	case l.kind.PerRequest():
+		l.reenterQueued(now, fx) // they were re-entering when their owner lost it, and a per-request lock has no other queue
+		if owner&ThreadOwner != 0 || l.underWriter() {
+			fx.ReentryChecks = append(fx.ReentryChecks, ReentryCheck{l, owner})
+		}
+	case owner&ThreadOwner != 0 && l.hasWaiters(owner, false):
+		l.reenterQueued(now, fx)
+		l.rejectMultis(now, fx)
+	}
+	if l.kind == Write && owner&ThreadOwner != 0 {
+		fx.ReentryChecks = append(fx.ReentryChecks, ReentryCheck{l, owner}) // they may wait to read as well
+	}
+}
+
+// onTransferred takes over a request of this lock's owner from another per-request lock.
+func (l *Lock) onTransferred(now time.Duration, r *Request, fx *Effects) {
+	r.list.remove(r)
+	r.lock = l
+	if l.phase == held && l.holds != nil {
+		l.tryReenter(now, r, fx)
+		return
+	}
+	l.queue.push(r)
+}
+
+// RejectUpgrades rejects requests that wait to write as an owner that reads: they would wait for themselves. It reports
+// whether there were any. Without one the queue is not scanned.
+func (l *Lock) RejectUpgrades(now time.Duration, owner uint64, fx *Effects) bool {
+	if l.kind != Write || l.HoldCount(owner, now) > 0 || !l.hasWaiters(owner, false) {
+		return false
+	}
+	for _, r := range l.waitingAs(owner) {
+		fx.Complete(now, r, ErrUpgrade, nil)
+	}
+	return true
+}
+
+// reenterQueued lets the requests of the queue re-enter that have the lock's owner.
+func (l *Lock) reenterQueued(now time.Duration, fx *Effects) {
+	owner := l.holds.Owner
+	if owner == 0 {
+		return
+	}
+	for _, r := range l.waitingAs(owner) {
+		l.queue.remove(r)
+		l.tryReenter(now, r, fx)
+	}
+}
