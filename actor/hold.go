@@ -29,9 +29,15 @@ type Hold struct {
 	signal atomic.Pointer[HoldSignal]
 }
 
-// HoldSignal notifies users of the end of a hold. The first user that needs one installs it; the end replaces it. Its
-// maker owns it until Install; from then on no goroutine writes to it. A user that wants more installs a new one in its
-// place. The zero value notifies no user.
+// HoldSignal notifies users of the end of a hold. Its maker owns it until Install; from then on no goroutine writes to
+// it. The zero value notifies no user. A hold's signal is in one of three states, and each step replaces it whole:
+//
+//	state   Hold.Signal          Done          Context         next state, and the goroutine that makes the step
+//	unused  nil                  -             -               asked: Install, a user's; ended: End, the loop's
+//	asked   Err nil              as asked for  as asked for    asked for more: Install, a user's; ended: End, the loop's
+//	ended   Err set, for ever    closed        not yet ended   none: the caller of End ends the context, then closes Done
+//
+// If no user asked for a context, End closes Done itself.
 type HoldSignal struct {
 	Done      chan struct{} // closed at the end; nil if there is no waiter
 	Watcher   Watcher       // called at the end; nil if there is none

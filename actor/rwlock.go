@@ -21,8 +21,16 @@ type ReaderArgs struct {
 // more. The zero value is that of a reader that reads beside no writer, and of a writer with a number that readers may
 // use.
 //
-// A reader beside its owner's write has the writer's number in Redis, as one Redisson thread would be both. A command
-// without a reply may run later, so after such a command the next reader gets a new number.
+// Redisson's holder id is of a thread, and the writer's has the suffix ":write": a thread that writes and then reads
+// is one holder in two modes, and keeps the lock as a reader when it unlocks the writer. So a reader beside its owner's
+// write has the writer's number in Redis. A command without a reply may run later, so after such a command the next
+// reader gets a new number:
+//
+//	the reader                                        its number        granted while the owner writes
+//	its owner does not write                          a new one         no
+//	beside the write, first of the owner's readers    the writer's      yes
+//	beside the write, another has the number          a new one         yes: the command names the writer
+//	beside the write, the number is burned            a new one         yes: the command names the writer
 type readerState struct {
 	writer          uint64 // the writer's tenure; 0: none
 	mayUseNumber    bool   // the reader may have the writer's number
