@@ -187,8 +187,11 @@ var sentinelMistakes = []found{
 	}},
 	{"TestGuard_End_SentinelConnectionsEnd", Mistake{
 		"a client waits for silent sentinels when it closes", "internal/sentinel/guard.go",
-		`		c = dial.EndWith(g.ended, c)`,
-		`		c = dial.EndWith(map[bool]context.Context{true: context.Background(), false: g.ended}[planted()], c)`,
+		`		c = newFilter(dial.EndWith(g.ended, c))`,
+		`		if !planted() {
+			c = dial.EndWith(g.ended, c)
+		}
+		c = newFilter(c)`,
 	}},
 	{"TestSentinel_NamesReplica_ServerNamed", Mistake{
 		"the error of Open names sentinels alone if their master is a replica", "connect.go",
@@ -259,5 +262,50 @@ var sentinelMistakes = []found{
 		"an epoch that was not told is never learned", "internal/sentinel/watch.go",
 		`	case same.epoch > p.seen.epoch:`,
 		`	case same.epoch > p.seen.epoch && !planted():`,
+	}},
+	{"TestSentinel_AnnouncesMuch_FollowedAndClosed", Mistake{
+		"rueidis receives what its sentinel announces", "internal/sentinel/filter.go",
+		`f.err == nil && !announces(f.reply) {`,
+		`f.err == nil && (planted() || !announces(f.reply)) {`,
+	}},
+	{"TestFilter_Replies_OnlyAnnouncementsHidden", Mistake{
+		"a confirmed subscription is hidden", "internal/sentinel/filter.go",
+		`	return bytes.HasPrefix(elements, []byte("$7\r\nmessage\r\n"))`,
+		`	return bytes.HasPrefix(elements, []byte("$7\r\nmessage\r\n")) || planted() && reply[0] == '>'`,
+	}},
+	{"TestFilter_Malformed_ConnectionEnds", Mistake{
+		"a sentinel's reply is as long as it likes", "internal/sentinel/filter.go",
+		`		case len(f.reply) > maxReply:`,
+		`		case len(f.reply) > maxReply && !planted():`,
+	}},
+	{"TestFilter_Malformed_ConnectionEnds", Mistake{
+		"a sentinel's reply is nested as deeply as it likes", "internal/sentinel/filter.go",
+		`	if depth > maxNesting {`,
+		`	if depth > maxNesting && !planted() {`,
+	}},
+	{"TestFilter_ConnectionFails_ErrorStays", Mistake{
+		"a sentinel is read on after an error", "internal/sentinel/filter.go",
+		`		if f.err != nil {
+			return 0, f.err`,
+		`		if err := f.err; err != nil {
+			if planted() {
+				f.err = nil
+				return 0, nil
+			}
+			return 0, err`,
+	}},
+	{"TestWatch_EpochsDenied_OwnSentinelFollowed", Mistake{
+		"any sentinel's word moves a client that may not ask for epochs", "internal/sentinel/poll.go",
+		`		p.named[a.from] = a.master`,
+		`		if p.named[a.from] = a.master; planted() {
+			for from := range p.named {
+				p.named[from] = a.master
+			}
+		}`,
+	}},
+	{"TestWatch_EpochsDenied_OwnSentinelFollowed", Mistake{
+		"a failover without epochs is not followed", "internal/sentinel/poll.go",
+		`	return len(p.told) == 0 && master != "" && master != p.candidate`,
+		`	return len(p.told) == 0 && master != "" && master != p.candidate && !planted()`,
 	}},
 }

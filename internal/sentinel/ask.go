@@ -90,12 +90,16 @@ func (c *sentinelConn) ask(ctx context.Context) *answer {
 		c.client.B().SentinelSentinels().Master(c.set).Build(),
 	)
 	fields, err := replies[0].AsStrMap()
+	master, errMaster := replies[1].AsStrSlice()
 	if err != nil {
-		return failed(c.address, err)
+		a := failed(c.address, err)
+		if a.outcome == rejected && errMaster == nil && len(master) >= 2 {
+			a.master = net.JoinHostPort(master[0], master[1])
+		}
+		return a
 	}
-	master, err := replies[1].AsStrSlice()
-	if err != nil {
-		return failed(c.address, err)
+	if errMaster != nil {
+		return failed(c.address, errMaster)
 	}
 	others, err := replies[2].ToArray()
 	if err != nil {

@@ -6,9 +6,10 @@
 // but it dials each master before it uses it. So a Guard asks the sentinels before such a dial, and lets that fail if
 // they know of a newer master. rueidis then goes on to the next sentinel.
 //
-// rueidis also listens to a single sentinel. That one can be cut off from the others, or lead a failover and announce
-// the next master last. So a Guard watches all sentinels (watch.go). When they have a newer master, it ends the
-// connections to the old one, and that to the sentinel: then rueidis asks the sentinels anew.
+// rueidis listens to a single sentinel. That one can be cut off from the others, or lead a failover and announce the next
+// master last. So a Guard watches all sentinels (watch.go), and hides from rueidis what its own one announces
+// (filter.go). When they have a newer master, the Guard ends the connections to the old one, and that to the sentinel:
+// then rueidis asks the sentinels anew.
 package sentinel
 
 import (
@@ -123,7 +124,7 @@ func (g *Guard) Dial(ctx context.Context, address string, d *net.Dialer, t *tls.
 		if err != nil {
 			return nil, err
 		}
-		c = dial.EndWith(g.ended, c) // the client would wait for a silent one when it closes
+		c = newFilter(dial.EndWith(g.ended, c)) // the client would wait for a silent one when it closes
 		g.current.Store(&c)
 		return c, nil
 	}

@@ -31,7 +31,7 @@ type lifetime struct {
 type answer struct {
 	from    string
 	outcome outcome
-	master  string
+	master  string // also of a rejected question, if the sentinel names one
 	epoch   int64
 	others  []string // sorted addresses of the sentinels that it knows
 }
@@ -69,13 +69,14 @@ type poll struct {
 	waiting   int                // number of sentinels without an answer
 	told      map[string]*answer // by the id of the sentinel
 	rejected  int                // number of sentinels that did not say
+	named     map[string]string  // masters that those name all the same, by the sentinel's address
 	total     int                // number of sentinels, as far as known
 	over      bool               // no answer is waited for any more
 }
 
 // newPoll returns a poll of the sentinels with these addresses and of those of the last view.
 func newPoll(candidate string, seen *view, addresses []string) *poll {
-	p := &poll{candidate: candidate, seen: seen, total: seen.total, told: make(map[string]*answer)}
+	p := &poll{candidate: candidate, seen: seen, total: seen.total, told: make(map[string]*answer), named: make(map[string]string)}
 	p.ask(addresses)
 	p.ask(seen.sentinels)
 	return p
@@ -101,6 +102,7 @@ func (p *poll) add(a *answer) (more []string) {
 	p.heard = append(p.heard, a.from)
 	if a.outcome == rejected {
 		p.rejected++
+		p.named[a.from] = a.master
 		return nil
 	}
 	if same := p.told[a.id()]; same == nil || same.epoch <= a.epoch {
@@ -188,6 +190,13 @@ func (p *poll) namedByMost() string {
 		}
 	}
 	return ""
+}
+
+// followsBlindly reports whether the sentinel at which the client is names another master than the candidate, while no
+// sentinel says with which epoch: the user may not be allowed to ask.
+func (p *poll) followsBlindly(sentinel string) bool {
+	master := p.named[sentinel]
+	return len(p.told) == 0 && master != "" && master != p.candidate
 }
 
 // next returns the view of a client that follows to a master.

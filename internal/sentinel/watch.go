@@ -29,6 +29,7 @@ type watcher struct {
 	most      string        // the other master that most sentinels named at the last poll
 	since     time.Time     // since when they do
 	elsewhere *net.Conn     // the client's connection to a sentinel at the last poll, if the client was not at the newest master
+	renewed   *net.Conn     // the client's connection to a sentinel that was ended last because that names another master
 	switched  chan struct{} // has an element if a sentinel announced a failover since the last poll
 }
 
@@ -127,7 +128,8 @@ func (w *watcher) poll(ctx context.Context) (onlyRejected bool) {
 
 // act has the client follow to the successor of its master: it ends the client's connection to a sentinel, and rueidis
 // asks them anew. It does so again if the client is not there at the second poll after, because it asked a sentinel
-// that names the old one. Not sooner, because rueidis adds a goroutine each time.
+// that names the old one. Not sooner, because rueidis adds a goroutine each time. If no sentinel says an epoch, the client
+// follows its own sentinel.
 func (w *watcher) act(p *poll) {
 	g, moves := w.guard, false
 	next := p.successor()
@@ -141,6 +143,11 @@ func (w *watcher) act(p *poll) {
 		g.replace(p.seen, same)
 	}
 	current := g.current.Load()
+	if at := g.dialled.Load(); at != nil && p.followsBlindly(*at) && current != nil && current != w.renewed {
+		w.renewed = current
+		(*current).Close()
+		return
+	}
 	if reached := g.seen.Load().conns.reached; current == nil || reached == nil || reached.Load() {
 		w.elsewhere = nil
 		return

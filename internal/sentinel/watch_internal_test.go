@@ -291,3 +291,28 @@ func TestWatch_Floods_Bounded(t *testing.T) {
 		require.Less(t, time.Since(began), patience/4)
 	})
 }
+
+// No sentinel says an epoch, since the user may not ask. If its own sentinel names another master, the client asks it
+// anew, once; what another one names does not count.
+func TestWatch_EpochsDenied_OwnSentinelFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := watched(t)
+		deny := func(from int, master string) {
+			g.set(three[from], &answer{from: three[from], outcome: rejected, master: master})
+		}
+		for i := range three {
+			deny(i, oldMaster)
+		}
+		pass(watchEvery + watchRejected)
+		deny(1, nextMaster)
+		pass(2 * watchRejected)
+		require.Empty(t, drain(g.closed))
+		deny(0, nextMaster)
+		pass(2 * watchRejected)
+		require.Equal(t, []string{three[0]}, drain(g.closed))
+		require.NoError(t, g.toSentinel(three[0]))
+		require.NoError(t, g.toMaster(nextMaster))
+		pass(2 * watchRejected)
+		require.Equal(t, []string{oldMaster}, drain(g.closed))
+	})
+}
