@@ -902,6 +902,30 @@ func TestQuorum_SeveralReasons_TheOneThatPasses(t *testing.T) {
 	require.ErrorIs(t, g.quorumError(&quorumFailure{causes: causes}), ErrUnavailable)
 }
 
+// The error of a quorum is of one kind, whatever its locks had. It matches what they are caused by, and says it all.
+func TestQuorum_LocksOfSeveralKinds_OneKind(t *testing.T) {
+	why, bad := errors.New("broken"), ServerError("NOPERM no")
+	all := []error{ErrNotAcquired, ErrClosed, ErrUnavailable, ErrLost, ErrNotReplicated, ErrKindMismatch, bad}
+	on := (&Engine{servers: serverNames{"", []string{"a:1"}}}).Mutex("n")
+	g := newMultiHold(t.Context(), Quorum(on, on, on), 2)
+	causes := multiError{errors.New("0 of 3"), on.engine.onServer(on.fail(errWaitAborted, why))}
+	for _, kind := range all {
+		causes = append(causes, on.fail(kind, nil))
+	}
+	text := g.quorumError(&quorumFailure{causes: causes}).Error()
+	for kind, f := range map[error]*quorumFailure{
+		ErrNotAcquired: {causes: causes, contested: true}, ErrTooManyWaiters: {causes: causes, crowded: true}, ErrUnavailable: {causes: causes},
+	} {
+		err := g.quorumError(f)
+		for _, other := range append(all, ErrTooManyWaiters) {
+			require.Equal(t, other == kind || other == bad, errors.Is(err, other), "%v and %v", kind, other)
+		}
+		require.ErrorIs(t, err, why)
+	}
+	require.Equal(t, `lockwheel: lock "n": redis unavailable: 0 of 3; a:1: the caller's context ended the wait, the outcome is not known: broken; `+
+		`lock not acquired; engine closed; lock lost; too few replicas have the lock; in use as another kind of lock; NOPERM no`, text)
+}
+
 // Very many locks are acquired in slices. A lock that is held already is in none of them, wherever it is: its owner
 // would wait for itself.
 func TestMulti_LockHeldAlready_InNoSlice(t *testing.T) {
@@ -1018,12 +1042,58 @@ func TestRound_CallerLeft_ReleasesGoOn(t *testing.T) {
 		r.canceled.Store(true)
 		r.pending.Store(1)
 		r.onResult(0, sliceSize)
+		require.Equal(t, callResults{first: 0, last: sliceSize}, <-r.results)
 		if next {
-			require.Equal(t, callResults{sliceSize, 2 * sliceSize, true}, <-r.results)
+			require.Equal(t, callResults{over: true}, <-r.results)
 		}
-		require.Equal(t, callResults{0, sliceSize, false}, <-r.results)
 		require.Empty(t, r.results)
 	}
+}
+
+// An extension of very many locks ends with the first slice that has no reply: each further one would wait as long.
+func TestRound_ExtendUnanswered_RestNotSent(t *testing.T) {
+	t.Parallel()
+	e, s := realEngine(t)
+	locks := make([]Mutex, 3*sliceSize)
+	for i := range locks {
+		locks[i] = e.Mutex(fmt.Sprintf("n%04d", i))
+	}
+	hold, err := e.Multi(locks...).Lock(t.Context(), Lease(time.Minute))
+	require.NoError(t, err)
+	require.NoError(t, s.Pause())
+	before := e.Stats()
+	require.ErrorIs(t, hold.Extend(t.Context(), time.Minute), ErrUnavailable)
+	require.NoError(t, s.Continue())
+	soon(t, "all answers", func() bool { return e.Stats().InFlight == 0 })
+	require.LessOrEqual(t, e.Stats().Commands-before.Commands, uint64(2*sliceSize))
+	require.NoError(t, hold.Unlock(t.Context()))
+}
+
+// The wait of a caller bounds the last step of locks that are acquired one by one: all get its lease. If the server does
+// not reply, that is the error, and not that another caller has the lock.
+func TestMulti_SilentAtLastStep_WaitEnds(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	e, err := Open(t.Context(), Options{CallTimeout: time.Minute, Lease: 5 * time.Minute, Redis: rueidis.ClientOption{InitAddress: []string{s.Addr()}}})
+	require.NoError(t, err)
+	t.Cleanup(func() { e.Close() })
+	m := e.Multi(e.FairMutex("a"), e.Mutex("b"))
+	holds := []*Hold{held(t, e, "a"), held(t, e, "b")}
+	require.NoError(t, s.Pause())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := m.holdOf(multiRequest{ctx: t.Context(), lease: 20 * time.Second, deadline: time.Now().Add(50 * time.Millisecond)}, holds)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		require.ErrorIs(t, err, ErrUnavailable)
+		require.NotErrorIs(t, err, ErrNotAcquired)
+	case <-time.After(8 * time.Second):
+		t.Error("the caller waits for CallTimeout")
+	}
+	require.NoError(t, s.Continue())
+	soon(t, "both locks free", func() bool { return s.Int(t, "EXISTS", "a", "b") == 0 })
 }
 
 // Once the caller's wait has ended, no further lock of several is requested: neither alone nor in a slice of very many.

@@ -1,6 +1,7 @@
 package lockwheel
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -114,8 +115,36 @@ func textWithin(err error, name string) string {
 		return e.text(name)
 	case *serverError:
 		return e.server + ": " + textWithin(e.error, name)
+	case memberError:
+		return textWithin(e.lockError, name)
 	}
 	return err.Error()
+}
+
+// memberError is why one lock of several was not acquired, in an error of another kind for all of them. It matches the
+// cause only: a busy Quorum with a closed engine must not match ErrClosed.
+type memberError struct{ *lockError }
+
+func (e memberError) Unwrap() error { return e.cause }
+
+// withoutKinds returns the errors of the locks of a Quorum, without the kinds of those that this package defines.
+func (all multiError) withoutKinds() multiError {
+	hidden := slices.Clone(all)
+	for i, err := range all {
+		on, isOn := err.(*serverError)
+		if isOn {
+			err = on.error
+		}
+		failed, ok := err.(*lockError)
+		if !ok || errors.As(failed.err, new(ServerError)) {
+			continue
+		}
+		hidden[i] = memberError{failed}
+		if isOn {
+			hidden[i] = &serverError{on.server, hidden[i]}
+		}
+	}
+	return hidden
 }
 
 // serverError adds the server to an error of one of several locks that are on servers of their own.

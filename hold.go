@@ -467,7 +467,7 @@ func (h *Hold) extend(ctx context.Context, d time.Duration) error {
 		return h.fail(errNotSent, context.Cause(ctx))
 	}
 	if g := h.multi(); g != nil {
-		return g.extend(ctx, d)
+		return g.extend(ctx, d, time.Time{})
 	}
 	return h.send(ctx, actor.Extend, d, false)
 }

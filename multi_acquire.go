@@ -94,12 +94,12 @@ func (m Multi) holdOf(e multiRequest, holds []*Hold) (*Hold, error) {
 				all.unlock(canceledCtx)
 			}
 		}()
-		err := all.hold.extend(e.ctx, e.lease)
+		err := all.extend(e.ctx, e.lease, e.deadline)
 		if extended = err == nil; !extended {
-			if errors.Is(err, ErrLost) {
-				return nil, err
+			if errors.Is(err, ErrUnavailable) {
+				err = m.fail(ErrUnavailable, err)
 			}
-			return nil, m.fail(ErrNotAcquired, err)
+			return nil, err
 		}
 	}
 	return all.checked()

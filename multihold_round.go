@@ -12,12 +12,12 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// extend implements Hold.Extend for several locks.
-func (g *multiHold) extend(ctx context.Context, d time.Duration) error {
+// extend implements Hold.Extend for several locks. until is when the caller's wait ends besides; zero: never.
+func (g *multiHold) extend(ctx context.Context, d time.Duration, until time.Time) error {
 	if err := g.err(); err != nil {
 		return err
 	}
-	err := g.broadcast(ctx, actor.Extend, d)
+	err := g.broadcast(ctx, actor.Extend, d, until)
 	switch {
 	case !g.perEngine:
 	case err == nil:
@@ -42,9 +42,10 @@ func (g *multiHold) resumeWatch() {
 }
 
 // broadcast sends a request to all members. It waits until enough of them have succeeded or all have a result. If ctx
-// ends first, it does not wait for the others.
-func (g *multiHold) broadcast(ctx context.Context, what actor.Op, lease time.Duration) error {
+// ends first, or it is until, it does not wait for the others.
+func (g *multiHold) broadcast(ctx context.Context, what actor.Op, lease time.Duration, until time.Time) error {
 	r := newRound(g)
+	r.until = until
 	for i := range g.members {
 		if h := g.members[i].hold.Load(); h != nil {
 			r.add(i, h, what, lease)
@@ -87,6 +88,7 @@ type round struct {
 	calls          []engine.Call    // the calls for them; each belongs to a loop until its result
 	heldCalls      int              // number of calls for members that were held. The others wait for the result of an acquire
 	results        chan callResults // results of some calls; a send never blocks a loop
+	until          time.Time        // when the caller's wait ends besides its context; zero: never
 	errs           errorSample
 	repeated       bool // a repeated Unlock
 	releasedBefore int  // members that another Unlock has already released, as confirmed by the server
@@ -101,7 +103,7 @@ type round struct {
 // caller's goroutine receives it. The zero value has none.
 type callResults struct {
 	first, last int
-	closed      bool // there are no results, and none for later calls: the engine is closed
+	over        bool // there are no results, and none for later calls: the engine is closed, or they were not posted
 }
 
 func newRound(g *multiHold) *round {
@@ -143,7 +145,7 @@ func (r *round) postSlice(first, limit int) {
 		some[i].OnDone = onDone
 	}
 	if !r.parent.members[0].lock.engine.loop.PostAll(some) {
-		r.results <- callResults{first, last, true}
+		r.results <- callResults{over: true}
 		return
 	}
 	if first > 0 {
@@ -152,20 +154,23 @@ func (r *round) postSlice(first, limit int) {
 }
 
 // onResult runs on the loop for each result of one engine. If the server did not reply, it posts the remaining
-// releases at once, see releaseRun.onResult. Releases continue even if the caller has stopped waiting.
+// releases at once, see releaseRun.onResult, and no other request: all are needed, and each slice would wait for
+// CallTimeout. Releases continue even if the caller has stopped waiting.
 func (r *round) onResult(first, last int) {
 	if r.pending.Add(-1) > 0 {
 		return
 	}
 	silent, end := anyNoReply(r.calls[first:last]), r.calls[first].Op == actor.Unlock
+	r.results <- callResults{first: first, last: last}
 	switch {
 	case last == len(r.calls):
 	case silent && end:
 		r.postSlice(last, len(r.calls))
+	case silent:
+		r.results <- callResults{over: true}
 	case !r.canceled.Load() || end:
 		r.postSlice(last, sliceSize)
 	}
-	r.results <- callResults{first: first, last: last}
 }
 
 func (r *round) sendPerEngine() {
@@ -186,6 +191,12 @@ func (r *round) post(i int) {
 // wait returns the number of members that succeeded: at least enough, or all that did.
 func (r *round) wait(ctx context.Context, enough int) (agreed int) {
 	done := ctx.Done()
+	var timeout <-chan time.Time
+	if !r.until.IsZero() {
+		timer := time.NewTimer(time.Until(r.until))
+		defer timer.Stop()
+		timeout = timer.C
+	}
 	all := len(r.calls) // calls that are waited for
 	for had := 0; had < all && agreed < enough; {
 		select {
@@ -200,12 +211,14 @@ func (r *round) wait(ctx context.Context, enough int) (agreed int) {
 			}
 			all = r.cancelAll(cause)
 			done = nil // the results arrive at once
+		case <-timeout:
+			all = r.cancelAll(nil)
 		case v := <-r.results:
-			if v.closed && !r.parent.perEngine {
+			if v.over && !r.parent.perEngine {
 				return agreed
 			}
 			had += v.last - v.first
-			if !v.closed {
+			if !v.over {
 				agreed += r.countOK(v.first, v.last)
 			}
 		}
@@ -245,7 +258,10 @@ func (r *round) isReleased(i int) bool {
 	return call.Op == actor.Unlock && call.Err == ErrNotHeld || r.repeated && call.Err == ErrLost
 }
 
-// cancelAll cancels the posted calls and returns their number: the rest is not waited for.
+var errNotPosted = errors.New("the wait ended before it was sent")
+
+// cancelAll cancels the posted calls and returns their number: the rest is not waited for. Without a cause the time of
+// the caller's wait is over.
 func (r *round) cancelAll(cause error) (posted int) {
 	if r.parent.perEngine {
 		r.cancelPerEngine(cause)
@@ -257,7 +273,11 @@ func (r *round) cancelAll(cause error) (posted int) {
 		r.parent.members[at].lock.engine.loop.Cancel(&r.calls[i], cause)
 	}
 	if posted < len(r.calls) {
-		r.errs.add(ErrUnavailable, r.holds[posted].fail(ErrUnavailable, actor.CallerGone{Cause: cause}))
+		why := errNotPosted
+		if cause != nil {
+			why = actor.CallerGone{Cause: cause}
+		}
+		r.errs.add(ErrUnavailable, r.holds[posted].fail(ErrUnavailable, why))
 	}
 	return posted
 }

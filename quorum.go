@@ -207,11 +207,13 @@ func (g *multiHold) quorumError(f *quorumFailure) error {
 		}
 		cause = append(cause, ended)
 	}
+	if f.impossible && !f.crowded {
+		return g.hold.fail(errNoMajority, cause)
+	}
+	cause = cause.withoutKinds()
 	switch {
 	case f.crowded: // has priority over other reasons, because a retry may soon succeed
 		return g.hold.fail(ErrTooManyWaiters, cause)
-	case f.impossible:
-		return g.hold.fail(errNoMajority, cause)
 	case f.contested:
 		return g.hold.fail(ErrNotAcquired, cause)
 	}

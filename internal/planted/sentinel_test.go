@@ -304,8 +304,20 @@ var sentinelMistakes = []found{
 		}`,
 	}},
 	{"TestWatch_EpochsDenied_OwnSentinelFollowed", Mistake{
-		"a failover without epochs is not followed", "internal/sentinel/poll.go",
-		`	return len(p.told) == 0 && master != "" && master != p.candidate`,
-		`	return len(p.told) == 0 && master != "" && master != p.candidate && !planted()`,
+		"a failover without epochs is not followed", "internal/sentinel/watch.go",
+		`	next = cmp.Or(next, p.blindSuccessor(g.present()))`,
+		`	if !planted() {
+		next = cmp.Or(next, p.blindSuccessor(g.present()))
+	}`,
+	}},
+	{"TestWatch_MasterDownForLong_SentinelsRarelyDialled", Mistake{
+		"sentinels are dialled without end while the master is down", "internal/sentinel/guard.go",
+		`	if pause == 0 {`,
+		`	if pause == 0 || planted() {`,
+	}},
+	{"TestWatch_MasterDownForLong_SentinelsRarelyDialled", Mistake{
+		"another master does not end the pause before the dial of a sentinel", "internal/sentinel/guard.go",
+		`	case <-conns.ctx.Done(): // there is another master`,
+		`	case <-map[bool]<-chan struct{}{false: conns.ctx.Done()}[planted()]:`,
 	}},
 }

@@ -130,8 +130,8 @@ var severalMistakes = []found{
 	}},
 	{"TestQuorum_MajorityRejected_EndsAtOnce", Mistake{
 		"a quorum that is refused for good counts as unavailable", "quorum.go",
-		`	case f.impossible:`,
-		`	case f.impossible && !planted():`,
+		`	if f.impossible && !f.crowded {`,
+		`	if f.impossible && !f.crowded && !planted() {`,
 	}},
 	{"TestQuorum_AllReply_HeldOnAll", Mistake{
 		"a quorum has no first member", "quorum.go",
@@ -572,5 +572,22 @@ var severalMistakes = []found{
 		"a rejection of all names the first", "engine/coordinator/replies.go",
 		`FailedPart: actor.AllParts}`,
 		`FailedPart: map[bool]int{false: actor.AllParts}[planted()]}`,
+	}},
+	{"TestQuorum_LocksOfSeveralKinds_OneKind", Mistake{
+		"the error of a quorum matches what any of its locks had", "quorum.go",
+		`	cause = cause.withoutKinds()`,
+		`	if !planted() {
+		cause = cause.withoutKinds()
+	}`,
+	}},
+	{"TestRound_ExtendUnanswered_RestNotSent", Mistake{
+		"an extension of very many locks waits for each slice", "multihold_round.go",
+		`	case silent:`,
+		`	case silent && !planted():`,
+	}},
+	{"TestMulti_SilentAtLastStep_WaitEnds", Mistake{
+		"the wait of a caller does not bound the lease of several locks", "multi_acquire.go",
+		`all.extend(e.ctx, e.lease, e.deadline)`,
+		`all.extend(e.ctx, e.lease, map[bool]time.Time{false: e.deadline}[planted()])`,
 	}},
 }

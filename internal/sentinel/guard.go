@@ -33,6 +33,11 @@ const (
 	patience = 500 * time.Millisecond
 	// refusalPause is how long a refused or failed dial of a master takes at least: rueidis dials again without a pause.
 	refusalPause = 250 * time.Millisecond
+	// freeDials is how often a client may dial sentinels without a pause, to find one that names its master: twice all
+	// that a poll asks. Then each dial waits, for minDialPause and longer each time, up to maxDialPause.
+	freeDials    = 2 * maxAsked
+	minDialPause = time.Second
+	maxDialPause = time.Minute
 	// askAgain is the pause between two polls of a dial that lasts.
 	askAgain = time.Second
 	// maxQuestions is the maximum number of questions in flight. Those to silent sentinels outlive their poll by up to
@@ -55,6 +60,7 @@ type Guard struct {
 	ended     context.Context
 	end       context.CancelFunc
 	watched   chan struct{} // closed when no watcher runs any more; nil without one
+	watching  atomic.Bool   // Watch was called
 
 	seen    atomic.Pointer[view]
 	at      atomic.Pointer[string]   // the master to which the client last connected; nil: none
@@ -93,6 +99,7 @@ func (g *Guard) At() string {
 // Watch begins to watch the sentinels, until End. It may be called once, before others know the Guard.
 func (g *Guard) Watch() {
 	g.watched = make(chan struct{})
+	g.watching.Store(true)
 	go func() {
 		defer close(g.watched)
 		newWatcher(g).run(g.ended)
@@ -120,6 +127,7 @@ func (g *Guard) Dial(ctx context.Context, address string, d *net.Dialer, t *tls.
 		own.KeepAlive--
 		ctx, release := g.whileOpen(ctx)
 		defer release()
+		g.pace(ctx)
 		c, err := g.dial(ctx, address, &own, t)
 		if err != nil {
 			return nil, err
@@ -143,13 +151,43 @@ func (g *Guard) Dial(ctx context.Context, address string, d *net.Dialer, t *tls.
 	return dial.EndWith(admitted.conns.ctx, c), nil
 }
 
+// pace waits before a dial of a sentinel. While rueidis 1.0.79 is not at a master, it asks the sentinels without end, and
+// each time starts a goroutine that asks as well. It needs them only for another master, which the watcher knows first.
+func (g *Guard) pace(ctx context.Context) {
+	conns := g.seen.Load().conns
+	if conns.dials == nil || !g.watching.Load() {
+		return
+	}
+	pause := pauseBefore(conns.dials.Add(1))
+	if pause == 0 {
+		return
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-conns.ctx.Done(): // there is another master
+	case <-ctx.Done():
+	}
+}
+
+// pauseBefore returns the pause before the dial of a sentinel with that number, counted from when the client was to
+// follow to its master.
+func pauseBefore(dial int32) time.Duration {
+	doubled := dial - freeDials - 1
+	if doubled < 0 {
+		return 0
+	}
+	return min(minDialPause<<min(doubled, 16), maxDialPause)
+}
+
 // replace stores the next view, unless another was stored meanwhile. If it has another master, it ends the connections
 // to the last one.
 func (g *Guard) replace(seen, next *view) bool {
 	next.conns = seen.conns
 	moves := next.master != seen.master
 	if moves {
-		next.conns.reached = new(atomic.Bool)
+		next.conns.reached, next.conns.dials = new(atomic.Bool), new(atomic.Int32)
 		next.conns.ctx, next.conns.end = context.WithCancel(context.Background())
 	}
 	stored := g.seen.CompareAndSwap(seen, next)

@@ -24,7 +24,8 @@ type view struct {
 type lifetime struct {
 	ctx     context.Context
 	end     context.CancelFunc
-	reached *atomic.Bool // whether there has been one
+	reached *atomic.Bool  // whether there has been one
+	dials   *atomic.Int32 // number of dials of sentinels meanwhile
 }
 
 // answer is what one sentinel replied. It is immutable. The zero value is that of a silent sentinel.
@@ -192,11 +193,17 @@ func (p *poll) namedByMost() string {
 	return ""
 }
 
-// followsBlindly reports whether the sentinel at which the client is names another master than the candidate, while no
-// sentinel says with which epoch: the user may not be allowed to ask.
-func (p *poll) followsBlindly(sentinel string) bool {
-	master := p.named[sentinel]
-	return len(p.told) == 0 && master != "" && master != p.candidate
+// blindSuccessor returns the master other than the candidate that a sentinel names, or "", if no sentinel says with
+// which epoch: the user may not be allowed to ask. The first of these sentinels that replied counts.
+func (p *poll) blindSuccessor(sentinels []string) string {
+	for _, from := range sentinels {
+		if master := p.named[from]; master == p.candidate || len(p.told) > 0 {
+			return ""
+		} else if master != "" {
+			return master
+		}
+	}
+	return ""
 }
 
 // next returns the view of a client that follows to a master.

@@ -1,6 +1,7 @@
 package sentinel
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"slices"
@@ -29,7 +30,6 @@ type watcher struct {
 	most      string        // the other master that most sentinels named at the last poll
 	since     time.Time     // since when they do
 	elsewhere *net.Conn     // the client's connection to a sentinel at the last poll, if the client was not at the newest master
-	renewed   *net.Conn     // the client's connection to a sentinel that was ended last because that names another master
 	switched  chan struct{} // has an element if a sentinel announced a failover since the last poll
 }
 
@@ -136,6 +136,7 @@ func (w *watcher) act(p *poll) {
 	if w.count(p.namedByMost()); next == "" && w.most != "" && time.Since(w.since) >= believeMost {
 		next = w.most
 	}
+	next = cmp.Or(next, p.blindSuccessor(g.present()))
 	switch same := p.next(p.candidate); {
 	case next != "":
 		moves = g.replace(p.seen, p.next(next))
@@ -143,11 +144,6 @@ func (w *watcher) act(p *poll) {
 		g.replace(p.seen, same)
 	}
 	current := g.current.Load()
-	if at := g.dialled.Load(); at != nil && p.followsBlindly(*at) && current != nil && current != w.renewed {
-		w.renewed = current
-		(*current).Close()
-		return
-	}
 	if reached := g.seen.Load().conns.reached; current == nil || reached == nil || reached.Load() {
 		w.elsewhere = nil
 		return
