@@ -268,7 +268,7 @@ func openClient(options *Options, o *opening) (rueidis.Client, error) {
 		if err == context.DeadlineExceeded { // rueidis bounds the handshake with its own context
 			err = errNoReply
 		}
-		return nil, fmt.Errorf("connecting to %s: %w", addressText(&redis, o.rejectedAt(err)), redisurl.WithoutSecrets(withoutAdvice(err), &redis))
+		return nil, fmt.Errorf("connecting to %s: %w", addressText(&redis, o.rejectedAt()), redisurl.WithoutSecrets(withoutAdvice(err), &redis))
 	}
 	return client, nil
 }
@@ -317,9 +317,11 @@ func clientOption(options *Options, o *opening) rueidis.ClientOption {
 }
 
 // rejectedAt returns the address of the server because of which a client could not be opened, or "".
-func (o *opening) rejectedAt(err error) string {
-	if o.guard != nil && strings.Contains(err.Error(), "role is not master") { // rueidis exports no such error
-		return o.guard.At()
+func (o *opening) rejectedAt() string {
+	if o.guard != nil {
+		if master := o.guard.Wanted(); master != "" {
+			return master
+		}
 	}
 	return o.Connections.RejectedAt()
 }
@@ -327,8 +329,12 @@ func (o *opening) rejectedAt(err error) string {
 // addressText returns the addresses of the options for an error. Behind Sentinel it begins with the one that rejected
 // the client, if that was not a sentinel of the options: mostly the master.
 func addressText(redis *rueidis.ClientOption, rejectedAt string) string {
-	if redis.Sentinel.MasterSet == "" || rejectedAt == "" || slices.Contains(redis.InitAddress, rejectedAt) {
+	set := redis.Sentinel.MasterSet
+	if set == "" {
 		return fmt.Sprint(redis.InitAddress)
+	}
+	if rejectedAt == "" || slices.Contains(redis.InitAddress, rejectedAt) {
+		return fmt.Sprintf("%v for the master set %q", redis.InitAddress, set)
 	}
 	return fmt.Sprintf("%s, which was found through the sentinels %v", rejectedAt, redis.InitAddress)
 }

@@ -15,7 +15,6 @@ package sentinel
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"log/slog"
 	"net"
 	"slices"
@@ -63,7 +62,7 @@ type Guard struct {
 	watching  atomic.Bool   // Watch was called
 
 	seen    atomic.Pointer[view]
-	at      atomic.Pointer[string]   // the master to which the client last connected; nil: none
+	wanted  atomic.Pointer[string]   // the master that the client dialled last; nil: it dialled a sentinel since
 	dialled atomic.Pointer[string]   // the sentinel to which the client last wanted to connect; nil: none
 	current atomic.Pointer[net.Conn] // the last connection to a sentinel; nil: none
 	log     atomic.Pointer[slog.Logger]
@@ -88,10 +87,10 @@ func New(redis *rueidis.ClientOption, connect Dial, bound func(context.Context) 
 // LogTo sets the log for refused masters. At most one record is written between two changes of the master.
 func (g *Guard) LogTo(log *slog.Logger) { g.log.Store(log) }
 
-// At returns the address of the master to which the client last connected, or "".
-func (g *Guard) At() string {
-	if at := g.at.Load(); at != nil {
-		return *at
+// Wanted returns the address of the master that the client dialled last, or "" if it has dialled a sentinel since.
+func (g *Guard) Wanted() string {
+	if wanted := g.wanted.Load(); wanted != nil {
+		return *wanted
 	}
 	return ""
 }
@@ -123,6 +122,7 @@ func (g *Guard) End() {
 func (g *Guard) Dial(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
 	if d.KeepAlive == g.keepAlive {
 		g.dialled.Store(&address)
+		g.wanted.Store(nil)
 		own := *d
 		own.KeepAlive--
 		ctx, release := g.whileOpen(ctx)
@@ -136,6 +136,7 @@ func (g *Guard) Dial(ctx context.Context, address string, d *net.Dialer, t *tls.
 		g.current.Store(&c)
 		return c, nil
 	}
+	g.wanted.Store(&address)
 	admitted, err := g.admit(ctx, address)
 	if err != nil {
 		return nil, &rediserr.NotConnected{Err: err}
@@ -146,7 +147,6 @@ func (g *Guard) Dial(ctx context.Context, address string, d *net.Dialer, t *tls.
 		g.waitAfter(ctx, begun)
 		return nil, err
 	}
-	g.at.Store(&address)
 	admitted.conns.reached.Store(true)
 	return dial.EndWith(admitted.conns.ctx, c), nil
 }
@@ -230,7 +230,7 @@ func (g *Guard) admit(ctx context.Context, candidate string) (*view, error) {
 			g.logRefusal(p)
 			if p.namesNewer() {
 				wait(ctx, refusalPause)
-				return nil, fmt.Errorf("a sentinel names %s as the master, which was replaced", candidate)
+				return nil, p.refusal()
 			}
 			wait(ctx, askAgain)
 		default:
@@ -290,9 +290,9 @@ func (g *Guard) ask(ctx context.Context, address string) *answer {
 	return c.ask(ctx)
 }
 
-// logRefusal logs that a master is not followed. If no sentinel told anything, none has named it.
+// logRefusal logs that a master is not followed although a sentinel names it.
 func (g *Guard) logRefusal(p *poll) {
-	if log := g.log.Load(); log != nil && len(p.told) > 0 && g.logged.Swap(p.seen) != p.seen {
+	if log := g.log.Load(); log != nil && p.names() && g.logged.Swap(p.seen) != p.seen {
 		log.Warn("lockwheel: a sentinel names a master that was replaced; not connecting to it", "node", p.candidate, "master", p.seen.master)
 	}
 }

@@ -216,6 +216,20 @@ func TestGuard_OnlyMissedLeft_DialLasts(t *testing.T) {
 	}
 }
 
+// After a failover rueidis dials the old master itself. No sentinel names it, and the log does not say that one did.
+func TestGuard_NoneNamesOld_NotLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := guardedAt(t, oldMaster, 4)
+		var log bytes.Buffer
+		g.LogTo(slog.New(slog.NewTextHandler(&log, nil)))
+		g.says(0, nextMaster, 5)
+		g.says(1, nextMaster, 5)
+		require.NoError(t, g.toMaster(nextMaster))
+		require.EqualError(t, g.toMaster(oldMaster), oldMaster+" is no longer the master: it was replaced")
+		require.Empty(t, log.String())
+	})
+}
+
 // Sentinels that do not reply have named nothing: the log does not say that they did.
 func TestGuard_AllSilentLater_NotLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

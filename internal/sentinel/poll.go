@@ -2,6 +2,7 @@ package sentinel
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -70,14 +71,14 @@ type poll struct {
 	waiting   int                // number of sentinels without an answer
 	told      map[string]*answer // by the id of the sentinel
 	rejected  int                // number of sentinels that did not say
-	named     map[string]string  // masters that those name all the same, by the sentinel's address
+	blind     map[string]string  // masters that those name all the same, by the sentinel's address
 	total     int                // number of sentinels, as far as known
 	over      bool               // no answer is waited for any more
 }
 
 // newPoll returns a poll of the sentinels with these addresses and of those of the last view.
 func newPoll(candidate string, seen *view, addresses []string) *poll {
-	p := &poll{candidate: candidate, seen: seen, total: seen.total, told: make(map[string]*answer), named: make(map[string]string)}
+	p := &poll{candidate: candidate, seen: seen, total: seen.total, told: make(map[string]*answer), blind: make(map[string]string)}
 	p.ask(addresses)
 	p.ask(seen.sentinels)
 	return p
@@ -103,7 +104,7 @@ func (p *poll) add(a *answer) (more []string) {
 	p.heard = append(p.heard, a.from)
 	if a.outcome == rejected {
 		p.rejected++
-		p.named[a.from] = a.master
+		p.blind[a.from] = a.master
 		return nil
 	}
 	if same := p.told[a.id()]; same == nil || same.epoch <= a.epoch {
@@ -144,6 +145,20 @@ func (p *poll) count() (votes int, epoch, newest int64) {
 		}
 	}
 	return votes, epoch, newest
+}
+
+// names reports whether a sentinel names the candidate.
+func (p *poll) names() bool {
+	votes, _, _ := p.count()
+	return votes > 0
+}
+
+// refusal returns why the client may not follow to the candidate.
+func (p *poll) refusal() error {
+	if p.names() {
+		return fmt.Errorf("a sentinel names %s as the master, which was replaced", p.candidate)
+	}
+	return fmt.Errorf("%s is no longer the master: it was replaced", p.candidate)
 }
 
 // namesNewer reports whether a sentinel names another master, which is the newest that the poll and the client know of.
@@ -197,7 +212,7 @@ func (p *poll) namedByMost() string {
 // which epoch: the user may not be allowed to ask. The first of these sentinels that replied counts.
 func (p *poll) blindSuccessor(sentinels []string) string {
 	for _, from := range sentinels {
-		if master := p.named[from]; master == p.candidate || len(p.told) > 0 {
+		if master := p.blind[from]; master == p.candidate || len(p.told) > 0 {
 			return ""
 		} else if master != "" {
 			return master

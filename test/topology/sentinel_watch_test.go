@@ -5,6 +5,7 @@ package topology_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
@@ -89,4 +90,21 @@ func TestSentinel_NamesReplica_ServerNamed(t *testing.T) {
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 	require.ErrorContains(t, err, "connecting to "+named.Addr()+", which was found through the sentinels")
 	require.ErrorContains(t, err, "role is not master")
+}
+
+// The sentinels reply, and the master does not: the error names it. If they do not know the master set, it names that.
+func TestSentinel_MasterSilent_ServerNamed(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartSentinels(t, 0, 1)
+	master := w.Master(t)
+	require.NoError(t, master.Pause())
+	for set, text := range map[string]string{
+		w.Name:  "connecting to " + master.Addr() + ", which was found through the sentinels",
+		"other": fmt.Sprintf("connecting to %v for the master set %q: No such master", w.Addrs(), "other"),
+	} {
+		_, err := lockwheel.Open(t.Context(), lockwheel.Options{CallTimeout: time.Second, Redis: rueidis.ClientOption{
+			InitAddress: w.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: set},
+		}})
+		require.ErrorContains(t, err, text)
+	}
 }
