@@ -415,15 +415,8 @@ func earlier(at time.Duration, ok bool, other time.Duration) (time.Duration, boo
 
 // ResetOutputs clears all outputs of a turn, once the loop has published them.
 func (c *Coordinator) ResetOutputs() {
-	clear(c.Fx.HoldEnds)
-	clear(c.Batches)
-	c.Fx.HoldEnds, c.Batches = c.Fx.HoldEnds[:0], c.Batches[:0]
-	clear(c.Fx.TooLong)
-	clear(c.Fx.Leaks)
-	c.Fx.TooLong, c.Fx.Leaks = c.Fx.TooLong[:0], c.Fx.Leaks[:0]
-	clear(c.Added)
-	clear(c.Removed)
-	c.Added, c.Removed = c.Added[:0], c.Removed[:0]
+	c.Fx.HoldEnds, c.Fx.TooLong, c.Fx.Leaks = emptied(c.Fx.HoldEnds), emptied(c.Fx.TooLong), emptied(c.Fx.Leaks)
+	c.Batches, c.Added, c.Removed = emptied(c.Batches), emptied(c.Added), emptied(c.Removed)
 	c.Redial, c.Connected = false, false
 	if c.Cluster != nil {
 		c.Cluster.Request = nil
@@ -433,4 +426,17 @@ func (c *Coordinator) ResetOutputs() {
 	}
 	c.own.reset()
 	c.resetResults()
+}
+
+// maxKeptOutputs is the largest capacity of a list of a turn's outputs that is kept for the next turn. Very many holds
+// of one lock may end in one turn.
+const maxKeptOutputs = 4096
+
+// emptied returns an empty list, with the memory of the last one unless that was very long.
+func emptied[T any](list []T) []T {
+	if cap(list) > maxKeptOutputs {
+		return nil
+	}
+	clear(list)
+	return list[:0]
 }

@@ -204,3 +204,14 @@ func statementCount(t *testing.T, program, test string, holds int) (sum int) {
 	require.Positive(t, sum)
 	return sum
 }
+
+// The memory for what ended in one turn is not kept when that was very much.
+func TestResetOutputs_VeryMany_MemoryFreed(t *testing.T) {
+	c := New(harnessConfig(), 1)
+	c.Fx.HoldEnds, c.Fx.Results = make([]actor.HoldEnd, maxKeptOutputs+1), make([]*actor.Request, maxKeptOutputs+1)
+	c.Fx.Leaks = make([]actor.HoldNotice, 3)
+	c.ResetOutputs()
+	require.Zero(t, cap(c.Fx.HoldEnds)+cap(c.Fx.Results))
+	require.Equal(t, 3, cap(c.Fx.Leaks))
+	require.Empty(t, c.Fx.Leaks)
+}

@@ -37,8 +37,7 @@ func (c *Coordinator) resetResults() {
 		c.Fx.Results = nil
 		return
 	}
-	clear(c.Fx.Results)
-	c.Fx.Results = c.Fx.Results[:0]
+	c.Fx.Results = emptied(c.Fx.Results)
 }
 
 // take selects the next callers of later, up to the maximum per turn.

@@ -1071,4 +1071,9 @@ var engineMistakes = []found{
 			d.release()
 		}`,
 	}},
+	{"TestResetOutputs_VeryMany_MemoryFreed", Mistake{
+		"the memory for very many holds that ended is kept for ever", "engine/coordinator/coordinator.go",
+		`	if cap(list) > maxKeptOutputs {`,
+		`	if cap(list) > maxKeptOutputs && !planted() {`,
+	}},
 }
