@@ -1069,8 +1069,8 @@ func TestRound_ExtendUnanswered_RestNotSent(t *testing.T) {
 	require.NoError(t, hold.Unlock(t.Context()))
 }
 
-// The wait of a caller bounds the last step of locks that are acquired one by one: all get its lease. If the server does
-// not reply, that is the error, and not that another caller has the lock.
+// The wait of a caller bounds the last step of locks that are acquired one by one: all get its lease. If the server
+// does not reply, that is the error, and not that another caller has the lock.
 func TestMulti_SilentAtLastStep_WaitEnds(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

@@ -6,8 +6,8 @@
 // but it dials each master before it uses it. So a Guard asks the sentinels before such a dial, and lets that fail if
 // they know of a newer master. rueidis then goes on to the next sentinel.
 //
-// rueidis listens to a single sentinel. That one can be cut off from the others, or lead a failover and announce the next
-// master last. So a Guard watches all sentinels (watch.go), and hides from rueidis what its own one announces
+// rueidis listens to a single sentinel. That one can be cut off from the others, or lead a failover and announce the
+// next master last. So a Guard watches all sentinels (watch.go), and hides from rueidis what its own one announces
 // (filter.go). When they have a newer master, the Guard ends the connections to the old one, and that to the sentinel:
 // then rueidis asks the sentinels anew.
 package sentinel
@@ -151,8 +151,9 @@ func (g *Guard) Dial(ctx context.Context, address string, d *net.Dialer, t *tls.
 	return dial.EndWith(admitted.conns.ctx, c), nil
 }
 
-// pace waits before a dial of a sentinel. While rueidis 1.0.79 is not at a master, it asks the sentinels without end, and
-// each time starts a goroutine that asks as well. It needs them only for another master, which the watcher knows first.
+// pace waits before a dial of a sentinel. While rueidis 1.0.79 is not at a master, it asks the sentinels without end,
+// and each time starts a goroutine that asks as well. It needs them only for another master, which the watcher knows
+// first.
 func (g *Guard) pace(ctx context.Context) {
 	conns := g.seen.Load().conns
 	if conns.dials == nil || !g.watching.Load() {

@@ -128,8 +128,8 @@ func (w *watcher) poll(ctx context.Context) (onlyRejected bool) {
 
 // act has the client follow to the successor of its master: it ends the client's connection to a sentinel, and rueidis
 // asks them anew. It does so again if the client is not there at the second poll after, because it asked a sentinel
-// that names the old one. Not sooner, because rueidis adds a goroutine each time. If no sentinel says an epoch, the client
-// follows its own sentinel.
+// that names the old one. Not sooner, because rueidis adds a goroutine each time. If no sentinel says an epoch, the
+// client follows its own sentinel.
 func (w *watcher) act(p *poll) {
 	g, moves := w.guard, false
 	next := p.successor()
