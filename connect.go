@@ -55,9 +55,8 @@ const (
 	// deadlock.
 	minPool = 4
 	// topologyRefresh is the interval at which rueidis asks a cluster for its nodes, in case its last reply is
-	// outdated. Sentinels are asked when the connection to one of them ends, and otherwise publish changes. rueidis
-	// 1.0.79 must not ask them at intervals: while there is no master, each request starts goroutines and connections
-	// that keep asking.
+	// outdated. rueidis 1.0.79 must not ask sentinels at intervals: while there is no master, each request starts
+	// goroutines and connections that keep asking. The guard asks them (package sentinel).
 	topologyRefresh = 5 * time.Second
 )
 
@@ -310,6 +309,7 @@ func clientOption(options *Options, o *opening) rueidis.ClientOption {
 	//lint:ignore SA1019 programs may still set it
 	redis.ReplicaSelector = nil
 	if redis.Sentinel.MasterSet != "" {
+		redis.Sentinel.TopologyRefreshInterval = 0 // the guard asks; rueidis would start a goroutine each time
 		o.guard = sentinel.New(&redis, redis.DialCtxFn, o.Bound)
 		redis.DialCtxFn = o.guard.Dial
 	}

@@ -28,9 +28,9 @@ type Options struct {
 	// The engine sets these fields: PipelineMultiplex, DisableAutoPipelining, BlockingPipeline, DisableCache,
 	// DisableRetry, ConnLifetime, ConnWriteTimeout, and Timeout and KeepAlive of Dialer and of Sentinel.Dialer. It sets
 	// ClusterOption.ShardsRefreshInterval and ClusterOption.MaxMovedRedirections if they are zero. It raises a
-	// BlockingPoolSize below 4 to 4. It clears OnInvalidations, and, because only masters grant locks, SendToReplicas,
-	// ReplicaSelector, ReadNodeSelector, ReplicaOnly and Standalone.ReplicaAddress. Leave Sentinel.TopologyRefreshInterval
-	// at zero: with it rueidis accumulates goroutines while there is no master.
+	// BlockingPoolSize below 4 to 4. It clears OnInvalidations, Sentinel.TopologyRefreshInterval, because the engine asks
+	// the sentinels itself, and, because only masters grant locks, SendToReplicas, ReplicaSelector, ReadNodeSelector,
+	// ReplicaOnly and Standalone.ReplicaAddress.
 	//
 	// A single server, neither in a cluster nor behind Sentinel, may reply READONLY for longer than CallTimeout. The
 	// engine then closes all connections to it and dials again, because its address may lead to another master
