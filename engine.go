@@ -17,6 +17,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine"
 	"github.com/lockwheel/lockwheel/engine/coordinator"
+	"github.com/lockwheel/lockwheel/internal/async"
 	"github.com/lockwheel/lockwheel/internal/redisurl"
 )
 
@@ -34,6 +35,8 @@ type Engine struct {
 	listeners  *listeners
 	contexts   callerContexts
 	closing    atomic.Bool
+	multis     async.Count               // calls of Multi.Lock and the like that have not returned, and began before Close
+	quorums    async.Count               // the same of a Quorum
 	ping       atomic.Pointer[pingRound] // the last one
 	lookups    lookups
 	closed     chan struct{} // closed when Close has done its work
@@ -317,9 +320,11 @@ func (e *Engine) someHeld() string {
 //
 // Close first ends all waiting calls. It then waits, for at most Options.CallTimeout, for what was sent before it. That
 // is each release that Unlock, [Hold.UnlockAsync] or the end of a wait requested. It is also each lock that may be
-// granted after its caller gave up, to release it. So an unlocked lock does not stay because its engine is closed. Very
-// many releases, or a slow server, can take longer; [Engine.Shutdown] waits as long as its context. New lock requests
-// are rejected meanwhile, and holds are still valid. Close does not wait for a server that is known to be down.
+// granted after its caller gave up, to release it. A call for several locks that is going on returns the locks that it
+// has, or releases them; for one of a [Quorum] Close waits for at most a quarter of a second. So an unlocked lock does
+// not stay because its engine is closed. Very many releases, or a slow server, can take longer; [Engine.Shutdown] waits
+// as long as its context. New lock requests are rejected meanwhile, and holds are still valid. Close does not wait for
+// a server that is known to be down.
 //
 // The keys of held locks stay until their leases expire, so that no other caller acquires them while the work under
 // them is still stopping. Places in the queues of fair locks are given up like releases. One that a server does not
@@ -338,6 +343,7 @@ func (e *Engine) Close() error {
 	}
 	until := time.Now().Add(e.options.CallTimeout) // of the wait for releases and of the end of connections
 	e.contexts.watches.Settle()
+	e.awaitMultis(until)
 	call := e.loop.NewCall()
 	call.Op = coordinator.AskClose
 	if e.loop.Post(call) {
@@ -361,6 +367,27 @@ func (e *Engine) Close() error {
 	e.contexts.detaching.Wait(until)
 	close(e.closed)
 	return nil
+}
+
+// quorumPatience is how long Close waits for calls of a Quorum, which may wait for other servers.
+const quorumPatience = 250 * time.Millisecond
+
+// awaitMultis waits for the calls for several locks, at most until the given time. They wait for no lock any more: they
+// return the locks that they have, or release them, which they could not once the engine is closed.
+func (e *Engine) awaitMultis(until time.Time) {
+	if e.multis.Load()+e.quorums.Load() == 0 {
+		return
+	}
+	drain := e.loop.NewCall()
+	drain.Op = coordinator.AskShutdown
+	if !e.loop.Post(drain) { // its result comes with that of the close at the latest
+		return
+	}
+	e.multis.Wait(until)
+	if patient := time.Now().Add(quorumPatience); patient.Before(until) {
+		until = patient
+	}
+	e.quorums.Wait(until)
 }
 
 // await waits for the result of a posted call. If ctx ends first, it cancels the call, waits for its result, and

@@ -40,7 +40,7 @@ func TestEngine_LocksAndUnlocks(t *testing.T) {
 	require.ErrorIs(t, err, ErrNotAcquired)
 	require.NoError(t, hold.Unlock(ctx))
 	require.ErrorIs(t, hold.Unlock(ctx), ErrNotHeld)
-	again, err := engine.Mutex("orders:42").Lock(ctx, Wait(time.Second))
+	again, err := engine.Mutex("orders:42").Lock(ctx, Wait(time.Minute))
 	require.NoError(t, err)
 	require.NoError(t, again.Unlock(ctx))
 	require.NoError(t, engine.Shutdown(ctx))
@@ -1042,10 +1042,10 @@ func TestRound_CallerLeft_ReleasesGoOn(t *testing.T) {
 		r.canceled.Store(true)
 		r.pending.Store(1)
 		r.onResult(0, sliceSize)
-		require.Equal(t, callResults{first: 0, last: sliceSize}, <-r.results)
 		if next {
 			require.Equal(t, callResults{over: true}, <-r.results)
 		}
+		require.Equal(t, callResults{first: 0, last: sliceSize}, <-r.results)
 		require.Empty(t, r.results)
 	}
 }

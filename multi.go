@@ -199,6 +199,7 @@ func (m Multi) lock(ctx context.Context, opts []Option, try bool) (*Hold, error)
 	if wait > 0 {
 		call.deadline = time.Now().Add(wait)
 	}
+	defer m.begin()()
 	switch {
 	case m.quorum:
 		return m.lockQuorum(call)
@@ -206,6 +207,30 @@ func (m Multi) lock(ctx context.Context, opts []Option, try bool) (*Hold, error)
 		return m.lockAtomic(call)
 	}
 	return m.lockSequential(call)
+}
+
+// begin counts the call for Close of the engines, and returns a function that ends that.
+func (m Multi) begin() (end func()) {
+	if !m.quorum {
+		e := m.locks[0].engine
+		if e.closing.Load() {
+			return func() {}
+		}
+		e.multis.Add()
+		return e.multis.Done
+	}
+	var counted []*Engine
+	for _, l := range m.locks {
+		if !l.engine.closing.Load() {
+			l.engine.quorums.Add()
+			counted = append(counted, l.engine)
+		}
+	}
+	return func() {
+		for _, e := range counted {
+			e.quorums.Done()
+		}
+	}
 }
 
 // check rejects a call that can never succeed, before anything is sent.

@@ -161,15 +161,19 @@ func (r *round) onResult(first, last int) {
 		return
 	}
 	silent, end := anyNoReply(r.calls[first:last]), r.calls[first].Op == actor.Unlock
-	r.results <- callResults{first: first, last: last}
+	over := false
 	switch {
 	case last == len(r.calls):
 	case silent && end:
 		r.postSlice(last, len(r.calls))
 	case silent:
-		r.results <- callResults{over: true}
+		over = true
 	case !r.canceled.Load() || end:
 		r.postSlice(last, sliceSize)
+	}
+	r.results <- callResults{first: first, last: last} // the caller may go on from here
+	if over {
+		r.results <- callResults{over: true}
 	}
 }
 

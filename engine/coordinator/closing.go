@@ -18,6 +18,7 @@ type closing struct {
 	round                          // locks that are still to be ended
 	closeRequests []*actor.Request // the close requests; they get their results at the end
 	by            time.Duration    // when the close begins at the latest, while it waits for replies; otherwise 0
+	turnDue       bool             // while it waits: there is nothing to wait for but what this turn's results cause
 }
 
 // requestClose begins the close, or waits for replies first. From then on no lock request is accepted.
@@ -25,7 +26,7 @@ func (c *Coordinator) requestClose(now time.Duration, r *actor.Request) {
 	switch {
 	case c.closing.by != 0:
 		c.closing.closeRequests = append(c.closing.closeRequests, r)
-	case c.settled():
+	case c.settled() && !c.mayRequestReleases():
 		c.close(now, r)
 	default:
 		c.closing.closeRequests, c.closing.by = []*actor.Request{r}, now+c.Fx.Config.CallTimeout
@@ -35,9 +36,19 @@ func (c *Coordinator) requestClose(now time.Duration, r *actor.Request) {
 
 // closeIfSettled begins a close that has waited for replies.
 func (c *Coordinator) closeIfSettled(now time.Duration) {
-	if c.closing.by != 0 && (c.settled() || now >= c.closing.by) {
+	if c.closing.by == 0 {
+		return
+	}
+	settled := c.settled()
+	if c.closing.turnDue = settled && c.mayRequestReleases(); settled && !c.closing.turnDue || now >= c.closing.by {
 		c.close(now, c.closing.closeRequests...)
 	}
+}
+
+// mayRequestReleases reports whether the results that callers receive now may have them request further releases before
+// the next turn: very many locks are released one part after the other, each from a result of the one before.
+func (c *Coordinator) mayRequestReleases() bool {
+	return c.Results.pending() || slices.ContainsFunc(c.Fx.Results, func(r *actor.Request) bool { return r.Op == actor.Unlock && r.OnDone != nil })
 }
 
 // settled reports whether a close leaves nothing behind that a server would still let go. These must all be true:

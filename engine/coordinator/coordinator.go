@@ -370,7 +370,7 @@ func (c *Coordinator) ReconfirmAll(now time.Duration) {
 // Next returns when the coordinator needs another turn without a message. ok is false if it needs none.
 func (c *Coordinator) Next() (at time.Duration, ok bool) {
 	if c.HasMessages() || c.activeSweeps > 0 || c.moreToScan || c.DrainRound.On() || c.reconfirms.On() ||
-		len(c.fanouts) > 0 || len(c.Fx.Rejecting) > 0 || c.Results.pending() || c.Closed && c.ClosePending() {
+		len(c.fanouts) > 0 || len(c.Fx.Rejecting) > 0 || c.Results.pending() || c.closing.turnDue || c.Closed && c.ClosePending() {
 		return c.now, true
 	}
 	if !slices.ContainsFunc(c.Nodes, (*Node).busy) {

@@ -15,8 +15,7 @@ type WorkerPool struct {
 	MaxTasks   int64 // maximum number of functions that were put in and have not ended
 	head       atomic.Pointer[poolTask]
 	workers    atomic.Int32
-	pending    atomic.Int64
-	idle       atomic.Pointer[chan struct{}] // closed when pending is 0
+	pending    Count
 	Panics     atomic.Uint64
 	dropped    atomic.Uint64
 }
@@ -28,9 +27,9 @@ type poolTask struct {
 
 // Submit never blocks. Beyond the limit it drops f and counts it.
 func (p *WorkerPool) Submit(f func()) {
-	if p.pending.Add(1) > p.MaxTasks {
+	if p.pending.Add() > p.MaxTasks {
 		p.dropped.Add(1)
-		p.taskDone()
+		p.pending.Done()
 		return
 	}
 	t := &poolTask{run: f}
@@ -56,13 +55,13 @@ func (p *WorkerPool) work() {
 		if !ended {
 			_ = recover()
 			p.Panics.Add(1)
-			p.taskDone()
+			p.pending.Done()
 			go p.work()
 		}
 	}()
 	for t := p.next(); t != nil; t = p.next() {
 		t.run()
-		p.taskDone()
+		p.pending.Done()
 	}
 	ended = true
 	p.workers.Add(-1)
@@ -80,31 +79,6 @@ func (p *WorkerPool) next() *poolTask {
 	}
 }
 
-// taskDone counts a function that has ended.
-func (p *WorkerPool) taskDone() {
-	if p.pending.Add(-1) == 0 {
-		if empty := p.idle.Swap(nil); empty != nil {
-			close(*empty)
-		}
-	}
-}
-
 // Wait waits until all functions have ended, or until the given time; the zero time is no limit. Only one caller may
 // wait at a time.
-func (p *WorkerPool) Wait(until time.Time) {
-	empty := make(chan struct{})
-	p.idle.Store(&empty)
-	if p.pending.Load() == 0 {
-		return
-	}
-	var timeout <-chan time.Time
-	if !until.IsZero() {
-		timer := time.NewTimer(time.Until(until))
-		defer timer.Stop()
-		timeout = timer.C
-	}
-	select {
-	case <-empty:
-	case <-timeout:
-	}
-}
+func (p *WorkerPool) Wait(until time.Time) { p.pending.Wait(until) }

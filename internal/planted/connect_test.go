@@ -397,4 +397,18 @@ var connectMistakes = []found{
 		`		if err == context.DeadlineExceeded {`,
 		`		if err == context.DeadlineExceeded && !planted() {`,
 	}},
+	{"TestClose_MultiWaits_PartsReleased", Mistake{
+		"Close does not wait for calls for several locks", "engine.go",
+		`	e.multis.Wait(until)`,
+		`	if !planted() {
+		e.multis.Wait(until)
+	}`,
+	}},
+	{"TestClose_QuorumWaits_PartsReleased", Mistake{
+		"Close does not wait for calls of a quorum", "engine.go",
+		`	e.quorums.Wait(until)`,
+		`	if !planted() {
+		e.quorums.Wait(until)
+	}`,
+	}},
 }

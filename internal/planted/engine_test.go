@@ -855,9 +855,9 @@ var engineMistakes = []found{
 	}},
 	{"TestClose_ReleaseInFlight_AwaitsReply", Mistake{
 		"a close leaves what was unlocked", "engine/coordinator/closing.go",
-		`	case c.settled():
+		`	case c.settled() && !c.mayRequestReleases():
 		c.close`,
-		`	case planted() || c.settled():
+		`	case planted() || c.settled() && !c.mayRequestReleases():
 		c.close`,
 	}},
 	{"TestClose_UnlocksQueued_SentFirst", Mistake{
@@ -870,8 +870,8 @@ var engineMistakes = []found{
 	}},
 	{"TestClose_ServerSilent_WaitIsBounded", Mistake{
 		"a close waits for a silent server without a limit", "engine/coordinator/closing.go",
-		`now >= c.closing.by) {`,
-		`now >= c.closing.by && !planted()) {`,
+		`now >= c.closing.by {`,
+		`now >= c.closing.by && !planted() {`,
 	}},
 	{"TestClose_ServerSilent_WaitIsBounded", Mistake{
 		"a close waits for a server that is down", "engine/coordinator/closing.go",
@@ -1075,5 +1075,10 @@ var engineMistakes = []found{
 		"the memory for very many holds that ended is kept for ever", "engine/coordinator/coordinator.go",
 		`	if cap(list) > maxKeptOutputs {`,
 		`	if cap(list) > maxKeptOutputs && !planted() {`,
+	}},
+	{"TestClose_ManyUnlockedAsync_NoneLeft", Mistake{
+		"Close does not wait for the next part of very many releases", "engine/coordinator/closing.go",
+		`	return c.Results.pending() || `,
+		`	return !planted() && c.Results.pending() || !planted() && `,
 	}},
 }

@@ -582,8 +582,11 @@ var severalMistakes = []found{
 	}},
 	{"TestRound_ExtendUnanswered_RestNotSent", Mistake{
 		"an extension of very many locks waits for each slice", "multihold_round.go",
-		`	case silent:`,
-		`	case silent && !planted():`,
+		`		over = true`,
+		`		if over = true; planted() {
+			over = false
+			r.postSlice(last, sliceSize)
+		}`,
 	}},
 	{"TestMulti_SilentAtLastStep_WaitEnds", Mistake{
 		"the wait of a caller does not bound the lease of several locks", "multi_acquire.go",

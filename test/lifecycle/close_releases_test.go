@@ -3,6 +3,7 @@ package lifecycle_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,6 +35,26 @@ func TestClose_AfterUnlock_LockIsFree(t *testing.T) {
 			require.NoError(t, e.Close())
 			require.False(t, s.Exists("n"), name)
 			require.False(t, s.Exists("a") || s.Exists("b"), "several: "+name)
+		}
+	}
+}
+
+// Very many locks are released one part after the other. Close waits for all parts, also if no caller waits for them.
+func TestClose_ManyUnlockedAsync_NoneLeft(t *testing.T) {
+	t.Parallel()
+	s := locktest.AnyServer(t)
+	for range 5 {
+		e := s.Open(lockwheel.Options{})
+		locks := make([]lockwheel.Mutex, 3000)
+		for i := range locks {
+			locks[i] = e.Mutex(fmt.Sprintf("n%04d", i))
+		}
+		hold, err := e.Multi(locks...).Lock(t.Context())
+		require.NoError(t, err)
+		hold.UnlockAsync()
+		require.NoError(t, e.Close())
+		for _, m := range locks {
+			require.False(t, s.Exists(m.Name()))
 		}
 	}
 }
@@ -127,6 +148,57 @@ func TestClose_QuorumUnlocked_NothingLeft(t *testing.T) {
 			require.NoError(t, e.Close())
 		}
 		require.Zero(t, servers.Holders("n"))
+	}
+}
+
+// A call for several locks has some of them, and waits for the last. Close ends its wait, and what it had is free.
+func TestClose_MultiWaits_PartsReleased(t *testing.T) {
+	t.Parallel()
+	s := locktest.AnyServer(t)
+	other := s.Open(lockwheel.Options{})
+	last := locktest.Lock(t, other.Mutex("z"))
+	for range 10 {
+		e := s.Open(lockwheel.Options{})
+		m := e.Multi(e.FencedMutex("a"), e.FencedMutex("b"), e.Mutex("z"))
+		waiting := make(chan error, 1)
+		go func() {
+			_, err := m.Lock(t.Context())
+			waiting <- err
+		}()
+		locktest.Eventually(t, "the first two", func() bool { return s.Exists("a") && s.Exists("b") })
+		require.NoError(t, e.Close())
+		require.ErrorIs(t, locktest.Receive(t, waiting), lockwheel.ErrClosed)
+		require.False(t, s.Exists("a") || s.Exists("b"))
+	}
+	locktest.Unlock(t, last)
+}
+
+// A quorum has one server, and waits for the others. All its engines are closed at once: what it had is free.
+func TestClose_QuorumWaits_PartsReleased(t *testing.T) {
+	t.Parallel()
+	servers := locktest.NewServerSet(t, 3)
+	for round := range 10 {
+		name := fmt.Sprint("n", round)
+		engines := servers[:1].Client(lockwheel.Options{})
+		for _, s := range servers[1:] {
+			slow := proxy.Start(t, s.Addr)
+			engines = append(engines, s.OpenAt(slow.Addr(), lockwheel.Options{}))
+			slow.Set(proxy.Replies, proxy.Delay(50*time.Millisecond))
+		}
+		waiting := make(chan error, 1)
+		go func() {
+			_, err := locktest.Quorum(engines, name).Lock(t.Context())
+			waiting <- err
+		}()
+		locktest.Eventually(t, "the first one", func() bool { return servers[0].Exists(name) })
+		var all sync.WaitGroup
+		for _, e := range engines {
+			all.Go(func() { e.Close() })
+		}
+		all.Wait()
+		if err := locktest.Receive(t, waiting); err != nil { // else the others had replied before
+			require.Zero(t, servers.Holders(name))
+		}
 	}
 }
 
