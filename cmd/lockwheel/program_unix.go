@@ -80,8 +80,8 @@ func atTerminal() bool {
 
 func (p *program) id() int { return p.cmd.Process.Pid }
 
-// pass passes a signal on. At a terminal, the keys' signals and WINCH have reached the program already. A program that is
-// stopped, as one in the background that reads the terminal, gets a signal only when it is continued.
+// pass passes a signal on. At a terminal, the keys' signals and WINCH have reached the program already. A program that
+// is stopped, as one in the background that reads the terminal, gets a signal only when it is continued.
 func (p *program) pass(s os.Signal) {
 	if p.terminal && (s == syscall.SIGINT || s == syscall.SIGQUIT || s == syscall.SIGWINCH) {
 		return

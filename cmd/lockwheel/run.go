@@ -28,26 +28,36 @@ const (
 )
 
 const runHelp = `Runs a program while it holds the lock, and unlocks when the program ends. The lock is renewed all the time. By default
-it is a plain lock; all users of a name must use the same kind.
+it is a plain lock; all users of a name must use the same kind. A name that begins with a - follows a -- of its own:
+lockwheel run -- -name -- PROGRAM.
 
 Signals (HUP, INT, QUIT, TERM, USR1, USR2, ALRM, WINCH) are passed on to the program. Before it is started, HUP, INT,
 QUIT and TERM end the wait. At a terminal, Ctrl-C and Ctrl-\ reach the program by themselves and are not passed on.
+After HUP, INT, QUIT and TERM the program and its group also get CONT, so that one that is stopped ends. A program in
+the background that reads the terminal is stopped, and the lock stays held: give it other input, such as </dev/null.
 
 If the lock is lost (the server did not reply for a whole lease, the key was deleted, the lock was forced), the program
 and its process group get TERM within 1 s of that being known, and KILL after --grace. At a terminal the program shares
 the terminal's process group, and only the program itself gets them.
 
 If lockwheel itself is killed (kill -9), nothing renews the lock, and it is free after its lease. On Linux the program
-is then killed at once, but not what it has started; elsewhere it goes on without the lock. While lockwheel is stopped
+is then killed at once, but not what it has started, nor a program that changes its user, as sudo does; elsewhere it
+goes on without the lock. While lockwheel is stopped
 (kill -STOP), nothing renews the lock either, and the program goes on: the loss is noticed when lockwheel continues.
+
+A program that has become another user, as with sudo, gets no signal of an unprivileged lockwheel: after a loss it goes
+on without the lock, and a line on stderr says so. Write sudo lockwheel run NAME -- PROGRAM, not lockwheel run NAME --
+sudo PROGRAM.
+
+If the server does not reply, --wait and signals end the wait about 4 s later at most.
 
 The program's environment is that of lockwheel; with --fenced it also has LOCKWHEEL_TOKEN, a number that is greater
 than that of every earlier holder.
 
 Exit status: the program's, or 128 + n if signal n ended it, or
-  121  not acquired: the lock was held until --wait ended
+  121  not acquired: the lock was held until --wait ended, as far as the server's last reply said
   122  lost: the lock was lost while the program ran, whatever its own status
-  125  an error before the program was started, such as no server or a wrong command line
+  125  an error before the program was started, such as no server, unless 121 holds, or a wrong command line
   126  the program cannot be started
   127  there is no such program
   128 + n  signal n ended the wait for the lock`

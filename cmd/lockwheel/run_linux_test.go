@@ -68,11 +68,11 @@ func TestRun_ProgramBecomesRoot_SaysItGoesOn(t *testing.T) {
 		require.NoError(t, os.WriteFile(name, text, 0o700))
 		require.NoError(t, os.Chmod(name, mode))
 	}
-	const nobody = 65534
+	const unprivileged = 65534
 	p := startWith(t, func(c *exec.Cmd) {
 		c.Path, c.Dir = command, "/"
 		c.Env = append(c.Env, asRoot+"=1")
-		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
 	}, urlOf(s.Addr()), "run", "a", "--grace", "200ms", "--", sudo, asRoot)
 	pid := pidOf(t, p)
 	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })

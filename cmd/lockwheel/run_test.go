@@ -427,6 +427,21 @@ func TestRun_OutageWhileWaiting_IsWaitedFor(t *testing.T) {
 	assert.Equal(t, "it ran\n", endless.out.String())
 }
 
+// A server that is silent says nothing new: as far as its last reply said, the lock is held until the wait ends.
+func TestRun_SilentWhileWaiting_NotAcquired(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	takenBy(t, s, "a", other)
+	link := proxy.Start(t, s.Addr())
+	p := startCommand(t, urlOf(link.Addr()), "run", "a", "--wait", "2s", "--", "echo", "it ran")
+	eventually(t, func() bool {
+		return s.Strings(t, "PUBSUB", "NUMSUB", "redisson_lock__channel:{a}")[1] == "1"
+	}, "it waits")
+	link.Set(proxy.Both, proxy.Hold)
+	assert.Equal(t, exitNotAcquired, p.status(t), p.err)
+	assert.Empty(t, p.out.String())
+}
+
 // As kill -9: the lock is free after its lease and not before. On Linux the program is killed as well.
 func TestRun_Killed_LockExpires(t *testing.T) {
 	t.Parallel()

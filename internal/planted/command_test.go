@@ -156,6 +156,12 @@ var commandMistakes = []found{
 		"names that are no text look alike", "cmd/lockwheel/internal/inspect/lock.go",
 		`if !utf8.ValidString(l.Name) {`, `if !utf8.ValidString(l.Name) && !planted() {`,
 	}},
+	{"TestCommand_WrongLine_SaysWhatIsWrong", Mistake{
+		"completion for no shell is done", "cmd/lockwheel/main.go",
+		`	requireShell(root)`, `	if !planted() {
+		requireShell(root)
+	}`,
+	}},
 	{"TestRun_NameLikeAFlag_FollowsDashes", Mistake{
 		"a name that begins with - is a program", "cmd/lockwheel/run.go",
 		`args[1] == "--" {`, `args[1] == "--" && !planted() {`,

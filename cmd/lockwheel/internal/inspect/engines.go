@@ -66,8 +66,8 @@ func (s *Server) Engines(ctx context.Context, n Node, each func(*Engine) error) 
 	}
 }
 
-// records reads the records at some keys, and leaves out what is none. If unread is not nil, it gets the errors of those
-// that the server rejects to read, for whatever reason, by the ids of their engines.
+// records reads the records at some keys, and leaves out what is none. If unread is not nil, it gets the errors of
+// those that the server rejects to read, for whatever reason, by the ids of their engines.
 func (s *Server) records(ctx context.Context, at rueidis.Client, keys []string, unread map[string]error) (engines []Engine, denied int, err error) {
 	if keys, err = s.short(ctx, at, keys, unread); err != nil {
 		return nil, 0, err
