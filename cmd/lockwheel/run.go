@@ -42,8 +42,8 @@ the terminal's process group, and only the program itself gets them.
 
 If lockwheel itself is killed (kill -9), nothing renews the lock, and it is free after its lease. On Linux the program
 is then killed at once, but not what it has started, nor a program that changes its user, as sudo does; elsewhere it
-goes on without the lock. While lockwheel is stopped
-(kill -STOP), nothing renews the lock either, and the program goes on: the loss is noticed when lockwheel continues.
+goes on without the lock. While lockwheel is stopped (kill -STOP), nothing renews the lock either, and the program goes
+on: the loss is noticed when lockwheel continues.
 
 A program that has become another user, as with sudo, gets no signal of an unprivileged lockwheel: after a loss it goes
 on without the lock, and a line on stderr says so. Write sudo lockwheel run NAME -- PROGRAM, not lockwheel run NAME --
