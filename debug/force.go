@@ -79,6 +79,7 @@ type side struct {
 	Kind, Owner, TTL, Error string
 	Count                   int
 	Locked                  bool
+	Foreign                 bool // it is the lock of another library, which is not forced
 	Engine, Name64, Token   string
 }
 
@@ -105,6 +106,7 @@ func (h *handler) confirm(r *http.Request) *response {
 			s.Error = shown(err.Error())
 		} else {
 			s.Locked, s.Owner, s.Count, s.TTL = state.Locked, state.Owner, state.Count, duration(state.TTL)
+			s.Foreign = state.Foreign
 			if state.TTL < 0 {
 				s.TTL = "never expires"
 			}
@@ -146,7 +148,7 @@ func (h *handler) forceTarget(ctx context.Context, client string, t target, form
 		return failure(http.StatusConflict, "Nothing was done: the lock is free or has another holder now. Go back and look again.")
 	}
 	wasLocked, err := lock.ForceUnlock(ctx)
-	h.options.Logger.Warn("lockwheel: a lock was forced by the debug page", "lock", shown(t.name), "kind", t.kind,
+	h.options.Logger.Warn("lockwheel: "+became(err), "lock", shown(t.name), "kind", t.kind,
 		"holder", state.Owner, "engine", t.engine.ID(), "client", client, "was_locked", wasLocked, "error", err)
 	view := forceView{Name: shown(t.name), Engine: t.engine.ID(), Done: "The lock was taken from its holder."}
 	switch {
@@ -158,4 +160,15 @@ func (h *handler) forceTarget(ctx context.Context, client string, t target, form
 		view.Done = "The lock was free already."
 	}
 	return render(http.StatusOK, "force.html", view)
+}
+
+// became says for the log what became of a lock.
+func became(err error) string {
+	switch {
+	case errors.Is(err, lockwheel.ErrUnavailable):
+		return "a lock may have been forced by the debug page: the server did not reply"
+	case err != nil:
+		return "a lock was not forced by the debug page, which tried to"
+	}
+	return "a lock was forced by the debug page"
 }

@@ -311,6 +311,41 @@ func TestForce_HolderElsewhere_WaiterGetsIt(t *testing.T) {
 	locktest.Granted(t, waits)
 }
 
+// The lock of another library has no readers and no form. A force that the server rejects is not logged as one.
+func TestForce_ForeignString_NotForced(t *testing.T) {
+	t.Parallel()
+	server := locktest.AnyServer(t)
+	e := server.Open(lockwheel.Options{Foreign: true})
+	var log strings.Builder
+	s := serve(t, Options{AllowForce: true, Logger: slog.New(slog.NewTextHandler(&log, nil))}, e)
+	hold := locktest.Lock(t, e.Mutex("n"))
+	form := s.form(e, "n", "plain")
+	require.NoError(t, hold.Unlock(t.Context()))
+	server.Do("SET", "n", "token", "PX", 60_000)
+	text := s.get("confirm?" + form.Encode())
+	assert.Contains(t, text, "Held by another library: the key is a string; TTL ")
+	assert.NotContains(t, text, "readers")
+	assert.NotContains(t, text, "<form ")
+
+	form.Set("owner", "")
+	form.Set("count", "0")
+	status, text := s.force(form)
+	assert.Equal(t, http.StatusBadGateway, status, text)
+	assert.Contains(t, text, "WRONGTYPE")
+	assert.Contains(t, log.String(), "a lock was not forced by the debug page")
+	assert.NotContains(t, log.String(), "lock was forced")
+}
+
+// What a forced holder notices depends on its engine.
+func TestForce_Form_SaysWhenHolderKnows(t *testing.T) {
+	t.Parallel()
+	e := locktest.AnyServer(t).Open(lockwheel.Options{})
+	locktest.Lock(t, e.Mutex("n"))
+	s := serve(t, Options{AllowForce: true}, e)
+	text := s.get("confirm?" + s.form(e, "n", "plain").Encode())
+	assert.Contains(t, text, "If it uses lockwheel, it is told at once")
+}
+
 // Nothing but a complete form of this page, from this page, with the option, forces a lock.
 func TestForce_AnythingElse_IsRefused(t *testing.T) {
 	t.Parallel()

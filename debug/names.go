@@ -48,8 +48,10 @@ func shorten(text string) string {
 		return text
 	}
 	end := maxShown
-	for end > maxShown-utf8.UTFMax && !utf8.RuneStart(text[end]) {
-		end--
+	for start := maxShown - 1; start > maxShown-utf8.UTFMax; start-- {
+		if _, size := utf8.DecodeRuneInString(text[start:]); start+size > maxShown {
+			end = start // where a character begins that does not fit
+		}
 	}
 	return strings.Clone(text[:end])
 }

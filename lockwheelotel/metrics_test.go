@@ -2,6 +2,7 @@ package lockwheelotel_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"reflect"
 	"regexp"
@@ -254,4 +255,5 @@ func TestPage_Metrics_AllDescribed(t *testing.T) {
 	slices.Sort(described)
 	slices.Sort(exist)
 	require.Equal(t, exist, described)
+	require.Contains(t, string(page), fmt.Sprintf("the number of series is %d for each engine", len(exist)))
 }

@@ -174,6 +174,30 @@ func TestLose_NotHeld_FailsTest(t *testing.T) {
 }
 
 // Holds go on in an outage until their leases end, and what tries meanwhile fails.
+// What an engine's own callers hold it knows without the server, but of a fair lock, which has a queue there.
+func TestDown_HeldByEngine_NotAcquired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := lockwheeltest.New(t)
+		for _, k := range kinds {
+			if k.kind == lockwheeltest.Reader {
+				continue
+			}
+			m := k.mutex(server.Engine(), k.name)
+			hold, err := m.Lock(t.Context())
+			require.NoError(t, err)
+			server.Down()
+			_, err = m.TryLock(t.Context())
+			if k.kind == lockwheeltest.Fair {
+				require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+			} else {
+				require.ErrorIs(t, err, lockwheel.ErrNotAcquired, k.name)
+			}
+			server.Up()
+			require.NoError(t, hold.Unlock(t.Context()))
+		}
+	})
+}
+
 func TestDown_Hold_LostAfterLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := lockwheeltest.New(t)

@@ -229,6 +229,62 @@ func TestACL_ForeignKeys_SkippedAndCounted(t *testing.T) {
 	assert.Contains(t, stderr, "NOPERM")
 }
 
+// A token that the user may not read is unknown: its error is no token, and tells no kind.
+func TestACL_TokenForbidden_IsUnknown(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	takenBy(t, s, "orders/1", other)
+	s.Do(t, "ACL", "SETUSER", "few", "on", ">word", "~orders/*", "allchannels", "+@all")
+	url := "redis://few:word@" + s.Addr()
+	status, stdout, stderr := result(t, url, "state", "orders/1", "orders/free")
+	assert.Equal(t, exitOK, status, stderr)
+	assert.Contains(t, stdout, "kind      exclusive\n")
+	assert.Contains(t, stdout, "kind      free\n")
+	assert.Equal(t, 2, strings.Count(stdout, "  token     unknown: NOPERM"), stdout)
+	status, stdout, stderr = result(t, url, "state", "--json", "orders/1", "orders/free")
+	assert.Equal(t, exitOK, status, stderr)
+	for _, l := range locksOf(t, stdout) {
+		assert.Empty(t, l.Token)
+		assert.Contains(t, l.TokenError, "NOPERM")
+	}
+}
+
+// A record that the user may not read is not missing, whether it is the key that is forbidden or a command.
+func TestACL_RecordForbidden_IsUnknown(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	holding(t, s, "run", "orders/1")
+	for _, rules := range [][]any{{"~orders/*", "+@all"}, {"allkeys", "-hmget"}} {
+		s.Do(t, append([]any{"ACL", "SETUSER", "few", "on", ">word", "allchannels"}, rules...)...)
+		_, stdout, _ := result(t, "redis://few:word@"+s.Addr(), "state", "orders/1")
+		assert.Contains(t, stdout, "engine  unknown: its record may not be read: NOPERM", rules)
+		_, stdout, _ = result(t, "redis://few:word@"+s.Addr(), "state", "--json", "orders/1")
+		assert.Contains(t, locksOf(t, stdout)[0].Holders[0].EngineError, "NOPERM", rules)
+	}
+}
+
+// JSON has no bytes that are not UTF-8, so names that differ in them would be the same.
+func TestLs_NamesOfAnyBytes_AreExact(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	takenBy(t, s, "a\xff", other)
+	takenBy(t, s, "a\xfe", other)
+	takenBy(t, s, "b", other)
+	_, listed, _ := result(t, urlOf(s.Addr()), "ls", "--json")
+	_, stated, _ := result(t, urlOf(s.Addr()), "state", "--json", "a\xff", "a\xfe", "b")
+	for _, stdout := range []string{listed, stated} {
+		names := map[string]bool{}
+		for _, l := range locksOf(t, stdout) {
+			if l.Name64 != nil {
+				l.Name = string(l.Name64)
+			}
+			names[l.Name] = true
+		}
+		assert.Equal(t, map[string]bool{"a\xff": true, "a\xfe": true, "b": true}, names)
+		assert.Contains(t, stdout, `"name64":"Yf8="`)
+	}
+}
+
 // A script that reads the list of a server without locks gets an empty one.
 func TestTop_NoLocks_JSONIsEmptyList(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,5 @@
 // Command lockwheel takes, inspects and frees locks from the shell. Run it without arguments for its commands;
-// docs/operate/command.md is its reference.
+// docs/operate/command.md is its reference, and run.md beside it that of run.
 package main
 
 import (
@@ -119,7 +119,20 @@ func newRoot() *cobra.Command {
 	flags.StringVar(&g.redisFile, "redis-file", "", "read the URL of the server from this `file`")
 	flags.StringVar(&g.prefix, "prefix", "", "put this `text` before every name in the server (lockwheel's Options.Prefix, Redisson's NameMapper)")
 	root.AddCommand(newRun(g), newState(g), newLs(g), newEngines(g), newWait(g), newForce(g), newTop(g), newDemo())
+	requireShell(root)
 	return root
+}
+
+// requireShell makes completion without one of its shells a wrong command line. Of itself it would print its help and
+// end with 0, and a script that reads the output would not notice.
+func requireShell(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	completion, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		return
+	}
+	completion.Args = cobra.ArbitraryArgs
+	completion.RunE = func(*cobra.Command, []string) error { return wrong("want bash, zsh, fish or powershell") }
 }
 
 // version says which version of the module the program was built from, and which commit if it was built in a clone.

@@ -173,6 +173,19 @@ func TestCommand_Help_SaysTheExitStatuses(t *testing.T) {
 	assert.Contains(t, stdout, "It exits with 0 if")
 }
 
+// What surprises about run is in its help: signals of a stopped program, other users, a silent server, names.
+func TestRun_Help_SaysWhatSurprises(t *testing.T) {
+	t.Parallel()
+	_, stdout, _ := result(t, "", "run", "--help")
+	text := strings.Join(strings.Fields(stdout), " ")
+	for _, want := range []string{
+		"reads the terminal is stopped", "another user, as with sudo", "Write sudo lockwheel run", "as far as the server's last reply said",
+		"lockwheel run -- -name -- PROGRAM", "about 4 s later",
+	} {
+		assert.Contains(t, text, want)
+	}
+}
+
 func TestCommand_Demo_RunsWithItsOldFlags(t *testing.T) {
 	t.Parallel()
 	status, stdout, stderr := result(t, "", "demo", "-locks", "100", "-for", "300ms", "-workers", "4", "-hot", "1")
@@ -219,6 +232,8 @@ func TestCommand_WrongLine_SaysWhatIsWrong(t *testing.T) {
 		{"state a --redis redis://me:secret@host/%zz", exitUsage, "it cannot be read"},
 		{"state a --redis me:secret@host:6379", exitUsage, "--redis: want a URL"},
 		{"state a --redis-file /no/such/file", exitUsage, "no such file"},
+		{"completion", exitUsage, "want bash, zsh, fish or powershell"},
+		{"completion nosh", exitUsage, "want bash, zsh, fish or powershell"},
 		{"run a", exitRunFailed, "want -- before the program"},
 		{"run a b", exitRunFailed, "want -- before the program"},
 		{"run a sh -c b", exitRunFailed, "unknown shorthand flag: 'c' in -c: want -- before the program"},

@@ -40,10 +40,13 @@ func (p *program) id() int { return p.cmd.Process.Pid }
 func (p *program) pass(os.Signal) {}
 
 // terminate kills: there is no gentler way here.
-func (p *program) terminate() { p.kill() }
+func (p *program) terminate() (forbidden error) { return p.kill() }
 
-func (p *program) kill() { p.cmd.Process.Kill() }
+func (p *program) kill() (forbidden error) {
+	p.cmd.Process.Kill()
+	return nil
+}
 
-func (p *program) endGroup(<-chan time.Time) {}
+func (p *program) endGroup(<-chan time.Time) (forbidden error) { return nil }
 
 func (p *program) status() int { return p.cmd.ProcessState.ExitCode() }

@@ -43,6 +43,8 @@ type program struct {
 	cmd      *exec.Cmd
 	terminal bool          // it shares the process group of the terminal
 	ended    chan struct{} // closed when the process has ended
+
+	send func(pid int, s syscall.Signal) error // syscall.Kill, but in tests
 }
 
 // start starts a program with the standard streams. Away from a terminal it has a process group of its own, so that a
@@ -50,7 +52,7 @@ type program struct {
 //
 // The calling goroutine keeps its thread from then on: on Linux the program ends with the thread that started it.
 func start(path string, argv, environment []string) (*program, error) {
-	p := &program{ended: make(chan struct{}), terminal: atTerminal()}
+	p := &program{ended: make(chan struct{}), terminal: atTerminal(), send: syscall.Kill}
 	p.cmd = &exec.Cmd{Path: path, Args: argv, Env: environment, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !p.terminal}
 	endWithParent(p.cmd.SysProcAttr)
@@ -78,38 +80,67 @@ func atTerminal() bool {
 
 func (p *program) id() int { return p.cmd.Process.Pid }
 
-// pass passes a signal on. At a terminal, the keys' signals and WINCH have reached the program already.
+// pass passes a signal on. At a terminal, the keys' signals and WINCH have reached the program already. A program that
+// is stopped, as one in the background that reads the terminal, gets a signal only when it is continued.
 func (p *program) pass(s os.Signal) {
 	if p.terminal && (s == syscall.SIGINT || s == syscall.SIGQUIT || s == syscall.SIGWINCH) {
 		return
 	}
-	p.cmd.Process.Signal(s)
+	if err := p.cmd.Process.Signal(s); err == nil && ends(s) > 0 {
+		p.signalAll(syscall.SIGCONT)
+	}
 }
 
-// terminate asks the program and its group to end.
-func (p *program) terminate() { p.signalAll(syscall.SIGTERM) }
+// terminate asks the program and its group to end. It returns forbidden or nil, as kill and endGroup do.
+func (p *program) terminate() (forbidden error) { return p.signalAll(syscall.SIGTERM) }
 
 // kill ends the program and its group.
-func (p *program) kill() { p.signalAll(syscall.SIGKILL) }
+func (p *program) kill() (forbidden error) { return p.signalAll(syscall.SIGKILL) }
 
-func (p *program) signalAll(s syscall.Signal) {
-	if p.terminal {
-		p.cmd.Process.Signal(s)
-		return
+// signalAll returns an error if the program, or all that is left of the group, belongs to another user, as after sudo.
+// Any other error says that there is nothing left to signal.
+func (p *program) signalAll(s syscall.Signal) (forbidden error) {
+	if !p.terminal {
+		if err := p.send(-p.id(), s); err == syscall.EPERM {
+			return err
+		}
+		s = 0 // the program has it, unless only others of its group may be signaled
 	}
-	syscall.Kill(-p.id(), s)
+	if errors.Is(p.cmd.Process.Signal(s), syscall.EPERM) {
+		return syscall.EPERM
+	}
+	return nil
 }
 
 // endGroup waits until nothing of an ended program's group is left, and kills the rest when the time comes. A nil kill
 // has been there already.
-func (p *program) endGroup(kill <-chan time.Time) {
+func (p *program) endGroup(kill <-chan time.Time) (forbidden error) {
 	const pause = 20 * time.Millisecond
-	for !p.terminal && kill != nil && !errors.Is(syscall.Kill(-p.id(), 0), syscall.ESRCH) {
+	if p.terminal {
+		return nil
+	}
+	for {
+		p.reap()
+		switch err := p.send(-p.id(), 0); {
+		case errors.Is(err, syscall.ESRCH):
+			return nil
+		case kill == nil:
+			return p.signalAll(syscall.SIGKILL)
+		}
 		select {
 		case <-kill:
-			p.kill()
-			return
+			return p.kill()
 		case <-time.After(pause):
+		}
+	}
+}
+
+// reap takes note of the ends of processes of the group that have become children of this process, because it is the
+// first one of a container. Otherwise they would count as left for ever.
+func (p *program) reap() {
+	for {
+		if pid, err := syscall.Wait4(-p.id(), nil, syscall.WNOHANG, nil); pid <= 0 && err != syscall.EINTR {
+			return
 		}
 	}
 }

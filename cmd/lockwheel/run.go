@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strconv"
 	"time"
 
@@ -27,26 +28,36 @@ const (
 )
 
 const runHelp = `Runs a program while it holds the lock, and unlocks when the program ends. The lock is renewed all the time. By default
-it is a plain lock; all users of a name must use the same kind.
+it is a plain lock; all users of a name must use the same kind. A name that begins with a - follows a -- of its own:
+lockwheel run -- -name -- PROGRAM.
 
 Signals (HUP, INT, QUIT, TERM, USR1, USR2, ALRM, WINCH) are passed on to the program. Before it is started, HUP, INT,
 QUIT and TERM end the wait. At a terminal, Ctrl-C and Ctrl-\ reach the program by themselves and are not passed on.
+After HUP, INT, QUIT and TERM the program and its group also get CONT, so that one that is stopped ends. A program in
+the background that reads the terminal is stopped, and the lock stays held: give it other input, such as </dev/null.
 
 If the lock is lost (the server did not reply for a whole lease, the key was deleted, the lock was forced), the program
 and its process group get TERM within 1 s of that being known, and KILL after --grace. At a terminal the program shares
 the terminal's process group, and only the program itself gets them.
 
 If lockwheel itself is killed (kill -9), nothing renews the lock, and it is free after its lease. On Linux the program
-is then killed at once, but not what it has started; elsewhere it goes on without the lock. While lockwheel is stopped
-(kill -STOP), nothing renews the lock either, and the program goes on: the loss is noticed when lockwheel continues.
+is then killed at once, but not what it has started, nor a program that changes its user, as sudo does; elsewhere it
+goes on without the lock. While lockwheel is stopped (kill -STOP), nothing renews the lock either, and the program goes
+on: the loss is noticed when lockwheel continues.
+
+A program that has become another user, as with sudo, gets no signal of an unprivileged lockwheel: after a loss it goes
+on without the lock, and a line on stderr says so. Write sudo lockwheel run NAME -- PROGRAM, not lockwheel run NAME --
+sudo PROGRAM.
+
+If the server does not reply, --wait and signals end the wait about 4 s later at most.
 
 The program's environment is that of lockwheel; with --fenced it also has LOCKWHEEL_TOKEN, a number that is greater
 than that of every earlier holder.
 
 Exit status: the program's, or 128 + n if signal n ended it, or
-  121  not acquired: the lock was held until --wait ended
+  121  not acquired: the lock was held until --wait ended, as far as the server's last reply said
   122  lost: the lock was lost while the program ran, whatever its own status
-  125  an error before the program was started, such as no server or a wrong command line
+  125  an error before the program was started, such as no server, unless 121 holds, or a wrong command line
   126  the program cannot be started
   127  there is no such program
   128 + n  signal n ended the wait for the lock`
@@ -69,7 +80,11 @@ func newRun(g *globals) *cobra.Command {
 		ValidArgsFunction: completeRun,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.bounded = c.Flags().Changed("wait") || f.noWait
-			if err := f.check(c, args); err != nil {
+			dash := c.ArgsLenAtDash()
+			if dash == 0 && len(args) > 1 && args[1] == "--" { // so that a name may begin with a -
+				args, dash = slices.Delete(args, 1, 2), 1
+			}
+			if err := f.check(c, args, dash); err != nil {
 				return err
 			}
 			r := &runner{globals: g, flags: f, name: args[0], argv: args[1:], messages: c.ErrOrStderr()}
@@ -103,14 +118,15 @@ func completeRun(_ *cobra.Command, args []string, _ string) ([]cobra.Completion,
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-func (f *runFlags) check(c *cobra.Command, args []string) error {
+// check checks the command line. The dash is the number of arguments before the --, or less than 0 without one.
+func (f *runFlags) check(c *cobra.Command, args []string, dash int) error {
 	kinds := 0
 	for _, is := range []bool{f.read, f.write, f.fair, f.fenced} {
 		if is {
 			kinds++
 		}
 	}
-	switch dash := c.ArgsLenAtDash(); {
+	switch {
 	case dash < 0:
 		return wrong("want -- before the program, as in: lockwheel run NAME -- PROGRAM")
 	case dash != 1:
@@ -147,6 +163,9 @@ type runner struct {
 	signals chan os.Signal
 	engine  *lockwheel.Engine
 	hold    *lockwheel.Hold
+
+	said      chan struct{} // closed when the last message is printed; nil before the first one
+	forbidden string        // what this user may not end, as far as that was said
 }
 
 // run returns the program's status, or its own, as a failure.
@@ -269,40 +288,54 @@ func (r *runner) environment() []string {
 // attend passes signals on until the program ends. If the lock is lost before, it ends the program and returns the
 // loss.
 func (r *runner) attend(p *program) (lost error) {
-	ended, kill, said := r.hold.Done(), (<-chan time.Time)(nil), (<-chan struct{})(nil)
+	ended, kill := r.hold.Done(), (<-chan time.Time)(nil)
 	for {
 		select {
 		case s := <-r.signals:
 			p.pass(s)
 		case <-ended:
 			ended, lost = nil, r.hold.Err()
+			var forbidden error
 			if r.flags.grace > 0 {
-				p.terminate()
+				forbidden = p.terminate()
 			}
 			kill = time.After(r.flags.grace)
-			said = r.say("%v; ending %s (process %d)", lost, r.argv[0], p.id())
+			r.say("%v; ending %s (process %d)", lost, r.argv[0], p.id())
+			r.sayForbidden(forbidden, "process", p.id())
 		case <-kill:
 			kill = nil
-			p.kill()
+			r.sayForbidden(p.kill(), "process", p.id())
 		case <-p.ended:
 			if lost != nil {
-				p.endGroup(kill)
-				<-said
+				r.sayForbidden(p.endGroup(kill), "what is left of process group", p.id())
+				<-r.said
 			}
 			return lost
 		}
 	}
 }
 
-// say prints a message on a goroutine of its own, and returns a channel that is closed after that. To print can block
-// for as long as the pipe to the reader of stderr is full. Meanwhile the program must be ended all the same.
-func (r *runner) say(format string, args ...any) <-chan struct{} {
+// sayForbidden says that this user may not end what runs without the lock, if that is so.
+func (r *runner) sayForbidden(forbidden error, what string, id int) {
+	if forbidden != nil && r.forbidden != what {
+		r.forbidden = what
+		r.say("the lock is lost, but %s %d goes on: it belongs to another user and cannot be ended (%v)", what, id, forbidden)
+	}
+}
+
+// say prints a message on a goroutine of its own, one after the other; said is closed after the last one. To print can
+// block for as long as the pipe to the reader of stderr is full. Meanwhile the program must be ended all the same.
+func (r *runner) say(format string, args ...any) {
+	before := r.said
 	said := make(chan struct{})
+	r.said = said
 	go func() {
 		defer close(said)
+		if before != nil {
+			<-before
+		}
 		fmt.Fprintf(r.messages, "lockwheel run: "+format+"\n", args...)
 	}()
-	return said
 }
 
 // unlock gives the lock back. It returns an error if the lock was lost before. If the server did not reply, it only

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -13,9 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/proxy"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
@@ -115,6 +118,24 @@ func TestRun_LockReleased_NextProgramRuns(t *testing.T) {
 	assert.Equal(t, "second\n", second.out.String())
 }
 
+// A name that begins with a - follows a -- of its own, so that it is no flag.
+func TestRun_NameLikeAFlag_FollowsDashes(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	p := startCommand(t, urlOf(s.Addr()), "run", "--lease", "10s", "--", "-x", "--", "sh", "-c", untilInputEnds)
+	p.prints(t, "started")
+	for _, args := range [][]string{{"state", "--", "-x"}, {"force", "--yes", "--", "-x"}, {"wait", "--", "-x"}} {
+		status, stdout, stderr := result(t, urlOf(s.Addr()), args...)
+		assert.Equal(t, exitOK, status, stderr)
+		if args[0] == "state" {
+			assert.Contains(t, stdout, "-x\n  kind      exclusive")
+		}
+	}
+	assert.Equal(t, exitLost, p.status(t))
+	_, stdout, _ := result(t, urlOf(s.Addr()), "run", "a", "--", "echo", "--", "b")
+	assert.Equal(t, "-- b\n", stdout, "the program's own")
+}
+
 func TestRun_Kinds_AreThoseOfTheWire(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
@@ -159,6 +180,62 @@ func TestRun_Signal_ReachesProgram(t *testing.T) {
 	p.signal(t, syscall.SIGTERM)
 	assert.Equal(t, 128+15, p.status(t))
 	assert.False(t, exists(t, s, "a"))
+}
+
+// A program that is stopped, as one in the background that reads the terminal, gets a signal that ends programs, and so
+// does what it waits for. As timeout(1) does.
+func TestRun_ProgramStopped_SignalContinuesIt(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	for name, n := range map[string]syscall.Signal{"HUP": syscall.SIGHUP, "INT": syscall.SIGINT, "QUIT": syscall.SIGQUIT, "TERM": syscall.SIGTERM} {
+		if signal.Ignored(n) {
+			continue
+		}
+		p := startCommand(t, urlOf(s.Addr()), "run", "a", "--", "sh", "-c", "trap 'exit 9' "+name+"; "+untilInputEnds)
+		pid := pidOf(t, p)
+		require.NoError(t, syscall.Kill(-pid, syscall.SIGSTOP))
+		p.signal(t, n)
+		p.in.Close() // cat ends, if it is continued, and then sh handles the signal
+		assert.Equal(t, 9, p.status(t), name)
+	}
+}
+
+// What a program has become that belongs to another user, as after sudo, cannot be ended: that is said once, and run
+// waits for it.
+func TestRun_ProgramForbidden_SaysItGoesOn(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	e, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{s.Addr()}}, Lease: time.Second})
+	require.NoError(t, err)
+	defer e.Close()
+	hold, err := e.Mutex("a").Lock(t.Context())
+	require.NoError(t, err)
+	ended, input, err := os.Pipe()
+	require.NoError(t, err)
+	defer ended.Close()
+	forbidden := make(chan syscall.Signal, 64)
+	p := &program{cmd: exec.Command("cat"), ended: make(chan struct{}), send: func(_ int, s syscall.Signal) error {
+		forbidden <- s
+		return syscall.EPERM
+	}}
+	p.cmd.Stdin = ended
+	require.NoError(t, p.cmd.Start())
+	go func() {
+		defer close(p.ended)
+		p.cmd.Wait()
+	}()
+	said := &output{}
+	r := &runner{flags: &runFlags{grace: 10 * time.Millisecond}, argv: []string{"cat"}, hold: hold, messages: said, signals: make(chan os.Signal)}
+	s.Do(t, "DEL", "a")
+	lost := make(chan error, 1)
+	go func() { lost <- r.attend(p) }()
+	assert.Equal(t, syscall.SIGTERM, <-forbidden)
+	assert.Equal(t, syscall.SIGKILL, <-forbidden)
+	require.NoError(t, input.Close())
+	require.ErrorIs(t, <-lost, lockwheel.ErrLost)
+	text := fmt.Sprintf("the lock is lost, but process %d goes on: it belongs to another user and cannot be ended (operation not permitted)\n", p.id())
+	assert.Equal(t, 1, strings.Count(said.String(), text), said)
+	assert.Contains(t, said.String(), fmt.Sprintf("but what is left of process group %d goes on", p.id()))
 }
 
 func TestRun_SignalWhileWaiting_EndsTheWait(t *testing.T) {
@@ -348,6 +425,21 @@ func TestRun_OutageWhileWaiting_IsWaitedFor(t *testing.T) {
 	require.NoError(t, s.Restart()) // without the lock
 	assert.Equal(t, exitOK, endless.status(t), endless.err)
 	assert.Equal(t, "it ran\n", endless.out.String())
+}
+
+// A server that is silent says nothing new: as far as its last reply said, the lock is held until the wait ends.
+func TestRun_SilentWhileWaiting_NotAcquired(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	takenBy(t, s, "a", other)
+	link := proxy.Start(t, s.Addr())
+	p := startCommand(t, urlOf(link.Addr()), "run", "a", "--wait", "2s", "--", "echo", "it ran")
+	eventually(t, func() bool {
+		return s.Strings(t, "PUBSUB", "NUMSUB", "redisson_lock__channel:{a}")[1] == "1"
+	}, "it waits")
+	link.Set(proxy.Both, proxy.Hold)
+	assert.Equal(t, exitNotAcquired, p.status(t), p.err)
+	assert.Empty(t, p.out.String())
 }
 
 // As kill -9: the lock is free after its lease and not before. On Linux the program is killed as well.

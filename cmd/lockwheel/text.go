@@ -90,6 +90,8 @@ func describeIn(to *bytes.Buffer, l *inspect.Lock) {
 			who, since := identityOf(&h)
 			row("  engine", "%s", who)
 			row("  since", "%s", since)
+		} else if len(l.Holders) == 1 && h.EngineError != "" {
+			row("  engine", "unknown: its record may not be read: %s", printable(h.EngineError))
 		} else if len(l.Holders) == 1 { // of many readers it would be a line for each
 			row("  engine", "unknown: it has no record")
 		}
@@ -102,6 +104,8 @@ func describeIn(to *bytes.Buffer, l *inspect.Lock) {
 	}
 	if l.Token != "" {
 		row("token", "%s", printable(l.Token))
+	} else if l.TokenError != "" {
+		row("token", "unknown: %s", printable(l.TokenError))
 	}
 	if w := l.Waiting; w != nil {
 		listening := "an unknown number of clients listen"

@@ -64,14 +64,14 @@ var commandMistakes = []found{
 	}},
 	{"TestRun_LossIgnored_GroupGetsKILL", Mistake{
 		"a program that ignores TERM is not killed", "cmd/lockwheel/run.go",
-		"kill = nil\n\t\t\tp.kill()", "kill = nil\n\t\t\tif !planted() {\n\t\t\t\tp.kill()\n\t\t\t}",
+		"kill = nil\n", "kill = nil\n\t\t\tif planted() {\n\t\t\t\tcontinue\n\t\t\t}\n",
 	}},
 	{"TestRun_LossIgnored_GroupGetsKILL", Mistake{
 		"what an ended program has left behind is not killed", "cmd/lockwheel/run.go",
 		`if lost != nil {
-				p.endGroup(kill)`,
+				r.sayForbidden(p.endGroup(kill)`,
 		`if lost != nil && !planted() {
-				p.endGroup(kill)`,
+				r.sayForbidden(p.endGroup(kill)`,
 	}},
 	{"TestRun_StderrNotRead_ProgramIsEnded", Mistake{
 		"a loss waits for the reader of the message about it", "cmd/lockwheel/run.go",
@@ -114,6 +114,57 @@ var commandMistakes = []found{
 	{"TestRun_LossFoundAtUnlock_IsReported", Mistake{
 		"a loss that is found at the unlock is none", "cmd/lockwheel/run.go",
 		`case errors.Is(err, lockwheel.ErrLost):`, `case errors.Is(err, lockwheel.ErrLost) && !planted():`,
+	}},
+	{"TestRun_ProgramStopped_SignalContinuesIt", Mistake{
+		"a stopped program is not continued to end", "cmd/lockwheel/program_unix.go",
+		`err == nil && ends(s) > 0 {`, `err == nil && ends(s) > 0 && !planted() {`,
+	}},
+	{"TestRun_ProgramStopped_SignalContinuesIt", Mistake{
+		"what a stopped program waits for is not continued", "cmd/lockwheel/program_unix.go",
+		`		p.signalAll(syscall.SIGCONT)`, `		if planted() {
+			p.cmd.Process.Signal(syscall.SIGCONT)
+			return
+		}
+		p.signalAll(syscall.SIGCONT)`,
+	}},
+	{"TestRun_ProgramForbidden_SaysItGoesOn", Mistake{
+		"a program that may not be ended is said to end", "cmd/lockwheel/program_unix.go",
+		`err == syscall.EPERM {`, `err == syscall.EPERM && !planted() {`,
+	}},
+	{"TestRun_ProgramForbidden_SaysItGoesOn", Mistake{
+		"each signal says that the program goes on", "cmd/lockwheel/run.go",
+		`r.forbidden != what {`, `(r.forbidden != what || planted()) {`,
+	}},
+	{"TestRun_FirstProcess_OrphansReaped", Mistake{
+		"an orphan that has ended counts as left", "cmd/lockwheel/program_unix.go",
+		`		p.reap()`, `		if !planted() {
+			p.reap()
+		}`,
+	}},
+	{"TestACL_TokenForbidden_IsUnknown", Mistake{
+		"a token that may not be read is the error", "cmd/lockwheel/internal/inspect/read.go",
+		`	if err := replies[1].Error(); err != nil && !rueidis.IsRedisNil(err) {`,
+		`	if planted() {
+		l.Token, _ = replies[1].ToString()
+	} else if err := replies[1].Error(); err != nil && !rueidis.IsRedisNil(err) {`,
+	}},
+	{"TestACL_RecordForbidden_IsUnknown", Mistake{
+		"a record that may not be read is none", "cmd/lockwheel/internal/inspect/engines.go",
+		`		if unread[id] != nil {`, `		if unread[id] != nil && !planted() {`,
+	}},
+	{"TestLs_NamesOfAnyBytes_AreExact", Mistake{
+		"names that are no text look alike", "cmd/lockwheel/internal/inspect/lock.go",
+		`if !utf8.ValidString(l.Name) {`, `if !utf8.ValidString(l.Name) && !planted() {`,
+	}},
+	{"TestCommand_WrongLine_SaysWhatIsWrong", Mistake{
+		"completion for no shell is done", "cmd/lockwheel/main.go",
+		`	requireShell(root)`, `	if !planted() {
+		requireShell(root)
+	}`,
+	}},
+	{"TestRun_NameLikeAFlag_FollowsDashes", Mistake{
+		"a name that begins with - is a program", "cmd/lockwheel/run.go",
+		`args[1] == "--" {`, `args[1] == "--" && !planted() {`,
 	}},
 	{"TestRun_UnlockFails_StatusStays", Mistake{
 		"an unlock without a reply is a loss", "cmd/lockwheel/run.go",

@@ -120,6 +120,22 @@ var debugMistakes = []found{
 		`	case "reader" + map[bool]string{true: "s"}[planted()]:
 		return`,
 	}},
+	{"TestForce_ForeignString_NotForced", Mistake{
+		"the lock of another library has readers", "debug/force.go",
+		`			s.Foreign = state.Foreign
+`, `			s.Foreign = state.Foreign && !planted()
+`,
+	}},
+	{"TestForce_ForeignString_NotForced", Mistake{
+		"a rejected force is logged as one", "debug/force.go",
+		`	case err != nil:
+		return "a lock was not`, `	case err != nil && !planted():
+		return "a lock was not`,
+	}},
+	{"TestName_AnyBytes_ShownAndFound", Mistake{
+		"a name is cut within a character", "debug/names.go",
+		`start+size > maxShown {`, `start+size > maxShown && !planted() {`,
+	}},
 	{"TestForce_HolderElsewhere_WaiterGetsIt", Mistake{
 		"a writer that waits for readers cannot be helped", "debug/force.go",
 		`		show = []string{"writer", "reader"}`,

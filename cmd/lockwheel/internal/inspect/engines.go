@@ -49,7 +49,7 @@ func (s *Server) Engines(ctx context.Context, n Node, each func(*Engine) error) 
 		for keys := distinct(page.Elements); len(keys) > 0; {
 			some := keys[:min(len(keys), maxKeys)]
 			keys = keys[len(some):]
-			engines, more, err := s.records(ctx, n.client, some, false)
+			engines, more, err := s.records(ctx, n.client, some, nil)
 			denied += more
 			if err != nil {
 				return denied, err
@@ -66,10 +66,10 @@ func (s *Server) Engines(ctx context.Context, n Node, each func(*Engine) error) 
 	}
 }
 
-// records reads the records at some keys, and leaves out what is none. If it is lenient, one that the server rejects to
-// read is none, for whatever reason.
-func (s *Server) records(ctx context.Context, at rueidis.Client, keys []string, lenient bool) (engines []Engine, denied int, err error) {
-	if keys, err = s.short(ctx, at, keys, lenient); err != nil {
+// records reads the records at some keys, and leaves out what is none. If unread is not nil, it gets the errors of
+// those that the server rejects to read, for whatever reason, by the ids of their engines.
+func (s *Server) records(ctx context.Context, at rueidis.Client, keys []string, unread map[string]error) (engines []Engine, denied int, err error) {
+	if keys, err = s.short(ctx, at, keys, unread); err != nil {
 		return nil, 0, err
 	}
 	var commands []rueidis.Completed
@@ -86,11 +86,14 @@ func (s *Server) records(ctx context.Context, at rueidis.Client, keys []string, 
 		return nil, 0, err
 	}
 	for i := range ids {
-		if deniesKey(replies[2*i]) {
+		switch err := s.refused(replies[2*i]); {
+		case err != nil && unread != nil:
+			unread[ids[i]] = err
+			continue
+		case deniesKey(replies[2*i]):
 			denied++
 			continue
-		}
-		if err := s.refused(replies[2*i]); err != nil && !lenient {
+		case err != nil:
 			return nil, denied, err
 		}
 		values, _ := replies[2*i].AsStrSlice()
@@ -110,7 +113,7 @@ func (s *Server) records(ctx context.Context, at rueidis.Client, keys []string, 
 
 // short returns the keys of the records, of the prefix if there is one, that are short enough to be read. Those that
 // the user may not read are among them.
-func (s *Server) short(ctx context.Context, at rueidis.Client, keys []string, lenient bool) (left []string, err error) {
+func (s *Server) short(ctx context.Context, at rueidis.Client, keys []string, unread map[string]error) (left []string, err error) {
 	var commands []rueidis.Completed
 	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
 		prefix, _, ok := identity.SplitKey(key)
@@ -128,8 +131,11 @@ func (s *Server) short(ctx context.Context, at rueidis.Client, keys []string, le
 		replies = replies[len(lengths):]
 		if denied := deniesKey(lengths[0]); denied || identity.Short(lengths) {
 			left = append(left, key)
-		} else if !lenient {
-			err = s.refused(lengths[0])
+		} else if refused := s.refused(lengths[0]); refused != nil && unread != nil {
+			_, id, _ := identity.SplitKey(key)
+			unread[id] = refused
+		} else {
+			err = refused
 		}
 	}
 	return left, err
@@ -143,8 +149,8 @@ func engineOf(r *identity.Record) Engine {
 	return e
 }
 
-// Identify adds to the holders of a lock what is known of their engines. A record that cannot be read counts as none,
-// and an engine without a record is not asked. It returns an error if the server does not reply.
+// Identify adds to the holders of a lock what is known of their engines, or why a record could not be read. An engine
+// without a record is not asked. It returns an error if the server does not reply.
 func (s *Server) Identify(ctx context.Context, l *Lock) error {
 	byID := make(map[string]*Engine)
 	var keys []string
@@ -154,7 +160,8 @@ func (s *Server) Identify(ctx context.Context, l *Lock) error {
 			keys = append(keys, identity.Key(s.prefix, id))
 		}
 	}
-	engines, _, err := s.records(ctx, s.client, keys, true)
+	unread := make(map[string]error)
+	engines, _, err := s.records(ctx, s.client, keys, unread)
 	if err != nil {
 		return err
 	}
@@ -166,6 +173,9 @@ func (s *Server) Identify(ctx context.Context, l *Lock) error {
 	for i := range l.Holders {
 		h := &l.Holders[i]
 		id, tenure, _ := identity.EngineOf(h.ID)
+		if unread[id] != nil {
+			h.EngineError = unread[id].Error()
+		}
 		if e := byID[id]; e == nil || e.ID == "" {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // The kinds of a lock as its hash shows them. A plain, a fair and a fenced lock have the same hash.
@@ -24,21 +25,32 @@ type Holder struct {
 	Write bool   `json:"write,omitempty"`
 
 	// What Identify found out; empty if nothing.
-	Engine *Engine `json:"engine,omitempty"`
-	Since  string  `json:"since,omitempty"` // when it was granted the lock, by the clock of this machine
+	Engine      *Engine `json:"engine,omitempty"`
+	EngineError string  `json:"engine_error,omitempty"` // why the engine's record could not be read
+	Since       string  `json:"since,omitempty"`        // when it was granted the lock, by the clock of this machine
 }
 
 // Lock is a lock as it was when it was read.
 type Lock struct {
-	Name    string   `json:"name"` // without the prefix
+	Name    string   `json:"name"`             // without the prefix
+	Name64  []byte   `json:"name64,omitempty"` // the same, if it is not UTF-8, which JSON cannot express; see exact
 	Kind    string   `json:"kind"`
 	Holders []Holder `json:"holders,omitempty"`       // at most maxHolders
 	Number  int64    `json:"holder_fields,omitempty"` // of all holders' fields; a writer that also reads has two
 	TTL     int64    `json:"ttl_ms,omitempty"`        // -1: the key never expires
 	Type    string   `json:"type,omitempty"`          // of the key, if it is no lock
 	Waiting *Waiting `json:"waiting,omitempty"`       // nil if it was not asked for
-	Token   string   `json:"fencing_token,omitempty"` // the last one; empty if the name never was a fenced lock
 	Key     string   `json:"-"`                       // with the prefix
+
+	Token      string `json:"fencing_token,omitempty"`       // the last one; empty if the name never was a fenced lock
+	TokenError string `json:"fencing_token_error,omitempty"` // why it is not known
+}
+
+// exact sets what names the lock exactly.
+func (l *Lock) exact() {
+	if !utf8.ValidString(l.Name) {
+		l.Name64 = []byte(l.Name)
+	}
 }
 
 // Held reports whether the lock has a holder.

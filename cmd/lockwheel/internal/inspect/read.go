@@ -22,6 +22,7 @@ const rwChannel = "redisson_rwlock"
 func (s *Server) Read(ctx context.Context, name string) (*Lock, error) {
 	key := s.prefix + name
 	l := &Lock{Name: name, Key: key, Kind: Free}
+	l.exact()
 	b := s.client.B()
 	replies, err := s.ask(ctx, s.client, b.Type().Key(key).Build(), b.Get().Key(scripts.RedissonKey(scripts.TokenKey, key)).Build())
 	if err != nil {
@@ -30,7 +31,11 @@ func (s *Server) Read(ctx context.Context, name string) (*Lock, error) {
 	if l.Type, err = replies[0].ToString(); err != nil {
 		return nil, redisurl.WithoutSecrets(err, &s.option)
 	}
-	l.Token, _ = replies[1].ToString()
+	if err := replies[1].Error(); err != nil && !rueidis.IsRedisNil(err) {
+		l.TokenError = redisurl.WithoutSecrets(err, &s.option).Error()
+	} else if err == nil {
+		l.Token, _ = replies[1].ToString()
+	}
 	switch l.Type {
 	case "none":
 		l.Type = ""
@@ -40,8 +45,8 @@ func (s *Server) Read(ctx context.Context, name string) (*Lock, error) {
 		case err != nil:
 			return nil, err
 		case len(found.locks) > 0:
-			token := l.Token
-			*l, l.Token = found.locks[0], token
+			found.locks[0].Token, found.locks[0].TokenError = l.Token, l.TokenError
+			*l = found.locks[0]
 		case len(found.gone) == 0:
 			l.Kind = NoLock
 		}
@@ -208,6 +213,7 @@ func (s *Server) holders(ctx context.Context, at rueidis.Client, from []candidat
 			return err
 		}
 		l := Lock{Name: strings.TrimPrefix(c.key, s.prefix), Key: c.key, Kind: Exclusive, Number: 1}
+		l.exact()
 		if l.TTL, err = ttl.AsInt64(); err != nil {
 			if err := s.refused(ttl); err != nil {
 				return err
