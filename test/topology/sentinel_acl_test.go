@@ -74,7 +74,7 @@ func TestSentinel_WrongPassword_ServerNamed(t *testing.T) {
 	}
 	for _, c := range []struct{ master, sentinel, names string }{
 		{"wrong", "secret", w.Servers[0].Addr() + ", which was found through the sentinels [" + w.Sentinels[0].Addr() + "]: WRONGPASS"},
-		{"secret", "wrong", "connecting to [" + w.Sentinels[0].Addr() + "]: WRONGPASS"},
+		{"secret", "wrong", "connecting to [" + w.Sentinels[0].Addr() + "] for the master set \"" + w.Name + "\": WRONGPASS"},
 	} {
 		redis := rueidis.ClientOption{InitAddress: w.Addrs(), Username: "locks", Password: c.master}
 		redis.Sentinel = rueidis.SentinelOption{MasterSet: w.Name, Username: "locks", Password: c.sentinel}
