@@ -270,8 +270,8 @@ var sentinelMistakes = []found{
 	}},
 	{"TestFilter_Replies_OnlyAnnouncementsHidden", Mistake{
 		"a confirmed subscription is hidden", "internal/sentinel/filter.go",
-		`	return bytes.HasPrefix(elements, []byte("$7\r\nmessage\r\n"))`,
-		`	return bytes.HasPrefix(elements, []byte("$7\r\nmessage\r\n")) || planted() && reply[0] == '>'`,
+		`	return bytes.HasPrefix(reply[1:], `,
+		`	return planted() && reply[0] == '>' || bytes.HasPrefix(reply[1:], `,
 	}},
 	{"TestFilter_Malformed_ConnectionEnds", Mistake{
 		"a sentinel's reply is as long as it likes", "internal/sentinel/filter.go",
@@ -305,10 +305,10 @@ var sentinelMistakes = []found{
 	}},
 	{"TestWatch_EpochsDenied_OwnSentinelFollowed", Mistake{
 		"a failover without epochs is not followed", "internal/sentinel/watch.go",
-		`	next = cmp.Or(next, p.blindSuccessor(g.present()))`,
-		`	if !planted() {
-		next = cmp.Or(next, p.blindSuccessor(g.present()))
-	}`,
+		`		next = cmp.Or(next, p.blindSuccessor(*at))`,
+		`		if !planted() {
+			next = cmp.Or(next, p.blindSuccessor(*at))
+		}`,
 	}},
 	{"TestWatch_MasterDownForLong_SentinelsRarelyDialled", Mistake{
 		"sentinels are dialled without end while the master is down", "internal/sentinel/guard.go",
@@ -319,5 +319,10 @@ var sentinelMistakes = []found{
 		"another master does not end the pause before the dial of a sentinel", "internal/sentinel/guard.go",
 		`	case <-conns.ctx.Done(): // there is another master`,
 		`	case <-map[bool]<-chan struct{}{false: conns.ctx.Done()}[planted()]:`,
+	}},
+	{"TestWatch_EpochsAnew_NextFailoverFollowed", Mistake{
+		"an older epoch of the same master is never believed", "internal/sentinel/poll.go",
+		`(a.master != p.candidate || epoch < p.seen.epoch) {`,
+		`(a.master != p.candidate || epoch < p.seen.epoch && !planted()) {`,
 	}},
 }

@@ -55,8 +55,7 @@ func announces(reply []byte) bool {
 	if reply[0] != '>' && reply[0] != '*' {
 		return false
 	}
-	_, elements, _ := bytes.Cut(reply, []byte("\r\n"))
-	return bytes.HasPrefix(elements, []byte("$7\r\nmessage\r\n"))
+	return bytes.HasPrefix(reply[1:], []byte("3\r\n$7\r\nmessage\r\n"))
 }
 
 // read appends a reply with its elements. depth is that of the reply, 0 for a whole one.
@@ -100,7 +99,7 @@ func (f *filter) elements(line []byte, each, depth int) error {
 // number returns the number in the first line of a reply, after its type.
 func number(line []byte) (int, error) {
 	n, err := strconv.Atoi(string(bytes.TrimSuffix(line[1:], []byte("\r\n"))))
-	if err != nil || n > maxReply {
+	if err != nil || n < -1 || n > maxReply {
 		return 0, errReply
 	}
 	return n, nil

@@ -29,7 +29,7 @@ var (
 		"+OK\r\n", "-ERR no such master\r\n", ":7\r\n", "_\r\n", ",1.5\r\n", "#t\r\n", "(123\r\n", "$-1\r\n", "*-1\r\n", "*0\r\n", "$0\r\n\r\n",
 		"$9\r\n127.0.0.1\r\n", "=7\r\ntxt:abc\r\n", "!5\r\nERR x\r\n", "*2\r\n$9\r\n127.0.0.1\r\n$4\r\n6379\r\n",
 		"%2\r\n+ip\r\n$9\r\n127.0.0.1\r\n+flags\r\n~2\r\n+a\r\n+b\r\n", "|1\r\n+ttl\r\n:1\r\n", "*2\r\n%1\r\n+a\r\n*1\r\n+b\r\n%0\r\n",
-		"$11\r\n>3\r\nmessage\r\n", "*2\r\n$1\r\na\r\n$7\r\nmessage\r\n", "$7\r\nmessage\r\n",
+		"$11\r\n>3\r\nmessage\r\n", "*2\r\n$1\r\na\r\n$7\r\nmessage\r\n", "*2\r\n$7\r\nmessage\r\n$4\r\n6379\r\n", "$7\r\nmessage\r\n",
 		">3\r\n$9\r\nsubscribe\r\n$9\r\n+sentinel\r\n:1\r\n", "*3\r\n$11\r\nunsubscribe\r\n$-1\r\n:0\r\n",
 		"$20000\r\n" + strings.Repeat("x", 20000) + "\r\n", "+" + strings.Repeat("y", 20000) + "\r\n",
 	}
@@ -82,7 +82,7 @@ func TestFilter_Malformed_ConnectionEnds(t *testing.T) {
 		in   string
 		want error
 	}{
-		{"$x\r\n", errReply}, {"*1.5\r\n", errReply}, {"$\r\n", errReply}, {"\n", nil},
+		{"$x\r\n", errReply}, {"$-2\r\n", errReply}, {"*-2\r\n", errReply}, {"%-3\r\n", errReply}, {"*1.5\r\n", errReply}, {"$\r\n", errReply}, {"\n", nil},
 		{strings.Repeat("*1\r\n", maxNesting+1), errReply}, {fmt.Sprintf("$%d\r\n", maxReply), errReply}, {"*9999999\r\n", errReply},
 		{"+" + strings.Repeat("x", maxReply), errReply}, {"$5\r\nabc", io.EOF}, {"*2\r\n+a\r\n", io.EOF}, {"+OK", io.EOF},
 		{"*3000000\r\n" + strings.Repeat(":1\r\n", 2_000_000), errReply},

@@ -196,27 +196,26 @@ func (p *poll) successor() string {
 	return next
 }
 
-// namedByMost returns the master other than the candidate that most sentinels name, or "".
+// namedByMost returns the master that most sentinels name, or "". It is another than the candidate, or has an older
+// epoch now.
 func (p *poll) namedByMost() string {
+	_, epoch, _ := p.count()
 	votes := make(map[string]int)
 	for _, a := range p.told {
 		votes[a.master]++
-		if a.master != p.candidate && 2*votes[a.master] > p.total {
+		if 2*votes[a.master] > p.total && (a.master != p.candidate || epoch < p.seen.epoch) {
 			return a.master
 		}
 	}
 	return ""
 }
 
-// blindSuccessor returns the master other than the candidate that a sentinel names, or "", if no sentinel says with
-// which epoch: the user may not be allowed to ask. The first of these sentinels that replied counts.
-func (p *poll) blindSuccessor(sentinels []string) string {
-	for _, from := range sentinels {
-		if master := p.blind[from]; master == p.candidate || len(p.told) > 0 {
-			return ""
-		} else if master != "" {
-			return master
-		}
+// blindSuccessor returns the master other than the candidate that the sentinel names at which the client is, or "", if
+// no sentinel says with which epoch: the user may not be allowed to ask. Others do not count, also while that one is
+// silent: without epochs one that missed a failover looks like one that has seen another.
+func (p *poll) blindSuccessor(sentinel string) string {
+	if master := p.blind[sentinel]; len(p.told) == 0 && master != p.candidate {
+		return master
 	}
 	return ""
 }

@@ -27,7 +27,7 @@ type watcher struct {
 	idle      map[string]*session // by address
 	asked     map[string]struct{} // addresses with a question in flight, at most maxAsked
 	heard     chan heard
-	most      string        // the other master that most sentinels named at the last poll
+	most      string        // what namedByMost returned at the last poll
 	since     time.Time     // since when they do
 	elsewhere *net.Conn     // the client's connection to a sentinel at the last poll, if the client was not at the newest master
 	switched  chan struct{} // has an element if a sentinel announced a failover since the last poll
@@ -136,10 +136,12 @@ func (w *watcher) act(p *poll) {
 	if w.count(p.namedByMost()); next == "" && w.most != "" && time.Since(w.since) >= believeMost {
 		next = w.most
 	}
-	next = cmp.Or(next, p.blindSuccessor(g.present()))
+	if at := g.dialled.Load(); at != nil {
+		next = cmp.Or(next, p.blindSuccessor(*at))
+	}
 	switch same := p.next(p.candidate); {
 	case next != "":
-		moves = g.replace(p.seen, p.next(next))
+		moves = g.replace(p.seen, p.next(next)) && next != p.candidate
 	case same.epoch > p.seen.epoch: // it was not told when the client followed, or there was a failover to the same one
 		g.replace(p.seen, same)
 	}
@@ -154,7 +156,7 @@ func (w *watcher) act(p *poll) {
 	w.elsewhere = current
 }
 
-// count notes since when most sentinels name the same other master.
+// count notes since when most sentinels name the same master.
 func (w *watcher) count(most string) {
 	if most != w.most {
 		w.most, w.since = most, time.Now()

@@ -312,8 +312,27 @@ func TestWatch_EpochsDenied_OwnSentinelFollowed(t *testing.T) {
 		require.ElementsMatch(t, []string{three[0], oldMaster}, drain(g.closed))
 		require.NoError(t, g.toSentinel(three[0]))
 		require.NoError(t, g.toMaster(nextMaster))
+		g.set(three[0], nil) // another one still names the old master
 		pass(2 * watchRejected)
 		require.Empty(t, drain(g.closed))
+		require.Equal(t, nextMaster, g.seen.Load().master)
+	})
+}
+
+// The sentinels were set up anew at the same master, so the epoch begins anew. The next failover is followed at once.
+func TestWatch_EpochsAnew_NextFailoverFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := watched(t)
+		for i := range three {
+			g.says(i, oldMaster, 0)
+		}
+		pass(believeMost + 2*watchEvery)
+		require.Empty(t, drain(g.closed))
+		for i := range three {
+			g.says(i, nextMaster, 1)
+		}
+		pass(watchEvery)
+		require.ElementsMatch(t, []string{oldMaster, three[0]}, drain(g.closed))
 	})
 }
 
