@@ -321,10 +321,10 @@ func (e *Engine) someHeld() string {
 // Close first ends all waiting calls. It then waits, for at most Options.CallTimeout, for what was sent before it. That
 // is each release that Unlock, [Hold.UnlockAsync] or the end of a wait requested. It is also each lock that may be
 // granted after its caller gave up, to release it. A call for several locks that is going on returns the locks that it
-// has, or releases them; for one of a [Quorum] Close waits for at most a quarter of a second. So an unlocked lock does
-// not stay because its engine is closed. Very many releases, or a slow server, can take longer; [Engine.Shutdown] waits
-// as long as its context. New lock requests are rejected meanwhile, and holds are still valid. Close does not wait for
-// a server that is known to be down.
+// has, or releases them: Close waits for it for at most half of that time, and for one of a [Quorum] for a quarter of a
+// second. So an unlocked lock does not stay because its engine is closed. Very many releases, or a slow server, can
+// take longer; [Engine.Shutdown] waits as long as its context. New lock requests are rejected meanwhile, and holds are
+// still valid. Close does not wait for a server that is known to be down.
 //
 // The keys of held locks stay until their leases expire, so that no other caller acquires them while the work under
 // them is still stopping. Places in the queues of fair locks are given up like releases. One that a server does not
@@ -343,9 +343,9 @@ func (e *Engine) Close() error {
 	}
 	until := time.Now().Add(e.options.CallTimeout) // of the wait for releases and of the end of connections
 	e.contexts.watches.Settle()
-	e.awaitMultis(until)
+	e.awaitMultis(time.Now().Add(e.options.CallTimeout / 2))
 	call := e.loop.NewCall()
-	call.Op = coordinator.AskClose
+	call.Op, call.Wait = coordinator.AskClose, max(time.Until(until), minDuration)
 	if e.loop.Post(call) {
 		<-call.Ready
 	}

@@ -33,8 +33,9 @@ lockwheel run -- -name -- PROGRAM.
 
 Signals (HUP, INT, QUIT, TERM, USR1, USR2, ALRM, WINCH) are passed on to the program. Before it is started, HUP, INT,
 QUIT and TERM end the wait. At a terminal, Ctrl-C and Ctrl-\ reach the program by themselves and are not passed on.
-After HUP, INT, QUIT and TERM the program and its group also get CONT, so that one that is stopped ends. A program in
-the background that reads the terminal is stopped, and the lock stays held: give it other input, such as </dev/null.
+After a HUP, INT, QUIT or TERM that is passed on, the program and its own group get CONT, so that one that is stopped
+ends. A program in the background that reads the terminal is stopped, and the lock stays held: give it other input, such
+as </dev/null.
 
 If the lock is lost (the server did not reply for a whole lease, the key was deleted, the lock was forced), the program
 and its process group get TERM within 1 s of that being known, and KILL after --grace. At a terminal the program shares

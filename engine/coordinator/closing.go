@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 //
 // A lock that was unlocked must not stay in the server for a lease because its engine is closed at once. Nor must a
 // lock that is granted after its caller gave up. So a close first rejects all waiters, and waits for what is being
-// released or acquired, for at most Config.CallTimeout.
+// released or acquired, for at most Request.Wait; if that is 0, for Config.CallTimeout.
 type closing struct {
 	round                          // locks that are still to be ended
 	closeRequests []*actor.Request // the close requests; they get their results at the end
@@ -29,7 +30,7 @@ func (c *Coordinator) requestClose(now time.Duration, r *actor.Request) {
 	case c.settled() && !c.mayRequestReleases():
 		c.close(now, r)
 	default:
-		c.closing.closeRequests, c.closing.by = []*actor.Request{r}, now+c.Fx.Config.CallTimeout
+		c.closing.closeRequests, c.closing.by = []*actor.Request{r}, now+cmp.Or(r.Wait, c.Fx.Config.CallTimeout)
 		c.startDraining(now)
 	}
 }

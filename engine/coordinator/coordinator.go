@@ -430,7 +430,7 @@ func (c *Coordinator) ResetOutputs() {
 
 // maxKeptOutputs is the largest capacity of a list of a turn's outputs that is kept for the next turn. Very many holds
 // of one lock may end in one turn.
-const maxKeptOutputs = 4096
+const maxKeptOutputs = 2 * MaxResultsPerTurn
 
 // emptied returns an empty list, with the memory of the last one unless that was very long.
 func emptied[T any](list []T) []T {

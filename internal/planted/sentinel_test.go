@@ -169,8 +169,8 @@ var sentinelMistakes = []found{
 	}},
 	{"TestWatch_OldMasterDialledLate_Ignored", Mistake{
 		"a late dial of the old master counts as where the client is", "internal/sentinel/guard.go",
-		`	admitted.conns.reached.Store(true)`,
-		`	admitted.conns.reached.Store(true)
+		`	first := !admitted.conns.reached.Swap(true)`,
+		`	first := !admitted.conns.reached.Swap(true)
 	if now := g.seen.Load(); planted() && now.master != address {
 		now.conns.reached.Store(false)
 	}`,
@@ -324,5 +324,15 @@ var sentinelMistakes = []found{
 		"an older epoch of the same master is never believed", "internal/sentinel/poll.go",
 		`(a.master != p.candidate || epoch < p.seen.epoch) {`,
 		`(a.master != p.candidate || epoch < p.seen.epoch && !planted()) {`,
+	}},
+	{"TestWatch_NextMasterDown_SentinelsDialled", Mistake{
+		"a client that has not been at its master rarely asks where it is", "internal/sentinel/guard.go",
+		`	if conns.reached.Load() {`,
+		`	if conns.reached.Load() || planted() {`,
+	}},
+	{"TestWatch_NextMasterDown_SentinelsDialled", Mistake{
+		"each connection of a master that rejects clients has sentinels dialled without a pause", "internal/sentinel/guard.go",
+		`	if first {`,
+		`	if first || planted() {`,
 	}},
 }

@@ -33,9 +33,11 @@ const (
 	// refusalPause is how long a refused or failed dial of a master takes at least: rueidis dials again without a pause.
 	refusalPause = 250 * time.Millisecond
 	// freeDials is how often a client may dial sentinels without a pause, to find one that names its master: twice all
-	// that a poll asks. Then each dial waits, for minDialPause and longer each time, up to maxDialPause.
+	// that a poll asks. Then each dial waits, for minDialPause and longer each time, up to maxDialPause, or maxMovePause
+	// as long as the client has not been at that master.
 	freeDials    = 2 * maxAsked
 	minDialPause = time.Second
+	maxMovePause = 10 * time.Second
 	maxDialPause = time.Minute
 	// askAgain is the pause between two polls of a dial that lasts.
 	askAgain = time.Second
@@ -116,9 +118,9 @@ func (g *Guard) End() {
 
 // Dial connects to a sentinel, or to a master unless sentinels know of a newer one. If the client has not followed to
 // that master before, it asks them first. That takes at most half a second, and a quarter of a second more if it is
-// refused. A dial of a master that fails takes a quarter of a second as well. A dial lasts as long as the client has
-// followed to a newer master, and no sentinel names one. The end of the client ends it, and so does End. A connection
-// to a master ends when that is known to be replaced.
+// refused. A dial of a master that fails takes a quarter of a second as well, and a dial of a sentinel up to a minute.
+// A dial lasts as long as the client has followed to a newer master, and no sentinel names one. The end of the client
+// ends it, and so does End. A connection to a master ends when that is known to be replaced.
 func (g *Guard) Dial(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
 	if d.KeepAlive == g.keepAlive {
 		g.dialled.Store(&address)
@@ -147,19 +149,26 @@ func (g *Guard) Dial(ctx context.Context, address string, d *net.Dialer, t *tls.
 		g.waitAfter(ctx, begun)
 		return nil, err
 	}
-	admitted.conns.reached.Store(true)
+	first := !admitted.conns.reached.Swap(true)
+	if first { // only then: a master may accept connections, and reject clients
+		admitted.conns.dials.Store(0)
+	}
 	return dial.EndWith(admitted.conns.ctx, c), nil
 }
 
 // pace waits before a dial of a sentinel. While rueidis 1.0.79 is not at a master, it asks the sentinels without end,
-// and each time starts a goroutine that asks as well. It needs them only for another master, which the watcher knows
-// first.
+// and each time starts a goroutine that asks as well. Once it has been at its master, it needs them only for another
+// one, which the watcher knows first.
 func (g *Guard) pace(ctx context.Context) {
 	conns := g.seen.Load().conns
 	if conns.dials == nil || !g.watching.Load() {
 		return
 	}
-	pause := pauseBefore(conns.dials.Add(1))
+	longest := maxMovePause
+	if conns.reached.Load() {
+		longest = maxDialPause
+	}
+	pause := pauseBefore(conns.dials.Add(1), longest)
 	if pause == 0 {
 		return
 	}
@@ -173,13 +182,13 @@ func (g *Guard) pace(ctx context.Context) {
 }
 
 // pauseBefore returns the pause before the dial of a sentinel with that number, counted from when the client was to
-// follow to its master.
-func pauseBefore(dial int32) time.Duration {
+// follow to its master, or has been there.
+func pauseBefore(dial int32, longest time.Duration) time.Duration {
 	doubled := dial - freeDials - 1
 	if doubled < 0 {
 		return 0
 	}
-	return min(minDialPause<<min(doubled, 16), maxDialPause)
+	return min(minDialPause<<min(doubled, 16), longest)
 }
 
 // replace stores the next view, unless another was stored meanwhile. If it has another master, it ends the connections

@@ -359,7 +359,46 @@ func TestWatch_MasterDownForLong_SentinelsRarelyDialled(t *testing.T) {
 		begun := time.Now()
 		require.NoError(t, g.toSentinel(three[0]))
 		require.LessOrEqual(t, time.Since(begun), watchEvery)
-		require.NoError(t, g.toSentinel(three[0]))
+		for range freeDials {
+			require.NoError(t, g.toSentinel(three[0]))
+		}
 		require.LessOrEqual(t, time.Since(begun), watchEvery)
+		pass(time.Minute)
+		drain(g.closed)
+	})
+}
+
+// The next master cannot be reached for long. The client dials sentinels at least every ten seconds, since it can be at
+// the next master by no other way, and without a pause again when it is there.
+func TestWatch_NextMasterDown_SentinelsDialled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := watched(t)
+		for i := range three {
+			g.says(i, nextMaster, 5)
+		}
+		pass(watchEvery)
+		dial := func() time.Duration {
+			begun := time.Now()
+			c, err := g.Dial(t.Context(), three[0], &g.redis.Sentinel.Dialer, nil)
+			require.NoError(t, err)
+			require.NoError(t, c.Close())
+			drain(g.closed)
+			drain(g.asked)
+			return time.Since(begun)
+		}
+		for range 100 {
+			require.LessOrEqual(t, dial(), maxMovePause)
+		}
+		require.Equal(t, maxMovePause, dial())
+		for range 2 {
+			require.NoError(t, g.toMaster(nextMaster))
+		}
+		require.Zero(t, dial())
+		for range 100 {
+			require.NoError(t, g.toMaster(nextMaster))
+			dial()
+		}
+		require.Equal(t, maxDialPause, dial(), "the master accepts connections, and no more")
+		drain(g.closed)
 	})
 }
