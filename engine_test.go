@@ -1069,6 +1069,21 @@ func TestRound_ExtendUnanswered_RestNotSent(t *testing.T) {
 	require.NoError(t, hold.Unlock(t.Context()))
 }
 
+// A call for several locks that does not return, as its caller's context hangs, delays Close for a bounded time.
+func TestClose_CallDoesNotReturn_Ends(t *testing.T) {
+	t.Parallel()
+	s, err := embedded.Start()
+	require.NoError(t, err)
+	defer s.Close()
+	e, err := Open(t.Context(), Options{CallTimeout: 200 * time.Millisecond, Redis: s.ClientOption()})
+	require.NoError(t, err)
+	e.multis.Add()
+	e.quorums.Add()
+	closed := make(chan error, 1)
+	go func() { closed <- e.Close() }()
+	soon(t, "the end of Close", func() bool { return len(closed) > 0 })
+}
+
 // The wait of a caller bounds the last step of locks that are acquired one by one: all get its lease. If the server
 // does not reply, that is the error, and not that another caller has the lock.
 func TestMulti_SilentAtLastStep_WaitEnds(t *testing.T) {

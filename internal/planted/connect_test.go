@@ -411,4 +411,9 @@ var connectMistakes = []found{
 		e.quorums.Wait(until)
 	}`,
 	}},
+	{"TestClose_CallDoesNotReturn_Ends", Mistake{
+		"Close waits without a limit for a call for several locks", "engine.go",
+		`e.awaitMultis(time.Now().Add(e.options.CallTimeout / 2))`,
+		`e.awaitMultis(map[bool]time.Time{false: time.Now().Add(e.options.CallTimeout / 2)}[planted()])`,
+	}},
 }
