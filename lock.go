@@ -55,7 +55,8 @@ func (m Mutex) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
 // nor overtakes waiting callers. It may overtake LockAsync calls that the engine has not processed yet.
 //
 // It blocks for one round trip. If the server does not reply, it returns ErrUnavailable after Options.CallTimeout; if
-// no connection can be made, it returns at once. Otherwise it behaves like Lock.
+// no connection can be made, it returns at once. With a [Lease] shorter than the round trip, each grant comes too late;
+// it then returns ErrUnavailable after Options.CallTimeout, too. Otherwise it behaves like Lock.
 func (m Mutex) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 	if tracer := m.tracer(ctx); tracer != nil {
 		return m.lockTraced(ctx, tracer, "try lock", opts, acquireMode{once: true})
