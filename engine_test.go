@@ -1075,7 +1075,7 @@ func TestClose_CallDoesNotReturn_Ends(t *testing.T) {
 	s, err := embedded.Start()
 	require.NoError(t, err)
 	defer s.Close()
-	e, err := Open(t.Context(), Options{CallTimeout: 200 * time.Millisecond, Redis: s.ClientOption()})
+	e, err := Open(t.Context(), Options{CallTimeout: 2 * time.Second, Redis: s.ClientOption()}) // enough for Open on a busy machine
 	require.NoError(t, err)
 	e.multis.Add()
 	e.quorums.Add()

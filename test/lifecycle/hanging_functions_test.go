@@ -229,7 +229,7 @@ func TestClose_ConnectionCloseHangs_Ends(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	gate, closes := make(chan struct{}), new(atomic.Int64)
-	e, err := lockwheel.Open(t.Context(), lockwheel.Options{CallTimeout: 300 * time.Millisecond, Redis: rueidis.ClientOption{
+	e, err := lockwheel.Open(t.Context(), lockwheel.Options{CallTimeout: 1500 * time.Millisecond, Redis: rueidis.ClientOption{
 		InitAddress: []string{s.Addr},
 		DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 			conn, err := d.DialContext(ctx, "tcp", address)
