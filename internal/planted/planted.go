@@ -197,11 +197,14 @@ func write(t testing.TB, name, text string) {
 	}
 }
 
-// Run runs the program with one mistake chosen, in the folder of its package, as the quick suite does.
+// Run runs the program with one mistake chosen, in the folder of its package, as the quick suite does. It ends what
+// the program has left behind.
 func (p *Program) Run(number int, arguments ...string) (output string, err error) {
 	c := exec.Command(p.file, arguments...)
 	c.Dir = p.folder
-	c.Env = append(os.Environ(), Env+"="+strconv.Itoa(number))
+	mark := runEnv + "=" + p.file + "," + strconv.FormatInt(runs.Add(1), 10)
+	c.Env = append(os.Environ(), Env+"="+strconv.Itoa(number), mark)
 	out, err := c.CombinedOutput()
+	endMarked(mark)
 	return string(out), err
 }

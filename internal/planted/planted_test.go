@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +108,43 @@ func TestMistakes_MatchSource(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// What a program leaves behind ends with its run, and nothing else does.
+func TestRun_ProcessLeft_Killed(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("processes are found on Linux only")
+	}
+	script := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nsleep 300 >/dev/null 2>&1 &\necho $!\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := &Program{file: script, folder: "."}
+	stays := exec.Command("sleep", "300")
+	stays.Env = append(os.Environ(), runEnv+"="+script+",another")
+	if err := stays.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { stays.Process.Kill(); stays.Wait() }()
+	out, err := p.Run(None)
+	left, number := strconv.Atoi(strings.TrimSpace(out))
+	if err != nil || number != nil {
+		t.Fatal(err, number, out)
+	}
+	for deadline := time.Now().Add(10 * time.Second); running(left); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d runs on", left)
+		}
+	}
+	if !running(stays.Process.Pid) {
+		t.Error("a process of another run was killed")
+	}
+}
+
+// running reports whether a process neither has ended nor waits for its parent to notice its end.
+func running(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
 // Each mistake is found by the test that is named for it, and that test passes without the mistake.
