@@ -216,8 +216,15 @@ func isBusy(err error) bool {
 	if err == nil || errors.Is(err, context.DeadlineExceeded) {
 		return err != nil
 	}
-	return strings.Contains(err.Error(), "no answer within") || strings.Contains(err.Error(), "took longer than Options.CallTimeout") ||
-		strings.Contains(err.Error(), context.DeadlineExceeded.Error()) // not that of Open's context, and so only its text matches
+	for _, text := range []string{
+		"no answer within", "had no answer in time", "took longer than Options.CallTimeout",
+		context.DeadlineExceeded.Error(), // not that of Open's context, and so only its text matches
+	} {
+		if strings.Contains(err.Error(), text) {
+			return true
+		}
+	}
+	return false
 }
 
 // OpenRetrying opens an engine that is closed at the end of the test. It retries, because no test concerns a machine
