@@ -66,9 +66,11 @@ import (
 //
 // # Failed servers
 //
-// A closed engine counts as a failed server. The zero [Engine] is closed, and may stand for several. So a process for
-// which [Open] fails at a minority of the servers can use locks of zero Engines in their places. When such a server
-// is back, the process opens its engine and creates the Quorum again. What it locks from then on is held there, too.
+// A closed engine counts as a failed server. It has released its lock, so a hold of which the other servers have not
+// yet granted a majority is lost: [Mutex.Lock] returns with the majority's grants, and the last ones may be on the way.
+// The zero [Engine] is closed, and may stand for several. So a process for which [Open] fails at a minority of the
+// servers can use locks of zero Engines in their places. When such a server is back, the process opens its engine and
+// creates the Quorum again. What it locks from then on is held there, too.
 //
 // A quorum survives the failure of a minority of servers. It is no proof: a server that restarts without its data, or
 // with a clock that jumps, may grant a lock again. Its previous holder may rely on it until the next renewal. Keep such

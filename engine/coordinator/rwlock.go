@@ -143,6 +143,9 @@ func (c *Coordinator) letReadersPass(now time.Duration, l *actor.Lock) {
 // notifyLocally notifies other locks of this engine of what its own command did to a read/write lock, where no message
 // will. Some locks listen only while they wait, and a server may reject messages.
 func (c *Coordinator) notifyLocally(now time.Duration, command *actor.Command, reply *actor.Reply) {
+	if reply.Status == actor.NotFound {
+		c.notifyOtherHalf(now, command)
+	}
 	if reply.Status != actor.OK {
 		return
 	}
@@ -161,5 +164,19 @@ func (c *Coordinator) notifyLocally(now time.Duration, command *actor.Command, r
 	c.fanOut(now, recipients{event: actor.Notified, key: command.Key}, c.LockSets[command.Key].All())
 	if l := c.Locks.Get(command.Key); l != nil {
 		c.step(now, l, &actor.Message{Event: actor.Notified})
+	}
+}
+
+// notifyOtherHalf wakes those of this engine that wait for the other half of a read/write lock, because the half that
+// they wait for is gone from Redis without a message: its key was deleted or has expired. Of very many readers each may
+// find that out, so only the writer hears of each.
+func (c *Coordinator) notifyOtherHalf(now time.Duration, command *actor.Command) {
+	switch command.Verb {
+	case actor.SendReadRenew, actor.SendReadRelease:
+		if l := c.Locks.Get(command.Key); l != nil && l.Awaited() {
+			c.step(now, l, &actor.Message{Event: actor.Notified})
+		}
+	case actor.SendWriteRenew, actor.SendWriteRelease:
+		c.notifyWaitingReaders(now, command.Key)
 	}
 }

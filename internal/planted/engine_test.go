@@ -1081,4 +1081,17 @@ var engineMistakes = []found{
 		`	return c.Results.pending() || `,
 		`	return !planted() && c.Results.pending() || !planted() && `,
 	}},
+	{"TestRWMutex_KeyDeleted_OtherHalfGranted", Mistake{
+		"a writer does not hear that its engine's readers are gone", "engine/coordinator/rwlock.go",
+		`if l := c.Locks.Get(command.Key); l != nil && l.Awaited() {`, `if l := c.Locks.Get(command.Key); l != nil && l.Awaited() && !planted() {`,
+	}},
+	{"TestRWMutex_KeyDeleted_OtherHalfGranted", Mistake{
+		"readers do not hear that their engine's writer is gone", "engine/coordinator/rwlock.go",
+		`case actor.SendWriteRenew, actor.SendWriteRelease:
+		c`, `case actor.SendWriteRenew, actor.SendWriteRelease:
+		if planted() {
+			return
+		}
+		c`,
+	}},
 }
