@@ -224,6 +224,34 @@ func TestRun_TooManyWaiters_TriesAgain(t *testing.T) {
 	})
 }
 
+// Each failure that can pass is tried again.
+func TestRun_AnyPassingFailure_TriesAgain(t *testing.T) {
+	for _, passing := range []error{
+		lockwheel.ErrNotAcquired, lockwheel.ErrUnavailable, lockwheel.ErrNotReplicated, lockwheel.ErrTooManyWaiters, lockwheel.ErrLost,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			lock := fullLock{lockwheeltest.New(t).Engine().Mutex("n"), make(chan error, 1)}
+			lock.full <- fmt.Errorf("lockwheel: lock n: %w", passing)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			gained, failures := make(chan bool, 1), 0
+			ended := run(ctx, lock, untilEnd, leader.Options{
+				Gained: func(*lockwheel.Hold) { gained <- true },
+				Failed: func(err error, _ time.Duration) {
+					require.ErrorIs(t, err, passing)
+					failures++
+				},
+			})
+			select {
+			case <-gained:
+			case err := <-ended:
+				require.NoError(t, err, passing)
+			}
+			require.Equal(t, 1, failures)
+			stop(t, cancel, ended)
+		})
+	}
+}
+
 // fullLock is a lock with requests that end with an error first: one for each value of full.
 type fullLock struct {
 	lockwheel.Mutex

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -456,6 +457,50 @@ func TestForce_HolderChanged_Kept(t *testing.T) {
 	assert.True(t, exists(t, s, "a"))
 }
 
+// Readers come and go: one that joins before the answer changes nothing.
+func TestForce_ReaderJoins_ForcedNevertheless(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	readersOf(t, s, "a", 1)
+	p := startCommand(t, urlOf(s.Addr()), "force", "a")
+	eventually(t, func() bool { return strings.Contains(p.err.String(), "[y/N]") }, "the question")
+	readersOf(t, s, "a", 2)
+	_, err := p.in.Write([]byte("y\n"))
+	require.NoError(t, err)
+	assert.Equal(t, exitOK, p.status(t), p.err)
+	assert.False(t, exists(t, s, "a"))
+}
+
+// readersOf gives a lock so many readers.
+func readersOf(t *testing.T, s *redistest.Server, name string, n int) {
+	t.Helper()
+	s.Do(t, "HSET", name, "mode", "read")
+	for i := range n {
+		s.Do(t, "HSET", name, fmt.Sprint(strings.TrimSuffix(other, "1"), i), 1)
+	}
+	s.Do(t, "PEXPIRE", name, 600_000)
+}
+
+// Of very many readers the first is named, and how many others there are: only some of them are read.
+func TestLs_ManyReaders_AllCounted(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	readersOf(t, s, "a", 100)
+	status, stdout, stderr := result(t, urlOf(s.Addr()), "ls")
+	assert.Equal(t, exitOK, status, stderr)
+	assert.Contains(t, stdout, " +99 ")
+}
+
+// A file that is longer than any URL is an error, and not cut off.
+func TestRedisFile_TooLong_IsAnError(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "url")
+	require.NoError(t, os.WriteFile(file, []byte("redis://"+unused+strings.Repeat("\n", 64<<10)), 0o600))
+	status, _, stderr := result(t, "", "ls", "--redis-file", file)
+	assert.Equal(t, exitUsage, status, stderr)
+	assert.Contains(t, stderr, "too long")
+}
+
 // A waiter of each kind has the lock at once, and not when a lease of ten minutes ends.
 func TestForce_EachKind_WakesWaiters(t *testing.T) {
 	t.Parallel()
@@ -599,6 +644,34 @@ func TestTop_ManyKeys_AreSampled(t *testing.T) {
 	assert.InDelta(t, 10_000, l.Locks, 1500)
 	assert.InDelta(t, 3000, l.Looked, 600)
 	assert.Less(t, s.CommandCalls(t, "type"), 4000)
+}
+
+// A lock that was shown before, and is found again, is shown once.
+func TestTop_Live_EachLockOnce(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	takenBy(t, s, "once", other)
+	p := startCommand(t, urlOf(s.Addr()), "top", "--interval", "100ms")
+	eventually(t, func() bool { return strings.Count(p.out.String(), "WAITERS") >= 4 }, "too few pictures: %s", p.out)
+	for _, picture := range strings.Split(p.out.String(), "WAITERS")[1:4] {
+		assert.Equal(t, 1, strings.Count(picture, " once\n"), picture)
+	}
+}
+
+// A server that was started again counts anew. It is not shown to have executed fewer commands than none.
+func TestTop_ServerRestarted_CountsFromZero(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	for range 500 {
+		s.Do(t, "PING")
+	}
+	p := startCommand(t, urlOf(s.Addr()), "top", "--interval", "2s")
+	eventually(t, func() bool { return strings.Contains(p.out.String(), "WAITERS") }, "no picture: %s", p.out)
+	require.NoError(t, s.Kill())
+	require.NoError(t, s.Restart())
+	pictures := strings.Count(p.out.String(), "a second:")
+	eventually(t, func() bool { return strings.Count(p.out.String(), "a second:") > pictures }, "no picture: %s", p.out)
+	assert.NotContains(t, p.out.String(), "commands -")
 }
 
 // Each look is at other keys, and again at the locks that were shown: in the end all are shown together.

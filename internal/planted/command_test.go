@@ -235,4 +235,27 @@ var commandMistakes = []found{
 		"each look is at the same keys", "cmd/lockwheel/top.go",
 		`v.cursors[n.Addr] = part.Next`, `v.cursors[n.Addr] = map[bool]uint64{false: part.Next, true: 0}[planted()]`,
 	}},
+	{"TestForce_ReaderJoins_ForcedNevertheless", Mistake{
+		"a reader that joins before the answer prevents a force", "cmd/lockwheel/force.go",
+		`now.Kind != inspect.Read && holdersOf(now)`, `(planted() || now.Kind != inspect.Read) && holdersOf(now)`,
+	}},
+	{"TestLs_ManyReaders_AllCounted", Mistake{
+		"of very many readers only those that were read are counted", "cmd/lockwheel/text.go",
+		`	if more := l.Number - 1; more > 0 {`, `	if planted() {
+		l.Number = int64(len(l.Holders))
+	}
+	if more := l.Number - 1; more > 0 {`,
+	}},
+	{"TestTop_Live_EachLockOnce", Mistake{
+		"a lock that is found again is shown twice", "cmd/lockwheel/top.go",
+		`		if seen[name] {`, `		if seen[name] && !planted() {`,
+	}},
+	{"TestTop_ServerRestarted_CountsFromZero", Mistake{
+		"a server that was started again executed fewer commands than none", "cmd/lockwheel/top.go",
+		`l.Commands += max(now.Commands-last.Commands, 0) / seconds`, `l.Commands += max(now.Commands-last.Commands, map[bool]float64{true: -1e9}[planted()]) / seconds`,
+	}},
+	{"TestRedisFile_TooLong_IsAnError", Mistake{
+		"a file that is too long is cut off", "cmd/lockwheel/server.go",
+		`io.LimitReader(file, most+1)`, `io.LimitReader(file, most+map[bool]int64{false: 1}[planted()])`,
+	}},
 }

@@ -107,4 +107,9 @@ var leaderMistakes = []found{
 		"a negative pause is accepted", "leader/leader.go",
 		`opts.Pause < 0 {`, `opts.Pause < 0 && !planted() {`,
 	}},
+	{"TestRun_AnyPassingFailure_TriesAgain", Mistake{
+		"too few replicas for a moment end the elections", "leader/leader.go",
+		`lockwheel.ErrUnavailable, lockwheel.ErrNotReplicated,`,
+		`lockwheel.ErrUnavailable, map[bool]error{false: lockwheel.ErrNotReplicated}[planted()],`,
+	}},
 }

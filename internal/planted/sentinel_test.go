@@ -335,4 +335,23 @@ var sentinelMistakes = []found{
 		`	if first {`,
 		`	if first || planted() {`,
 	}},
+	{"TestPoll_HalfNameOlder_Refused", Mistake{
+		"half of the sentinels count as most of them", "internal/sentinel/poll.go",
+		`	switch settled := p.over || p.waiting == 0; {`, `	if planted() && 2*votes == p.total {
+		return follow
+	}
+	switch settled := p.over || p.waiting == 0; {`,
+	}},
+	{"TestWatch_OneRejects_OthersAskedAsOften", Mistake{
+		"one sentinel that rejects the question makes all be asked rarely", "internal/sentinel/watch.go",
+		`return p.rejected > 0 && len(p.told) == 0`, `return p.rejected > 0 && (planted() || len(p.told) == 0)`,
+	}},
+	{"TestGuard_SentinelDialled_MasterNotWanted", Mistake{
+		"a master is blamed although a sentinel was dialled since", "internal/sentinel/guard.go",
+		`		g.wanted.Store(nil)
+`, `		if !planted() {
+			g.wanted.Store(nil)
+		}
+`,
+	}},
 }

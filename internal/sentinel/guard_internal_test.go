@@ -161,6 +161,16 @@ func TestGuard_SentinelOrSameMaster_NotAsked(t *testing.T) {
 	})
 }
 
+// The master that a client waits for is the one it dialled last, until it dials a sentinel.
+func TestGuard_SentinelDialled_MasterNotWanted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := guardedAt(t, oldMaster, 0)
+		require.Equal(t, oldMaster, g.Wanted())
+		require.NoError(t, g.toSentinel(three[1]))
+		require.Empty(t, g.Wanted())
+	})
+}
+
 // A client that is at the next master does not go back. The log says so once. Each refusal takes a while, since rueidis
 // tries again at once.
 func TestGuard_OldMaster_RefusedAndLoggedOnce(t *testing.T) {

@@ -83,6 +83,15 @@ func TestPoll_Answers_Verdict(t *testing.T) {
 	}
 }
 
+// Half of the sentinels are not most of them.
+func TestPoll_HalfNameOlder_Refused(t *testing.T) {
+	p := newPoll(oldMaster, &view{epoch: untold, total: 2}, three[:2])
+	p.add(&answer{from: three[0], outcome: told, master: oldMaster, others: three[1:2]})
+	require.Equal(t, undecided, p.verdict())
+	p.add(&answer{from: three[1], outcome: told, master: nextMaster, epoch: 1, others: three[:1]})
+	require.Equal(t, refuse, p.verdict())
+}
+
 // One sentinel may have several addresses. It has one vote.
 func TestPoll_SentinelAtTwoAddresses_OneVote(t *testing.T) {
 	p := newPoll(oldMaster, atNext(), []string{"name:1"})

@@ -319,6 +319,20 @@ func TestWatch_EpochsDenied_OwnSentinelFollowed(t *testing.T) {
 	})
 }
 
+// One of the sentinels rejects the question. The others are asked once a second all the same.
+func TestWatch_OneRejects_OthersAskedAsOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := watched(t)
+		g.set(three[2], rejects(2))
+		pass(2 * watchEvery)
+		require.Empty(t, drain(g.closed))
+		g.says(0, nextMaster, 5)
+		g.says(1, nextMaster, 5)
+		pass(2 * watchEvery)
+		require.Contains(t, drain(g.closed), oldMaster)
+	})
+}
+
 // The sentinels were set up anew at the same master, so the epoch begins anew. The next failover is followed at once.
 func TestWatch_EpochsAnew_NextFailoverFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -159,7 +159,13 @@ func TestSentinel_EpochDenied_FollowsAnnounced(t *testing.T) {
 	locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
 	for _, next := range []*redistest.Server{second, first} {
 		s.name(next.Addr(), "")
-		s.announce("+switch-master", "locks 127.0.0.1 1 127.0.0.1 2")
-		locktest.Eventually(t, "the engine at the next master", func() bool { return uses(e, next) })
+		var announced time.Time
+		locktest.Eventually(t, "the engine at the next master", func() bool {
+			if time.Since(announced) > 200*time.Millisecond { // the engine may not listen yet
+				announced = time.Now()
+				s.announce("+switch-master", "locks 127.0.0.1 1 127.0.0.1 2")
+			}
+			return uses(e, next)
+		})
 	}
 }
