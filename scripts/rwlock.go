@@ -44,7 +44,7 @@ var (
 	WriteRenew   = load("write_renew", leasesText+answersText+expireText+readWriteText+readersText+confirmText+writeRenewText)
 	WriteRelease = load("write_release", answersText+readWriteText+readersText+writerText+writeReleaseText)
 	WriteForce   = load("write_force", readWriteText+deleteText+noHashText+tellEnginesText+forceModeText+writeForceText)
-	RWState      = load("rw_state", noHashText+rwStateText)
+	RWState      = load("rw_state", noHashText+storedCountText+rwStateText)
 )
 
 var rwScripts = [...]Script{

@@ -335,6 +335,8 @@ func TestRWState_OneInstant(t *testing.T) {
 			rw_state c → [100s '' '' 0 0 '']
 			SET d x → OK
 			rw_state d → [WRONGTYPE… -1 string]
+			HSET huge mode write t1:write 9223372036854775807 → 2
+			rw_state huge → [-1 write t1 2147483647 0 '']
 		`)
 	})
 }

@@ -39,6 +39,8 @@ var (
 	deleteText string
 	//go:embed lib/no_hash.lua
 	noHashText string
+	//go:embed lib/stored_count.lua
+	storedCountText string
 	//go:embed lib/tell_engines.lua
 	tellEnginesText string
 	//go:embed lib/grant.lua
@@ -88,7 +90,7 @@ var (
 	Renew   = load("renew", leasesText+answersText+channelText+expireText+confirmText+renewText)
 	Release = load("release", answersText+channelText+releaseText)
 	Force   = load("force", noHashText+channelText+deleteText+tellEnginesText+forceText)
-	State   = load("state", noHashText+stateText)
+	State   = load("state", noHashText+storedCountText+stateText)
 )
 
 // The scripts of the fenced lock.

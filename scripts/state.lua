@@ -4,7 +4,7 @@
 -- ARGV  none
 -- reply per key: {ttl in ms, holder, hold count}, the ttl -2 when the lock is free and -1 when it is
 --       held without expiry, holder '' and count 0 when the hash has several fields and is no lock of
---       this kind · a string: why the server rejected it; a list for a key that is no hash, as of acquire
+--       this kind; a count is at most 2^31 - 1 · a string: why the server rejected it; a list for a key that is no hash, as of acquire
 --
 -- Changes nothing, so it may be sent any number of times.
 
@@ -16,7 +16,7 @@ local function state(key)
   if type(ttl) == 'table' then return ttl.err end
   if fields > 1 then return {ttl, '', 0} end
   local hash = redis.pcall('HGETALL', key)
-  return hash.err or {ttl, hash[1], tonumber(hash[2]) or 0}
+  return hash.err or {ttl, hash[1], stored_count(hash[2])}
 end
 
 local reply = {}

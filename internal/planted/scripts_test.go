@@ -496,4 +496,8 @@ var scriptMistakes = []found{
 		`1000 * time[1] + math.floor(time[2] / 1000)`,
 		`1000 * time[1]`,
 	}},
+	{"TestStateScript_EveryKeyShape", Mistake{
+		"a count of 2^63 is negative", "scripts/lib/stored_count.lua",
+		`math.min(tonumber(text) or 0, 2147483647)`, `tonumber(text) or 0`,
+	}},
 }
