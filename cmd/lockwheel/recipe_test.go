@@ -18,7 +18,7 @@ import (
 // onceADay is the script of docs/recipes.md, with a file in place of the record and a job that ends when the file go
 // is there.
 const onceADay = `[ -e done ] && exit 0
-echo begun; echo begun >>begun
+echo begun >>begun; echo begun
 while ! [ -e go ]; do sleep 0.05; done
 echo >done`
 
