@@ -232,8 +232,8 @@ type Notify uint8
 const (
 	// PubSub listens to the lock's channel: there is no traffic while nothing happens. If SUBSCRIBE is rejected, or gets
 	// no connection, the engine polls the lock every 100 to 200 ms until it works again. Stats.Polling counts these locks.
-	// A release without a message, such as that of Redisson's spin lock or a key that is deleted by hand, is noticed when
-	// the last lease that the server reported expires.
+	// A release without a message, such as that of Redisson's spin lock or a key that is deleted by hand, is noticed at
+	// the latest when the last lease that the server reported expires.
 	PubSub Notify = iota
 
 	// Poll never subscribes. The engine asks again after 1 ms, 2 ms and so on up to 128 ms. It asks less often when

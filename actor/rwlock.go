@@ -129,6 +129,13 @@ func (l *Lock) MayLeaveLongTTL(now time.Duration, c *Command, reply *Reply) (unt
 	return o.until, true
 }
 
+// HadTenure reports whether a command is about a tenure that this engine has, or is releasing. That it is not in Redis
+// is a loss then. For an acquire without a reply, which may never have run, that says nothing. HadTenure must be called
+// before the Lock handles the reply.
+func (l *Lock) HadTenure(c *Command) bool {
+	return c.Tenure == l.tenure && c.Verb == l.inFlight && (l.phase == held || l.phase == releasing && l.flags&rollingBack == 0)
+}
+
 // OnTTLRaised records in a writer that the TTL may last to until, because of what reads beside it needed and need no
 // longer. If that is more than is needed, the TTL is set again: if this process died, others would wait for it.
 func (l *Lock) OnTTLRaised(now, until time.Duration, fx *Effects) {

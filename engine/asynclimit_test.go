@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -192,4 +193,25 @@ func TestPostAsync_LargestLimit_Admitted(t *testing.T) {
 		require.True(t, a.admit(&actor.Request{}), limit)
 		require.True(t, a.admit(&actor.Request{Owner: 1}), limit)
 	}
+}
+
+// A goroutine that posts very many requests without a pause lets others run meanwhile, also on one processor.
+func TestPostAsync_Flood_OthersRun(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	e := newHeldLoop()
+	stop, ended := make(chan struct{}), make(chan int)
+	go func() {
+		for times := 0; ; times++ {
+			select {
+			case <-stop:
+				ended <- times
+				return
+			default:
+				runtime.Gosched()
+			}
+		}
+	}()
+	posted := e.flood(t)
+	close(stop)
+	require.GreaterOrEqual(t, <-ended, posted/callsPerYield/2)
 }

@@ -172,7 +172,7 @@ func (e *Engine) Post(c *Call) bool {
 
 // PostAsync is Post for a call of NewAsync with OnDone, for which no goroutine waits. It returns nil if the call was
 // posted. Otherwise it does not touch the call, and returns ErrClosed, or ErrTooManyWaiters with its cause if too many
-// such calls have no result yet.
+// such calls have no result yet. It never blocks, but yields the processor now and then.
 func (e *Engine) PostAsync(c *Call) (err, cause error) {
 	if !e.async.admit(&c.Request) {
 		return actor.ErrTooManyWaiters, e.async.cause
@@ -180,6 +180,9 @@ func (e *Engine) PostAsync(c *Call) (err, cause error) {
 	if !e.Post(c) {
 		e.async.pending.Add(-1)
 		return actor.ErrClosed, nil
+	}
+	if e.async.pending.Load()%callsPerYield == 0 {
+		yieldToLoop()
 	}
 	return nil, nil
 }

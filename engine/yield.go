@@ -11,7 +11,14 @@ const (
 	longYield = 10 * time.Millisecond
 	// yieldPause is the pause after a longer yield, in multiples of it: the loop spends at most 6 % of its time on these.
 	yieldPause = 16
+	// callsPerYield is the number of asynchronous calls without a result after which the next caller yields.
+	callsPerYield = 64
 )
+
+// yieldToLoop lets other goroutines run before its caller posts more asynchronous calls. A goroutine that posts very
+// many of them without a pause would keep its processor for 10 ms at a time. With few processors the loop, and the
+// goroutines that read and write for it, would wait that long at each of their steps.
+func yieldToLoop() { runtime.Gosched() }
 
 // yieldForBatching yields to other runnable goroutines while at least two bundles are in flight. The server has work
 // then, and messages that arrive together share a turn and make larger batches. It runs once a turn and waits for

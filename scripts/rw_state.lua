@@ -4,7 +4,7 @@
 -- ARGV  none
 -- reply per key: {ttl in ms, mode, writer, its hold count, readers, one of them}: the ttl -2 when the lock is
 --       free and -1 when it is held without expiry; mode '' and nothing else when it is another kind of lock;
---       writer '' and count 0 without a writer; a count is at most 2^31 - 1 · a string: why the server rejected it; a list for a key that is no hash, as of acquire
+--       writer '' and count 0 without a writer; a count is from 0 to 2^31 - 1 · a string: why the server rejected it; a list for a key that is no hash, as of acquire
 --
 -- Changes nothing, so it may be sent any number of times. Of more than max_listed fields only some are read. The writer
 -- is then '' unless it is among them: the only reader beside a writer is its own owner, so a lock with many has none.

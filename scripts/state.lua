@@ -4,7 +4,7 @@
 -- ARGV  none
 -- reply per key: {ttl in ms, holder, hold count}, the ttl -2 when the lock is free and -1 when it is
 --       held without expiry, holder '' and count 0 when the hash has several fields and is no lock of
---       this kind; a count is at most 2^31 - 1 · a string: why the server rejected it; a list for a key that is no hash, as of acquire
+--       this kind; a count is from 0 to 2^31 - 1 · a string: why the server rejected it; a list for a key that is no hash, as of acquire
 --
 -- Changes nothing, so it may be sent any number of times.
 

@@ -175,6 +175,7 @@ func (c *Coordinator) deliverReply(now time.Duration, b *Batch, command *actor.C
 	if reply.Status == actor.HeldByOther {
 		c.releaseOtherHalf(now, command, reply)
 	}
+	gone := reply.Status == actor.NotFound && (forces || command.Lock.HadTenure(command))
 	until, less := time.Duration(0), false
 	if command.Lock.Kind() == actor.Read {
 		until, less = command.Lock.MayLeaveLongTTL(now, command, reply)
@@ -193,6 +194,9 @@ func (c *Coordinator) deliverReply(now time.Duration, b *Batch, command *actor.C
 		c.recheckAfterForce(now, command)
 	}
 	c.notifyLocally(now, command, reply)
+	if gone {
+		c.notifyOtherHalf(now, command)
+	}
 }
 
 // deliverState delivers the state of a key to the request. Without a reply the command is sent again, until the request

@@ -124,7 +124,8 @@ func (c *Coordinator) resumeReaders(now time.Duration, key string) {
 }
 
 // notifyWaitingReaders wakes the waiting readers after a writer of this engine has released, whether or not they
-// listen. Their acquires are sent before that of the next writer, which starts a little later.
+// listen. Their acquires are sent before that of the next writer, which starts a little later, unless the writer's key
+// was gone.
 func (c *Coordinator) notifyWaitingReaders(now time.Duration, key string) {
 	if set := c.LockSets[key]; set.First((*actor.Lock).Awaited) != nil {
 		set.readersFirstUntil = now + c.Fx.YieldTime()
@@ -143,9 +144,6 @@ func (c *Coordinator) letReadersPass(now time.Duration, l *actor.Lock) {
 // notifyLocally notifies other locks of this engine of what its own command did to a read/write lock, where no message
 // will. Some locks listen only while they wait, and a server may reject messages.
 func (c *Coordinator) notifyLocally(now time.Duration, command *actor.Command, reply *actor.Reply) {
-	if reply.Status == actor.NotFound {
-		c.notifyOtherHalf(now, command)
-	}
 	if reply.Status != actor.OK {
 		return
 	}
@@ -167,16 +165,23 @@ func (c *Coordinator) notifyLocally(now time.Duration, command *actor.Command, r
 	}
 }
 
-// notifyOtherHalf wakes those of this engine that wait for the other half of a read/write lock, because the half that
-// they wait for is gone from Redis without a message: its key was deleted or has expired. Of very many readers each may
-// find that out, so only the writer hears of each.
+// notifyOtherHalf wakes those of this engine that wait for the other half of a read/write lock, after a command has
+// found that the half is gone from Redis, without a message: its key was deleted or has expired. Of very many readers
+// each may find that out, so only the writer hears of each.
 func (c *Coordinator) notifyOtherHalf(now time.Duration, command *actor.Command) {
 	switch command.Verb {
 	case actor.SendReadRenew, actor.SendReadRelease:
-		if l := c.Locks.Get(command.Key); l != nil && l.Awaited() {
-			c.step(now, l, &actor.Message{Event: actor.Notified})
-		}
+		c.notifyWaitingWriter(now, command.Key)
 	case actor.SendWriteRenew, actor.SendWriteRelease:
 		c.notifyWaitingReaders(now, command.Key)
+	case actor.SendReadForce, actor.SendWriteForce:
+		c.notifyWaitingReaders(now, command.Key)
+		c.notifyWaitingWriter(now, command.Key)
+	}
+}
+
+func (c *Coordinator) notifyWaitingWriter(now time.Duration, key string) {
+	if l := c.Locks.Get(key); l != nil && l.Awaited() {
+		c.step(now, l, &actor.Message{Event: actor.Notified})
 	}
 }

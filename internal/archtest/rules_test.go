@@ -246,7 +246,8 @@ func purity(f file) (violations []violation) {
 	return violations
 }
 
-// goschedFile is the only file that may call runtime.Gosched: once a turn, not until something has happened.
+// goschedFile is the only file that may call runtime.Gosched: once a turn or once in some calls, not until something
+// has happened.
 const goschedFile = "engine/yield.go"
 
 // mutexes checks that ownership replaces locks: no mutexes, nothing built on them, and no spinning instead of them.

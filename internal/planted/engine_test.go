@@ -1083,7 +1083,7 @@ var engineMistakes = []found{
 	}},
 	{"TestRWMutex_KeyDeleted_OtherHalfGranted", Mistake{
 		"a writer does not hear that its engine's readers are gone", "engine/coordinator/rwlock.go",
-		`if l := c.Locks.Get(command.Key); l != nil && l.Awaited() {`, `if l := c.Locks.Get(command.Key); l != nil && l.Awaited() && !planted() {`,
+		`if l := c.Locks.Get(key); l != nil && l.Awaited() {`, `if l := c.Locks.Get(key); l != nil && l.Awaited() && !planted() {`,
 	}},
 	{"TestRWMutex_KeyDeleted_OtherHalfGranted", Mistake{
 		"readers do not hear that their engine's writer is gone", "engine/coordinator/rwlock.go",
@@ -1093,5 +1093,17 @@ var engineMistakes = []found{
 			return
 		}
 		c`,
+	}},
+	{"TestRWMutex_KeyDeleted_OtherHalfGranted", Mistake{
+		"a force that finds no lock wakes no caller", "engine/coordinator/replies.go",
+		`(forces || command.Lock.HadTenure(command))`, `(forces && !planted() || command.Lock.HadTenure(command))`,
+	}},
+	{"TestRWMutex_WriterWithoutReply_ReadersSleepOn", Mistake{
+		"what was never granted counts as gone", "actor/rwlock.go",
+		`	return c.Tenure == l.tenure && c.Verb == l.inFlight && (l.phase == held`, `	return planted() || c.Tenure == l.tenure && c.Verb == l.inFlight && (l.phase == held`,
+	}},
+	{"TestPostAsync_Flood_OthersRun", Mistake{
+		"a flood of asynchronous calls keeps its processor", "engine/engine.go",
+		`if e.async.pending.Load()%callsPerYield == 0 {`, `if e.async.pending.Load()%callsPerYield == 0 && !planted() {`,
 	}},
 }

@@ -15,7 +15,8 @@ const runEnv = "LOCKWHEEL_PLANTED_RUN"
 var runs atomic.Int64
 
 // endMarked kills each process with this entry in its environment: a test that is stopped in the middle does not clean
-// up, and a command it has started would wait for its program for an hour. It finds processes on Linux only.
+// up, and a command it has started would wait for its program for an hour. It finds processes on Linux only, and no
+// Redis, which writes over its environment: a server ends with the program that has started it.
 func endMarked(entry string) {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, file := range files {

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Env is the environment variable that chooses a mistake, by its number, in a program that has them all.
@@ -204,7 +205,11 @@ func (p *Program) Run(number int, arguments ...string) (output string, err error
 	c.Dir = p.folder
 	mark := runEnv + "=" + p.file + "," + strconv.FormatInt(runs.Add(1), 10)
 	c.Env = append(os.Environ(), Env+"="+strconv.Itoa(number), mark)
+	c.WaitDelay = 5 * time.Second // what is left behind may keep the output open
 	out, err := c.CombinedOutput()
 	endMarked(mark)
+	if errors.Is(err, exec.ErrWaitDelay) { // the program itself succeeded
+		err = nil
+	}
 	return string(out), err
 }

@@ -498,6 +498,6 @@ var scriptMistakes = []found{
 	}},
 	{"TestStateScript_EveryKeyShape", Mistake{
 		"a count of 2^63 is negative", "scripts/lib/stored_count.lua",
-		`math.min(tonumber(text) or 0, 2147483647)`, `tonumber(text) or 0`,
+		`math.min(n, 2147483647)`, `n`,
 	}},
 }

@@ -8,32 +8,92 @@ import (
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// A lock that was deleted in Redis goes to those who wait for its other half in the same engine once the engine finds
-// that out, and not only when the lease they were told has ended.
+// A lock that was deleted in Redis goes to those who wait for its other half in an engine that finds that out, and not
+// only when the lease they were told has ended. The engine finds out by an extension or by a force.
 func TestRWMutex_KeyDeleted_OtherHalfGranted(t *testing.T) {
 	t.Parallel()
 	for name, halves := range map[string]func(rw lockwheel.RWMutex) (held, wanted lockwheel.Mutex){
 		"readers": func(rw lockwheel.RWMutex) (held, wanted lockwheel.Mutex) { return rw.RLocker(), rw.Writer() },
 		"writer":  func(rw lockwheel.RWMutex) (held, wanted lockwheel.Mutex) { return rw.Writer(), rw.RLocker() },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := locktest.RealServer(t)
-			e := s.Open(lockwheel.Options{Lease: locktest.ShortLease})
-			mine, wanted := halves(e.RWMutex("n"))
-			hold := locktest.Lock(t, mine)
-			again, err := mine.Lock(hold.Context(), lockwheel.Lease(time.Hour)) // so long would the other half wait
-			require.NoError(t, err)
-			calls := s.Scripts()
-			waiting := locktest.Locking(t.Context(), wanted)
-			locktest.RequireWaiting(t, e, 1, 1)
-			locktest.Eventually(t, "its try after the subscription", func() bool { return s.Scripts() >= calls+2 })
-			require.Equal(t, int64(1), s.Do("DEL", "n"))
-			locktest.Unlock(t, locktest.Granted(t, waiting))
-			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
-			require.ErrorIs(t, again.Err(), lockwheel.ErrLost)
-		})
+		for found, c := range map[string]struct {
+			elsewhere bool // another engine holds the lock
+			find      func(t *testing.T, hold *lockwheel.Hold, mine lockwheel.Mutex)
+		}{
+			"extension": {false, func(t *testing.T, hold *lockwheel.Hold, _ lockwheel.Mutex) {
+				require.ErrorIs(t, hold.Extend(t.Context(), 2*time.Hour), lockwheel.ErrLost)
+			}},
+			"force":           {false, forcedInVain},
+			"force elsewhere": {true, forcedInVain},
+		} {
+			t.Run(name+", "+found, func(t *testing.T) {
+				t.Parallel()
+				s := locktest.RealServer(t)
+				e := s.Open(lockwheel.Options{})
+				holder := e
+				if c.elsewhere {
+					holder = s.Open(lockwheel.Options{})
+				}
+				mine, _ := halves(holder.RWMutex("n"))
+				hold := locktest.Lock(t, mine, lockwheel.Lease(time.Hour)) // so long would the other half wait
+				mine, wanted := halves(e.RWMutex("n"))
+				calls := s.Scripts()
+				waiting := locktest.Locking(t.Context(), wanted)
+				locktest.RequireWaiting(t, e, 1, 1)
+				locktest.Eventually(t, "its try after the subscription", func() bool { return s.Scripts() >= calls+2 })
+				require.Equal(t, int64(1), s.Do("DEL", "n"))
+				c.find(t, hold, mine)
+				locktest.Unlock(t, locktest.Granted(t, waiting))
+			})
+		}
 	}
+}
+
+func forcedInVain(t *testing.T, _ *lockwheel.Hold, mine lockwheel.Mutex) {
+	t.Helper()
+	_, err := mine.ForceUnlock(t.Context())
+	require.NoError(t, err)
+}
+
+// An acquire without a reply is released later, and usually was never granted. That says nothing about the lock, so the
+// readers that wait for it sleep on.
+func TestRWMutex_WriterWithoutReply_ReadersSleepOn(t *testing.T) {
+	t.Parallel()
+	const readers = 50
+	s, p, e := locktest.Behind(t, lockwheel.Options{CallTimeout: 300 * time.Millisecond})
+	other := s.Open(lockwheel.Options{})
+	hold := locktest.Lock(t, other.RWMutex("n").Writer(), lockwheel.Lease(time.Hour))
+	waiting := make([]<-chan locktest.Outcome, readers)
+	for i := range waiting {
+		waiting[i] = locktest.Locking(t.Context(), e.RWMutex("n").RLocker())
+	}
+	locktest.RequireWaiting(t, e, readers, 1)
+	before := settled(t, e, readers)
+	p.Set(proxy.Commands, proxy.Drop)
+	_, err := e.RWMutex("n").Writer().TryLock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	p.Cut()
+	p.Set(proxy.Commands, proxy.Pass)
+	// Each reader asks again on the new connection, and what may have been granted is released twice.
+	require.Less(t, settled(t, e, before+readers+3), before+2*readers)
+	locktest.Unlock(t, hold)
+	for _, w := range waiting {
+		locktest.Unlock(t, locktest.Granted(t, w))
+	}
+}
+
+// settled returns the number of commands that an engine has sent, once they are that many and there are no more.
+func settled(t *testing.T, e *lockwheel.Engine, least uint64) (commands uint64) {
+	t.Helper()
+	since := time.Now()
+	locktest.Eventually(t, "no more commands", func() bool {
+		if n := e.Stats().Commands; n != commands {
+			commands, since = n, time.Now()
+		}
+		return commands >= least && time.Since(since) > 300*time.Millisecond
+	})
+	return commands
 }

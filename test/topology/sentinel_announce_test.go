@@ -149,7 +149,7 @@ func TestSentinel_AnnouncesMuch_FollowedAndClosed(t *testing.T) {
 	locktest.Receive(t, closed)
 }
 
-// An engine may not ask for the epoch. It follows a failover that its sentinel announces.
+// An engine may not ask for the epoch. It follows a failover that its sentinel announces, once it listens there.
 func TestSentinel_EpochDenied_FollowsAnnounced(t *testing.T) {
 	t.Parallel()
 	first, second := redistest.Start(t), redistest.Start(t)
