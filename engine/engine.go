@@ -181,7 +181,7 @@ func (e *Engine) PostAsync(c *Call) (err, cause error) {
 		e.async.pending.Add(-1)
 		return actor.ErrClosed, nil
 	}
-	if e.async.pending.Load()%callsPerYield == 0 {
+	if n := e.async.pending.Load(); n > 0 && n%callsPerYield == 0 {
 		yieldToLoop()
 	}
 	return nil, nil
