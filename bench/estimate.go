@@ -11,6 +11,7 @@ const (
 	estimatedCall    = 70 * time.Microsecond // of one caller that waits for the reply
 	estimatedPerLock = 30 * time.Microsecond // to acquire or to release one of many, with any contestant
 	estimatedWait    = 40 * time.Microsecond // of one waiter of many: to queue, to get its result and to leave
+	estimatedPlant   = 10 * time.Microsecond // to store one field or place of another program
 	estimatedStart   = 200 * time.Millisecond
 )
 
@@ -63,12 +64,17 @@ func (e Estimate) Hold(k HoldPlan) time.Duration {
 
 // Flood returns the estimate for each crowd. A phase that is cut off takes longer.
 func (e Estimate) Flood(c FloodPlan) (all time.Duration) {
-	for _, sizes := range [][]int{c.Async, c.Blocked, c.Peers, c.Peers} {
+	for _, sizes := range [][]int{c.Async, c.Blocked, c.Peers, c.Peers, c.Readers, c.Granted, c.Parts} {
 		for _, n := range sizes {
 			all += 3*e.FloodFor + 2*time.Second + time.Duration(n)*estimatedWait
 		}
 	}
 	return all
+}
+
+// Planted returns the estimate for all that is planted.
+func (e Estimate) Planted() time.Duration {
+	return time.Second + time.Duration(e.PlantedMost)*estimatedPlant
 }
 
 // interleaved returns the estimate for contestants that take turns, after a first round that does not count.

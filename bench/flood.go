@@ -12,6 +12,9 @@ type FloodPlan struct {
 	Async   []int // numbers of lockwheel's waiters by LockAsync
 	Blocked []int // numbers of lockwheel's waiters by Lock, with a goroutine each
 	Peers   []int // numbers of the peers' waiters; after a failure of a peer its larger sizes are left out
+	Readers []int // numbers of lockwheel's waiters by LockAsync to read the one name, which another holder writes
+	Granted []int // numbers of lockwheel's readers of the one name that are granted, held and released
+	Parts   []int // numbers of the names of one Multi of lockwheel
 }
 
 // FloodResult is the effect of a flood on an unrelated lock of the same client, from beginning to end.
@@ -22,7 +25,7 @@ type FloodResult struct {
 	Phases  []*Phase // those that have begun; the first is before the flood
 	Before  Footprint
 	After   Footprint // after the flood and a garbage collection
-	Held    int       // watched holds of the same client meanwhile
+	Held    int       // watched holds of the same client meanwhile, with the readers or the names that were granted
 	Lost    int       // of these; negative: not known
 	Failure string    // in the last of the phases
 }
@@ -36,6 +39,13 @@ const (
 	FloodMessages    = "messages" // 1 000 a second, on the channel of the one name, or of one name after the other
 	FloodCanceling   = "cancel"   // of the one context that all share, until each has its result
 	FloodLeaving     = "leaving"  // until no channel has a subscriber
+)
+
+// The phases of a flood of holds, after the first.
+const (
+	FloodGranting  = "granting" // until all are held
+	FloodHolding   = "holding"  // with renewals
+	FloodReleasing = "releasing"
 )
 
 // Phase is one stage of a flood.
@@ -72,7 +82,8 @@ const (
 type floodClient interface {
 	foreignHold() foreignHold     // the key that occupies a name for another holder
 	acquireHolds(holds int) error // acquires watched locks
-	lost() (int, error)           // of those
+	granted() int                 // watched holds of the flood itself
+	lost() (int, error)           // of all of those
 	begin(phase *Phase) error     // probes that are due from now on count for this phase
 	end(phase *Phase)             // stores the figures of the phase, except those of probes
 	post() error                  // all waiters call, and wait
@@ -93,14 +104,14 @@ func Flood(s *Server, p Plan, c FloodPlan) ([]*FloodResult, error) {
 		for _, n := range one.waiters {
 			f := &FloodResult{Name: one.name, Own: c.Own, Waiters: n, Held: floodHeld, Lost: -1}
 			all = append(all, f)
-			err := f.measure(s, p, func() (floodClient, error) { return one.open(n) })
+			err := f.measure(s, p, func() (floodClient, error) { return one.open(n) }, one.phases)
 			if err != nil {
 				f.Failure = err.Error()
 			}
 			if err := s.Clear(); err != nil {
 				return all, err
 			}
-			if err != nil && f.LastPhase() != FloodLeaving && one.name != FloodAsync && one.name != FloodBlocked {
+			if err != nil && f.LastPhase() != FloodLeaving && one.peer {
 				break
 			}
 		}
@@ -115,6 +126,9 @@ func (f *FloodResult) LastPhase() string {
 	}
 	return f.Phases[len(f.Phases)-1].Name
 }
+
+// Holds reports whether the flood is one of holds: readers of one name, or names of one Multi.
+func (f *FloodResult) Holds() bool { return f.Name == FloodGranted || f.Name == FloodParts }
 
 // LoadPhases returns the phases of the flood itself.
 func (f *FloodResult) LoadPhases() []*Phase { return f.Phases[min(1, len(f.Phases)):] }

@@ -40,16 +40,41 @@ func TestFlood_AllContestants_AllPhases(t *testing.T) {
 	}
 }
 
-func requirePhases(t *testing.T, f *FloodResult) {
-	var names []string
-	for _, p := range f.Phases {
+// Readers that wait, readers that are granted, and the names of one Multi go through all of their phases, and none is
+// lost.
+func TestFlood_ReadersAndParts_AllPhases(t *testing.T) {
+	p := tiny
+	p.FloodFor, p.FloodPhaseTimeout, p.FloodLeaveTimeout = 60*time.Millisecond, 20*time.Second, 2*time.Second
+	floods, err := Flood(openServer(t, ""), p, FloodPlan{Readers: []int{2000}, Granted: []int{2000}, Parts: []int{1500}})
+	require.NoError(t, err)
+	require.Len(t, floods, 3)
+	for _, f := range floods {
+		require.Empty(t, f.Failure, f.Name)
+		require.Zero(t, f.Lost, f.Name)
+		if !f.Holds() {
+			requirePhases(t, f)
+			continue
+		}
+		require.Equal(t, floodHeld+f.Waiters, f.Held, f.Name)
+		require.Equal(t, []string{FloodBefore, FloodGranting, FloodHolding, FloodReleasing}, namesOf(f.Phases))
+	}
+}
+
+func namesOf(phases []*Phase) (names []string) {
+	for _, p := range phases {
 		names = append(names, p.Name)
+	}
+	return names
+}
+
+func requirePhases(t *testing.T, f *FloodResult) {
+	for _, p := range f.Phases {
 		require.Positive(t, p.Took, p.Name)
 		if f.Name == FloodAsync || f.Name == FloodBlocked {
 			require.Positive(t, p.LongestTurn, p.Name)
 		}
 	}
-	require.Equal(t, "before posting subscribing waiting messages cancel leaving", strings.Join(names, " "))
+	require.Equal(t, "before posting subscribing waiting messages cancel leaving", strings.Join(namesOf(f.Phases), " "))
 	waiting := f.Phases[3]
 	require.Positive(t, waiting.Probe.Count(), f.Name)
 	require.Positive(t, waiting.Ping.Count())

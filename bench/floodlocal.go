@@ -47,6 +47,8 @@ func (h *localFlood) acquireHolds(holds int) error {
 	return h.held.acquire(h.client.(peers.Holder))
 }
 
+func (h *localFlood) granted() int { return 0 }
+
 func (h *localFlood) lost() (int, error) { return h.held.lost(), nil }
 
 func (h *localFlood) begin(p *Phase) error {

@@ -10,23 +10,28 @@ import (
 // floodContestant is a contestant of a flood.
 type floodContestant struct {
 	name    string
+	peer    bool
 	waiters []int
+	phases  func(*floodRun) []floodPhase
 	open    func(n int) (floodClient, error)
 }
 
-// The ways in which lockwheel's waiters wait.
+// The ways in which lockwheel's callers wait or hold.
 var (
 	FloodAsync   = peers.Lockwheel.Name + ", LockAsync"
 	FloodBlocked = peers.Lockwheel.Name + ", Lock"
+	FloodReaders = peers.Lockwheel.Name + ", LockAsync to read"
+	FloodGranted = peers.Lockwheel.Name + ", readers granted"
+	FloodParts   = peers.Lockwheel.Name + ", names of one Multi"
 )
 
 func floodContestants(s *Server, p Plan, c FloodPlan) []floodContestant {
 	return []floodContestant{
-		{FloodAsync, c.Async, func(n int) (floodClient, error) {
+		{FloodAsync, false, c.Async, waiting, func(n int) (floodClient, error) {
 			w, err := openLockwheelFlood(s, n, c.Own)
 			return &asyncWaiters{lockwheelFlood: w}, err
 		}},
-		{FloodBlocked, c.Blocked, func(n int) (floodClient, error) {
+		{FloodBlocked, false, c.Blocked, waiting, func(n int) (floodClient, error) {
 			w, err := openLockwheelFlood(s, n, c.Own)
 			if err != nil {
 				return nil, err
@@ -35,8 +40,20 @@ func floodContestants(s *Server, p Plan, c FloodPlan) []floodContestant {
 			both.goroutines.localFlood = &both.localFlood
 			return both, nil
 		}},
-		{peers.Rueidislock.Name, c.Peers, func(n int) (floodClient, error) { return openRueidisFlood(s, n, c.Own) }},
-		{peers.Redisson.Name, c.Peers, func(n int) (floodClient, error) { return openRedissonFlood(s, p, n, c.Own) }},
+		{peers.Rueidislock.Name, true, c.Peers, waiting, func(n int) (floodClient, error) { return openRueidisFlood(s, n, c.Own) }},
+		{peers.Redisson.Name, true, c.Peers, waiting, func(n int) (floodClient, error) { return openRedissonFlood(s, p, n, c.Own) }},
+		{FloodReaders, false, c.Readers, waiting, func(n int) (floodClient, error) {
+			w, err := openLockwheelFlood(s, n, false)
+			return &waitingReaders{asyncWaiters{lockwheelFlood: w}}, err
+		}},
+		{FloodGranted, false, c.Granted, holding, func(n int) (floodClient, error) {
+			w, err := openLockwheelFlood(s, n, false)
+			return &grantedReaders{lockwheelFlood: w}, err
+		}},
+		{FloodParts, false, c.Parts, holding, func(n int) (floodClient, error) {
+			w, err := openLockwheelFlood(s, n, true)
+			return &partsOfOne{lockwheelFlood: w}, err
+		}},
 	}
 }
 
@@ -118,6 +135,8 @@ func (j *redissonFlood) notifyCommand(i int) []any {
 }
 
 func (j *redissonFlood) acquireHolds(holds int) error { return j.java.Acquire(holds) }
+
+func (j *redissonFlood) granted() int { return 0 }
 
 func (j *redissonFlood) lost() (int, error) { return j.java.Lost() }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // measure runs one flood.
-func (f *FloodResult) measure(s *Server, p Plan, open func() (floodClient, error)) error {
+func (f *FloodResult) measure(s *Server, p Plan, open func() (floodClient, error), phases func(*floodRun) []floodPhase) error {
 	debug.FreeOSMemory()
 	client, err := open()
 	if err != nil {
@@ -19,10 +19,11 @@ func (f *FloodResult) measure(s *Server, p Plan, open func() (floodClient, error
 	if err := t.prepare(); err != nil {
 		return err
 	}
-	failed := t.phases()
+	failed := t.runPhases(append([]floodPhase{{FloodBefore, t.waitPhase}}, phases(t)...))
 	if err := client.stopProbes(); failed == nil {
 		failed = err
 	}
+	f.Held += client.granted()
 	lost, err := client.lost()
 	if err == nil {
 		f.Lost = lost
@@ -75,25 +76,41 @@ func (t *floodRun) namesLabel() string {
 	return "one name"
 }
 
-// phases runs all phases, until one fails.
-func (t *floodRun) phases() error {
-	var err error
-	if t.pinger, err = newPinger(t.server.Addr); err != nil {
-		return err
-	}
-	defer t.pinger.close()
-	for _, phase := range []struct {
-		name string
-		run  func() error
-	}{
-		{FloodBefore, t.waitPhase},
+// floodPhase is how one phase of a flood is run.
+type floodPhase struct {
+	name string
+	run  func() error
+}
+
+// waiting returns the phases of a flood of waiters, after the first.
+func waiting(t *floodRun) []floodPhase {
+	return []floodPhase{
 		{FloodPosting, t.client.post},
 		{FloodSubscribing, func() error { return t.until(t.allSubscribed) }},
 		{FloodWaiting, t.waitPhase},
 		{FloodMessages, t.sendMessages},
 		{FloodCanceling, t.cancelAll},
 		{FloodLeaving, func() error { return t.until(t.allUnsubscribed) }},
-	} {
+	}
+}
+
+// holding returns the phases of a flood of holds, after the first. The client cancels by unlocking.
+func holding(t *floodRun) []floodPhase {
+	return []floodPhase{
+		{FloodGranting, t.client.post},
+		{FloodHolding, t.waitPhase},
+		{FloodReleasing, t.cancelAll},
+	}
+}
+
+// runPhases runs phases, until one fails.
+func (t *floodRun) runPhases(phases []floodPhase) error {
+	var err error
+	if t.pinger, err = newPinger(t.server.Addr); err != nil {
+		return err
+	}
+	defer t.pinger.close()
+	for _, phase := range phases {
 		if err := t.phase(phase.name, phase.run); err != nil {
 			return fmt.Errorf("%s: %w", phase.name, err)
 		}
@@ -126,7 +143,7 @@ func (t *floodRun) phase(name string, run func() error) error {
 	if phase.Took > minCPUPhase {
 		phase.Client, phase.Server = (clientThen-client).Seconds()/phase.Took.Seconds(), (serverThen-server).Seconds()/phase.Took.Seconds()
 	}
-	if err = cmp.Or(failed, err); err != nil || name == FloodCanceling || name == FloodLeaving {
+	if err = cmp.Or(failed, err); err != nil || name == FloodCanceling || name == FloodLeaving || name == FloodReleasing {
 		return err
 	}
 	return t.earlyEnd()

@@ -22,7 +22,10 @@ for i = tonumber(ARGV[1]), tonumber(ARGV[2]) - 1 do
   if ARGV[4] == 'hash' then
     redis.call('HSET', key, 'another-holder:1', '1')
     redis.call('PEXPIRE', key, ARGV[3])
-  else
+  elseif ARGV[4] == 'writer' then
+    redis.call('HSET', key, 'mode', 'write', 'another-holder:1:write', '1')
+    redis.call('PEXPIRE', key, ARGV[3])
+  elseif ARGV[4] == 'string' then
     redis.call('SET', key, 'another holder', 'PX', ARGV[3])
   end
 end`
@@ -39,7 +42,8 @@ func (s *Server) holdAsOther(names int, by foreignHold) error {
 	return nil
 }
 
-// foreignHold is how a name is stored for another holder: the key without the number of the name, and its type.
+// foreignHold is how a name is stored for another holder: the key without the number of the name, and hash, writer (of
+// a read/write lock) or string. Of any other kind nothing is stored: the name is free.
 type foreignHold struct{ key, kind string }
 
 // channels returns the number of subscriptions of all connections together.

@@ -34,6 +34,8 @@ type Plan struct {
 	FloodPhaseTimeout time.Duration // the maximum of any other phase but the last
 	FloodLeaveTimeout time.Duration // the maximum of the last phase
 
+	PlantedMost int // the most fields or places that another program stores
+
 	// Log receives the progress of a long comparison, a line at a time; nil: no progress is reported.
 	Log func(line string)
 }
@@ -98,8 +100,10 @@ var Full = Plan{
 	Floods: []FloodPlan{
 		{Own: false, Async: []int{100_000, 1_000_000}, Blocked: []int{100_000}, Peers: []int{1000, 10_000, 100_000}},
 		{Own: true, Async: []int{100_000, 1_000_000}, Blocked: []int{100_000}, Peers: []int{1000, 10_000, 100_000}},
+		{Readers: []int{100_000}, Granted: []int{100_000}, Parts: []int{50_000}},
 	},
 	FloodFor: 5 * time.Second, FloodPhaseTimeout: time.Minute, FloodLeaveTimeout: 30 * time.Second,
+	PlantedMost: 1_000_000,
 }
 
 // Quick is for a quick check.
@@ -118,6 +122,8 @@ var Quick = Plan{
 	Floods: []FloodPlan{
 		{Own: false, Async: []int{100_000}, Peers: []int{1000}},
 		{Own: true, Async: []int{100_000}, Peers: []int{1000}},
+		{Readers: []int{20_000}, Granted: []int{20_000}, Parts: []int{10_000}},
 	},
 	FloodFor: 2 * time.Second, FloodPhaseTimeout: 30 * time.Second, FloodLeaveTimeout: 10 * time.Second,
+	PlantedMost: 100_000,
 }

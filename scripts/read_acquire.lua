@@ -75,18 +75,24 @@ local function died(key, id, count)
   return gone(key, prefix .. 1)
 end
 
--- Dead readers are removed with the last live reader, but a continuous stream of readers may have no last one. So for
--- each reader that joins a lock with many, the script looks at some readers at random, and at more than one. Then
--- readers cannot die faster than they are removed.
-local function remove_dead(key)
-  local fields = redis.pcall('HLEN', key)
-  if type(fields) ~= 'number' or fields <= sample_threshold or redis.pcall('HGET', key, 'mode') ~= 'read' then return end
-  local some = redis.pcall('HRANDFIELD', key, sample_size + 2 * came[key], 'WITHVALUES')
+-- Looks at some readers at random and removes those that are dead. Returns how many that were.
+local function remove_among(key, number)
+  local some = redis.pcall('HRANDFIELD', key, number, 'WITHVALUES')
   local dead = {}
   for at = 1, #some, 2 do
     if not is_writer(some[at]) and died(key, some[at], count_of(some[at + 1])) then dead[#dead + 1] = some[at] end
   end
   if #dead > 0 then redis.pcall('HDEL', key, unpack(dead)) end
+  return #dead
+end
+
+-- Dead readers are removed with the last live reader, but a continuous stream of readers may have no last one. So when
+-- readers join a lock with many, the script looks at a few at random. If one of them is dead, it looks at two more for
+-- each reader that joined. Then readers cannot die faster than they are removed.
+local function remove_dead(key)
+  local fields = redis.pcall('HLEN', key)
+  if type(fields) ~= 'number' or fields <= sample_threshold or redis.pcall('HGET', key, 'mode') ~= 'read' then return end
+  if remove_among(key, sample_size) > 0 then remove_among(key, 2 * came[key]) end
 end
 
 local function raise_ttl(key, hold, lease, ttl)
@@ -105,18 +111,23 @@ local function all_free()
   return locks > 1 and redis.pcall('EXISTS', unpack(keys)) == 0
 end
 
-local looked_at = {}
+-- ttls: the TTLs of the locks that readers of this call have, as far as they are known.
+local looked_at, ttls = {}, {}
 
 local function read(key, hold, id, lease, writer, free)
-  local ttl = free and not looked_at[key] and -2 or redis.pcall('PTTL', key)
-  looked_at[key] = true
+  local ttl = free and not looked_at[key] and -2 or ttls[key] or redis.pcall('PTTL', key)
+  looked_at[key], ttls[key] = true, nil
   if type(ttl) == 'table' then return ttl.err end
   if ttl == -2 then return create(key, hold, id, lease) end
   local found = redis.pcall('HMGET', key, 'mode', id, (writer or '') .. ':write')
   if found.err then return no_hash(key, found.err) end
   local mode, mine, beside = found[1], found[2], writer and found[3]
   if mode and mine then return raise_ttl(key, hold, lease, ttl) end
-  if mode == 'read' or mode == 'write' and beside then return join(key, hold, id, lease, ttl) end
+  if mode == 'read' or mode == 'write' and beside then
+    local joins = join(key, hold, id, lease, ttl)
+    if joins == 1 and ttl >= 0 then ttls[key] = math.max(ttl, tonumber(lease)) end
+    return joins
+  end
   return {ttl, mode == 'write' and writer_of(key, ttl) or ''}
 end
 

@@ -40,7 +40,8 @@ local function upholds(key, id, written, ttl, lease)
   return type(fields) ~= 'number' or fields <= sample_size or decides_ttl(max_lease_of_reader(key, id, written), ttl)
 end
 
-local falling = {}
+-- ttls: the TTLs of the locks that this call has set or looked at. Many readers of one lock share a call.
+local falling, ttls = {}, {}
 
 local function renew(key, id, falls, number, held, k, a)
   local written = redis.pcall('HGET', key, id)
@@ -49,7 +50,7 @@ local function renew(key, id, falls, number, held, k, a)
     return 0
   end
   if type(written) == 'table' then return written.err end
-  local ttl, lease = redis.pcall('PTTL', key), tonumber(ARGV[a + 1])
+  local ttl, lease = ttls[key] or redis.pcall('PTTL', key), tonumber(ARGV[a + 1])
   if type(ttl) == 'table' then return ttl.err end
   written = count_of(written)
   if (falls ~= '' or 10 * lease < 9 * ttl) and not falling[key] and upholds(key, id, written, ttl, lease) then
@@ -59,6 +60,7 @@ local function renew(key, id, falls, number, held, k, a)
     local expires = expire(key, ARGV[a + 1])
     if expires ~= 1 then return expires.err end
   end
+  ttls[key] = ttl >= 0 and math.max(ttl, lease) or nil
   local whole = true
   for i = 1, number do
     local stamped, refusal = stamp(KEYS[k + i], ARGV[a + i])

@@ -64,6 +64,10 @@ func fixture() *results {
 	r.flood.Figures = []*bench.FloodResult{fixtureFlood(bench.FloodAsync, false, 1_000_000), fixtureFlood(bench.FloodAsync, true, 1_000_000), fixtureFlood("rueidislock", true, 1000)}
 	r.flood.Figures[2].Failure = "posting: hangs"
 	r.flood.Figures[2].Phases = r.flood.Figures[2].Phases[:2]
+	r.planted.Figures = []*bench.PlantedResult{{Kind: "hash", Stored: 1, Tries: 50, Longest: time.Millisecond}, {Kind: "hash", Stored: 1000, Tries: 50, Longest: 3 * time.Millisecond}}
+	for name, n := range map[string]int{bench.FloodReaders: 100_000, bench.FloodGranted: 100_000, bench.FloodParts: 50_000} {
+		r.flood.Figures = append(r.flood.Figures, fixtureFlood(name, false, n))
+	}
 	return r
 }
 
@@ -122,7 +126,11 @@ func fixtureHold(name string, locks int, heap float64) bench.HoldResult {
 
 func fixtureFlood(name string, own bool, waiters int) *bench.FloodResult {
 	f := &bench.FloodResult{Name: name, Own: own, Waiters: waiters, Held: 2000, Before: bench.Footprint{Goroutines: 20, RSS: 30_000_000}, After: bench.Footprint{Goroutines: 20, RSS: 40_000_000}}
-	for _, phase := range []string{bench.FloodBefore, bench.FloodPosting, bench.FloodSubscribing, bench.FloodWaiting, bench.FloodMessages, bench.FloodCanceling, bench.FloodLeaving} {
+	phases := []string{bench.FloodBefore, bench.FloodPosting, bench.FloodSubscribing, bench.FloodWaiting, bench.FloodMessages, bench.FloodCanceling, bench.FloodLeaving}
+	if f.Holds() {
+		phases = []string{bench.FloodBefore, bench.FloodGranting, bench.FloodHolding, bench.FloodReleasing}
+	}
+	for _, phase := range phases {
 		p := &bench.Phase{Name: phase, Took: 3 * time.Second, Turns: time.Millisecond, Refused: 3, LongestTurn: 5 * time.Millisecond, End: bench.Footprint{Goroutines: 25, RSS: 900_000_000}}
 		p.Probe.Record(7 * time.Millisecond)
 		p.Ping.Record(2 * time.Millisecond)

@@ -24,15 +24,19 @@ const floodText = "The waiters of one client wait for locks that another holder 
 	"- waiting\n" +
 	"- messages: 1 000 a second on the channel of the one name, or of one name after the other (rueidislock: the key is written)\n" +
 	"- cancel: of the one context of all, until each has its result\n" +
-	"- leaving: until no channel has a subscriber\n\n" +
+	"- leaving: until no channel has a subscriber\n" +
+	"- granting, holding, releasing: of readers of one name, or of the names of one Multi, which count among the holds that can be lost\n\n" +
 	"If a phase of a peer does not end in time, its flood ends and its larger floods are left out, except in the last phase. " +
 	"Redisson may subscribe to as many channels as there are names (its default is 250)."
 
 func floodSteps(into *[]*bench.FloodResult, s *bench.Server, p bench.Plan) (steps []step) {
 	for _, c := range p.Floods {
 		what := "waiters for one name"
-		if c.Own {
+		switch {
+		case c.Own:
 			what = "waiters for names of their own"
+		case len(c.Granted) > 0:
+			what = "readers of one name, and one Multi of many names"
 		}
 		steps = append(steps, step{what, bench.Estimate{Plan: p}.Flood(c), func() error {
 			floods, err := bench.Flood(s, p, c)
@@ -51,6 +55,9 @@ func namesLabel(own bool) string {
 }
 
 func floodTitle(f *bench.FloodResult) string {
+	if f.Holds() {
+		return fmt.Sprintf("%s, %s", f.Name, count(float64(f.Waiters)))
+	}
 	return fmt.Sprintf("%s, %s waiters, %s", f.Name, count(float64(f.Waiters)), namesLabel(f.Own))
 }
 
@@ -60,7 +67,7 @@ func probeQuantile(q float64) func(*bench.Phase) time.Duration {
 
 // floodTables returns a row for each flood, and below a table of the phases of each.
 func (r *results) floodTables() string {
-	t := newTable("", "names", "waiters", "unrelated p99 ms", "longest ms", "failed", "PING p99 ms", "longest ms", "99.9 % of turns ms", "all left in s", "holds lost", "goroutines at once", "memory MB: before, most, after", "not done")
+	t := newTable("", "names", "waiters or holds", "unrelated p99 ms", "longest ms", "failed", "PING p99 ms", "longest ms", "99.9 % of turns ms", "all left in s", "holds lost", "goroutines at once", "memory MB: before, most, after", "not done")
 	var b strings.Builder
 	for _, f := range r.flood.Figures {
 		if len(f.Phases) == 0 {
@@ -68,7 +75,7 @@ func (r *results) floodTables() string {
 			continue
 		}
 		own := "1"
-		if f.Own {
+		if f.Own || f.Name == bench.FloodParts {
 			own = count(float64(f.Waiters))
 		}
 		goroutines, most := peaks(f)
@@ -167,27 +174,65 @@ func (r *results) floodOf(name string, own bool, waiters int) *bench.FloodResult
 
 func (r *results) floodGoals() (goals []goal) {
 	for _, own := range []bool{false, true} {
-		p99, longest, lost, left, turns := unknown, unknown, unknown, unknown, unknown
-		if f := r.floodOf(bench.FloodAsync, own, 1_000_000); f != nil {
-			p99, longest = inUnits(f.Worst(probeQuantile(0.99)), time.Millisecond), inUnits(f.Worst(probeQuantile(1)), time.Millisecond)
-			lost, left = float64(f.Lost), leaveTime(f).Seconds()
-			turns = inUnits(f.Worst(func(p *bench.Phase) time.Duration { return p.Turns }), time.Millisecond)
-		}
+		f := r.floodOf(bench.FloodAsync, own, 1_000_000)
 		waiting := "1 000 000 waiters, " + namesLabel(own) + ": "
-		goals = append(goals,
-			goal{"Flood", waiting + "p99 of an unrelated lock in the worst phase", p99, false, 20, " ms"},
-			goal{"Flood", waiting + "longest of an unrelated lock", longest, false, 250, " ms"},
-			goal{"Flood", waiting + "watched holds lost", lost, false, 0, ""},
-			goal{"Flood", waiting + "from the cancel to the last channel", left, false, 20, " s"},
-			goal{"Flood", waiting + "turns, 99.9 % in the worst phase", turns, false, 10, " ms"})
+		goals = append(goals, besideFlood(f, waiting)...)
+		left, more, memory := unknown, unknown, unknown
+		if f != nil {
+			left = leaveTime(f).Seconds()
+			more, memory = costOfCancel(f)
+		}
+		goals = append(goals, goal{"Flood", waiting + "from the cancel to the last channel", left, false, 20, " s"})
+		if !own {
+			goals = append(goals,
+				goal{"Flood", waiting + "goroutines more when their context ends", more, false, 1000, ""},
+				goal{"Flood", waiting + "memory of the process when their context ends, to before", memory, false, 1.3, " ×"})
+		}
+	}
+	for _, c := range []struct {
+		name string
+		n    int
+		what string
+	}{
+		{bench.FloodReaders, 100_000, "100 000 waiters to read one name: "},
+		{bench.FloodGranted, 100_000, "100 000 readers of one name granted: "},
+		{bench.FloodParts, 50_000, "a Multi of 50 000 names: "},
+	} {
+		goals = append(goals, besideFlood(r.floodOf(c.name, false, c.n), c.what)...)
 	}
 	return goals
+}
+
+// besideFlood returns the goals for what goes on beside a flood; f is nil if it was not measured.
+func besideFlood(f *bench.FloodResult, what string) []goal {
+	p99, longest, lost, turns := unknown, unknown, unknown, unknown
+	if f != nil {
+		p99, longest = inUnits(f.Worst(probeQuantile(0.99)), time.Millisecond), inUnits(f.Worst(probeQuantile(1)), time.Millisecond)
+		lost, turns = float64(f.Lost), inUnits(f.Worst(func(p *bench.Phase) time.Duration { return p.Turns }), time.Millisecond)
+	}
+	return []goal{
+		{"Flood", what + "p99 of an unrelated lock in the worst phase", p99, false, 20, " ms"},
+		{"Flood", what + "longest of an unrelated lock", longest, false, 250, " ms"},
+		{"Flood", what + "watched holds lost", lost, false, 0, ""},
+		{"Flood", what + "turns, 99.9 % in the worst phase", turns, false, 10, " ms"},
+	}
+}
+
+// costOfCancel returns how many goroutines the end of the waiters' context added, and how the memory grew.
+func costOfCancel(f *bench.FloodResult) (goroutines, memory float64) {
+	for i, p := range f.Phases {
+		if p.Name == bench.FloodCanceling && i > 0 {
+			before := f.Phases[i-1].End
+			return float64(p.End.Goroutines - before.Goroutines), float64(p.End.RSS) / float64(before.RSS)
+		}
+	}
+	return unknown, unknown
 }
 
 // largest returns the largest flood of a contestant that went far enough to be shown; nil if there is none.
 func (r *results) largest(name string, own bool) (most *bench.FloodResult) {
 	for _, f := range r.flood.Figures {
-		if f.Name == name && f.Own == own && (f.Failure == "" || f.LastPhase() == bench.FloodLeaving) && (most == nil || f.Waiters > most.Waiters) {
+		if f.Name == name && f.Own == own && !f.Holds() && (f.Failure == "" || f.LastPhase() == bench.FloodLeaving) && (most == nil || f.Waiters > most.Waiters) {
 			most = f
 		}
 	}

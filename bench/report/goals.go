@@ -52,7 +52,7 @@ func (r *results) goals() []goal {
 	all = append(all, r.latencyGoals()...)
 	all = append(all, r.gatewayGoals()...)
 	all = append(all, r.holdGoals()...)
-	return append(all, r.floodGoals()...)
+	return append(all, append(r.floodGoals(), r.plantedGoals()...)...)
 }
 
 func (r *results) pairGoals() (goals []goal) {

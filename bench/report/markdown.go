@@ -52,6 +52,7 @@ func (r *results) chapters() []chapter {
 		{&r.gateway, "Gateway", gatewayText, []string{"gateway"}, r.gatewayTable()},
 		{&r.hold, "Hold", holdText, []string{"hold-heap", "hold-cores", "growth"}, r.holdTables()},
 		{&r.flood, "Flood", floodText, []string{"flood-one", "flood-own"}, r.floodTables()},
+		{&r.planted, "Planted", plantedText, nil, r.plantedTable()},
 	}
 }
 

@@ -25,8 +25,8 @@ var tiny = bench.Plan{
 	Holds:             []bench.HoldPlan{{Locks: 10, Lease: time.Second, Peers: true}},
 	ThroughputWorkers: 8,
 	Calls:             10, OpenLoop: 20 * time.Millisecond, Gateway: 20 * time.Millisecond, WithHeld: bench.HoldPlan{Locks: 10, Lease: time.Second}, Handovers: 2,
-	Floods: []bench.FloodPlan{{Async: []int{100}, Blocked: []int{20}}, {Own: true, Async: []int{100}, Peers: []int{10}}}, FloodFor: 20 * time.Millisecond,
-	FloodPhaseTimeout: 10 * time.Second, FloodLeaveTimeout: time.Second,
+	Floods: []bench.FloodPlan{{Async: []int{100}, Blocked: []int{20}}, {Own: true, Async: []int{100}, Peers: []int{10}}, {Readers: []int{50}, Granted: []int{50}, Parts: []int{20}}}, FloodFor: 20 * time.Millisecond,
+	FloodPhaseTimeout: 10 * time.Second, FloodLeaveTimeout: time.Second, PlantedMost: 100,
 }
 
 func TestMain(m *testing.M) {
@@ -50,13 +50,13 @@ func TestReport_OneSection_OthersKept(t *testing.T) {
 	o := options{plan: tiny, set: "tiny", out: dir, readme: readme, log: &log}
 	require.NoError(t, o.run())
 	text := read(t, dir, "RESULTS.md")
-	for _, part := range []string{"Goals", "Setting", "Pair", "Ceiling", "Kinds", "Hot", "Wake", "Latency", "Latency under a steady load", "Gateway", "Hold", "Flood"} {
+	for _, part := range []string{"Goals", "Setting", "Pair", "Ceiling", "Kinds", "Hot", "Wake", "Latency", "Latency under a steady load", "Gateway", "Hold", "Flood", "Planted"} {
 		require.Contains(t, text, "\n## "+part+"\n")
 	}
 	requireCharts(t, dir)
 	require.NotContains(t, read(t, dir, "README.md"), "\nold\n")
-	require.Contains(t, log.String(), "set tiny: 13 comparisons, about ")
-	require.Contains(t, log.String(), "11/13 Hold: 10 locks for three leases of 1s, renewed every 333.333333ms")
+	require.Contains(t, log.String(), "set tiny: 15 comparisons, about ")
+	require.Contains(t, log.String(), "11/15 Hold: 10 locks for three leases of 1s, renewed every 333.333333ms")
 	require.Contains(t, log.String(), "lockwheel: has 10 locks")
 
 	pair, ceiling := read(t, dir, "figures/pair.json"), read(t, dir, "figures/ceiling.json")
@@ -66,7 +66,7 @@ func TestReport_OneSection_OthersKept(t *testing.T) {
 	require.NotEqual(t, ceiling, read(t, dir, "figures/ceiling.json"))
 	text = read(t, dir, "RESULTS.md")
 	require.Equal(t, 1, strings.Count(text, "-set other -only ceiling`"), "each section says where it is from")
-	require.Equal(t, 9, strings.Count(text, "-set tiny -only "))
+	require.Equal(t, 10, strings.Count(text, "-set tiny -only "))
 }
 
 // requireCharts has every chart drawn that has something to show, and shown.
@@ -104,7 +104,7 @@ func TestReport_Print_WritesNoFile(t *testing.T) {
 // An unknown section is an error before anything is measured.
 func TestReport_UnknownSection_Error(t *testing.T) {
 	o := options{plan: tiny, only: []string{"hold", "cieling"}, out: t.TempDir(), log: io.Discard}
-	require.EqualError(t, o.run(), "-only hold,cieling: the sections are Pair, Ceiling, Kinds, Hot, Wake, Latency, Gateway, Hold, Flood")
+	require.EqualError(t, o.run(), "-only hold,cieling: the sections are Pair, Ceiling, Kinds, Hot, Wake, Latency, Gateway, Hold, Flood, Planted")
 }
 
 // A section that fails keeps its earlier figures.
@@ -135,7 +135,7 @@ func TestReport_Link_SectionsAndDelay(t *testing.T) {
 	for _, part := range []string{"Pair", "Kinds", "Hot", "Wake", "Latency", "Gateway"} {
 		require.Contains(t, text, "\n## "+part+"\n")
 	}
-	for _, part := range []string{"Goals", "Ceiling", "Hold", "Flood", "Latency under a steady load"} {
+	for _, part := range []string{"Goals", "Ceiling", "Hold", "Flood", "Planted", "Latency under a steady load"} {
 		require.NotContains(t, text, "\n## "+part+"\n")
 	}
 	require.Contains(t, text, "-set tiny -only wake -link 300µs`")
@@ -277,6 +277,16 @@ func TestGoal_WorseFigure_NotMet(t *testing.T) {
 		"1 000 000 waiters, one name: watched holds lost":                            func(r *results) { r.flood.Figures[0].Lost = 1 },
 		"1 000 000 waiters, names of their own: from the cancel to the last channel": func(r *results) { r.flood.Figures[1].Phases[5].Took = 20 * time.Second },
 		"1 000 000 waiters, one name: turns, 99.9 % in the worst phase":              func(r *results) { r.flood.Figures[0].Phases[1].Turns = 20 * time.Millisecond },
+		"1 000 000 waiters, one name: goroutines more when their context ends":       func(r *results) { r.flood.Figures[0].Phases[5].End.Goroutines += 1001 },
+		"1 000 000 waiters, one name: memory of the process when their context ends, to before": func(r *results) {
+			r.flood.Figures[0].Phases[5].End.RSS = 1_200_000_000
+		},
+		"a try of a lock of which very much is stored: longest command of the server": func(r *results) {
+			r.planted.Figures[1].Longest = 6 * time.Millisecond
+		},
+		"a Multi of 50 000 names: watched holds lost":                        func(r *results) { r.floodOf(bench.FloodParts, false, 50_000).Lost = 50_000 },
+		"100 000 readers of one name granted: watched holds lost":            func(r *results) { r.floodOf(bench.FloodGranted, false, 100_000).Lost = 1 },
+		"100 000 waiters to read one name: turns, 99.9 % in the worst phase": func(r *results) { r.floodOf(bench.FloodReaders, false, 100_000).Phases[1].Turns = time.Second },
 	} {
 		r := fixture()
 		worsen(r)

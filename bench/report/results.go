@@ -24,6 +24,7 @@ type results struct {
 	gateway sectionData[[]*bench.GatewayResult]
 	hold    sectionData[[]bench.HoldResult]
 	flood   sectionData[[]*bench.FloodResult]
+	planted sectionData[[]*bench.PlantedResult]
 }
 
 type pairRun struct {
@@ -121,7 +122,7 @@ func (p *sectionData[T]) store(dir string) error {
 
 // sections returns all sections, in the order in which they are measured and shown.
 func (r *results) sections() []section {
-	return []section{&r.pair, &r.ceiling, &r.kinds, &r.hot, &r.wake, &r.latency, &r.gateway, &r.hold, &r.flood}
+	return []section{&r.pair, &r.ceiling, &r.kinds, &r.hot, &r.wake, &r.latency, &r.gateway, &r.hold, &r.flood, &r.planted}
 }
 
 // overLink returns the sections that can be measured over a link.

@@ -18,6 +18,7 @@ func newResults() *results {
 	r.gateway.name, r.gateway.steps = "Gateway", gatewaySteps
 	r.hold.name, r.hold.steps = "Hold", holdSteps
 	r.flood.name, r.flood.steps = "Flood", floodSteps
+	r.planted.name, r.planted.steps = "Planted", plantedSteps
 	return r
 }
 

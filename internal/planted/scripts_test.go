@@ -343,8 +343,8 @@ var scriptMistakes = []found{
 	}},
 	{"TestDeadReaders_OthersRead_Removed", Mistake{
 		"readers who come look for few that died, however many they are", "scripts/read_acquire.lua",
-		`sample_size + 2 * came[key]`,
-		`sample_size`,
+		`remove_among(key, 2 * came[key])`,
+		`remove_among(key, 2)`,
 	}},
 	{"TestDeadReaders_OnlyWithoutKeys", Mistake{
 		"a reader is dead when its first hold is over", "scripts/read_acquire.lua",
