@@ -51,6 +51,7 @@ var (
 
 	// ErrUpgrade: the holder of a read lock tried to acquire the write lock, and would wait for itself. Unlock the
 	// reader first; other callers may write in between. Left behind: the reader's hold, unchanged. Nothing was sent.
+	// A call that re-enters a write gets it, too, if the server replies that the write is lost and the owner also reads.
 	ErrUpgrade = actor.ErrUpgrade
 )
 

@@ -170,5 +170,8 @@ func (r *Reply) isWrongType() bool {
 	return r.Status == Rejected && HasPrefixFold(r.Err.Error(), "WRONGTYPE")
 }
 
+// TenureGone reports whether the tenure is certainly not in Redis: it was not found, or its key is no hash any more.
+func (r *Reply) TenureGone() bool { return r.Status == NotFound || r.isWrongType() }
+
 // isTransient reports whether a rejected command is worth sending again.
 func (r *Reply) isTransient() bool { return r.Status == Rejected && Transient(r.Err.Error()) }

@@ -31,6 +31,7 @@ type Options struct {
 	//   - lockwheel.ErrLost, if the lock was lost
 	//   - lockwheel.ErrClosed, if the engine was closed
 	//   - lockwheel.ErrUnavailable, if the release was not confirmed: the lock is free after its lease at the latest
+	//   - a lockwheel.ServerError, if the server rejected the release; the lock is free after its lease at the latest
 	Ended func(err error)
 
 	// Failed is called when the lock could not be requested for a reason that can pass, such as
@@ -58,7 +59,7 @@ const maxPauses = 8
 // What Run does when work returns depends on the first of these that applies:
 //
 //   - ctx has ended: Run unlocks and returns.
-//   - The engine was closed: Run returns.
+//   - The engine was closed while the lock was held: Run returns.
 //   - The lock was lost: Run takes part in the next election, whatever work returned.
 //   - work returned an error: Run unlocks and returns that error. If work panics, Run unlocks as well.
 //   - work returned nil, to step down: Run unlocks and takes part in elections again after Options.Pause.
@@ -68,8 +69,8 @@ const maxPauses = 8
 //
 //   - The cause of ctx. It is joined with the error of work if that is not the cause or ctx.Err().
 //   - The error of work.
-//   - lockwheel.ErrClosed, if the engine was closed. It is joined with the error of work. End ctx before
-//     Engine.Shutdown, because Shutdown waits for the leader.
+//   - lockwheel.ErrClosed, if the engine was closed. If that ended a leadership, it is joined with the error
+//     of work. End ctx before Engine.Shutdown, because Shutdown waits for the leader.
 //   - A lockwheel.ServerError or lockwheel.ErrKindMismatch from Lock, or any other error that no later try changes.
 //
 // An owner in ctx does not count (lockwheel.WithoutOwner): a caller that holds the lock already waits for itself. work

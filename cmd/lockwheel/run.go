@@ -181,6 +181,7 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	r.signals = make(chan os.Signal, 64)
 	signal.Notify(r.signals, passed()...)
+	defer r.releaseSignals() // before main prints the error
 	surviveBrokenPipe()
 	if err := r.acquire(ctx); err != nil {
 		return err
@@ -309,6 +310,7 @@ func (r *runner) attend(p *program) (lost error) {
 		case <-p.ended:
 			if lost != nil {
 				r.sayForbidden(p.endGroup(kill), "what is left of process group", p.id())
+				r.releaseSignals()
 				<-r.said
 			}
 			return lost
@@ -339,6 +341,9 @@ func (r *runner) say(format string, args ...any) {
 	}()
 }
 
+// releaseSignals has signals end this process from now on: nothing is left to do but to print, which can block for ever.
+func (r *runner) releaseSignals() { signal.Stop(r.signals) }
+
 // unlock gives the lock back. It returns an error if the lock was lost before. If the server did not reply, it only
 // says so: the program ended while it held the lock.
 func (r *runner) unlock() error {
@@ -347,6 +352,7 @@ func (r *runner) unlock() error {
 	case errors.Is(err, lockwheel.ErrLost):
 		return err
 	case err != nil:
+		r.releaseSignals()
 		fmt.Fprintf(r.messages, "lockwheel run: %v; the lock is free within %v\n", err, r.flags.lease)
 		return nil
 	}

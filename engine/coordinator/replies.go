@@ -175,7 +175,7 @@ func (c *Coordinator) deliverReply(now time.Duration, b *Batch, command *actor.C
 	if reply.Status == actor.HeldByOther {
 		c.releaseOtherHalf(now, command, reply)
 	}
-	gone := reply.Status == actor.NotFound && (forces || command.Lock.HadTenure(command))
+	gone := reply.TenureGone() && (forces || command.Lock.HadTenure(command))
 	until, less := time.Duration(0), false
 	if command.Lock.Kind() == actor.Read {
 		until, less = command.Lock.MayLeaveLongTTL(now, command, reply)

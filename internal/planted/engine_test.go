@@ -1098,6 +1098,10 @@ var engineMistakes = []found{
 		"a force that finds no lock wakes no caller", "engine/coordinator/replies.go",
 		`(forces || command.Lock.HadTenure(command))`, `(forces && !planted() || command.Lock.HadTenure(command))`,
 	}},
+	{"TestRWMutex_KeyDeleted_OtherHalfGranted", Mistake{
+		"a lock that another program's key replaced is no loss to the other half", "engine/coordinator/replies.go",
+		`reply.TenureGone() &&`, `reply.TenureGone() && !(planted() && reply.Status == actor.Rejected) &&`,
+	}},
 	{"TestRWMutex_WriterWithoutReply_ReadersSleepOn", Mistake{
 		"what was never granted counts as gone", "actor/rwlock.go",
 		`	return c.Tenure == l.tenure && c.Verb == l.inFlight && (l.phase == held`, `	return planted() || c.Tenure == l.tenure && c.Verb == l.inFlight && (l.phase == held`,

@@ -21,13 +21,16 @@ func TestRWMutex_KeyDeleted_OtherHalfGranted(t *testing.T) {
 	} {
 		for found, c := range map[string]struct {
 			elsewhere bool // another engine holds the lock
+			replaced  bool // another program's key is there
 			find      func(t *testing.T, hold *lockwheel.Hold, mine lockwheel.Mutex)
 		}{
-			"extension": {false, func(t *testing.T, hold *lockwheel.Hold, _ lockwheel.Mutex) {
-				require.ErrorIs(t, hold.Extend(t.Context(), 2*time.Hour), lockwheel.ErrLost)
+			"extension":                {false, false, extendedInVain},
+			"extension of another key": {false, true, extendedInVain},
+			"unlock of another key": {false, true, func(t *testing.T, hold *lockwheel.Hold, _ lockwheel.Mutex) {
+				require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 			}},
-			"force":           {false, forcedInVain},
-			"force elsewhere": {true, forcedInVain},
+			"force":           {false, false, forcedInVain},
+			"force elsewhere": {true, false, forcedInVain},
 		} {
 			t.Run(name+", "+found, func(t *testing.T) {
 				t.Parallel()
@@ -45,11 +48,28 @@ func TestRWMutex_KeyDeleted_OtherHalfGranted(t *testing.T) {
 				locktest.RequireWaiting(t, e, 1, 1)
 				locktest.Eventually(t, "its try after the subscription", func() bool { return s.Scripts() >= calls+2 })
 				require.Equal(t, int64(1), s.Do("DEL", "n"))
+				if c.replaced {
+					require.Equal(t, "OK", s.Do("SET", "n", "another program's"))
+				}
 				c.find(t, hold, mine)
+				if c.replaced {
+					requireKeyError(t, waiting)
+					return
+				}
 				locktest.Unlock(t, locktest.Granted(t, waiting))
 			})
 		}
 	}
+}
+
+func extendedInVain(t *testing.T, hold *lockwheel.Hold, _ lockwheel.Mutex) {
+	t.Helper()
+	require.ErrorIs(t, hold.Extend(t.Context(), 2*time.Hour), lockwheel.ErrLost)
+}
+
+func requireKeyError(t *testing.T, waiting <-chan locktest.Outcome) {
+	t.Helper()
+	require.ErrorContains(t, locktest.Receive(t, waiting).Err, "WRONGTYPE")
 }
 
 func forcedInVain(t *testing.T, _ *lockwheel.Hold, mine lockwheel.Mutex) {
