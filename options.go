@@ -326,9 +326,15 @@ type Stats struct {
 	// of callers from which the engine unregistered.
 	DroppedEvents, Panics uint64
 
-	// Gauge: how long past its due time the most delayed renewal of the last minute (60 to 70 s) was confirmed. 0: no
-	// renewal was late, or none was due.
+	// Gauge: how long past its due time the most delayed renewal of the last minute (60 to 70 s) was confirmed, or had
+	// no reply or was rejected for now. So it also rises during an outage. 0: no renewal was late, or none was due.
 	RenewalLag time.Duration
+	// Gauge: for how long the oldest of the Waiting requests has waited at least. It is up to 67 ms less than the truth, or
+	// up to a 64th of the longest wait since no request waited.
+	LongestWaiting time.Duration
+	// Gauge: how many servers the engine considers down, as in [Engine.Status]. It learns that from its calls, so it
+	// notices neither the beginning nor the end of an outage while no lock is held or waited for.
+	ServersDown int64
 	// Gauge: by how much at least this machine's clock was ahead of the server's when a caller last queued for a
 	// FairMutex. Negative: behind. 0: no skew is known. In a cluster it is the skew to the node with the largest.
 	ClockSkew time.Duration

@@ -135,7 +135,8 @@ type Effects struct {
 	Rejecting           []*Lock        // locks with callers still to be rejected; the coordinator removes entries
 	RolledBack          error          // why the lock that stepped undoes a grant that too few replicas have; nil: it does not
 	Stats               Stats
-	RenewLag            RecentMax       // how late renewals were confirmed
+	Arrivals            Arrivals        // of the requests that Stats.Waiting counts
+	RenewLag            RecentMax       // how late renewals were confirmed, or sent again
 	RenewalMargins      []time.Duration // what leases of the lock that stepped had left when a renewal was confirmed
 	HeldLocks           int             // tenures that are held, being released, or forcing
 	PolledLocks         int             // locks with waiters that are polled: without a subscription, or held by another library
@@ -192,6 +193,7 @@ func (fx *Effects) Receive(now time.Duration, r *Request) {
 	r.receivedAt = now
 	if r.Op == Acquire {
 		fx.Stats.Waiting++
+		fx.Arrivals.Add(now)
 		fx.countPlace(r, 1)
 		fx.WantedLocks += int64(r.lockCount())
 	}
@@ -210,6 +212,7 @@ func (fx *Effects) Complete(now time.Duration, r *Request, err, cause error) {
 	fx.OtherTimers.Cancel(&r.timer)
 	if r.Op == Acquire {
 		fx.Stats.Waiting--
+		fx.Arrivals.Remove(r.receivedAt)
 		fx.countPlace(r, -1)
 		fx.WantedLocks -= int64(r.lockCount())
 		if err == nil {

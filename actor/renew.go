@@ -196,7 +196,7 @@ func (l *Lock) onRenewReply(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
-// renewLag returns how much after its due time a renewal was confirmed. A renewal of a lock that had a fixed lease
+// renewLag returns how much after its due time a renewal was confirmed, or how long ago it was due. A renewal of a lock that had a fixed lease
 // until now has no due time: 0.
 func (l *Lock) renewLag(now time.Duration, fx *Effects) time.Duration {
 	cut := l.minUnackedLease() != 0
@@ -313,6 +313,7 @@ func (l *Lock) retryRenewal(now time.Duration, m *Message, fx *Effects) {
 	x := l.ensureExt()
 	f := x.ensureFailure()
 	f.lastErr = m.Reply.Err
+	fx.RenewLag.Note(now, l.renewLag(now, fx)) // so that it shows during an outage, too
 	if m.Command.Count != 0 {
 		l.storedCount = 0 // not known; no hold has that count, so it is sent again
 	}

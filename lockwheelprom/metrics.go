@@ -11,11 +11,13 @@ type single struct {
 var gauges = [...]single{
 	{"holds", "Holds, each re-entry counted.", func(s *lockwheel.Stats) float64 { return float64(s.Held) }},
 	{"waiting_requests", "Lock requests without a result yet.", func(s *lockwheel.Stats) float64 { return float64(s.Waiting) }},
+	{"longest_waiting_seconds", "For how long the oldest lock request without a result has waited.", func(s *lockwheel.Stats) float64 { return s.LongestWaiting.Seconds() }},
+	{"servers_down", "Servers that the engine considers down.", func(s *lockwheel.Stats) float64 { return float64(s.ServersDown) }},
 	{"in_flight_commands", "Commands on their way to the server or back.", func(s *lockwheel.Stats) float64 { return float64(s.InFlight) }},
 	{"subscribed_channels", "Channels subscribed to, to be told of releases.", func(s *lockwheel.Stats) float64 { return float64(s.Subscriptions) }},
 	{"timers", "Timers of locks and of requests.", func(s *lockwheel.Stats) float64 { return float64(s.Timers) }},
 	{"polled_locks", "Locks waited for without a subscription.", func(s *lockwheel.Stats) float64 { return float64(s.Polling) }},
-	{"renewal_lag_seconds", "How long past its due time the latest renewal of the last minute was confirmed.", func(s *lockwheel.Stats) float64 { return s.RenewalLag.Seconds() }},
+	{"renewal_lag_seconds", "How long past its due time the latest renewal of the last minute was confirmed, or had no reply.", func(s *lockwheel.Stats) float64 { return s.RenewalLag.Seconds() }},
 	{"clock_skew_seconds", "This machine's clock minus the server's, as far as known.", func(s *lockwheel.Stats) float64 { return s.ClockSkew.Seconds() }},
 }
 

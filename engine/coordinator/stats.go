@@ -33,8 +33,10 @@ type Stats struct {
 	UnwrittenRecords                 uint64
 	DroppedEvents, Panics            uint64
 
-	RenewalLag time.Duration
-	ClockSkew  time.Duration
+	RenewalLag     time.Duration
+	LongestWaiting time.Duration
+	ServersDown    int64
+	ClockSkew      time.Duration
 
 	AcquireWaits   histogram.Durations
 	HoldTimes      histogram.Durations
@@ -53,6 +55,7 @@ func (c *Coordinator) fillStats(now time.Duration) {
 	var all Stats // the same for all that ask in one turn
 	if len(c.pendingStats) > 0 {
 		all = c.Stats()
+		all.LongestWaiting = c.Fx.Arrivals.OldestAge(now)
 	}
 	for i, s := range c.pendingStats {
 		*s, c.pendingStats[i] = all, nil
@@ -62,11 +65,15 @@ func (c *Coordinator) fillStats(now time.Duration) {
 	}
 }
 
-// Stats returns a snapshot. The fields that users of Hooks count are 0.
+// Stats returns a snapshot. The fields that users of Hooks count are 0, and so is LongestWaiting, which depends on the
+// time.
 func (c *Coordinator) Stats() Stats {
 	s := &c.Fx.Stats
-	inFlight, subscribed := 0, 0
+	inFlight, subscribed, down := 0, 0, 0
 	for _, n := range c.Nodes {
+		if n.Breaker.Down {
+			down++
+		}
 		inFlight += n.inFlight
 		subscribed += n.Subscriptions.Subscribed
 		if own := n.Subscriptions.Channels[c.own.name]; own != nil && n.Subscriptions.IsSubscribed(own) {
@@ -96,6 +103,7 @@ func (c *Coordinator) Stats() Stats {
 		Leaked:              s.Leaked,
 		HeldTooLong:         s.HeldTooLong,
 		RenewalLag:          c.Fx.RenewLag.Max(),
+		ServersDown:         int64(down),
 		ClockSkew:           c.LargestClockSkew(),
 		AcquireWaits:        c.histograms.acquireWaits,
 		HoldTimes:           c.histograms.holdTimes,
