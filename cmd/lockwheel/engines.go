@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,13 +18,14 @@ func newEngines(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "engines",
 		Short: "List the engines that say who they are",
-		Long: `Lists the records that engines of lockwheel keep in the server: name, program, host, process, version, when the engine was
-opened, the address of its page, and how long ago it wrote the record. With --prefix only engines with that prefix.
+		Long: `Lists the records that engines of lockwheel keep in the server: how long ago the engine wrote the record, when it was
+opened, process, host, program, version, the id with which the ids of its holders begin, the prefix if any engine has one,
+name, and the address of its page. With --prefix only engines with that prefix.
 
 A record is written every 10 s: one that is older than about 10 s may be that of a program that died or is stopped. It
 expires when the program's watched locks have expired, after an hour at most. Anonymous engines, those that may not write a record, and Redisson clients have none.
 
-It looks through all keys with SCAN, a few hundred at a time, in a cluster on every master, and prints as it goes.
+It looks through all keys with SCAN, a few hundred at a time, in a cluster on every master. With --json it prints as it goes.
 
 Exit status: 0 if all nodes were read; 1 on an error, also if a node of a cluster did not reply: then the records of the
 others are listed; 2 for a wrong command line.`,
@@ -41,20 +44,25 @@ func (g *globals) listEngines(c *cobra.Command, asJSON bool) error {
 	}
 	defer s.Close()
 	nodes, silent := s.Nodes(c.Context())
-	print := func(e *inspect.Engine) error { return printEngine(c.OutOrStdout(), e) }
+	var table []inspect.Engine // collected, because the prefixes decide which columns there are
+	each := func(e *inspect.Engine) error {
+		table = append(table, *e)
+		return nil
+	}
 	if asJSON {
-		print = func(e *inspect.Engine) error { return writeJSON(c.OutOrStdout(), e) }
-	} else {
-		_, err := fmt.Fprintf(c.OutOrStdout(), engineFormat, "RENEWED", "STARTED", "PID", "HOST", "PROGRAM", "VERSION", "NAME", "PAGE")
-		if err != nil {
-			return failed(err)
-		}
+		each = func(e *inspect.Engine) error { return writeJSON(c.OutOrStdout(), e) }
 	}
 	denied := 0
 	for _, n := range nodes {
-		some, err := s.Engines(c.Context(), n, print)
+		some, err := s.Engines(c.Context(), n, each)
 		denied += some
 		if err != nil {
+			silent = errors.Join(silent, err)
+			break
+		}
+	}
+	if !asJSON {
+		if err := printEngines(c.OutOrStdout(), table); err != nil {
 			return failed(errors.Join(silent, err))
 		}
 	}
@@ -64,15 +72,28 @@ func (g *globals) listEngines(c *cobra.Command, asJSON bool) error {
 	return failed(silent)
 }
 
-const engineFormat = "%-10s %-20s %7s  %-16s %-16s %-12s %s  %s\n"
+const engineFormat = "%-10s %-20s %7s  %-16s %-16s %-12s %-36s  %s%s  %s\n"
 
-func printEngine(to io.Writer, e *inspect.Engine) error {
-	renewed := "-"
-	if e.Renewed >= 0 {
-		renewed = (time.Duration(e.Renewed) * time.Millisecond).String()
+// printEngines prints a table. It has a column for prefixes if there is one.
+func printEngines(to io.Writer, engines []inspect.Engine) error {
+	prefixed := slices.ContainsFunc(engines, func(e inspect.Engine) bool { return e.Prefix != "" })
+	column := func(prefix string) string {
+		if !prefixed {
+			return ""
+		}
+		return fmt.Sprintf("%-12s ", prefix)
 	}
-	_, err := fmt.Fprintf(to, engineFormat, renewed, orDash(e.Started), fmt.Sprint(e.PID), printable(e.Host), printable(e.Program), printable(e.Version), printable(e.Name), orDash(printable(e.Page)))
-	return err
+	out := bufio.NewWriter(to)
+	fmt.Fprintf(out, engineFormat, "RENEWED", "STARTED", "PID", "HOST", "PROGRAM", "VERSION", "ID", column("PREFIX"), "NAME", "PAGE")
+	for _, e := range engines {
+		renewed := "-"
+		if e.Renewed >= 0 {
+			renewed = (time.Duration(e.Renewed) * time.Millisecond).String()
+		}
+		fmt.Fprintf(out, engineFormat, renewed, orDash(e.Started), fmt.Sprint(e.PID), printable(e.Host), printable(e.Program), printable(e.Version),
+			e.ID, column(orDash(printable(e.Prefix))), printable(e.Name), orDash(printable(e.Page)))
+	}
+	return out.Flush()
 }
 
 func orDash(text string) string {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -79,6 +80,8 @@ func TestEngines_RunningProcess_Listed(t *testing.T) {
 	assert.Equal(t, exitOK, status)
 	assert.Contains(t, stdout, "RENEWED")
 	assert.Contains(t, stdout, e.Name)
+	assert.Regexp(t, e.ID+`  my: +`+regexp.QuoteMeta(e.Name), stdout)
+	assert.Contains(t, stdout, "PREFIX")
 	assert.NotContains(t, stdout, "\x1b")
 	assert.NotContains(t, stdout, strings.Repeat("h", 2000))
 	assert.Zero(t, s.CommandCalls(t, "hgetall"))
@@ -86,6 +89,36 @@ func TestEngines_RunningProcess_Listed(t *testing.T) {
 	p.in.Close()
 	assert.Equal(t, exitOK, p.status(t))
 	assert.Empty(t, s.Strings(t, "KEYS", "my:*"), "its end deletes the record")
+}
+
+// The table has the ids with which the ids of holders begin, and no column for prefixes if there is none.
+func TestEngines_NoPrefix_IDOnly(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	holding(t, s, "run", "a")
+	_, listed, _ := result(t, urlOf(s.Addr()), "ls", "--json")
+	status, stdout, stderr := result(t, urlOf(s.Addr()), "engines")
+	assert.Equal(t, exitOK, status, stderr)
+	id, _, _ := strings.Cut(locksOf(t, listed)[0].Holders[0].ID, ":")
+	assert.Contains(t, stdout, " "+id+" ")
+	assert.NotContains(t, stdout, "PREFIX")
+}
+
+// A name that was copied from the list of all locks has the prefix of its engine, which has its record below that.
+func TestState_NameWithPrefix_EngineNamed(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	p := holding(t, s, "run", "px", "--prefix", "app1:")
+	status, stdout, stderr := result(t, urlOf(s.Addr()), "state", "app1:px")
+	assert.Equal(t, exitOK, status, stderr)
+	assert.Contains(t, stdout, fmt.Sprintf("pid %d, ", p.cmd.Process.Pid))
+	assert.Contains(t, stdout, "    since   2")
+	s.Do(t, "ACL", "SETUSER", "few", "on", ">word", "~app1:*", "allchannels", "+@all") // not the record without the prefix
+	_, stdout, _ = result(t, "redis://few:word@"+s.Addr(), "state", "--json", "app1:px")
+	h := locksOf(t, stdout)[0].Holders[0]
+	require.NotNil(t, h.Engine)
+	assert.Equal(t, "app1:", h.Engine.Prefix)
+	assert.Empty(t, h.EngineError)
 }
 
 func TestEngines_Forbidden_Said(t *testing.T) {

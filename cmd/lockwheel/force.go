@@ -20,6 +20,7 @@ func newForce(g *globals) *cobra.Command {
 		Short: "Take a lock away from its holder",
 		Long: `Takes the lock away from its holder, or from all its readers, and wakes the clients that wait. It prints the lock's
 state and asks first, unless --yes is given. If another client has an exclusive lock when the answer comes, nothing is done.
+If the user may not read the state, it says so and that the holder is unknown. Then any hash counts as a lock.
 
 The holder is not asked. The engine of a holder that uses lockwheel is told, and loses the lock at once. One that cannot be
 told notices at its next renewal, within 10 s by default, and a lock with a lease of its own when that ends. Until then
@@ -32,6 +33,9 @@ command line.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
 			l, err := g.readHeld(c.Context(), args[0])
+			if inspect.Refused(err) {
+				return g.forceUnread(c, args[0], yes, err)
+			}
 			if err != nil {
 				return err
 			}
@@ -39,7 +43,7 @@ command line.`,
 				return g.force(c, l)
 			}
 			if !confirmed(c, l) {
-				return failed(errors.New("not confirmed, nothing was done"))
+				return failed(errNotConfirmed)
 			}
 			now, err := g.readHeld(c.Context(), args[0])
 			switch {
@@ -53,6 +57,51 @@ command line.`,
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return c
+}
+
+// forceUnread takes away a lock with a state that this user may not read: an operator in an incident can force although
+// the user was made for an engine. It says that the holder is unknown.
+func (g *globals) forceUnread(c *cobra.Command, name string, yes bool, err error) error {
+	fmt.Fprintf(c.ErrOrStderr(), "%s: its holder and its kind are unknown, because the server refused to tell: %v\n", printable(name), err)
+	if !yes && !asked(c) {
+		return failed(errNotConfirmed)
+	}
+	engine, err := g.open(c.Context(), lockwheel.Options{})
+	if err != nil {
+		return failed(err)
+	}
+	defer engine.Close()
+	// A writer or a reader is taken away only from a lock of that kind, so these come first. The rejection of a kind is
+	// that of a user that has no locks of it; a plain one comes last.
+	rw := engine.RWMutex(name)
+	kinds := []lockwheel.Mutex{rw.Writer(), rw.RLocker(), engine.Mutex(name)}
+	if g.hasQueue(c.Context(), name) {
+		kinds[2] = engine.FairMutex(name)
+	}
+	for _, lock := range kinds {
+		var wasLocked bool
+		if wasLocked, err = lock.ForceUnlock(c.Context()); wasLocked {
+			fmt.Fprintf(c.OutOrStdout(), "%s: taken away from an unknown holder\n", printable(name))
+			return nil
+		}
+		if errors.Is(err, lockwheel.ErrUnavailable) { // it may have been taken away
+			break
+		}
+	}
+	if err != nil {
+		return failed(err)
+	}
+	return &failure{exitNo, fmt.Errorf("lock %q: it is free", name)}
+}
+
+// hasQueue reports whether waiters of a fair lock are known, which only a force of that kind wakes.
+func (g *globals) hasQueue(ctx context.Context, name string) bool {
+	s, err := g.inspect()
+	if err != nil {
+		return false
+	}
+	defer s.Close()
+	return s.HasQueue(ctx, name)
 }
 
 // changed reports whether another client has the lock than before. Readers come and go.
@@ -90,6 +139,13 @@ func (g *globals) read(ctx context.Context, name string) (*inspect.Lock, error) 
 // confirmed shows the lock and asks. No answer is no.
 func confirmed(c *cobra.Command, l *inspect.Lock) bool {
 	describe(c.ErrOrStderr(), l)
+	return asked(c)
+}
+
+var errNotConfirmed = errors.New("not confirmed, nothing was done")
+
+// asked asks and reports whether the answer was yes.
+func asked(c *cobra.Command) bool {
 	fmt.Fprint(c.ErrOrStderr(), "Take this lock away? [y/N] ")
 	line, _ := bufio.NewReader(c.InOrStdin()).ReadString('\n')
 	answer := strings.ToLower(strings.TrimSpace(line))

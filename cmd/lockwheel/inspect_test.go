@@ -417,6 +417,23 @@ func TestSentinel_URL_LeadsToTheMaster(t *testing.T) {
 	assert.Contains(t, stdout, other)
 }
 
+// An error names the server that rejects the password: the master, and not the sentinel that wants none.
+func TestSentinel_MastersPassword_MasterNamed(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartSentinels(t, 0, 1)
+	master := w.Servers[0].Addr()
+	w.Servers[0].Do(t, "ACL", "SETUSER", "locks", "on", ">secret", "~*", "&*", "+@all")
+	url := "redis://locks:wrong@" + w.Addrs()[0] + "?master_set=" + w.Name
+	for _, args := range [][]string{{"state", "a"}, {"ls"}, {"wait", "a"}, {"force", "a"}, {"top"}, {"engines"}, {"run", "a", "--", "true"}} {
+		_, _, stderr := result(t, url, args...)
+		assert.Contains(t, stderr, "connecting to "+master+", which was found through the sentinels ["+w.Addrs()[0]+"]: WRONGPASS", args)
+	}
+	w.Sentinels[0].Do(t, "ACL", "SETUSER", "default", "resetpass", ">other", "on")
+	_, _, stderr := result(t, url, "ls")
+	assert.Contains(t, stderr, "connecting to "+w.Addrs()[0]+" for the master set")
+	assert.NotContains(t, stderr, master)
+}
+
 func TestForce_Answer_Decides(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
@@ -489,6 +506,77 @@ func TestLs_ManyReaders_AllCounted(t *testing.T) {
 	status, stdout, stderr := result(t, urlOf(s.Addr()), "ls")
 	assert.Equal(t, exitOK, status, stderr)
 	assert.Contains(t, stdout, " +99 ")
+	var l inspect.Lock
+	_, listed, _ := result(t, urlOf(s.Addr()), "ls", "--json")
+	l = locksOf(t, listed)[0]
+	if len(l.Holders) < 100 { // a server may return more than it is asked for
+		assert.Regexp(t, fmt.Sprintf(`(?m)^read +%d\+ `, len(l.Holders)), stdout, "the count is that of a part")
+	}
+	readersOf(t, s, "few", 3)
+	_, stdout, _ = result(t, urlOf(s.Addr()), "ls", "few")
+	assert.Regexp(t, `(?m)^read +3 `, stdout)
+}
+
+// A user that was made for an engine may not read a lock as state does, but can force it: each kind, and its waiters
+// have the lock at once.
+func TestForce_StateForbidden_ForcedNevertheless(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	s.Do(t, "ACL", "SETUSER", "few", "on", ">word", "allkeys", "allchannels", "+@all", "-type")
+	url := "redis://few:word@" + s.Addr()
+	for _, flag := range []string{"--lease=30s", "--fair", "--fenced", "--read", "--write"} {
+		name := "a" + flag
+		holder := holding(t, s, "run", name, flag, "--lease", "10m", "--grace", "0")
+		other := flag
+		if flag == "--read" {
+			other = "--write"
+		}
+		waiter := startCommand(t, urlOf(s.Addr()), "run", name, other, "--lease", "10m", "--", "echo", "it ran")
+		eventually(t, func() bool {
+			_, stdout, _ := result(t, urlOf(s.Addr()), "state", "--json", name)
+			return locksOf(t, stdout)[0].Waiting.Total() > 0
+		}, "%s waits", flag)
+		p := startWith(t, func(c *exec.Cmd) { c.Stdin = strings.NewReader("n\n") }, url, "force", name)
+		assert.Equal(t, exitFailed, p.status(t))
+		assert.Contains(t, p.err.String(), "its holder and its kind are unknown")
+		assert.Contains(t, p.err.String(), "nothing was done")
+		assert.True(t, exists(t, s, name))
+		status, stdout, stderr := result(t, url, "force", name, "--yes")
+		assert.Equal(t, exitOK, status, stderr)
+		assert.Contains(t, stdout, name+": taken away from an unknown holder\n")
+		assert.Contains(t, stderr, "NOPERM")
+		assert.Equal(t, exitLost, holder.status(t), flag)
+		assert.Equal(t, exitOK, waiter.status(t), flag)
+		status, _, stderr = result(t, url, "force", name, "--yes")
+		assert.Equal(t, exitNo, status, stderr)
+	}
+}
+
+// The user that docs/acl.md has for a plain lock may force one.
+func TestForce_UserOfPlainLock_Forces(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	page, err := os.ReadFile("../../docs/acl.md")
+	require.NoError(t, err)
+	_, rule, _ := strings.Cut(string(page), "redis-cli ")
+	rule, _, _ = strings.Cut(rule, "```")
+	var words []any
+	for _, word := range strings.Fields(strings.ReplaceAll(rule, "\\\n", " ")) {
+		words = append(words, strings.Trim(word, "'"))
+	}
+	require.Equal(t, "OK", s.Do(t, words...))
+	url := "redis://locks:secret@" + s.Addr()
+	takenBy(t, s, "orders/1", other)
+	status, stdout, stderr := result(t, url, "force", "orders/1", "--yes")
+	assert.Equal(t, exitOK, status, stderr)
+	assert.Contains(t, stdout, "taken away from an unknown holder")
+	status, _, stderr = result(t, url, "force", "orders/1", "--yes")
+	assert.Equal(t, exitNo, status, stderr)
+	takenBy(t, s, "other/1", other)
+	status, _, stderr = result(t, url, "force", "other/1", "--yes")
+	assert.Equal(t, exitFailed, status)
+	assert.Contains(t, stderr, "NOPERM")
+	assert.True(t, exists(t, s, "other/1"))
 }
 
 // A file that is longer than any URL is an error, and not cut off.
@@ -628,6 +716,30 @@ func TestTop_Once_CountsLocksAndWaiters(t *testing.T) {
 	assert.NotContains(t, stdout, "\x1b")
 }
 
+// What the user may not ask is said, and no zero is shown for it.
+func TestTop_InfoForbidden_IsSaid(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	takenBy(t, s, "a", other)
+	s.Do(t, "ACL", "SETUSER", "few", "on", ">word", "allkeys", "allchannels", "+@all", "-info", "-dbsize")
+	url := "redis://few:word@" + s.Addr()
+	status, stdout, stderr := result(t, url, "top", "--once", "--interval", "100ms")
+	assert.Equal(t, exitOK, status, stderr)
+	assert.Contains(t, stdout, "unknown version, nodes with keys: 1 ")
+	assert.Contains(t, stdout, "locks 1   keys unknown, looked at 1\n")
+	assert.Contains(t, stdout, "refused: DBSIZE: NOPERM")
+	assert.Equal(t, 1, strings.Count(stdout, "refused: INFO: NOPERM"))
+	assert.Contains(t, stdout, "commands unknown   scripts unknown   messages unknown\n")
+	assert.Contains(t, stdout, other)
+	_, stdout, _ = result(t, url, "top", "--once", "--interval", "100ms", "--json")
+	assert.Contains(t, stdout, `"keys":-1,`)
+	assert.Contains(t, stdout, `"refused":["DBSIZE: NOPERM`)
+	assert.Contains(t, stdout, `"commands_per_second":-1,"scripts_per_second":-1,"published_per_second":-1,`)
+	s.Do(t, "EVAL", `for i = 1, 3000 do redis.call('SET', 'key' .. i, 1) end`, 0)
+	_, stdout, _ = result(t, url, "top", "--once", "--interval", "100ms", "--sample", "1")
+	assert.Contains(t, stdout, "locks at least ")
+}
+
 // Of more keys than the sample the number of locks is an estimate, and it asks no more keys than it was told to.
 func TestTop_ManyKeys_AreSampled(t *testing.T) {
 	t.Parallel()
@@ -672,6 +784,7 @@ func TestTop_ServerRestarted_CountsFromZero(t *testing.T) {
 	pictures := strings.Count(p.out.String(), "a second:")
 	eventually(t, func() bool { return strings.Count(p.out.String(), "a second:") > pictures }, "no picture: %s", p.out)
 	assert.NotContains(t, p.out.String(), "commands -")
+	assert.NotContains(t, p.out.String(), "commands unknown")
 }
 
 // Each look is at other keys, and again at the locks that were shown: in the end all are shown together.

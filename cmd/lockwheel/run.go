@@ -50,7 +50,10 @@ A program that has become another user, as with sudo, gets no signal of an unpri
 on without the lock, and a line on stderr says so. Write sudo lockwheel run NAME -- PROGRAM, not lockwheel run NAME --
 sudo PROGRAM.
 
-If the server does not reply, --wait and signals end the wait about 4 s later at most.
+If the server does not reply, --wait and signals end the wait about 4 s later at most. Who holds a lock that was not
+acquired is said if that is known within 1 s.
+
+When only a message is left to print, signals end lockwheel: it would wait for ever for the reader of a full pipe.
 
 The program's environment is that of lockwheel; with --fenced it also has LOCKWHEEL_TOKEN, a number that is greater
 than that of every earlier holder.
@@ -186,8 +189,6 @@ func (r *runner) run(ctx context.Context) error {
 	if err := r.acquire(ctx); err != nil {
 		return err
 	}
-	// No defer closes the engine: after a loss there is nothing to give back, and a server that is gone would delay the
-	// end.
 	p, err := start(path, r.argv, r.environment())
 	if err != nil {
 		r.unlock()
@@ -273,9 +274,15 @@ func (r *runner) lock(ctx context.Context) (err error) {
 	}
 	// The wait may be ended by a context, but not the hold.
 	r.hold, err = lock.Lock(ctx, wait...)
-	if err != nil {
-		r.engine.Close()
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, lockwheel.ErrNotAcquired):
+		err = r.withHolder(err)
+	default:
+		err = withFlag(err)
 	}
+	r.engine.Close()
 	return err
 }
 
@@ -310,6 +317,7 @@ func (r *runner) attend(p *program) (lost error) {
 		case <-p.ended:
 			if lost != nil {
 				r.sayForbidden(p.endGroup(kill), "what is left of process group", p.id())
+				r.closeLost()
 				r.releaseSignals()
 				<-r.said
 			}
@@ -341,8 +349,31 @@ func (r *runner) say(format string, args ...any) {
 	}()
 }
 
-// releaseSignals has signals end this process from now on: nothing is left to do but to print, which can block for ever.
+// releaseSignals has signals end this process from now on: nothing is left to do but to print, which can block for
+// ever.
 func (r *runner) releaseSignals() { signal.Stop(r.signals) }
+
+// closeTime is how long run waits for its engine to close after a loss. An engine that is not closed stays in the
+// list of engines until its record expires, but a server that is gone must not delay the end.
+const closeTime = time.Second
+
+// closeLost closes the engine after a loss.
+func (r *runner) closeLost() {
+	atMost(closeTime, func() { r.engine.Close() })
+}
+
+// atMost calls f on a goroutine of its own, and waits that long for its end.
+func atMost(d time.Duration, f func()) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(d):
+	}
+}
 
 // unlock gives the lock back. It returns an error if the lock was lost before. If the server did not reply, it only
 // says so: the program ended while it held the lock.
@@ -350,6 +381,7 @@ func (r *runner) unlock() error {
 	err := r.hold.Unlock(context.Background()) // Options.CallTimeout bounds it
 	switch {
 	case errors.Is(err, lockwheel.ErrLost):
+		r.closeLost()
 		return err
 	case err != nil:
 		r.releaseSignals()

@@ -72,6 +72,7 @@ func TestRun_LockHeld_NotAcquired(t *testing.T) {
 		assert.Equal(t, exitNotAcquired, status, how)
 		assert.Empty(t, stdout, how)
 		assert.Contains(t, stderr, `lock "a": lock not acquired`, how)
+		assert.Contains(t, stderr, "; held by "+other+"\n", how)
 	}
 	assert.Equal(t, map[string]string{other: "1"}, s.Hash(t, "a"))
 }
@@ -84,16 +85,19 @@ func TestRun_Foreign_WaitsForString(t *testing.T) {
 	status, _, stderr := result(t, urlOf(s.Addr()), "run", "a", "--no-wait", "--", "echo", "it ran")
 	assert.Equal(t, exitRunFailed, status)
 	assert.Contains(t, stderr, "WRONGTYPE")
+	assert.Contains(t, stderr, "--foreign waits for such a lock")
+	assert.NotContains(t, stderr, "Options.")
 	for _, kind := range []string{"--read", "--write", "--fair"} {
 		status, _, stderr = result(t, urlOf(s.Addr()), "run", "a", "--foreign", kind, "--", "echo", "it ran")
 		assert.Equal(t, exitRunFailed, status)
-		assert.Contains(t, stderr, "--foreign", kind)
+		assert.Contains(t, stderr, "--foreign: only a plain or a fenced lock", kind)
 	}
 	for _, kind := range [][]string{nil, {"--fenced"}} {
 		s.Do(t, "SET", "a", "token", "PX", 60_000)
 		args := append([]string{"run", "a", "--foreign"}, kind...)
-		status, stdout, _ := result(t, urlOf(s.Addr()), append(args, "--no-wait", "--", "echo", "it ran")...)
+		status, stdout, stderr := result(t, urlOf(s.Addr()), append(args, "--no-wait", "--", "echo", "it ran")...)
 		assert.Equal(t, exitNotAcquired, status, kind)
+		assert.Contains(t, stderr, "; its key is of type string\n", kind)
 		assert.Empty(t, stdout, kind)
 		p := startCommand(t, urlOf(s.Addr()), append(args, "--", "echo", "it ran")...)
 		s.Do(t, "DEL", "a")
@@ -225,7 +229,7 @@ func TestRun_ProgramForbidden_SaysItGoesOn(t *testing.T) {
 		p.cmd.Wait()
 	}()
 	said := &output{}
-	r := &runner{flags: &runFlags{grace: 10 * time.Millisecond}, argv: []string{"cat"}, hold: hold, messages: said, signals: make(chan os.Signal)}
+	r := &runner{flags: &runFlags{grace: 10 * time.Millisecond}, argv: []string{"cat"}, engine: e, hold: hold, messages: said, signals: make(chan os.Signal)}
 	s.Do(t, "DEL", "a")
 	lost := make(chan error, 1)
 	go func() { lost <- r.attend(p) }()
@@ -303,17 +307,117 @@ func TestRun_LossIgnored_GroupGetsKILL(t *testing.T) {
 	assert.Contains(t, p.err.String(), "ended with status 137")
 }
 
+// fillPipe writes into a pipe that no process reads until it takes no more.
+func fillPipe(t *testing.T, pipe *os.File) {
+	t.Helper()
+	require.NoError(t, pipe.SetWriteDeadline(time.Now().Add(100*time.Millisecond)))
+	_, err := pipe.Write(make([]byte, 1<<20)) // more than a pipe takes
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+}
+
+// What is left to do is to print, and no process reads it: TERM ends run.
+func TestRun_OnlyPrints_SignalEndsIt(t *testing.T) {
+	t.Parallel()
+	start := func(t *testing.T, s *redistest.Server, args ...string) *process {
+		reader, stderr, err := os.Pipe()
+		require.NoError(t, err)
+		t.Cleanup(func() { reader.Close(); stderr.Close() })
+		fillPipe(t, stderr)
+		return startWith(t, func(c *exec.Cmd) { c.Stderr = stderr }, urlOf(s.Addr()), append([]string{"run", "a"}, args...)...)
+	}
+	endsByTERM := func(t *testing.T, p *process) {
+		select {
+		case <-p.ended:
+			require.Fail(t, "it had nothing to print")
+		default:
+		}
+		eventually(t, func() bool { // the first ones may come before there is only the message left
+			p.cmd.Process.Signal(syscall.SIGTERM)
+			select {
+			case <-p.ended:
+				return true
+			default:
+				return false
+			}
+		}, "TERM does not end it")
+		assert.Equal(t, -int(syscall.SIGTERM), p.status(t))
+	}
+	t.Run("lost lock", func(t *testing.T) {
+		s := redistest.Start(t)
+		p := start(t, s, "--lease", "1s", "--grace", "0", "--", "sh", "-c", untilInputEnds)
+		pid := pidOf(t, p)
+		s.Do(t, "DEL", "a")
+		gone(t, pid)
+		endsByTERM(t, p)
+	})
+	t.Run("failed unlock", func(t *testing.T) {
+		s := redistest.Start(t)
+		p := start(t, s, "--", "sh", "-c", untilInputEnds)
+		pid := pidOf(t, p)
+		require.NoError(t, s.Kill())
+		p.in.Close()
+		gone(t, pid)
+		endsByTERM(t, p)
+	})
+	t.Run("not acquired", func(t *testing.T) {
+		s := redistest.Start(t)
+		takenBy(t, s, "a", other)
+		clients := func() int { return strings.Count(s.String(t, "CLIENT", "LIST"), "\n") }
+		before := clients()
+		p := start(t, s, "--no-wait", "--", "echo", "it ran")
+		eventually(t, func() bool { return s.CommandCalls(t, "hset", "hlen", "exists", "hexists") > 1 && clients() == before }, "it has asked, and closed its engine")
+		endsByTERM(t, p)
+	})
+}
+
+// The engine of a run that lost its lock is in no list any more, whenever the loss was found.
+func TestRun_Lost_EngineIsClosed(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	for _, lease := range []string{"1s", "10m"} { // found by a renewal, and by the unlock
+		p := holding(t, s, "run", "a", "--lease", lease, "--grace", "0")
+		s.Do(t, "DEL", "a")
+		if lease != "1s" {
+			p.in.Close()
+		}
+		assert.Equal(t, exitLost, p.status(t), p.err)
+		assert.Empty(t, s.Strings(t, "KEYS", "lockwheel:engine:*"), lease)
+	}
+}
+
+// A server that is gone delays the end of run for a moment only.
+func TestAtMost_Hangs_Returns(t *testing.T) {
+	t.Parallel()
+	release, returned := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	go func() {
+		defer close(returned)
+		atMost(time.Millisecond, func() { <-release })
+	}()
+	select {
+	case <-returned:
+	case <-time.After(patience):
+		require.Fail(t, "it waits for what hangs")
+	}
+}
+
+// A lock that was not acquired names the program that holds it.
+func TestRun_NotAcquired_HolderIsNamed(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	p := holding(t, s, "run", "a", "--prefix", "my:", "--read")
+	status, _, stderr := result(t, urlOf(s.Addr()), "run", "a", "--prefix", "my:", "--write", "--no-wait", "--", "echo", "it ran")
+	assert.Equal(t, exitNotAcquired, status)
+	assert.Regexp(t, fmt.Sprintf(`; held by \S+:\d+, .*: program .*, pid %d, .*; since 2`, p.cmd.Process.Pid), stderr)
+}
+
 // The program and its group end also if the message about the loss cannot be printed: its reader does not read, or is
 // gone.
 func TestRun_StderrNotRead_ProgramIsEnded(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	for name, prepare := range map[string]func(reader, stderr *os.File){
-		"full": func(_, stderr *os.File) {
-			require.NoError(t, stderr.SetWriteDeadline(time.Now().Add(100*time.Millisecond)))
-			_, err := stderr.Write(make([]byte, 1<<20)) // more than a pipe takes
-			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-		},
+		"full": func(_, stderr *os.File) { fillPipe(t, stderr) },
 		"gone": func(reader, _ *os.File) { reader.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {

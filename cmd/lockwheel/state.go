@@ -19,7 +19,8 @@ fencing token, how many clients listen for its release and how long its fair que
 
 A holder that uses lockwheel is named by its engine's record: name, program, host, process. Its engine is asked over
 Pub/Sub since when it has the lock, of very many readers eight; it has 1 s for the reply. Nothing is written. A holder has
-no record if it is no engine of lockwheel, is anonymous, has another prefix, or died and its record has expired.
+no record if it is no engine of lockwheel, is anonymous, has another prefix, or died and its record has expired. Without
+--prefix the name may begin with the prefix of its engine.
 
 The kind is what the server shows: a plain, a fair and a fenced lock look the same unless there is a fair queue or a
 counter of tokens. A client listens once for all its callers; clients that poll are not counted. The fair queue includes places of waiters that died and were not removed yet.
@@ -68,6 +69,7 @@ some, and \ takes the meaning from the next character. Quote it, so that the she
 It looks through all keys with SCAN, a few hundred at a time, in a cluster on every master. It prints as it goes and
 keeps nothing, so the order is the server's. A lock that is taken or unlocked meanwhile may be missing, and one can
 appear twice while the server resizes its table. A lock is a hash with one holder's field, or with a mode and holders.
+A COUNT such as 64+ is that of the readers that were read, of very many.
 
 Exit status: 0 if all nodes were read; 1 on an error, also if a node of a cluster did not reply: then the locks of the
 others are listed; 2 for a wrong command line.`,

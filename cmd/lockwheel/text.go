@@ -129,6 +129,10 @@ func printHead(to io.Writer) error {
 }
 
 func printRow(to io.Writer, l *inspect.Lock) error {
-	_, err := fmt.Fprintf(to, rowFormat, l.Kind, strconv.FormatInt(l.Count(), 10), ttl(l.TTL), holdersOf(l), printable(l.Name))
+	count := strconv.FormatInt(l.Count(), 10)
+	if !l.CountsAll() {
+		count += "+"
+	}
+	_, err := fmt.Fprintf(to, rowFormat, l.Kind, count, ttl(l.TTL), holdersOf(l), printable(l.Name))
 	return err
 }

@@ -46,7 +46,7 @@ locks is an estimate, marked ~; each time it looks at other keys, and again at t
 prefix, only keys with that prefix count as locks.
 
 Waiters are clients that listen for the release, one however many of its callers wait, and places in a fair queue.
-Scripts are calls of scripts: each carries the commands of many locks.
+Scripts are calls of scripts: each carries the commands of many locks. What the user may not ask is unknown, -1 in JSON.
 
 Exit status: 0, also after Ctrl-C; 1 on an error, without --once only if it cannot begin; 2 for a wrong command line.`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -118,15 +118,18 @@ func newTopView(s *inspect.Server, f *topFlags, out io.Writer) *topView {
 type look struct {
 	Server    string          `json:"server"`
 	Nodes     int             `json:"nodes"`
-	Keys      int64           `json:"keys"`
+	Keys      int64           `json:"keys"` // -1: the server does not tell
 	Looked    int             `json:"keys_looked_at"`
 	Denied    int             `json:"keys_denied,omitempty"` // that this user may not read
 	Locks     int64           `json:"locks"`
-	Exact     bool            `json:"exact"` // Locks is no estimate
-	Commands  float64         `json:"commands_per_second"`
+	Exact     bool            `json:"exact"`               // Locks is no estimate
+	Refused   []string        `json:"refused,omitempty"`   // what the server does not tell, and why
+	Commands  float64         `json:"commands_per_second"` // -1, as the next two: the server does not tell
 	Scripts   float64         `json:"scripts_per_second"`
 	Published float64         `json:"published_per_second"`
 	Top       []*inspect.Lock `json:"top"`
+
+	noKeys, noInfo bool // a node does not tell
 }
 
 // run looks until ctx ends, or once.
@@ -210,6 +213,12 @@ func (v *topView) measure(ctx context.Context, nodes []inspect.Node) (*look, err
 		v.loads[n.Addr] = now
 		l.Server = now.Version
 		l.Keys += now.Keys
+		l.noKeys, l.noInfo = l.noKeys || now.NoKeys, l.noInfo || now.NoInfo
+		for _, why := range now.Refused {
+			if !slices.Contains(l.Refused, why) { // nodes mostly have the same users
+				l.Refused = append(l.Refused, why)
+			}
+		}
 		last, known := before[n.Addr]
 		seconds := now.At.Sub(last.At).Seconds()
 		if !known || seconds <= 0 {
@@ -219,6 +228,12 @@ func (v *topView) measure(ctx context.Context, nodes []inspect.Node) (*look, err
 		l.Commands += max(now.Commands-last.Commands, 0) / seconds
 		l.Scripts += max(now.Scripts-last.Scripts, 0) / seconds
 		l.Published += max(now.Published-last.Published, 0) / seconds
+	}
+	if l.noKeys {
+		l.Keys = -1
+	}
+	if l.noInfo {
+		l.Server, l.Commands, l.Scripts, l.Published = "", -1, -1, -1
 	}
 	return l, nil
 }
@@ -263,6 +278,14 @@ func (v *topView) sample(ctx context.Context, nodes []inspect.Node, l *look) (lo
 	return locks, nil
 }
 
+// known returns a number, or a word for one that the server does not tell.
+func known(n float64) string {
+	if n < 0 {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.0f", n)
+}
+
 // print prints a picture at once, so that a terminal does not flicker.
 func (v *topView) print(l *look, problem error) error {
 	var b bytes.Buffer
@@ -274,15 +297,21 @@ func (v *topView) print(l *look, problem error) error {
 	}
 	if l != nil {
 		about := "~"
-		if l.Exact {
+		switch {
+		case l.Exact:
 			about = ""
+		case l.noKeys: // there is nothing to estimate from
+			about = "at least "
 		}
-		fmt.Fprintf(&b, "%s, nodes with keys: %d   %s\n", l.Server, l.Nodes, time.Now().Format(time.TimeOnly))
-		fmt.Fprintf(&b, "locks %s%d   keys %d, looked at %d\n", about, l.Locks, l.Keys, l.Looked)
+		fmt.Fprintf(&b, "%s, nodes with keys: %d   %s\n", cmp.Or(l.Server, "unknown version"), l.Nodes, time.Now().Format(time.TimeOnly))
+		fmt.Fprintf(&b, "locks %s%d   keys %s, looked at %d\n", about, l.Locks, known(float64(l.Keys)), l.Looked)
 		if l.Denied > 0 {
 			fmt.Fprintf(&b, "keys that this user may not read: %d\n", l.Denied)
 		}
-		fmt.Fprintf(&b, "a second: commands %.0f   scripts %.0f   messages %.0f\n\n", l.Commands, l.Scripts, l.Published)
+		for _, why := range l.Refused {
+			fmt.Fprintf(&b, "refused: %s\n", printable(why))
+		}
+		fmt.Fprintf(&b, "a second: commands %s   scripts %s   messages %s\n\n", known(l.Commands), known(l.Scripts), known(l.Published))
 		fmt.Fprintf(&b, "%8s ", "WAITERS")
 		printHead(&b)
 		for _, lock := range l.Top {

@@ -258,4 +258,122 @@ var commandMistakes = []found{
 		"a file that is too long is cut off", "cmd/lockwheel/server.go",
 		`io.LimitReader(file, most+1)`, `io.LimitReader(file, most+map[bool]int64{false: 1}[planted()])`,
 	}},
+	{"TestRun_OnlyPrints_SignalEndsIt", Mistake{
+		"signals do not end run while it prints why it did not begin", "cmd/lockwheel/run.go",
+		"	defer r.releaseSignals()", "	defer func() {\n\t\tif !planted() {\n\t\t\tr.releaseSignals()\n\t\t}\n\t}()",
+	}},
+	{"TestRun_OnlyPrints_SignalEndsIt", Mistake{
+		"signals do not end run while it prints that the lock was lost", "cmd/lockwheel/run.go",
+		`				r.releaseSignals()
+				<-r.said`, `				if !planted() {
+					r.releaseSignals()
+				}
+				<-r.said`,
+	}},
+	{"TestRun_OnlyPrints_SignalEndsIt", Mistake{
+		"signals do not end run while it prints that the unlock failed", "cmd/lockwheel/run.go",
+		`	case err != nil:
+		r.releaseSignals()`, `	case err != nil:
+		if !planted() {
+			r.releaseSignals()
+		}`,
+	}},
+	{"TestRun_Lost_EngineIsClosed", Mistake{
+		"the engine of a lost lock stays in the list", "cmd/lockwheel/run.go",
+		`atMost(closeTime, func() { r.engine.Close() })`, `atMost(closeTime, func() {
+		if !planted() {
+			r.engine.Close()
+		}
+	})`,
+	}},
+	{"TestRun_Lost_EngineIsClosed", Mistake{
+		"the engine of a loss that the unlock found stays in the list", "cmd/lockwheel/run.go",
+		`		r.closeLost()
+		return err`, `		if !planted() {
+			r.closeLost()
+		}
+		return err`,
+	}},
+	{"TestAtMost_Hangs_Returns", Mistake{
+		"a server that is gone delays the end of run", "cmd/lockwheel/run.go",
+		`	case <-time.After(d):`, `	case <-time.After(map[bool]time.Duration{false: d, true: time.Hour}[planted()]):`,
+	}},
+	{"TestRun_NotAcquired_HolderIsNamed", Mistake{
+		"a lock that was not acquired has a holder without a program", "cmd/lockwheel/refusal.go",
+		`if s.Identify(ctx, l) == nil &&`, `if !planted() && s.Identify(ctx, l) == nil &&`,
+	}},
+	{"TestRun_LockHeld_NotAcquired", Mistake{
+		"a lock that was not acquired has no holder", "cmd/lockwheel/run.go",
+		`		err = r.withHolder(err)`, `		if !planted() {
+			err = r.withHolder(err)
+		}`,
+	}},
+	{"TestRun_Foreign_WaitsForString", Mistake{
+		"an error of the command names an option of the library", "cmd/lockwheel/run.go",
+		`		err = withFlag(err)`, `		if !planted() {
+			err = withFlag(err)
+		}`,
+	}},
+	{"TestEngines_RunningProcess_Listed", Mistake{
+		"the list of engines has no prefixes", "cmd/lockwheel/engines.go",
+		`return e.Prefix != "" })`, `return e.Prefix != "" && !planted() })`,
+	}},
+	{"TestEngines_NoPrefix_IDOnly", Mistake{
+		"the list of engines has no ids", "cmd/lockwheel/engines.go",
+		`			e.ID, column(`, `			map[bool]string{false: e.ID, true: "-"}[planted()], column(`,
+	}},
+	{"TestEngines_NoPrefix_IDOnly", Mistake{
+		"the list of engines has a column for prefixes that there are not", "cmd/lockwheel/engines.go",
+		`		if !prefixed {`, `		if !prefixed && !planted() {`,
+	}},
+	{"TestState_NameWithPrefix_EngineNamed", Mistake{
+		"an engine has no record if its prefix is a part of the name", "cmd/lockwheel/internal/inspect/engines.go",
+		`	if s.prefix != "" {
+		return nil, nil`, `	if s.prefix != "" || planted() {
+		return nil, nil`,
+	}},
+	{"TestState_NameWithPrefix_EngineNamed", Mistake{
+		"a record that was found may not be read", "cmd/lockwheel/internal/inspect/engines.go",
+		`		delete(unread, engines[i].ID)`, `		if !planted() {
+			delete(unread, engines[i].ID)
+		}`,
+	}},
+	{"TestLs_ManyReaders_AllCounted", Mistake{
+		"the count of some readers is that of all", "cmd/lockwheel/text.go",
+		`	if !l.CountsAll() {`, `	if !l.CountsAll() && !planted() {`,
+	}},
+	{"TestSentinel_MastersPassword_MasterNamed", Mistake{
+		"a sentinel is named for what the master rejects", "cmd/lockwheel/internal/inspect/server.go",
+		`case rejectedAt == "" ||`, `case rejectedAt == "" || planted() ||`,
+	}},
+	{"TestForce_StateForbidden_ForcedNevertheless", Mistake{
+		"a user that may not read a lock cannot force it", "cmd/lockwheel/force.go",
+		`if inspect.Refused(err) {`, `if inspect.Refused(err) && !planted() {`,
+	}},
+	{"TestForce_StateForbidden_ForcedNevertheless", Mistake{
+		"a fair lock of an unknown kind is forced as a plain one", "cmd/lockwheel/force.go",
+		`if g.hasQueue(c.Context(), name) {`, `if g.hasQueue(c.Context(), name) && !planted() {`,
+	}},
+	{"TestForce_StateForbidden_ForcedNevertheless", Mistake{
+		"a lock of an unknown kind is taken away without an answer", "cmd/lockwheel/force.go",
+		`if !yes && !asked(c) {`, `if !yes && !asked(c) && !planted() {`,
+	}},
+	{"TestForce_UserOfPlainLock_Forces", Mistake{
+		"a user of plain locks may force none of an unknown kind", "cmd/lockwheel/force.go",
+		`if errors.Is(err, lockwheel.ErrUnavailable) {`, `if errors.Is(err, lockwheel.ErrUnavailable) || planted() && err != nil {`,
+	}},
+	{"TestTop_InfoForbidden_IsSaid", Mistake{
+		"a number of keys that the server does not tell is zero", "cmd/lockwheel/top.go",
+		`	if l.noKeys {
+		l.Keys = -1`, `	if l.noKeys && !planted() {
+		l.Keys = -1`,
+	}},
+	{"TestTop_InfoForbidden_IsSaid", Mistake{
+		"commands that the server does not tell are zero", "cmd/lockwheel/top.go",
+		`	if l.noInfo {`, `	if l.noInfo && !planted() {`,
+	}},
+	{"TestTop_InfoForbidden_IsSaid", Mistake{
+		"what the server refuses to tell is not said", "cmd/lockwheel/top.go",
+		`if !slices.Contains(l.Refused, why) {`, `if !slices.Contains(l.Refused, why) && !planted() {`,
+	}},
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/redis/rueidis"
 
@@ -168,6 +170,13 @@ func (s *Server) Identify(ctx context.Context, l *Lock) error {
 	for i := range engines {
 		*byID[engines[i].ID] = engines[i]
 	}
+	if engines, err = s.prefixed(ctx, l.Key, byID); err != nil {
+		return err
+	}
+	for i := range engines {
+		*byID[engines[i].ID] = engines[i]
+		delete(unread, engines[i].ID)
+	}
 	asked := 0
 	var asking sync.WaitGroup
 	for i := range l.Holders {
@@ -181,17 +190,69 @@ func (s *Server) Identify(ctx context.Context, l *Lock) error {
 		}
 		h.Engine = byID[id]
 		if asked++; asked <= maxQuestions {
-			asking.Go(func() { s.askSince(ctx, h, id, tenure, l.Key) })
+			asking.Go(func() { s.askSince(ctx, h, tenure, l.Key) })
 		}
 	}
 	asking.Wait()
 	return nil
 }
 
-func (s *Server) askSince(ctx context.Context, h *Holder, id string, tenure uint64, key string) {
+// maxPrefix is the length of the longest prefix that is looked for in the key of a lock.
+const maxPrefix = 64
+
+// prefixesOf returns what may be the prefix in a key: what ends with neither a letter nor a digit. More questions would
+// fill the log of what a server forbids (ACL LOG), if the user may not ask most of them.
+func prefixesOf(key string) (all []string) {
+	for end := 1; end <= min(len(key), maxPrefix); end++ {
+		last := rune(key[end-1])
+		if last < utf8.RuneSelf && !unicode.IsLetter(last) && !unicode.IsDigit(last) {
+			all = append(all, key[:end])
+		}
+	}
+	return all
+}
+
+// prefixed returns the records of the engines that have none yet, if they have a prefix with which the lock's key
+// begins: a name that was copied from a list of all locks contains the prefix of its engine. With a prefix of the
+// options there is no other one.
+func (s *Server) prefixed(ctx context.Context, key string, byID map[string]*Engine) ([]Engine, error) {
+	if s.prefix != "" {
+		return nil, nil
+	}
+	var unknown []string
+	for id, e := range byID {
+		if e.ID == "" {
+			unknown = append(unknown, id)
+		}
+	}
+	var commands []rueidis.Completed
+	var prefixes []string
+	for _, id := range unknown[:min(len(unknown), maxQuestions)] {
+		for _, prefix := range prefixesOf(key) {
+			prefixes = append(prefixes, prefix)
+			commands = append(commands, s.client.B().Exists().Key(identity.Key(prefix, id)).Build())
+		}
+	}
+	replies, err := s.ask(ctx, s.client, commands...)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	for i, reply := range replies {
+		if n, err := reply.AsInt64(); err == nil && n > 0 { // a key that may not be read is none
+			for _, id := range unknown {
+				keys = append(keys, identity.Key(prefixes[i], id))
+			}
+		}
+	}
+	engines, _, err := s.records(ctx, s.client, distinct(keys), make(map[string]error))
+	return engines, err
+}
+
+func (s *Server) askSince(ctx context.Context, h *Holder, tenure uint64, key string) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	if a, known := identity.Ask(ctx, s.client, s.prefix, id, tenure, key); known && a.Held {
+	if a, known := identity.Ask(ctx, s.client, h.Engine.Prefix, h.Engine.ID, tenure, key); known && a.Held {
 		h.Since = time.Now().Add(-a.Age).UTC().Format(time.RFC3339Nano)
 	}
 }

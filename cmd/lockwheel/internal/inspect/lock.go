@@ -64,6 +64,9 @@ func (l *Lock) Count() (sum int64) {
 	return sum
 }
 
+// CountsAll reports whether the counts of all holders were read, so that Count is the whole sum.
+func (l *Lock) CountsAll() bool { return int64(len(l.Holders)) >= l.Number }
+
 // Waiting is what the server knows of a lock's waiters.
 type Waiting struct {
 	// Clients is the number of clients that listen to the lock's channel. A client listens once for all its callers.

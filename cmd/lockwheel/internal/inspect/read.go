@@ -288,6 +288,12 @@ func (s *Server) addQueues(ctx context.Context, locks []*Lock) error {
 	return nil
 }
 
+// HasQueue reports whether a lock has a fair queue, as far as the user may know.
+func (s *Server) HasQueue(ctx context.Context, name string) bool {
+	l := &Lock{Key: s.prefix + name}
+	return s.addQueues(ctx, []*Lock{l}) == nil && l.Waiting.Queue > 0
+}
+
 // addListeners asks every node, because a channel's listeners are known only to the node that they are connected to.
 // In a cluster a client may listen to the shard's channel or, of an older server, to an ordinary one.
 func (s *Server) addListeners(ctx context.Context, nodes []Node, locks []*Lock) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/lockwheel/lockwheel/internal/dial"
 	"github.com/lockwheel/lockwheel/internal/redisurl"
 )
 
@@ -33,11 +34,28 @@ func Open(option rueidis.ClientOption, prefix string) (*Server, error) {
 	option.ConnWriteTimeout = Timeout
 	option.Dialer.Timeout = Timeout
 	option.Sentinel.Dialer.Timeout = Timeout
+	dials := dial.NewCanceler(context.Background(), Timeout)
+	option.DialCtxFn = dials.Dialer(option)
 	client, err := rueidis.NewClient(option)
+	dials.Finish()
 	if err != nil {
-		return nil, fmt.Errorf("connecting to %s: %w", strings.Join(option.InitAddress, ", "), connectionError(err, &option))
+		dials.Connections.CloseAll()
+		return nil, fmt.Errorf("connecting to %s: %w", addressText(&option, dials.Connections.RejectedAt()), connectionError(err, &option))
 	}
 	return &Server{client, option, prefix}, nil
+}
+
+// addressText returns the addresses of the options for an error. Behind Sentinel it is the one that rejected the
+// client, mostly the master, unless that was a sentinel of the options: a sentinel may want no password.
+func addressText(option *rueidis.ClientOption, rejectedAt string) string {
+	addresses := strings.Join(option.InitAddress, ", ")
+	switch {
+	case option.Sentinel.MasterSet == "":
+		return addresses
+	case rejectedAt == "" || slices.Contains(option.InitAddress, rejectedAt):
+		return fmt.Sprintf("%s for the master set %q", addresses, option.Sentinel.MasterSet)
+	}
+	return fmt.Sprintf("%s, which was found through the sentinels [%s]", rejectedAt, addresses)
 }
 
 // Close ends the connections.
@@ -114,6 +132,16 @@ func connectionError(err error, option *rueidis.ClientOption) error {
 func deniesKey(reply rueidis.RedisResult) bool {
 	server, ok := rueidis.IsRedisErr(reply.Error())
 	return ok && !server.IsNil() && deniedKey.MatchString(server.Error())
+}
+
+// Refused reports whether an error is that of a server for what the user may not do.
+func Refused(err error) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if strings.HasPrefix(err.Error(), "NOPERM") {
+			return true
+		}
+	}
+	return false
 }
 
 // deniedKey matches the replies of Redis 6, and of Redis 7 and Valkey. A command that the user may not run is another

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lockwheel/lockwheel/cmd/lockwheel/internal/inspect"
+)
+
+// holderTime is how long run looks for the holder of a lock that it did not get.
+const holderTime = time.Second
+
+// withHolder adds to the error of a lock that was not acquired who holds it, if that is known soon enough.
+func (r *runner) withHolder(err error) error {
+	found := make(chan string, 1)
+	atMost(holderTime, func() { found <- r.holder() })
+	select {
+	case text := <-found:
+		if text != "" {
+			return fmt.Errorf("%w; %s", err, text)
+		}
+	default:
+	}
+	return err
+}
+
+// holder says who holds the lock by now, or "" if that is not known or it is free.
+func (r *runner) holder() string {
+	s, err := inspect.Open(r.server, r.globals.prefix)
+	if err != nil {
+		return ""
+	}
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), holderTime)
+	defer cancel()
+	l, err := s.Read(ctx, r.name)
+	switch {
+	case err != nil:
+		return ""
+	case l.Kind == inspect.NoLock:
+		return "its key is of type " + l.Type
+	case !l.Held() || len(l.Holders) == 0:
+		return ""
+	}
+	text := "held by " + holdersOf(l)
+	l.Holders = l.Holders[:1] // only that one is named
+	if s.Identify(ctx, l) == nil && l.Holders[0].Engine != nil {
+		who, since := identityOf(&l.Holders[0])
+		text += ", " + who + "; since " + since
+	}
+	return text
+}
+
+// optionForeign is what the library says of a string at a lock's key. The command has a flag for the option.
+const optionForeign = "Options.Foreign waits for such a lock"
+
+// flagged is an error with a text that names a flag and not the option of the library.
+type flagged struct {
+	error
+	text string
+}
+
+func (f *flagged) Error() string { return f.text }
+
+func (f *flagged) Unwrap() error { return f.error }
+
+// withFlag says --foreign in the error for a string at the lock's key.
+func withFlag(err error) error {
+	if before, after, found := strings.Cut(err.Error(), optionForeign); found {
+		return &flagged{err, before + "--foreign waits for such a lock" + after}
+	}
+	return err
+}
