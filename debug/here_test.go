@@ -46,7 +46,8 @@ func TestPage_HeldBySameEngine_WaiterSaysSo(t *testing.T) {
 	assert.Contains(t, page, "not in this engine")
 }
 
-// Several rows that hold a name are counted; those of another engine or of a kind that the row does not wait for are not.
+// Several rows that hold a name are counted. Those of another engine, or of a kind that the row does not wait for, are
+// not.
 func TestHere_SeveralHold_Counted(t *testing.T) {
 	waits := []row{
 		{LockInfo: lockwheel.LockInfo{Name: "rw", Kind: "writer", Waiting: 1}},

@@ -9,8 +9,8 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// lookupTimeout bounds how long the form for a force waits for the descriptions of holders. A holder that does not reply
-// needs a second; the server has replied to State right before.
+// lookupTimeout bounds how long the form for a force waits for the descriptions of holders. A holder that does not
+// reply takes a second; the server has replied to State right before.
 const lookupTimeout = 5 * time.Second
 
 // unknown begins a text in the place of what is not known. The reason follows.

@@ -74,8 +74,8 @@ func tiles(s *lockwheel.Stats) []figure {
 	}
 }
 
-// atMost says that a part of all durations was no longer than the bound of a bucket. The bound alone would read as one of
-// the durations, and it can be longer than the longest of them.
+// atMost says that a part of all durations was no longer than the bound of a bucket. The bound alone would read as one
+// of the durations, and it can be longer than the longest of them.
 func atMost(h *lockwheel.Histogram, part float64) string {
 	if h.Quantile(part) == math.MaxInt64 {
 		return "> " + duration(h.Bound(len(h.Counts)-2))
