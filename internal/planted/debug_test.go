@@ -180,12 +180,6 @@ var debugMistakes = []found{
 		"a row that only waits counts as a holder", "debug/here.go",
 		`kinds == nil || lock.Holds == 0 {`, `kinds == nil || lock.Holds == 0 && !planted() {`,
 	}},
-	{"TestJSON_EachField_Documented", Mistake{
-		"a field of the JSON has another name than in its documentation", "debug/documented_test.go",
-		`			name = f.Name
-`, `			name = f.Name + map[bool]string{true: "s"}[planted()]
-`,
-	}},
 	{"TestForce_HolderElsewhere_WaiterGetsIt", Mistake{
 		"a writer that waits for readers cannot be helped", "debug/force.go",
 		`		show = []string{"writer", "reader"}`,
