@@ -62,8 +62,8 @@ func TestBrowser_Screenshot_IsSmall(t *testing.T) {
 	}
 }
 
-// asOfProduction puts the process of the documents in the place of this test, which is on a machine that the pictures do
-// not tell of. No update puts it back.
+// asOfProduction puts the process of the documents in the place of this test, which is on a machine that the pictures
+// do not tell of. No update puts it back.
 func (b *tab) asOfProduction() {
 	b.t.Helper()
 	eval[string](b, `window.fetch = () => new Promise(() => {}); document.getElementById("process").textContent = "billing on host-7, pid 4711"`)
