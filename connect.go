@@ -373,9 +373,12 @@ func probe(ctx context.Context, client rueidis.Client, options *Options) (*engin
 
 // NodeStatus says whether a server replied to the engine, for [Engine.Status].
 type NodeStatus struct {
-	Address string    // of a node of a cluster, or of the master that Sentinel names; otherwise empty
+	// Address is that of a node of a cluster, of the master that Sentinel names, or the only one of Options.Redis. It is
+	// empty if a client or a dialer of the caller decides where the server is, and as long as the engine does not know
+	// which of several addresses it is.
+	Address string
 	Down    bool      // the engine considers it down: a call had no reply or was rejected as all would be, and no reply came since
-	Since   time.Time // since when it is down; zero if it is not
+	Since   time.Time // when that call failed, which is later than the server's last reply; zero if it is not down
 	Err     error     // why it is down; nil if it is not
 }
 
@@ -395,7 +398,7 @@ func (e *Engine) Status() []NodeStatus {
 	}
 	all := make([]NodeStatus, len(known))
 	for i, n := range known {
-		all[i] = NodeStatus{Address: n.Address, Down: n.Down, Err: n.Cause}
+		all[i] = NodeStatus{Address: cmp.Or(n.Address, e.servers.only()), Down: n.Down, Err: n.Cause}
 		if n.Down {
 			all[i].Since = e.loop.Time(n.Since)
 		}

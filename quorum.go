@@ -113,6 +113,14 @@ func (o *Options) serverNames() serverNames {
 	return serverNames{o.Redis.Sentinel.MasterSet, slices.Clone(o.Redis.InitAddress)}
 }
 
+// only returns the address of the server if there is one address, and it is no sentinel's; otherwise an empty text.
+func (s *serverNames) only() string {
+	if len(s.addresses) != 1 || s.masterSet != "" {
+		return ""
+	}
+	return s.addresses[0]
+}
+
 // sharesServer reports whether two engines are known to be connected to one server: they have an address in common.
 func (e *Engine) sharesServer(other *Engine) bool {
 	if e == nil || other == nil || e.servers.masterSet != other.servers.masterSet {
@@ -125,10 +133,10 @@ func (e *Engine) sharesServer(other *Engine) bool {
 // caller that gave up is no server's error.
 func (e *Engine) onServer(err error) error {
 	var gone actor.CallerGone
-	if e == nil || len(e.servers.addresses) != 1 || e.servers.masterSet != "" || errors.As(err, &gone) {
+	if e == nil || e.servers.only() == "" || errors.As(err, &gone) {
 		return err
 	}
-	return &serverError{e.servers.addresses[0], err}
+	return &serverError{e.servers.only(), err}
 }
 
 // lockQuorum acquires at least as many locks as are needed.

@@ -7,5 +7,6 @@
 // unless [Options.AllowForce] is set.
 //
 // One request costs an engine one turn for every 1024 locks, a few turns more for its numbers, and memory for at most
-// 101 rows. [Options.MaxLists] bounds how many requests read at a time.
+// 101 rows. If rows of the page only wait for a fair or a read/write lock, it costs twice as many turns.
+// [Options.MaxLists] bounds how many requests read at a time.
 package debug

@@ -80,6 +80,7 @@ type side struct {
 	Count                   int
 	Locked                  bool
 	Foreign                 bool // it is the lock of another library, which is not forced
+	Holder                  holderText
 	Engine, Name64, Token   string
 }
 
@@ -97,7 +98,7 @@ func (h *handler) confirm(r *http.Request) *response {
 	if t.kind == "reader" || t.kind == "writer" {
 		show = []string{"writer", "reader"}
 	}
-	view := forceView{Name: shown(t.name), Engine: t.engine.ID()}
+	view := forceView{Process: thisProcess, Name: shown(t.name), Engine: t.engine.ID()}
 	for _, kind := range show {
 		t.kind = kind
 		s := side{Kind: kind, Engine: t.engine.ID(), Name64: encoded(t.name), Token: h.token}
@@ -113,6 +114,7 @@ func (h *handler) confirm(r *http.Request) *response {
 		}
 		view.Sides = append(view.Sides, s)
 	}
+	h.describeHolders(r.Context(), t, view.Sides)
 	return render(http.StatusOK, "force.html", view)
 }
 
@@ -150,7 +152,7 @@ func (h *handler) forceTarget(ctx context.Context, client string, t target, form
 	wasLocked, err := lock.ForceUnlock(ctx)
 	h.options.Logger.Warn("lockwheel: "+became(err), "lock", shown(t.name), "kind", t.kind,
 		"holder", state.Owner, "engine", t.engine.ID(), "client", client, "was_locked", wasLocked, "error", err)
-	view := forceView{Name: shown(t.name), Engine: t.engine.ID(), Done: "The lock was taken from its holder."}
+	view := forceView{Process: thisProcess, Name: shown(t.name), Engine: t.engine.ID(), Done: "The lock was taken from its holder."}
 	switch {
 	case errors.Is(err, lockwheel.ErrUnavailable):
 		return failure(http.StatusBadGateway, "The server did not reply. The command may still take effect: "+shown(err.Error()))

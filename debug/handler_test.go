@@ -112,7 +112,7 @@ func TestPage_HeldAndWaiting_RowsAppear(t *testing.T) {
 	assert.Empty(t, s.locks("engine=other").names())
 
 	page := s.get("")
-	for _, want := range []string{e.ID(), hold.ID(), "orders/7", "The server replied to the last call.", "<svg ", "Turns of the loop", "own lease"} {
+	for _, want := range []string{e.ID(), hold.ID(), "orders/7", "The server " + server.Addr + " replied to the last call.", "<svg ", "Turns of the loop", "own lease"} {
 		assert.Contains(t, page, want)
 	}
 	assert.NotContains(t, page, "force")

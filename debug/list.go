@@ -157,6 +157,7 @@ type list struct {
 	locks   int
 	waiters waiterCounts
 	errors  []listError
+	here    holdersHere
 }
 
 type listError struct {
@@ -238,6 +239,7 @@ func (h *handler) list(r *http.Request, q query) *list {
 		}
 	}
 	l.finish()
+	l.here = h.readHere(r.Context(), l.rows)
 	return l
 }
 
@@ -256,6 +258,7 @@ type lockJSON struct {
 	WaitingSince time.Time `json:"waitingSince,omitzero"`
 	Label        string    `json:"label,omitempty"` // of lockwheel.WithLabel, as the page shows it
 	CallSite     string    `json:"callSite,omitempty"`
+	HeldHere     *hereJSON `json:"heldHere,omitempty"`
 }
 
 // labelShown returns a label as the page shows it; empty for none.
@@ -267,6 +270,7 @@ func labelShown(label string) string {
 }
 
 type listJSON struct {
+	Process     process     `json:"process"`
 	Now         time.Time   `json:"now"`
 	Locks       []lockJSON  `json:"locks"`
 	Matched     int         `json:"matched"` // locks that match the parameters, on all pages
@@ -282,14 +286,14 @@ func (h *handler) locksJSON(r *http.Request) *response {
 		return failure(http.StatusBadRequest, err.Error())
 	}
 	l := h.list(r, q)
-	out := listJSON{Now: time.Now(), Matched: l.matched, All: l.locks, Locks: make([]lockJSON, len(l.rows)), MostWaiters: l.waiters.most(), Errors: l.errors}
+	out := listJSON{Process: thisProcess, Now: time.Now(), Matched: l.matched, All: l.locks, Locks: make([]lockJSON, len(l.rows)), MostWaiters: l.waiters.most(), Errors: l.errors}
 	if next := l.next(); next != nil {
 		out.Next = next.encode()
 	}
 	for i, row := range l.rows {
 		out.Locks[i] = lockJSON{
 			h.engines[row.engine].ID(), shown(row.Name), encoded(row.Name), row.Kind, row.Holds, row.HolderID,
-			row.Since, row.Deadline, row.Watched, row.Waiting, row.WaitingSince, labelShown(row.Label), row.CallSite,
+			row.Since, row.Deadline, row.Watched, row.Waiting, row.WaitingSince, labelShown(row.Label), row.CallSite, l.here.of(&row),
 		}
 	}
 	return asJSON(out)

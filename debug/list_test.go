@@ -1,6 +1,7 @@
 package debug
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -231,7 +232,23 @@ func TestTiles_LostOrLate_Alarm(t *testing.T) {
 	all := tiles(&unwell)
 	require.Equal(t, figure{"lost", "3", true}, all[2])
 	require.Equal(t, figure{"renewed late by", "2s", true}, all[3])
-	require.Equal(t, figure{"median wait", "10.8µs", false}, all[4])
+	require.Equal(t, figure{"median wait", "\u2264 10.8µs", false}, all[4])
+}
+
+// A median is the bound of a bucket, which can be longer than the longest duration: it says that it is a bound.
+func TestTiles_Median_IsBound(t *testing.T) {
+	var s lockwheel.Stats
+	s.AcquireWaits.Add(293 * time.Second)
+	s.RoundTrips.Add(2 * time.Hour)
+	all := tiles(&s)
+	assert.Equal(t, "\u2264 6m2s", all[4].Value)
+	assert.Equal(t, "> 1h8m", all[5].Value)
+}
+
+// A server that is down counts from the call that failed. The words say so, because the last reply was earlier.
+func TestConnections_Down_SaysFromWhen(t *testing.T) {
+	all := connections([]lockwheel.NodeStatus{{Address: "h:1", Down: true, Since: epoch, Err: errors.New("why")}}, epoch.Add(46*time.Second))
+	assert.Equal(t, []connection{{"The server h:1 is considered down since a call failed 46s ago: why", true}}, all)
 }
 
 // A duration is as long as an operator can take in.

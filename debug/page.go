@@ -23,6 +23,7 @@ func render(status int, name string, view any) *response {
 
 // pageView is what page.html shows. All texts are escaped there.
 type pageView struct {
+	Process              process
 	Now                  string
 	ReadMS               int64 // how long it took to read the engines
 	Search, Sort, Kind   string
@@ -81,7 +82,8 @@ func (h *handler) page(r *http.Request) *response {
 	l := h.list(r, q)
 	now := time.Now()
 	view := pageView{
-		Now: now.UTC().Format(time.RFC3339), ReadMS: now.Sub(begun).Milliseconds(), Search: q.search, Sort: q.sort, Kind: q.kind, Matched: l.matched, All: l.locks,
+		Process: thisProcess,
+		Now:     now.UTC().Format(time.RFC3339), ReadMS: now.Sub(begun).Milliseconds(), Search: q.search, Sort: q.sort, Kind: q.kind, Matched: l.matched, All: l.locks,
 		Orders: choices(orders, q.sort), Kinds: choices(append([]string{""}, kinds...), q.kind), Paged: q.after != nil,
 		Errors: l.errors, AllowForce: h.options.AllowForce, Recorded: h.options.Recorder != nil,
 	}
@@ -93,7 +95,7 @@ func (h *handler) page(r *http.Request) *response {
 	}
 	view.EngineIDs = choices(ids, q.engine)
 	for _, row := range l.rows {
-		view.Rows = append(view.Rows, h.rowView(&row, now))
+		view.Rows = append(view.Rows, h.rowView(&row, l.here.of(&row), now))
 	}
 	for _, hot := range l.waiters.most() {
 		view.Hot = append(view.Hot, hotView{hot, query{search: hot.search, sort: "waiting", limit: maxRows}.encode()})
@@ -118,7 +120,7 @@ func choices(values []string, selected string) []choice {
 	return all
 }
 
-func (h *handler) rowView(r *row, now time.Time) rowView {
+func (h *handler) rowView(r *row, here *hereJSON, now time.Time) rowView {
 	engine := h.engines[r.engine].ID()
 	v := rowView{Name: shown(r.Name), Kind: r.Kind, Engine: engine, Holder: r.HolderID, Holds: r.Holds, Waiting: r.Waiting, Label: labelShown(r.Label)}
 	if r.Holds > 0 {
@@ -130,6 +132,9 @@ func (h *handler) rowView(r *row, now time.Time) rowView {
 		if v.Deadline, v.Late = "in "+duration(left), left < 0; v.Late {
 			v.Deadline = duration(-left) + " ago"
 		}
+	}
+	if v.Holder == "" {
+		v.Holder = here.String()
 	}
 	if r.Waiting > 0 {
 		v.Wait = duration(now.Sub(r.WaitingSince))
@@ -145,7 +150,11 @@ func (r *Recorder) views(now time.Time) (all []eventView) {
 	for _, sort := range r.sorts() {
 		last := sort.last()
 		for _, e := range last[:min(len(last), maxEventsShown)] {
-			all = append(all, eventView{sort.what, duration(now.Sub(e.at)), e.name, duration(e.took), e.err})
+			v := eventView{What: sort.what, Ago: duration(now.Sub(e.at)), Name: e.name, Error: e.err}
+			if sort.took != "" {
+				v.Took = sort.took + " " + duration(e.took)
+			}
+			all = append(all, v)
 		}
 	}
 	return all
@@ -153,6 +162,7 @@ func (r *Recorder) views(now time.Time) (all []eventView) {
 
 // forceView is what force.html shows: the sides of a lock to force, or what was done.
 type forceView struct {
+	Process            process
 	Name, Engine, Done string
 	Sides              []side
 }

@@ -14,6 +14,11 @@
     return (selection && !selection.isCollapsed) || live.contains(document.activeElement);
   }
 
+  function showProcess(fresh) {
+    document.title = fresh.title;
+    document.getElementById('process').textContent = fresh.getElementById('process').textContent;
+  }
+
   async function update() {
     const live = document.getElementById('live');
     const begun = performance.now();
@@ -24,9 +29,10 @@
         if (!response.ok) {
           throw new Error(response.status + ' ' + text.slice(0, 200));
         }
-        const fresh = new DOMParser().parseFromString(text, 'text/html').getElementById('live');
+        const fresh = new DOMParser().parseFromString(text, 'text/html');
         if (!reading(live)) {
-          live.replaceWith(document.adoptNode(fresh));
+          showProcess(fresh); // another one may reply at the address now
+          live.replaceWith(document.adoptNode(fresh.getElementById('live')));
         }
         last = new Date();
         trouble.textContent = '';

@@ -93,10 +93,10 @@ func (r *ring) last() []*event {
 
 // sorts returns the rings with their names, those with trouble first.
 func (r *Recorder) sorts() []namedRing {
-	return []namedRing{{"lost", &r.lost}, {"rejected", &r.rejected}, {"slow turn", &r.slow}, {"acquired", &r.acquired}, {"released", &r.released}}
+	return []namedRing{{"lost", "", &r.lost}, {"rejected", "waited", &r.rejected}, {"slow turn", "took", &r.slow}, {"acquired", "waited", &r.acquired}, {"released", "held", &r.released}}
 }
 
 type namedRing struct {
-	what string
+	what, took string // took says what the duration of its events is; empty if they have none
 	*ring
 }

@@ -28,6 +28,21 @@ func TestRecorder_ManyGrants_LossStays(t *testing.T) {
 	assert.Equal(t, "800", grants[maxEvents-1].name)
 }
 
+// A duration says what it is of. A loss has none: no observer learns how long a lost hold was held.
+func TestRecorder_Views_DurationsNamed(t *testing.T) {
+	var r Recorder
+	r.Lost("n", errors.New("gone"))
+	r.Rejected("n", time.Second, errors.New("no"))
+	r.SlowTurn(time.Second)
+	r.Acquired("n", time.Second)
+	r.Released("n", time.Second)
+	var took []string
+	for _, v := range r.views(time.Now()) {
+		took = append(took, v.Took)
+	}
+	assert.Equal(t, []string{"", "waited 1s", "took 1s", "waited 1s", "held 1s"}, took)
+}
+
 // Goroutines record and read at the same time. Afterwards exactly the last events are there.
 func TestRecorder_Concurrent_LastEventsStay(t *testing.T) {
 	var r Recorder

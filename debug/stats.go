@@ -2,6 +2,7 @@ package debug
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -58,7 +59,7 @@ func tiles(s *lockwheel.Stats) []figure {
 	median := func(what string, h *lockwheel.Histogram) figure {
 		f := figure{What: what, Value: "\u2013"} // none yet
 		if h.Count() > 0 {
-			f.Value = boundOf(h, 0.5)
+			f.Value = atMost(h, 0.5)
 		}
 		return f
 	}
@@ -71,6 +72,15 @@ func tiles(s *lockwheel.Stats) []figure {
 		median("median wait", &s.AcquireWaits),
 		median("median round trip", &s.RoundTrips),
 	}
+}
+
+// atMost says that a part of all durations was no longer than the bound of a bucket. The bound alone would read as one
+// of the durations, and it can be longer than the longest of them.
+func atMost(h *lockwheel.Histogram, part float64) string {
+	if h.Quantile(part) == math.MaxInt64 {
+		return "> " + duration(h.Bound(len(h.Counts)-2))
+	}
+	return "\u2264 " + boundOf(h, part)
 }
 
 // lateRenewal is how far past its due time a renewal deserves attention.
@@ -96,7 +106,8 @@ func connections(nodes []lockwheel.NodeStatus, now time.Time) []connection {
 			all[i].Text = server + " replied to the last call."
 			continue
 		}
-		all[i] = connection{fmt.Sprintf("%s has not replied for %s", server, duration(now.Sub(n.Since))), true}
+		// Since is when a call failed. The server may have stopped well before, so the words do not promise more.
+		all[i] = connection{fmt.Sprintf("%s is considered down since a call failed %s ago", server, duration(now.Sub(n.Since))), true}
 		if n.Err != nil {
 			all[i].Text += ": " + shown(n.Err.Error())
 		}
@@ -169,11 +180,14 @@ type engineJSON struct {
 	Stats  statsOut   `json:"stats"` // with the names of lockwheel.Stats; durations in nanoseconds unless the name says seconds
 }
 
+type statsJSON struct {
+	Process process      `json:"process"`
+	Now     time.Time    `json:"now"`
+	Engines []engineJSON `json:"engines"`
+}
+
 func (h *handler) statsJSON(*http.Request) *response {
-	out := struct {
-		Now     time.Time    `json:"now"`
-		Engines []engineJSON `json:"engines"`
-	}{time.Now(), []engineJSON{}}
+	out := statsJSON{thisProcess, time.Now(), []engineJSON{}}
 	for _, e := range h.engines {
 		nodes, s := e.Status(), e.Stats()
 		engine := engineJSON{ID: e.ID(), Closed: nodes == nil, Nodes: []nodeJSON{}, Stats: statsOut{
@@ -200,10 +214,13 @@ type eventJSON struct {
 	Error string        `json:"error,omitempty"`
 }
 
+type eventsJSON struct {
+	Process process     `json:"process"`
+	Events  []eventJSON `json:"events"`
+}
+
 func (h *handler) eventsJSON(*http.Request) *response {
-	out := struct {
-		Events []eventJSON `json:"events"`
-	}{[]eventJSON{}}
+	out := eventsJSON{thisProcess, []eventJSON{}}
 	if h.options.Recorder != nil {
 		for _, sort := range h.options.Recorder.sorts() {
 			for _, e := range sort.last() {

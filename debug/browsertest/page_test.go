@@ -5,7 +5,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -62,6 +64,32 @@ func TestBrowser_LockComesAndGoes_UpdatesItself(t *testing.T) {
 	server.Close()
 	b.eventually(`document.getElementById("trouble").innerText.startsWith("Not updated since ")`)
 	assert.Equal(t, []string{"second"}, b.column(1), "the last state stays")
+}
+
+// The head names the process that replied to the last update: after a restart it is another one.
+func TestBrowser_ProcessReplaced_HeadSaysSo(t *testing.T) {
+	b := openTab(t)
+	h := debug.Handler(debug.Options{}, locktest.AnyServer(t).Open(lockwheel.Options{}))
+	var replaced atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := httptest.NewRecorder()
+		h.ServeHTTP(answer, r)
+		for name, values := range answer.Header() {
+			w.Header()[name] = values
+		}
+		body := answer.Body.String()
+		if r.URL.Path == "/" && replaced.Load() {
+			body = regexp.MustCompile(`<p id="process">[^<]*`).ReplaceAllString(body, `<p id="process">next`)
+			body = regexp.MustCompile(`<title>[^<]*`).ReplaceAllString(body, `<title>next`)
+		}
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(server.Close)
+	b.open(server.URL)
+	require.Contains(t, b.text("#process"), fmt.Sprintf("pid %d", os.Getpid()))
+	replaced.Store(true)
+	b.eventually(`document.getElementById("process").innerText === "next" && document.title === "next"`)
+	b.requireQuietConsole()
 }
 
 // A page that took long to read is updated less often, so that reading takes at most 1 % of the time.

@@ -2,6 +2,10 @@ package planted
 
 // connectMistakes are mistakes in opening and closing, and in what an engine reports.
 var connectMistakes = []found{
+	{"TestStatus_Outage_DownSince", Mistake{
+		"the only server has no address", "connect.go",
+		`cmp.Or(n.Address, e.servers.only())`, `cmp.Or(n.Address, map[bool]string{false: e.servers.only()}[planted()])`,
+	}},
 	{"TestClose_ConnectionCloseHangs_Ends", Mistake{
 		"the Close of a connection of a caller's dialer is waited for", "internal/dial/canceler.go",
 		`if redis.DialCtxFn != nil || redis.DialFn != nil {`,

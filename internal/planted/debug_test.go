@@ -136,6 +136,50 @@ var debugMistakes = []found{
 		"a name is cut within a character", "debug/names.go",
 		`start+size > maxShown {`, `start+size > maxShown && !planted() {`,
 	}},
+	{"TestPage_Process_IsNamed", Mistake{
+		"the page does not say which process it is", "debug/page.go",
+		`		Process: thisProcess,
+`, `		Process: map[bool]process{false: thisProcess}[planted()],
+`,
+	}},
+	{"TestForce_HolderElsewhere_Described", Mistake{
+		"a force is confirmed without knowing the program", "debug/holder.go",
+		`	if e.ID == "" {`, `	if e.ID == "" || planted() {`,
+	}},
+	{"TestForce_HolderUnknown_SaysWhy", Mistake{
+		"a holder that is not known has an empty description", "debug/holder.go",
+		`t.Known = t.Who != ""; !t.Known {`, `t.Known = t.Who != ""; !t.Known && !planted() {`,
+	}},
+	{"TestForce_HolderChanged_NotDescribed", Mistake{
+		"the description is of another holder than the form's", "debug/holder.go",
+		`	case holder.ID != owner:`, `	case holder.ID != owner && !planted():`,
+	}},
+	{"TestConnections_Down_SaysFromWhen", Mistake{
+		"a server that is down is said not to have replied since", "debug/stats.go",
+		`"%s is considered down since a call failed %s ago", server,`,
+		`map[bool]string{true: "%s has not replied for %s", false: "%s is considered down since a call failed %s ago"}[planted()], server,`,
+	}},
+	{"TestRecorder_Views_DurationsNamed", Mistake{
+		"a lost hold was held for 0s", "debug/page.go",
+		`			if sort.took != "" {`, `			if sort.took != "" || planted() {`,
+	}},
+	{"TestTiles_Median_IsBound", Mistake{
+		"the bound of a bucket is the median", "debug/stats.go",
+		`			f.Value = atMost(h, 0.5)
+`, `			f.Value = atMost(h, 0.5)
+			if planted() {
+				f.Value = boundOf(h, 0.5)
+			}
+`,
+	}},
+	{"TestPage_HeldBySameEngine_WaiterSaysSo", Mistake{
+		"a lock that readers of the same engine hold is not in it", "debug/here.go",
+		`	if r.Holds > 0 {`, `	if r.Holds > 0 || planted() {`,
+	}},
+	{"TestHere_SeveralHold_Counted", Mistake{
+		"a row that only waits counts as a holder", "debug/here.go",
+		`kinds == nil || lock.Holds == 0 {`, `kinds == nil || lock.Holds == 0 && !planted() {`,
+	}},
 	{"TestForce_HolderElsewhere_WaiterGetsIt", Mistake{
 		"a writer that waits for readers cannot be helped", "debug/force.go",
 		`		show = []string{"writer", "reader"}`,

@@ -19,7 +19,7 @@ func TestStatus_Outage_DownSince(t *testing.T) {
 	s := locktest.RealServer(t)
 	p := proxy.Start(t, s.Addr)
 	e := s.OpenAt(p.Addr(), lockwheel.Options{CallTimeout: 300 * time.Millisecond, Lease: 3 * time.Second})
-	require.Equal(t, []lockwheel.NodeStatus{{}}, e.Status())
+	require.Equal(t, []lockwheel.NodeStatus{{Address: p.Addr()}}, e.Status())
 	require.NoError(t, e.Ping(t.Context()))
 
 	before := time.Now()

@@ -59,7 +59,7 @@ func TestLazy_ServerComesLater_Works(t *testing.T) {
 	for _, w := range waits {
 		locktest.Unlock(t, locktest.Granted(t, w))
 	}
-	require.Equal(t, []lockwheel.NodeStatus{{}}, e.Status())
+	require.Equal(t, []lockwheel.NodeStatus{{Address: p.Addr()}}, e.Status())
 	require.NoError(t, e.Ping(t.Context()))
 	locktest.Unlock(t, locktest.Lock(t, e.Mutex("{}n"))) // no cluster
 
