@@ -329,8 +329,8 @@ type Stats struct {
 	// Gauge: how long past its due time the most delayed renewal of the last minute (60 to 70 s) was confirmed, or had
 	// no reply or was rejected for now. So it also rises during an outage. 0: no renewal was late, or none was due.
 	RenewalLag time.Duration
-	// Gauge: for how long the oldest of the Waiting requests has waited at least. It is up to 67 ms less than the truth, or
-	// up to a 64th of the longest wait since no request waited.
+	// Gauge: for how long the oldest of the Waiting requests has waited at least. It is up to 67 ms less than the
+	// truth, or up to a 64th of the longest wait since no request waited.
 	LongestWaiting time.Duration
 	// Gauge: how many servers the engine considers down, as in [Engine.Status]. It learns that from its calls, so it
 	// notices neither the beginning nor the end of an outage while no lock is held or waited for.

@@ -196,8 +196,8 @@ func (l *Lock) onRenewReply(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
-// renewLag returns how much after its due time a renewal was confirmed, or how long ago it was due. A renewal of a lock that had a fixed lease
-// until now has no due time: 0.
+// renewLag returns how much after its due time a renewal was confirmed, or how long ago it was due. A renewal of a lock
+// that had a fixed lease until now has no due time: 0.
 func (l *Lock) renewLag(now time.Duration, fx *Effects) time.Duration {
 	cut := l.minUnackedLease() != 0
 	if l.flags&noRenewDue != 0 || !cut && l.flags&leaseCapped == 0 && l.validUntil-l.confirmedAt < fx.watchedValidity {

@@ -14,6 +14,7 @@ var numbers = [...]struct {
 }{
 	{"lockwheel.hold.count", "{hold}", "Holds, each re-entry counted.", false, func(s *lockwheel.Stats) int64 { return s.Held }},
 	{"lockwheel.request.waiting", "{request}", "Lock requests without a result yet.", false, func(s *lockwheel.Stats) int64 { return s.Waiting }},
+	{"lockwheel.server.down", "{server}", "Servers that the engine considers down.", false, func(s *lockwheel.Stats) int64 { return s.ServersDown }},
 	{"lockwheel.command.in_flight", "{command}", "Commands on their way to the server or back.", false, func(s *lockwheel.Stats) int64 { return s.InFlight }},
 	{"lockwheel.channel.subscribed", "{channel}", "Channels subscribed to, to be notified of releases.", false, func(s *lockwheel.Stats) int64 { return s.Subscriptions }},
 	{"lockwheel.timer.count", "{timer}", "Timers of locks and of requests.", false, func(s *lockwheel.Stats) int64 { return s.Timers }},
@@ -44,6 +45,7 @@ var times = [...]struct {
 	name, description string
 	value             func(*lockwheel.Stats) time.Duration
 }{
-	{"lockwheel.renewal.lag", "How long past its due time the latest renewal of the last minute was confirmed.", func(s *lockwheel.Stats) time.Duration { return s.RenewalLag }},
+	{"lockwheel.request.longest_waiting", "For how long the oldest lock request without a result has waited.", func(s *lockwheel.Stats) time.Duration { return s.LongestWaiting }},
+	{"lockwheel.renewal.lag", "How long past its due time the latest renewal of the last minute was confirmed, or had no reply.", func(s *lockwheel.Stats) time.Duration { return s.RenewalLag }},
 	{"lockwheel.clock.skew", "This machine's clock minus the server's, as far as known.", func(s *lockwheel.Stats) time.Duration { return s.ClockSkew }},
 }

@@ -115,6 +115,8 @@ var metricOf = map[string][3]string{
 	"UnwrittenRecords":    {"lockwheel.record.unwritten", "{record}", "counter"},
 	"DroppedEvents":       {"lockwheel.event.dropped", "{event}", "counter"},
 	"Panics":              {"lockwheel.panic.recovered", "{panic}", "counter"},
+	"ServersDown":         {"lockwheel.server.down", "{server}", "up-down counter"},
+	"LongestWaiting":      {"lockwheel.request.longest_waiting", "s", "gauge"},
 	"RenewalLag":          {"lockwheel.renewal.lag", "s", "gauge"},
 	"ClockSkew":           {"lockwheel.clock.skew", "s", "gauge"},
 }

@@ -54,7 +54,7 @@ func shown(t *testing.T, stats lockwheel.Stats) (names []string) {
 // metricOf is the metric of each field of Stats, without the prefix.
 var metricOf = map[string]string{
 	"Held": "holds", "Waiting": "waiting_requests", "InFlight": "in_flight_commands", "Subscriptions": "subscribed_channels",
-	"Timers": "timers", "Polling": "polled_locks", "RenewalLag": "renewal_lag_seconds", "ClockSkew": "clock_skew_seconds",
+	"Timers": "timers", "Polling": "polled_locks", "RenewalLag": "renewal_lag_seconds", "LongestWaiting": "longest_waiting_seconds", "ServersDown": "servers_down", "ClockSkew": "clock_skew_seconds",
 	"Acquired": "acquired_total", "Failed": "failed_total", "Shed": "shed_total", "Released": "released_total",
 	"Lost": "lost_total", "LostAtUnlock": "lost_at_unlock_total", "Renewed": "renewed_total", "HandedOff": "handed_off_total",
 	"UnpublishedReleases": "unpublished_releases_total", "Commands": "commands_total", "Batches": "calls_total",

@@ -24,15 +24,19 @@ type closing struct {
 
 // requestClose begins the close, or waits for replies first. From then on no lock request is accepted.
 func (c *Coordinator) requestClose(now time.Duration, r *actor.Request) {
-	switch {
-	case c.closing.by != 0:
+	if c.closing.by != 0 {
 		c.closing.closeRequests = append(c.closing.closeRequests, r)
-	case c.settled() && !c.mayRequestReleases():
-		c.close(now, r)
-	default:
-		c.closing.closeRequests, c.closing.by = []*actor.Request{r}, now+cmp.Or(r.Wait, c.Fx.Config.CallTimeout)
-		c.startDraining(now)
+		return
 	}
+	if c.Fx.HeldLocks > 0 {
+		c.startDraining(now) // a lock that is to be handed off is being released from now on
+	}
+	if c.settled() && !c.mayRequestReleases() {
+		c.close(now, r)
+		return
+	}
+	c.closing.closeRequests, c.closing.by = []*actor.Request{r}, now+cmp.Or(r.Wait, c.Fx.Config.CallTimeout)
+	c.startDraining(now)
 }
 
 // closeIfSettled begins a close that has waited for replies.
@@ -54,9 +58,11 @@ func (c *Coordinator) mayRequestReleases() bool {
 
 // settled reports whether a close leaves nothing behind that a server would still let go. These must all be true:
 //   - no message is left that could cause a release
+//   - no lock is held, or the round that rejects waiters is over: one that was to be handed off to a waiter is then
+//     being released
 //   - no lock is being released or acquired, or no reply is expected
 func (c *Coordinator) settled() bool {
-	if !c.intake.lanes[aboutHolds].empty() || !c.intake.lanes[cancellations].empty() {
+	if c.DrainRound.On() && c.Fx.HeldLocks > 0 || !c.intake.lanes[aboutHolds].empty() || !c.intake.lanes[cancellations].empty() {
 		return false
 	}
 	return c.Fx.ReleasingLocks == 0 && c.Fx.AcquiringLocks == 0 || c.expectsNoReplyOrProbe()

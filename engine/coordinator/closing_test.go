@@ -39,6 +39,9 @@ func TestClose_ManyLocks_TurnBounded(t *testing.T) {
 	}
 	ended := 0
 	for turns := 1; ; turns++ {
+		if !d.c.Closed {
+			turns = 0 // first the waiters are rejected
+		}
 		before := d.c.MessagesLeft()
 		d.c.Turn(d.now, msg)
 		msg = nil
@@ -74,6 +77,21 @@ func TestClose_ReleaseInFlight_AwaitsReply(t *testing.T) {
 		5ms close y                → nothing
 		6ms 2 done                 → a unlocked
 		6ms timer                  → x y closed
+	`)
+}
+
+// A fenced lock needs another token before it is handed off. While that is asked for, no caller has the lock: a close
+// releases it.
+func TestClose_HandOffAwaitsToken_Released(t *testing.T) {
+	runConversation(t, 8, `
+		1ms lock fenced:a          → 1: acquire fenced a
+		2ms 1 done                 → fenced:a granted
+		3ms lock fenced:a/2        → join {a}
+		4ms unlock fenced:a        → fenced:a not held; 2: renew fenced a; fenced:a unlocked
+		5ms close x                → fenced:a/2 engine closed
+		6ms 2 done                 → 3: release a
+		7ms 3 done                 → nothing
+		7ms timer                  → x closed
 	`)
 }
 

@@ -396,7 +396,7 @@ func (d *coordinatorHarness) sentText() (said []string) {
 		verb := map[actor.Verb]string{
 			actor.SendAcquire: "acquire", actor.SendRenew: "renew", actor.SendRelease: "release",
 			actor.SendForce: "force", actor.SendState: "state", actor.SendMultiAcquire: "joint",
-			actor.SendFencedAcquire: "acquire fenced", actor.SendFairAcquire: "acquire fair",
+			actor.SendFencedAcquire: "acquire fenced", actor.SendFencedRenew: "renew fenced", actor.SendFairAcquire: "acquire fair",
 			actor.SendFairRelease: "release fair", actor.SendFairForce: "force fair",
 			actor.SendReadAcquire: "read", actor.SendReadRenew: "reread", actor.SendReadRelease: "unread", actor.SendReadForce: "force read", actor.SendWriteForce: "force write",
 			actor.SendWriteAcquire: "write", actor.SendWriteRenew: "rewrite", actor.SendWriteRelease: "unwrite",

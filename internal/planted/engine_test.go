@@ -855,18 +855,40 @@ var engineMistakes = []found{
 	}},
 	{"TestClose_ReleaseInFlight_AwaitsReply", Mistake{
 		"a close leaves what was unlocked", "engine/coordinator/closing.go",
-		`	case c.settled() && !c.mayRequestReleases():
-		c.close`,
-		`	case planted() || c.settled() && !c.mayRequestReleases():
-		c.close`,
+		`	if c.settled() && !c.mayRequestReleases() {`,
+		`	if planted() || c.settled() && !c.mayRequestReleases() {`,
+	}},
+	{"TestStats_Outage_DownOverdueAndWaiting", Mistake{
+		"a renewal without a reply counts as in time", "actor/renew.go",
+		`	fx.RenewLag.Note(now, l.renewLag(now, fx)) // so`,
+		`	fx.RenewLag.Note(now, map[bool]time.Duration{false: l.renewLag(now, fx)}[planted()]) // so`,
+	}},
+	{"TestStats_Outage_DownOverdueAndWaiting", Mistake{
+		"a request that has its result is still the oldest", "actor/effects.go",
+		`		fx.Arrivals.Remove(r.receivedAt)`,
+		`		if !planted() {
+			fx.Arrivals.Remove(r.receivedAt)
+		}`,
+	}},
+	{"TestStats_Outage_DownOverdueAndWaiting", Mistake{
+		"a server that is down is not counted", "engine/coordinator/stats.go",
+		`			down++`,
+		`			if !planted() {
+				down++
+			}`,
+	}},
+	{"TestClose_HandOffAwaitsToken_Released", Mistake{
+		"a close leaves a lock that was to be handed off", "engine/coordinator/closing.go",
+		`	if c.Fx.HeldLocks > 0 {`,
+		`	if c.Fx.HeldLocks > 0 && !planted() {`,
 	}},
 	{"TestClose_UnlocksQueued_SentFirst", Mistake{
 		"a close does not wait for unlocks that came before it", "engine/coordinator/closing.go",
-		`	if !c.intake.lanes[aboutHolds].empty() ||`,
+		`	if c.DrainRound.On() && c.Fx.HeldLocks > 0 ||`,
 		`	if planted() {
 		return true
 	}
-	if !c.intake.lanes[aboutHolds].empty() ||`,
+	if c.DrainRound.On() && c.Fx.HeldLocks > 0 ||`,
 	}},
 	{"TestClose_ServerSilent_WaitIsBounded", Mistake{
 		"a close waits for a silent server without a limit", "engine/coordinator/closing.go",
@@ -895,12 +917,12 @@ var engineMistakes = []found{
 	}},
 	{"TestClose_AcquireInFlight_Released", Mistake{
 		"waiters go on waiting while a close waits for replies", "engine/coordinator/closing.go",
-		`		c.startDraining(now)
-`,
-		`		if !planted() {
-			c.startDraining(now)
-		}
-`,
+		`	c.startDraining(now)
+}`,
+		`	if !planted() {
+		c.startDraining(now)
+	}
+}`,
 	}},
 	{"TestSnapshot_ManyLocks_InPages", Mistake{
 		"a list of locks is one page", "engine/coordinator/snapshot.go",
