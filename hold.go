@@ -257,6 +257,8 @@ func (h *Hold) Context() context.Context {
 //   - ErrNotHeld: the hold was unlocked before, and the server has replied or the lease has expired since.
 //   - ErrClosed: the engine was closed before.
 //
+// For a [Quorum] it can match ErrLost and ErrUnavailable at once, if its servers differ.
+//
 // A hold is unlocked once: of all calls at most one returns nil, for one lock and for several. Concurrent calls wait
 // for the same release. When the server replies, one of those that still wait has the result, nil or an error, and the
 // others return ErrNotHeld. So a call that ended with ErrUnavailable leaves the result to the next one.

@@ -7,7 +7,7 @@ import "time"
 
 const (
 	// hintForeign, hintKind and hintForce follow the text of the error for a string. The first is without
-	// Config.Foreign.
+	// Config.Foreign, for the kinds of lock that it helps.
 	hintForeign = ": the lock of redislock, redsync or rueidislock? Options.Foreign waits for such a lock"
 	hintKind    = ": Options.Foreign waits for such a lock only as a Mutex or a FencedMutex"
 	hintForce   = ": the lock of redislock, redsync or rueidislock? ForceUnlock leaves it alone"
@@ -36,7 +36,7 @@ func (fx *Effects) ApplyForeign(c *Command, reply *Reply) {
 		return
 	case v.forces():
 		text += hintForce
-	case admits:
+	case admits || !v.acquiresForeign() && v != SendState:
 		text += hintKind
 	default:
 		text += hintForeign

@@ -115,13 +115,33 @@ func newRoot() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &failure{exitUsage, err} })
 	flags := root.PersistentFlags()
-	flags.StringVar(&g.redis, "redis", "", "the server: a `URL` or host:port. The process list shows it, so keep a password in LOCKWHEEL_REDIS\nor use --redis-file")
-	flags.StringVar(&g.redisFile, "redis-file", "", "read the URL of the server from this `file`")
+	flags.Var(nonEmpty{&g.redis}, "redis", "the server: a `URL` or host:port. The process list shows it, so keep a password in LOCKWHEEL_REDIS\nor use --redis-file")
+	flags.Var(nonEmpty{&g.redisFile}, "redis-file", "read the URL of the server from this `file`")
 	flags.StringVar(&g.prefix, "prefix", "", "put this `text` before every name in the server (lockwheel's Options.Prefix, Redisson's NameMapper)")
 	root.AddCommand(newRun(g), newState(g), newLs(g), newEngines(g), newWait(g), newForce(g), newTop(g), newDemo())
 	requireShell(root)
 	return root
 }
+
+// nonEmpty is a flag that is not empty if it is there: a script with an empty variable must not reach another server.
+type nonEmpty struct{ to *string }
+
+func (f nonEmpty) Set(text string) error {
+	if text == "" {
+		return errors.New("it is empty")
+	}
+	*f.to = text
+	return nil
+}
+
+func (f nonEmpty) String() string {
+	if f.to == nil {
+		return ""
+	}
+	return *f.to
+}
+
+func (nonEmpty) Type() string { return "string" }
 
 // requireShell makes completion without one of its shells a wrong command line. Of itself it would print its help and
 // end with 0, and a script that reads the output would not notice.
