@@ -12,6 +12,13 @@ var commandMistakes = []found{
 		`	case f.foreign && (f.read`,
 		`	case f.foreign && !planted() && (f.read`,
 	}},
+	{"TestCommand_WrongLine_SaysWhatIsWrong", Mistake{
+		"an empty --redis counts as none", "cmd/lockwheel/main.go",
+		`	if text == "" {
+		return errors.New("it is empty")`,
+		`	if text == "" && !planted() {
+		return errors.New("it is empty")`,
+	}},
 	{"TestSample_InParts_IsNotWhole", Mistake{
 		"the last part of a look at all keys is taken for the whole", "cmd/lockwheel/internal/inspect/scan.go",
 		`cursor == 0 && from == 0`, `cursor == 0 && (from == 0 || planted())`,
