@@ -68,8 +68,7 @@ import (
 //
 // A closed engine counts as a failed server. Its part of a hold has ended, so a hold of which the other servers have
 // not yet granted a majority is lost: [Mutex.Lock] returns with the majority's grants, and the last ones may be on the
-// way.
-// The zero [Engine] is closed, and may stand for several. So a process for which [Open] fails at a minority of the
+// way. The zero [Engine] is closed, and may stand for several. So a process for which [Open] fails at a minority of the
 // servers can use locks of zero Engines in their places. When such a server is back, the process opens its engine and
 // creates the Quorum again. What it locks from then on is held there, too.
 //

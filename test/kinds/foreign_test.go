@@ -103,13 +103,15 @@ func TestForeign_NotWaitedFor_NamesKey(t *testing.T) {
 		require.ErrorContains(t, err, "WRONGTYPE")
 		require.ErrorContains(t, err, part)
 	}
-	for _, lock := range []lockwheel.Mutex{with.FairMutex("n"), with.RWMutex("n").Writer(), with.RWMutex("n").RLocker()} {
+	for _, lock := range []lockwheel.Mutex{with.FairMutex("n"), without.FairMutex("n"), with.RWMutex("n").Writer(), with.RWMutex("n").RLocker()} {
 		_, err := lock.Lock(ctx)
 		rejected(err, "only as a Mutex")
-		_, err = lock.State(ctx)
+	}
+	for _, lock := range []lockwheel.Mutex{with.FairMutex("n"), with.RWMutex("n").Writer(), with.RWMutex("n").RLocker()} {
+		_, err := lock.State(ctx)
 		rejected(err, "only as a Mutex")
 	}
-	for _, lock := range []lockwheel.Mutex{without.Mutex("n"), without.FencedMutex("n"), without.FairMutex("n")} {
+	for _, lock := range []lockwheel.Mutex{without.Mutex("n"), without.FencedMutex("n")} {
 		_, err := lock.Lock(ctx)
 		rejected(err, "the lock of redislock, redsync or rueidislock? Options.Foreign")
 	}
