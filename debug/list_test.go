@@ -106,6 +106,42 @@ func TestList_EqualInEngines_EachIsShown(t *testing.T) {
 	assert.Equal(t, []int{0, 1, 2}, seen)
 }
 
+// Callers that wait for one fair lock are rows that can be alike. All are on the pages, each once, however the engine
+// lists them.
+func TestList_CallersAlike_PagesHaveAllOnce(t *testing.T) {
+	var locks []lockwheel.LockInfo
+	for i := range 50 {
+		waits := epoch.Add(time.Duration(i%3) * time.Second)
+		for _, kind := range []string{"fair", "reader"} {
+			locks = append(locks, lockwheel.LockInfo{Name: "n", Kind: kind, Waiting: 1, WaitingSince: waits, Label: fmt.Sprint(i % 2)})
+		}
+	}
+	want := make(map[string]int)
+	for _, lock := range locks {
+		want[fmt.Sprint(lock.Kind, lock.WaitingSince, lock.Label)]++
+	}
+	for _, order := range orders {
+		seen := make(map[string]int)
+		for q := queryOf(t, "limit=3&sort="+order); ; {
+			l := newList(q)
+			rand.Shuffle(len(locks), func(i, j int) { locks[i], locks[j] = locks[j], locks[i] })
+			for _, lock := range locks {
+				l.add(0, lock)
+			}
+			l.finish()
+			for _, r := range l.rows {
+				seen[fmt.Sprint(r.Kind, r.WaitingSince, r.Label)]++
+			}
+			next := l.next()
+			if next == nil {
+				break
+			}
+			q = queryOf(t, "limit=3&sort="+order+"&after="+next.encode())
+		}
+		assert.Equal(t, want, seen, order)
+	}
+}
+
 // The first rows of each order are those that an operator looks for.
 func TestList_EachOrder_ShowsWorstFirst(t *testing.T) {
 	locks := []lockwheel.LockInfo{
