@@ -20,6 +20,9 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
+// noSuchEngine is the error of a list that is asked of an engine that the page does not have.
+const noSuchEngine = "this page has no engine with that id; perhaps its process has ended or has been restarted"
+
 // maxRows is the maximum number of rows of a page.
 const maxRows = 100
 
@@ -271,6 +274,9 @@ func (w *worstFirst) Pop() any          { panic("lockwheel: bug: rows are replac
 // list reads the engines that a query asks for.
 func (h *handler) list(r *http.Request, q query) *list {
 	l := newList(q)
+	if q.engine != "" && h.engineByID(q.engine) == nil {
+		l.errors = append(l.errors, listError{shown(q.engine), noSuchEngine})
+	}
 	for i, e := range h.engines {
 		if q.engine == "" || q.engine == e.ID() {
 			l.read(i, e.ID(), e.Locks(r.Context()))

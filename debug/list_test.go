@@ -1,6 +1,7 @@
 package debug
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -279,6 +280,27 @@ func TestTiles_Median_IsBound(t *testing.T) {
 	all := tiles(&s)
 	assert.Equal(t, "\u2264 6m2s", all[4].Value)
 	assert.Equal(t, "> 1h8m", all[5].Value)
+}
+
+// A quantile in the bucket without a bound is no number of seconds: the JSON leaves it out. Of no durations it is 0.
+func TestHistogram_BeyondBounds_NoQuantile(t *testing.T) {
+	var h lockwheel.Histogram
+	seconds := func() (p50, p99 any) {
+		text, err := json.Marshal(histogramOf(&h))
+		require.NoError(t, err)
+		var fields map[string]any
+		require.NoError(t, json.Unmarshal(text, &fields))
+		return fields["p50Seconds"], fields["p99Seconds"]
+	}
+	p50, p99 := seconds()
+	assert.Equal(t, []any{0.0, 0.0}, []any{p50, p99})
+	for range 10 {
+		h.Add(time.Second)
+	}
+	h.Add(2 * time.Hour)
+	p50, p99 = seconds()
+	assert.Equal(t, h.Quantile(0.5).Seconds(), p50)
+	assert.Nil(t, p99)
 }
 
 // A server that is down counts from the call that failed. The words say so, because the last reply was earlier.

@@ -29,6 +29,19 @@ var debugMistakes = []found{
 		`strings.Compare(a.HolderID, b.HolderID), cmp.Compare(a.caller, b.caller))`,
 		`strings.Compare(a.HolderID, b.HolderID), cmp.Compare(a.caller, b.caller)*map[bool]int{false: 1}[planted()])`,
 	}},
+	{"TestPage_UnknownEngine_SaysSo", Mistake{
+		"an engine that is gone looks as if it held nothing", "debug/list.go",
+		`	if q.engine != "" && h.engineByID(q.engine) == nil {`,
+		`	if q.engine != "" && h.engineByID(q.engine) == nil && !planted() {`,
+	}},
+	{"TestPage_UnknownEngine_SaysSo", Mistake{
+		"the choice of an engine that is gone reads as any", "debug/page.go",
+		`	if !slices.Contains(ids, q.engine) {`, `	if !slices.Contains(ids, q.engine) && !planted() {`,
+	}},
+	{"TestHistogram_BeyondBounds_NoQuantile", Mistake{
+		"a quantile beyond the last bound is 292 years", "debug/stats.go",
+		`	if q == math.MaxInt64 {`, `	if q == math.MaxInt64 && !planted() {`,
+	}},
 	{"TestList_EachOrder_ShowsWorstFirst", Mistake{
 		"a lock without a deadline is due first", "debug/list.go",
 		`		if lock.Holds == 0 {`,
