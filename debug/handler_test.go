@@ -178,8 +178,8 @@ func TestPage_AnyName_IsEscaped(t *testing.T) {
 	assert.NotContains(t, s.get("page.js"), "innerHTML")
 }
 
-// A bookmark of an engine that is gone does not look as if no lock were held: the page and the JSON say that they have no
-// such engine.
+// A bookmark of an engine that is gone does not look as if no lock were held: the page and the JSON say that they have
+// no such engine.
 func TestPage_UnknownEngine_SaysSo(t *testing.T) {
 	t.Parallel()
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})

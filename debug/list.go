@@ -121,7 +121,7 @@ type row struct {
 }
 
 // callerOf tells apart the callers that wait for one fair lock, and those that wait for one reader's side. Other rows
-// are told apart by the rest of their position, and so it is 0 for them: their first caller may leave between two pages.
+// are told apart by the rest of their position. So it is 0 for them: their first caller may leave between two pages.
 func callerOf(lock *lockwheel.LockInfo) uint64 {
 	if lock.Holds > 0 || lock.Kind != "fair" && lock.Kind != "reader" {
 		return 0

@@ -46,9 +46,10 @@ func AllowLeftovers() Option { return func(s *settings) { s.allowLeftovers = tru
 // New starts a server and opens an engine on it. If that fails, it fails the test at once. It opens no port.
 //
 // When the test ends, its cleanup brings the server up and shuts down all engines, and only then releases what
-// [Server.HoldElsewhere] still holds. So calls that wait then end with lockwheel.ErrClosed. Code that is still stopping has 2 s to unlock. The test fails if a hold was not unlocked by
-// then, or if a key is left that does not belong there. An example is a key of an engine that was closed with holds.
-// The counters of a FencedMutex stay by design and do not count. A test that has failed before is not checked.
+// [Server.HoldElsewhere] still holds. So calls that wait then end with lockwheel.ErrClosed. Code that is still
+// stopping has 2 s to unlock. The test fails if a hold was not unlocked by then, or if a key is left that does not
+// belong there. An example is a key of an engine that was closed with holds. The counters of a FencedMutex stay by
+// design and do not count. A test that has failed before is not checked.
 //
 // In a bubble of testing/synctest, call New with the T of the bubble.
 func New(t testing.TB, opts ...Option) *Server {
