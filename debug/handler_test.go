@@ -178,6 +178,23 @@ func TestPage_AnyName_IsEscaped(t *testing.T) {
 	assert.NotContains(t, s.get("page.js"), "innerHTML")
 }
 
+// A bookmark of an engine that is gone does not look as if no lock were held: the page and the JSON say that they have
+// no such engine.
+func TestPage_UnknownEngine_SaysSo(t *testing.T) {
+	t.Parallel()
+	e := locktest.AnyServer(t).Open(lockwheel.Options{})
+	locktest.Lock(t, e.Mutex("n"))
+	s := serve(t, Options{}, e)
+	page := s.get("?engine=gone")
+	assert.Contains(t, page, `<p class="alarm">The list of engine gone is not complete: this page has no engine with that id`)
+	assert.Contains(t, page, `<option value="gone" selected>gone</option>`)
+	assert.Equal(t, []listError{{"gone", noSuchEngine}}, s.locks("engine=gone").Errors)
+	for _, known := range []string{"", e.ID()} {
+		assert.NotContains(t, s.get("?engine="+known), noSuchEngine)
+		assert.Empty(t, s.locks("engine="+known).Errors)
+	}
+}
+
 // The pages of a list have all rows once, with the links that the page itself has.
 func TestPage_ManyLocks_LinksReachAll(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"iter"
 	"math"
 	"net/http"
@@ -18,6 +19,9 @@ import (
 
 	"github.com/lockwheel/lockwheel"
 )
+
+// noSuchEngine is the error of a list that is asked of an engine that the page does not have.
+const noSuchEngine = "this page has no engine with that id; perhaps its process has ended or has been restarted"
 
 // maxRows is the maximum number of rows of a page.
 const maxRows = 100
@@ -36,13 +40,16 @@ type query struct {
 }
 
 // position is where a row is in the order. It identifies a row also after others came or went, so that the next page
-// begins right behind it.
+// begins right behind it. Callers of a fair lock and readers are rows of their own. While they wait, such rows can be
+// alike in all that a list says of them; Alike counts these.
 type position struct {
 	Value  int64  `json:"v"` // by which the rows are sorted; the other fields decide between equal ones
 	Name   []byte `json:"n"`
 	Kind   string `json:"k"`
 	Engine int    `json:"e"`
 	Holder string `json:"h"`
+	Caller uint64 `json:"c,omitzero"` // hash of what callerOf returns
+	Alike  int    `json:"a"`          // how many rows that are equal in all other fields the pages have so far
 }
 
 func parseQuery(r *http.Request) (q query, err error) {
@@ -108,8 +115,20 @@ func (q *query) matches(lock *lockwheel.LockInfo) bool {
 // row is a lock in a list.
 type row struct {
 	lockwheel.LockInfo
-	engine int   // its index
-	value  int64 // by which the rows are sorted
+	engine int    // its index
+	value  int64  // by which the rows are sorted
+	caller uint64 // of callerOf
+}
+
+// callerOf tells apart the callers that wait for one fair lock, and those that wait for one reader's side. Other rows
+// are told apart by the rest of their position. So it is 0 for them: their first caller may leave between two pages.
+func callerOf(lock *lockwheel.LockInfo) uint64 {
+	if lock.Holds > 0 || lock.Kind != "fair" && lock.Kind != "reader" {
+		return 0
+	}
+	hash := fnv.New64a()
+	fmt.Fprintf(hash, "%d %q %q", lock.WaitingSince.UnixNano(), lock.Label, lock.CallSite)
+	return hash.Sum64()
 }
 
 func (q *query) value(lock *lockwheel.LockInfo) int64 {
@@ -138,12 +157,12 @@ func since(lock *lockwheel.LockInfo) time.Time {
 }
 
 func (r *row) position() *position {
-	return &position{r.value, []byte(r.Name), r.Kind, r.engine, r.HolderID}
+	return &position{Value: r.value, Name: []byte(r.Name), Kind: r.Kind, Engine: r.engine, Holder: r.HolderID, Caller: r.caller}
 }
 
 func compareRows(a, b *row) int {
 	return cmp.Or(cmp.Compare(a.value, b.value), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind),
-		cmp.Compare(a.engine, b.engine), strings.Compare(a.HolderID, b.HolderID))
+		cmp.Compare(a.engine, b.engine), strings.Compare(a.HolderID, b.HolderID), cmp.Compare(a.caller, b.caller))
 }
 
 // list is what one request learned from the engines. It keeps only the rows of its page and one more, however many
@@ -151,6 +170,7 @@ func compareRows(a, b *row) int {
 type list struct {
 	query   query
 	after   *row // as a row, to compare with
+	alike   int  // rows that are equal to it
 	rows    worstFirst
 	more    bool
 	matched int
@@ -168,7 +188,7 @@ type listError struct {
 func newList(q query) *list {
 	l := &list{query: q}
 	if p := q.after; p != nil {
-		l.after = &row{LockInfo: lockwheel.LockInfo{Name: string(p.Name), Kind: p.Kind, HolderID: p.Holder}, engine: p.Engine, value: p.Value}
+		l.after = &row{LockInfo: lockwheel.LockInfo{Name: string(p.Name), Kind: p.Kind, HolderID: p.Holder}, engine: p.Engine, value: p.Value, caller: p.Caller}
 	}
 	return l
 }
@@ -193,8 +213,8 @@ func (l *list) add(engine int, lock lockwheel.LockInfo) {
 		return
 	}
 	l.matched++
-	r := row{lock, engine, l.query.value(&lock)}
-	if l.after != nil && compareRows(&r, l.after) <= 0 {
+	r := row{lock, engine, l.query.value(&lock), callerOf(&lock)}
+	if l.after != nil && l.isBefore(&r) {
 		return
 	}
 	if len(l.rows) <= l.query.limit { // one more than the page has, to know whether there is a next one
@@ -203,6 +223,17 @@ func (l *list) add(engine int, lock lockwheel.LockInfo) {
 		l.rows[0] = r
 		heap.Fix(&l.rows, 0)
 	}
+}
+
+// isBefore reports whether a row is on a page before this one. Of rows that are alike it does not matter which of them
+// count as shown.
+func (l *list) isBefore(r *row) bool {
+	order := compareRows(r, l.after)
+	if order == 0 {
+		l.alike++
+		return l.alike <= l.query.after.Alike
+	}
+	return order < 0
 }
 
 // finish sorts the rows, after the last engine was read.
@@ -218,7 +249,17 @@ func (l *list) next() *position {
 	if !l.more {
 		return nil
 	}
-	return l.rows[len(l.rows)-1].position()
+	last := &l.rows[len(l.rows)-1]
+	p := last.position()
+	for i := range l.rows {
+		if compareRows(&l.rows[i], last) == 0 {
+			p.Alike++
+		}
+	}
+	if l.after != nil && compareRows(last, l.after) == 0 {
+		p.Alike += l.query.after.Alike
+	}
+	return p
 }
 
 // worstFirst is a heap of rows with the last one in the order on top.
@@ -233,6 +274,9 @@ func (w *worstFirst) Pop() any          { panic("lockwheel: bug: rows are replac
 // list reads the engines that a query asks for.
 func (h *handler) list(r *http.Request, q query) *list {
 	l := newList(q)
+	if q.engine != "" && h.engineByID(q.engine) == nil {
+		l.errors = append(l.errors, listError{shown(q.engine), noSuchEngine})
+	}
 	for i, e := range h.engines {
 		if q.engine == "" || q.engine == e.ID() {
 			l.read(i, e.ID(), e.Locks(r.Context()))

@@ -1,6 +1,7 @@
 package debug
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -104,6 +105,42 @@ func TestList_EqualInEngines_EachIsShown(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []int{0, 1, 2}, seen)
+}
+
+// Callers that wait for one fair lock are rows that can be alike. All are on the pages, each once, however the engine
+// lists them.
+func TestList_CallersAlike_PagesHaveAllOnce(t *testing.T) {
+	var locks []lockwheel.LockInfo
+	for i := range 50 {
+		waits := epoch.Add(time.Duration(i%3) * time.Second)
+		for _, kind := range []string{"fair", "reader"} {
+			locks = append(locks, lockwheel.LockInfo{Name: "n", Kind: kind, Waiting: 1, WaitingSince: waits, Label: fmt.Sprint(i % 2)})
+		}
+	}
+	want := make(map[string]int)
+	for _, lock := range locks {
+		want[fmt.Sprint(lock.Kind, lock.WaitingSince, lock.Label)]++
+	}
+	for _, order := range orders {
+		seen := make(map[string]int)
+		for q := queryOf(t, "limit=3&sort="+order); ; {
+			l := newList(q)
+			rand.Shuffle(len(locks), func(i, j int) { locks[i], locks[j] = locks[j], locks[i] })
+			for _, lock := range locks {
+				l.add(0, lock)
+			}
+			l.finish()
+			for _, r := range l.rows {
+				seen[fmt.Sprint(r.Kind, r.WaitingSince, r.Label)]++
+			}
+			next := l.next()
+			if next == nil {
+				break
+			}
+			q = queryOf(t, "limit=3&sort="+order+"&after="+next.encode())
+		}
+		assert.Equal(t, want, seen, order)
+	}
 }
 
 // The first rows of each order are those that an operator looks for.
@@ -243,6 +280,27 @@ func TestTiles_Median_IsBound(t *testing.T) {
 	all := tiles(&s)
 	assert.Equal(t, "\u2264 6m2s", all[4].Value)
 	assert.Equal(t, "> 1h8m", all[5].Value)
+}
+
+// A quantile in the bucket without a bound is no number of seconds: the JSON leaves it out. Of no durations it is 0.
+func TestHistogram_BeyondBounds_NoQuantile(t *testing.T) {
+	var h lockwheel.Histogram
+	seconds := func() (p50, p99 any) {
+		text, err := json.Marshal(histogramOf(&h))
+		require.NoError(t, err)
+		var fields map[string]any
+		require.NoError(t, json.Unmarshal(text, &fields))
+		return fields["p50Seconds"], fields["p99Seconds"]
+	}
+	p50, p99 := seconds()
+	assert.Equal(t, []any{0.0, 0.0}, []any{p50, p99})
+	for range 10 {
+		h.Add(time.Second)
+	}
+	h.Add(2 * time.Hour)
+	p50, p99 = seconds()
+	assert.Equal(t, h.Quantile(0.5).Seconds(), p50)
+	assert.Nil(t, p99)
 }
 
 // A server that is down counts from the call that failed. The words say so, because the last reply was earlier.

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -92,6 +93,9 @@ func (h *handler) page(r *http.Request) *response {
 		ids = append(ids, e.ID())
 		nodes, stats := e.Status(), e.Stats()
 		view.Engines = append(view.Engines, engineView{e.ID(), connections(nodes, now), tiles(&stats), figures(&stats), charts(&stats)})
+	}
+	if !slices.Contains(ids, q.engine) { // otherwise the choice would read as any engine
+		ids = append(ids, q.engine)
 	}
 	view.EngineIDs = choices(ids, q.engine)
 	for _, row := range l.rows {

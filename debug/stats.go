@@ -134,8 +134,8 @@ func duration(d time.Duration) string {
 type histogramJSON struct {
 	Count      uint64       `json:"count"`
 	SumSeconds float64      `json:"sumSeconds"`
-	P50Seconds float64      `json:"p50Seconds"`
-	P99Seconds float64      `json:"p99Seconds"`
+	P50Seconds *float64     `json:"p50Seconds,omitempty"` // nil if it is in the last bucket, which has no upper bound
+	P99Seconds *float64     `json:"p99Seconds,omitempty"`
 	Buckets    []bucketJSON `json:"buckets"`
 }
 
@@ -146,7 +146,7 @@ type bucketJSON struct {
 }
 
 func histogramOf(h *lockwheel.Histogram) histogramJSON {
-	out := histogramJSON{h.Count(), h.Sum, h.Quantile(0.5).Seconds(), h.Quantile(0.99).Seconds(), []bucketJSON{}}
+	out := histogramJSON{h.Count(), h.Sum, quantileJSON(h, 0.5), quantileJSON(h, 0.99), []bucketJSON{}}
 	for i, n := range h.Counts {
 		if n == 0 {
 			continue
@@ -158,6 +158,16 @@ func histogramOf(h *lockwheel.Histogram) histogramJSON {
 		out.Buckets = append(out.Buckets, bucket)
 	}
 	return out
+}
+
+// quantileJSON returns the bound of the bucket with a quantile in seconds, or nil if that bucket has none.
+func quantileJSON(h *lockwheel.Histogram, part float64) *float64 {
+	q := h.Quantile(part)
+	if q == math.MaxInt64 {
+		return nil
+	}
+	seconds := q.Seconds()
+	return &seconds
 }
 
 // statsOut are lockwheel.Stats, with the histograms that histogramOf returns.

@@ -24,10 +24,13 @@ type Source interface {
 //
 // Each scrape takes one snapshot, which waits for one turn of the engine's loop, as [lockwheel.Engine.Stats] does. It
 // does not use the server. After the engine is closed, the collector exports its last counters, and 0 for gauges. The
-// collector keeps the engine reachable; unregister it if the process goes on without the engine. It is safe for
-// concurrent use.
+// collector keeps the engine reachable; unregister it if the process goes on without the engine. A collector of a nil
+// engine exports nothing. It is safe for concurrent use.
 func NewCollector(engine Source, name string) prometheus.Collector {
 	c := &collector{source: engine}
+	if isNil(engine) {
+		c.source = nil
+	}
 	labels := prometheus.Labels{"engine": name}
 	describe := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc("lockwheel_"+name, help, nil, labels)
@@ -44,9 +47,15 @@ func NewCollector(engine Source, name string) prometheus.Collector {
 	return c
 }
 
+// isNil reports whether a source is nil, or a nil engine. A panic in a scrape would fail that of the whole process.
+func isNil(source any) bool {
+	e, ok := source.(*lockwheel.Engine)
+	return source == nil || ok && e == nil
+}
+
 // collector exports the statistics of one engine. It does not change after it was made.
 type collector struct {
-	source     Source
+	source     Source // nil for a nil engine
 	values     []exported
 	histograms [len(histograms)]*prometheus.Desc
 }
@@ -70,6 +79,9 @@ func (c *collector) Describe(to chan<- *prometheus.Desc) {
 
 // Collect sends all metrics, of one snapshot.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
+	if c.source == nil {
+		return
+	}
 	stats := c.source.Stats()
 	for _, v := range c.values {
 		to <- prometheus.MustNewConstMetric(v.desc, v.kind, v.value(&stats))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -201,4 +202,11 @@ func TestCollector_Engine_ShowsWhatItDid(t *testing.T) {
 	require.InDelta(t, 6, all["lockwheel_acquired_total"].Metric[0].Counter.GetValue(), 0)
 	require.Zero(t, all["lockwheel_holds"].Metric[0].Gauge.GetValue())
 	require.EqualValues(t, 6, all["lockwheel_hold_seconds"].Metric[0].Histogram.GetSampleCount())
+}
+
+// A nil engine has no metrics. It does not fail the scrape of the whole process.
+func TestCollector_NilEngine_ExportsNothing(t *testing.T) {
+	var e *lockwheel.Engine
+	require.Empty(t, gather(t, lockwheelprom.NewCollector(e, "e"), lockwheelprom.NewCollector(nil, "none")))
+	require.Empty(t, gather(t, lockwheelprom.NewLockCollector(e, "e", regexp.MustCompile(``)), lockwheelprom.NewLockCollector(nil, "none", nil)))
 }

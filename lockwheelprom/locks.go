@@ -39,10 +39,13 @@ type LockSource interface {
 //
 // Each scrape reads the list of all locks as [lockwheel.Engine.Locks] does, 1024 locks a turn of the loop. It does not
 // use the server. If that takes longer than 5 s, or if the engine is closed, the scrape has no single locks. The
-// collector keeps the engine reachable. It is safe for concurrent use.
+// collector keeps the engine reachable. A collector of a nil engine exports nothing. It is safe for concurrent use.
 func NewLockCollector(engine LockSource, name string, match *regexp.Regexp) prometheus.Collector {
 	labels := prometheus.Labels{"engine": name}
 	c := &lockCollector{source: engine, match: match}
+	if isNil(engine) {
+		c.source = nil
+	}
 	for i, g := range lockGauges {
 		c.single[i] = prometheus.NewDesc("lockwheel_lock_"+g.name, g.help, []string{"lock"}, labels)
 	}
@@ -52,7 +55,7 @@ func NewLockCollector(engine LockSource, name string, match *regexp.Regexp) prom
 
 // lockCollector exports single locks of an engine. It does not change after it was made.
 type lockCollector struct {
-	source  LockSource
+	source  LockSource // nil for a nil engine
 	match   *regexp.Regexp
 	single  [len(lockGauges)]*prometheus.Desc
 	leftOut *prometheus.Desc
@@ -93,6 +96,9 @@ func (c *lockCollector) Describe(to chan<- *prometheus.Desc) {
 
 // Collect sends the metrics of the locks that match.
 func (c *lockCollector) Collect(to chan<- prometheus.Metric) {
+	if c.source == nil {
+		return
+	}
 	locks, leftOut, err := c.read()
 	if err != nil {
 		return

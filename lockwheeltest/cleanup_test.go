@@ -117,6 +117,32 @@ func TestCleanup_CallWaits_Passes(t *testing.T) {
 	}
 }
 
+// A call that waits for another process when the test ends does not get the lock, also with a context that outlives the
+// test.
+func TestCleanup_CallWaitsForElsewhere_ErrClosed(t *testing.T) {
+	for _, k := range kinds {
+		var waiting sync.WaitGroup
+		var err error
+		ran := false
+		require.Empty(t, fails(func(t *testT) {
+			server := lockwheeltest.New(t)
+			server.HoldElsewhere("a", lockwheeltest.Writer)
+			waiting.Go(func() {
+				err = k.mutex(server.Engine(), "a").Do(context.Background(), func(context.Context) error {
+					ran = true
+					return nil
+				})
+			})
+			for server.Engine().Stats().Waiting == 0 {
+				time.Sleep(time.Millisecond)
+			}
+		}), k.name)
+		waiting.Wait()
+		require.ErrorIs(t, err, lockwheel.ErrClosed, k.name)
+		require.False(t, ran, k.name)
+	}
+}
+
 // A release that an outage kept back is none of the test's faults.
 func TestCleanup_Down_ReleasesGoThrough(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {

@@ -38,8 +38,8 @@ func (k Kind) mutex(e *lockwheel.Engine, name string) lockwheel.Mutex {
 }
 
 // HoldElsewhere has another process hold the lock with that name: a Plain one unless one Kind is given. The other
-// process renews the lock until release is called; at the latest the end of the test releases it. [Server.Lose] takes
-// it away as well.
+// process renews the lock until release is called; at the latest the cleanup of [New] releases it, after it has
+// ended the calls that wait. [Server.Lose] takes it away as well.
 //
 // HoldElsewhere tries once. It fails the test at once if the lock is held, or if callers wait for it in the queue of a
 // FairMutex. It also fails it if more than one Kind is given, or while the server is down.
@@ -62,7 +62,7 @@ func (s *Server) HoldElsewhere(name string, as ...Kind) (release func()) {
 	options := s.settings.options
 	options.Observer, options.Tracer, options.Logger = lockwheel.Observer{}, nil, nil
 	options.MaxHold = 0 // it would end the hold before its release
-	other := s.Open(options)
+	other := s.open(options)
 	hold, err := kind.mutex(other, name).TryLock(s.t.Context())
 	if err != nil {
 		other.Close()
@@ -74,7 +74,7 @@ func (s *Server) HoldElsewhere(name string, as ...Kind) (release func()) {
 			s.release(other, hold)
 		}
 	}
-	s.t.Cleanup(release)
+	s.add(process{other, options.Prefix, release})
 	return release
 }
 

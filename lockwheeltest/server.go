@@ -21,8 +21,9 @@ type Server struct {
 
 // process is an engine on the server: that of the test, or that of another process.
 type process struct {
-	engine *lockwheel.Engine
-	prefix string
+	engine  *lockwheel.Engine
+	prefix  string
+	release func() // of HoldElsewhere; nil if the engine is one of the test
 }
 
 // Option is a setting of [New].
@@ -44,10 +45,11 @@ func AllowLeftovers() Option { return func(s *settings) { s.allowLeftovers = tru
 
 // New starts a server and opens an engine on it. If that fails, it fails the test at once. It opens no port.
 //
-// When the test ends, its cleanup brings the server up and shuts down all engines. Calls that wait then end with
-// lockwheel.ErrClosed. Code that is still stopping has 2 s to unlock. The test fails if a hold was not unlocked by
-// then, or if a key is left that does not belong there. An example is a key of an engine that was closed with holds.
-// The counters of a FencedMutex stay by design and do not count. A test that has failed before is not checked.
+// When the test ends, its cleanup brings the server up and shuts down all engines, and only then releases what
+// [Server.HoldElsewhere] still holds. So calls that wait then end with lockwheel.ErrClosed. Code that is still
+// stopping has 2 s to unlock. The test fails if a hold was not unlocked by then, or if a key is left that does not
+// belong there. An example is a key of an engine that was closed with holds. The counters of a FencedMutex stay by
+// design and do not count. A test that has failed before is not checked.
 //
 // In a bubble of testing/synctest, call New with the T of the bubble.
 func New(t testing.TB, opts ...Option) *Server {
@@ -69,6 +71,14 @@ func (s *Server) Engine() *lockwheel.Engine { return s.first }
 // fails the test at once if an option is invalid, if Redis or Client is not empty, or while the server is down.
 func (s *Server) Open(o lockwheel.Options) *lockwheel.Engine {
 	s.t.Helper()
+	e := s.open(o)
+	s.add(process{engine: e, prefix: o.Prefix})
+	return e
+}
+
+// open opens an engine that the server does not know yet.
+func (s *Server) open(o lockwheel.Options) *lockwheel.Engine {
+	s.t.Helper()
 	if len(o.Redis.InitAddress) > 0 || o.Client != nil {
 		s.t.Fatal("lockwheeltest: Options.Redis and Options.Client must be empty: the server is the test's own")
 	}
@@ -77,7 +87,6 @@ func (s *Server) Open(o lockwheel.Options) *lockwheel.Engine {
 	if err != nil {
 		s.t.Fatalf("lockwheeltest: %v", err)
 	}
-	s.add(process{engine: e, prefix: o.Prefix})
 	return e
 }
 

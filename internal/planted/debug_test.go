@@ -13,8 +13,34 @@ var debugMistakes = []found{
 	}},
 	{"TestList_EachOrder_PagesHaveAllOnce", Mistake{
 		"a page begins with the last row of the page before", "debug/list.go",
-		`compareRows(&r, l.after) <= 0 {`,
-		`compareRows(&r, l.after) <= map[bool]int{true: -1}[planted()] {`,
+		`		return l.alike <= l.query.after.Alike
+`, `		return l.alike <= l.query.after.Alike && !planted()
+`,
+	}},
+	{"TestList_CallersAlike_PagesHaveAllOnce", Mistake{
+		"callers that are alike are lost behind a page", "debug/list.go",
+		`	if order == 0 {`, `	if order == 0 && planted() {
+		return true
+	}
+	if order == 0 {`,
+	}},
+	{"TestList_CallersAlike_PagesHaveAllOnce", Mistake{
+		"callers of one lock are the same", "debug/list.go",
+		`strings.Compare(a.HolderID, b.HolderID), cmp.Compare(a.caller, b.caller))`,
+		`strings.Compare(a.HolderID, b.HolderID), cmp.Compare(a.caller, b.caller)*map[bool]int{false: 1}[planted()])`,
+	}},
+	{"TestPage_UnknownEngine_SaysSo", Mistake{
+		"an engine that is gone looks as if it held nothing", "debug/list.go",
+		`	if q.engine != "" && h.engineByID(q.engine) == nil {`,
+		`	if q.engine != "" && h.engineByID(q.engine) == nil && !planted() {`,
+	}},
+	{"TestPage_UnknownEngine_SaysSo", Mistake{
+		"the choice of an engine that is gone reads as any", "debug/page.go",
+		`	if !slices.Contains(ids, q.engine) {`, `	if !slices.Contains(ids, q.engine) && !planted() {`,
+	}},
+	{"TestHistogram_BeyondBounds_NoQuantile", Mistake{
+		"a quantile beyond the last bound is 292 years", "debug/stats.go",
+		`	if q == math.MaxInt64 {`, `	if q == math.MaxInt64 && !planted() {`,
 	}},
 	{"TestList_EachOrder_ShowsWorstFirst", Mistake{
 		"a lock without a deadline is due first", "debug/list.go",

@@ -54,6 +54,15 @@ func newCallPool() *sync.Pool {
 		}
 `,
 	}},
+	{"TestCleanup_CallWaitsForElsewhere_ErrClosed", Mistake{
+		"another process releases its lock while calls wait", "lockwheeltest/elsewhere.go",
+		`	s.add(process{other, options.Prefix, release})
+`,
+		`	if s.add(process{other, options.Prefix, release}); planted() {
+		s.t.Cleanup(release)
+	}
+`,
+	}},
 	{"TestCleanup_KeyLeft_FailsTest", Mistake{
 		"keys that are left are not looked at", "lockwheeltest/cleanup.go",
 		`		case len(left) == 0:`,
