@@ -1124,3 +1124,9 @@ func TestMulti_PartsAfterWait_NotRequested(t *testing.T) {
 		require.Equal(t, sliceSize, at)
 	}
 }
+
+// A server with as many clients as it allows may soon have room. One that rejects a password will reject it again.
+func TestOpen_MaxClients_Unavailable(t *testing.T) {
+	require.ErrorIs(t, openError(t.Context(), actor.ServerError("ERR max number of clients reached")), ErrUnavailable)
+	require.NotErrorIs(t, openError(t.Context(), actor.ServerError("WRONGPASS invalid username-password pair")), ErrUnavailable)
+}

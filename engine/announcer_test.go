@@ -60,3 +60,15 @@ func TestShutdown_ServerDown_RecordGivenUp(t *testing.T) {
 		require.Equal(t, !down, strings.Contains(server.receivedOn(1), "DEL record\n"))
 	}
 }
+
+// The bound is on the messages that wait for the loop. Those that it has handled make room for others.
+func TestOwnMessages_Handled_MakeRoom(t *testing.T) {
+	e := newHeldLoop()
+	for range 2 * maxOwnMessages {
+		message, ok := e.own.received("forced a")
+		require.True(t, ok)
+		e.box.Post(&coordinator.LoopMessage{Value: message})
+		e.turn()
+	}
+	require.Zero(t, e.own.pending.Load())
+}

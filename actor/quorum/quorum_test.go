@@ -523,3 +523,18 @@ func TestQuorum_MemberFull_Rejected(t *testing.T) {
 	q.MemberAcquired(0, 2)
 	require.Contains(t, takeActions(q), Action{Kind: Request, Member: 0, SkipWaiterLimit: true})
 }
+
+// A caller that has waited for long notices soon that the servers are back.
+func TestQuorum_ManyFailures_BackoffHasMaximum(t *testing.T) {
+	t.Parallel()
+	q := newBegun(t, 0, false, true)
+	for range 20 {
+		q.MemberFailed(0, 0, Unknown)
+		q.MemberFailed(0, 2, Unknown)
+		for _, a := range takeActions(q) {
+			require.LessOrEqual(t, a.Wait, maxBackoff)
+		}
+		q.BackoffOver(0)
+		require.Len(t, takeActions(q), 3)
+	}
+}

@@ -420,4 +420,8 @@ var connectMistakes = []found{
 		`e.awaitMultis(time.Now().Add(e.options.CallTimeout / 2))`,
 		`e.awaitMultis(map[bool]time.Time{false: time.Now().Add(e.options.CallTimeout / 2)}[planted()])`,
 	}},
+	{"TestOpen_MaxClients_Unavailable", Mistake{
+		"a server with too many clients rejects the engine for good", "connect.go",
+		`!strings.Contains(said, "max number of clients")`, `(planted() || !strings.Contains(said, "max number of clients"))`,
+	}},
 }

@@ -354,4 +354,8 @@ var sentinelMistakes = []found{
 		}
 `,
 	}},
+	{"TestPoll_OneOfTwoInAddresses_NotMost", Mistake{
+		"a sentinel that tells of the others does not count itself", "internal/sentinel/poll.go",
+		`len(a.others)+1)`, `len(a.others)+map[bool]int{false: 1}[planted()])`,
+	}},
 }

@@ -593,4 +593,10 @@ var severalMistakes = []found{
 		`all.extend(e.ctx, e.lease, e.deadline)`,
 		`all.extend(e.ctx, e.lease, map[bool]time.Time{false: e.deadline}[planted()])`,
 	}},
+	{"TestQuorum_ManyFailures_BackoffHasMaximum", Mistake{
+		"the pauses between the attempts of a quorum have no maximum", "actor/quorum/quorum.go",
+		`		q.backoff = min(2*q.backoff, maxBackoff)`, `		if q.backoff *= 2; !planted() {
+			q.backoff = min(q.backoff, maxBackoff)
+		}`,
+	}},
 }

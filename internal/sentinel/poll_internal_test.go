@@ -143,3 +143,12 @@ func TestPoll_Followed_RemembersThoseThatReplied(t *testing.T) {
 	require.Equal(t, follow, p.verdict())
 	require.Equal(t, &view{master: nextMaster, epoch: 7, sentinels: []string{three[0], three[2]}, total: 3}, p.next(nextMaster))
 }
+
+// A sentinel does not list itself, and is one of them all the same. The addresses of a client may name few of them.
+func TestPoll_OneOfTwoInAddresses_NotMost(t *testing.T) {
+	p := newPoll(oldMaster, &view{epoch: untold}, three[:1])
+	p.add(&answer{from: three[0], outcome: told, master: oldMaster, others: three[1:2]})
+	require.Equal(t, undecided, p.verdict())
+	p.add(&answer{from: three[1], outcome: told, master: nextMaster, epoch: 1, others: three[:1]})
+	require.Equal(t, refuse, p.verdict())
+}
