@@ -43,6 +43,19 @@ func holding(t *testing.T, s *redistest.Server, args ...string) *process {
 	return p
 }
 
+// A prefix is text, also with characters that mean something in a pattern.
+func TestEngines_PrefixWithPattern_Listed(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	const prefix = `a[b\*:`
+	p := holding(t, s, "run", "a", "--prefix", prefix)
+	status, stdout, stderr := result(t, urlOf(s.Addr()), "--prefix", prefix, "engines", "--json")
+	assert.Equal(t, exitOK, status, stderr)
+	engines := enginesOf(t, stdout)
+	require.Len(t, engines, 1)
+	assert.Equal(t, p.cmd.Process.Pid, engines[0].PID)
+}
+
 func TestEngines_RunningProcess_Listed(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

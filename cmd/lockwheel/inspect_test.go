@@ -770,12 +770,33 @@ func TestTop_Live_EachLockOnce(t *testing.T) {
 	}
 }
 
+// A lock that was shown and was unlocked since is not shown any more.
+func TestTop_Live_UnlockedLock_Gone(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	takenBy(t, s, "gone", other)
+	takenBy(t, s, "stays", other)
+	p := startCommand(t, urlOf(s.Addr()), "top", "--interval", "100ms")
+	p.prints(t, " gone\n")
+	s.Do(t, "DEL", "gone")
+	last := ""
+	eventually(t, func() bool {
+		pictures := strings.Split(p.out.String(), "\nlocks ")
+		if len(pictures) < 3 {
+			return false
+		}
+		last = pictures[len(pictures)-2] // the newest may be in part
+		return strings.HasPrefix(last, "1 ") && strings.Contains(last, " stays\n")
+	}, "one lock is left: %s", p.out)
+	assert.NotContains(t, last, " gone\n")
+}
+
 // A server that was started again counts anew. It is not shown to have executed fewer commands than none.
 func TestTop_ServerRestarted_CountsFromZero(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	for range 500 {
-		s.Do(t, "PING")
+		s.Do(t, "EVAL", "return 1", 0)
 	}
 	p := startCommand(t, urlOf(s.Addr()), "top", "--interval", "2s")
 	eventually(t, func() bool { return strings.Contains(p.out.String(), "WAITERS") }, "no picture: %s", p.out)
@@ -784,6 +805,7 @@ func TestTop_ServerRestarted_CountsFromZero(t *testing.T) {
 	pictures := strings.Count(p.out.String(), "a second:")
 	eventually(t, func() bool { return strings.Count(p.out.String(), "a second:") > pictures }, "no picture: %s", p.out)
 	assert.NotContains(t, p.out.String(), "commands -")
+	assert.NotContains(t, p.out.String(), "scripts unknown")
 	assert.NotContains(t, p.out.String(), "commands unknown")
 }
 

@@ -261,6 +261,18 @@ var commandMistakes = []found{
 		"a server that was started again executed fewer commands than none", "cmd/lockwheel/top.go",
 		`l.Commands += max(now.Commands-last.Commands, 0) / seconds`, `l.Commands += max(now.Commands-last.Commands, map[bool]float64{true: -1e9}[planted()]) / seconds`,
 	}},
+	{"TestTop_ServerRestarted_CountsFromZero", Mistake{
+		"a server that was started again executed fewer scripts than none", "cmd/lockwheel/top.go",
+		`l.Scripts += max(now.Scripts-last.Scripts, 0) / seconds`, `l.Scripts += max(now.Scripts-last.Scripts, map[bool]float64{true: -1e9}[planted()]) / seconds`,
+	}},
+	{"TestTop_Live_UnlockedLock_Gone", Mistake{
+		"a lock that was shown stays", "cmd/lockwheel/top.go",
+		`if lock.Held() {`, `if lock.Held() || planted() {`,
+	}},
+	{"TestEngines_PrefixWithPattern_Listed", Mistake{
+		"a prefix is taken for a pattern", "cmd/lockwheel/internal/inspect/engines.go",
+		`Match(globSpecial.Replace(s.prefix) + identity.Keys())`, `Match(map[bool]string{false: globSpecial.Replace(s.prefix), true: s.prefix}[planted()]+identity.Keys())`,
+	}},
 	{"TestRedisFile_TooLong_IsAnError", Mistake{
 		"a file that is too long is cut off", "cmd/lockwheel/server.go",
 		`io.LimitReader(file, most+1)`, `io.LimitReader(file, most+map[bool]int64{false: 1}[planted()])`,
