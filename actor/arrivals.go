@@ -9,8 +9,8 @@ const (
 )
 
 // Arrivals knows, of requests that arrived and have not ended, about when the oldest one arrived. It counts them by
-// slots of time, so a request needs no memory in it. While the oldest does not fit, slots become twice as long. So they
-// are at most 1/64 as long as the oldest request of a busy time has waited, or 67 ms. The zero value is empty. It is
+// slots of time, so a request needs no memory in it. While the oldest does not fit, slots become twice as long. So a
+// slot is at most 67 ms long, or 1/64 of the longest wait since there was no request. The zero value is empty. It is
 // not safe for concurrent use.
 type Arrivals struct {
 	counts [arrivalSlots]uint32 // of slot n, at n % arrivalSlots

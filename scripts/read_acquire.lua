@@ -75,7 +75,7 @@ local function died(key, id, count)
   return gone(key, prefix .. 1)
 end
 
--- Looks at some readers at random and removes those that are dead. Returns how many that were.
+-- Looks at some readers at random, removes those that are dead, and returns how many they were.
 local function remove_among(key, number)
   local some = redis.pcall('HRANDFIELD', key, number, 'WITHVALUES')
   local dead = {}

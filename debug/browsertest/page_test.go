@@ -66,25 +66,36 @@ func TestBrowser_LockComesAndGoes_UpdatesItself(t *testing.T) {
 	assert.Equal(t, []string{"second"}, b.column(1), "the last state stays")
 }
 
+// rewritten serves a page with another body.
+func rewritten(t *testing.T, page http.Handler, body func(was string) string) *httptest.Server {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := httptest.NewRecorder()
+		page.ServeHTTP(answer, r)
+		for name, values := range answer.Header() {
+			w.Header()[name] = values
+		}
+		text := answer.Body.String()
+		if r.URL.Path == "/" {
+			text = body(text)
+		}
+		_, _ = io.WriteString(w, text)
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
 // The head names the process that replied to the last update: after a restart it is another one.
 func TestBrowser_ProcessReplaced_HeadSaysSo(t *testing.T) {
 	b := openTab(t)
 	h := debug.Handler(debug.Options{}, locktest.AnyServer(t).Open(lockwheel.Options{}))
 	var replaced atomic.Bool
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer := httptest.NewRecorder()
-		h.ServeHTTP(answer, r)
-		for name, values := range answer.Header() {
-			w.Header()[name] = values
+	server := rewritten(t, h, func(body string) string {
+		if !replaced.Load() {
+			return body
 		}
-		body := answer.Body.String()
-		if r.URL.Path == "/" && replaced.Load() {
-			body = regexp.MustCompile(`<p id="process">[^<]*`).ReplaceAllString(body, `<p id="process">next`)
-			body = regexp.MustCompile(`<title>[^<]*`).ReplaceAllString(body, `<title>next`)
-		}
-		_, _ = io.WriteString(w, body)
-	}))
-	t.Cleanup(server.Close)
+		body = regexp.MustCompile(`<p id="process">[^<]*`).ReplaceAllString(body, `<p id="process">next`)
+		return regexp.MustCompile(`<title>[^<]*`).ReplaceAllString(body, `<title>next`)
+	})
 	b.open(server.URL)
 	require.Contains(t, b.text("#process"), fmt.Sprintf("pid %d", os.Getpid()))
 	replaced.Store(true)
@@ -97,19 +108,9 @@ func TestBrowser_SlowRead_UpdatesLess(t *testing.T) {
 	b := openTab(t)
 	e := locktest.AnyServer(t).Open(lockwheel.Options{})
 	h := debug.Handler(debug.Options{}, e)
-	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer := httptest.NewRecorder()
-		h.ServeHTTP(answer, r)
-		for name, values := range answer.Header() {
-			w.Header()[name] = values
-		}
-		body := answer.Body.String()
-		if r.URL.Path == "/" {
-			body = regexp.MustCompile(`data-read-ms="\d+"`).ReplaceAllString(body, `data-read-ms="1200"`)
-		}
-		_, _ = io.WriteString(w, body)
-	}))
-	t.Cleanup(slow.Close)
+	slow := rewritten(t, h, func(body string) string {
+		return regexp.MustCompile(`data-read-ms="\d+"`).ReplaceAllString(body, `data-read-ms="1200"`)
+	})
 	const mark = `window.began = document.querySelector("main p").innerText`
 	const updated = `document.querySelector("main p").innerText !== window.began`
 	b.open(slow.URL)
