@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -99,7 +101,7 @@ func BenchmarkHot(b *testing.B) {
 }
 
 func reportContended(b *testing.B, f *ContendedResult, what []string) {
-	report(b, f.Name, what, f.Failure, func(b *testing.B, turn int) {
+	report(b, f.Name, what, failureOf(&f.Result), func(b *testing.B, turn int) {
 		require.Zero(b, f.Overlaps, "times that two held the lock at once")
 		if f.Stalled > 0 && turn <= 0 {
 			b.Logf("stalled in %d of %d rounds: the free lock was not granted during their last half", f.Stalled, len(f.Samples))
@@ -178,11 +180,14 @@ func BenchmarkFlood(b *testing.B) {
 			section(b, fmt.Sprintf("flood, %s, %d waiters", names, first.Waiters))
 			for _, phase := range first.Phases {
 				what := []string{names, fmt.Sprintf("waiters=%d", first.Waiters), "phase=" + phase.Name}
-				report(b, first.Name, what, first.Failure, func(b *testing.B, turn int) {
-					f := findFlood(runs[max(turn, 0)], first, i)
-					if f == nil || f.Failure != "" {
-						b.Skip("a later run failed")
+				failure := first.Failure
+				for _, run := range runs {
+					if f := findFlood(run, first, i); f == nil || f.Failure != "" {
+						failure = cmp.Or(failure, "a later run failed")
 					}
+				}
+				report(b, first.Name, what, failure, func(b *testing.B, turn int) {
+					f := findFlood(runs[max(turn, 0)], first, i)
 					for _, again := range f.Phases {
 						if again.Name == phase.Name {
 							reportQuantiles(b, "", again.Probe.Quantiles())
@@ -359,7 +364,23 @@ func reportResults(b *testing.B, results []Result, what ...string) {
 }
 
 func reportResultOf(b *testing.B, client string, r *Result, what ...string) {
-	report(b, client, what, r.Failure, func(b *testing.B, turn int) { reportResult(b, r, turn) })
+	report(b, client, what, failureOf(r), func(b *testing.B, turn int) { reportResult(b, r, turn) })
+}
+
+// failureOf says why a contestant has no lines: they are of all its rounds, or none, so one round without a figure is
+// enough if each has its own line. The testing package would print the line of a later one that was skipped, without
+// figures.
+func failureOf(r *Result) string {
+	short := func(s measure.Sample) bool { return s.Pairs == 0 || s.Client.CPU == 0 } // a JVM counts whole 10 ms
+	switch {
+	case r.Failure != "":
+		return r.Failure
+	case count() > 1 && slices.ContainsFunc(r.Samples, short):
+		return "no pair, or no processor time, in a round"
+	case r.PairsPerSecond() == 0:
+		return "no pair"
+	}
+	return ""
 }
 
 // reportResult reports a round, or the medians of all rounds.
@@ -367,9 +388,6 @@ func reportResult(b *testing.B, r *Result, turn int) {
 	s := r.Series
 	if turn >= 0 {
 		s = s.Only(turn)
-	}
-	if s.PairsPerSecond() == 0 {
-		b.Skip("no pair")
 	}
 	b.ReportMetric(s.NsPerPair(), "ns/op")
 	// The testing package rounds B/op and allocs/op to integers: some contestants would have 0, and 0 has no ratio.
@@ -388,3 +406,27 @@ func reportQuantiles(b *testing.B, prefix string, q measure.Quantiles) {
 }
 
 func nano(d time.Duration) float64 { return float64(d) }
+
+// A contestant whose round has no pair, or too little work for a clock, has no line of any round: benchstat would warn
+// of a line without figures, or compare with 0.
+func TestFailureOf_RoundWithoutFigure_NoLines(t *testing.T) {
+	previous := flag.Lookup("test.count").Value.String()
+	require.NoError(t, flag.Set("test.count", "2"))
+	defer func() { require.NoError(t, flag.Set("test.count", previous)) }()
+	measured := measure.Sample{Pairs: 3, Took: time.Second, Client: measure.Usage{CPU: time.Millisecond}}
+	idle, coarse := measured, measured
+	idle.Pairs, coarse.Client.CPU = 0, 0
+	for _, c := range []struct {
+		failure string
+		rounds  []measure.Sample
+		lines   bool
+	}{
+		{"", []measure.Sample{measured, measured}, true},
+		{"", []measure.Sample{measured, idle}, false},
+		{"", []measure.Sample{coarse, measured}, false},
+		{"stalled", []measure.Sample{measured, measured}, false},
+	} {
+		r := Result{Failure: c.failure, Series: measure.Series{Samples: c.rounds}}
+		require.Equal(t, c.lines, failureOf(&r) == "", "%+v", c)
+	}
+}
