@@ -424,4 +424,20 @@ var connectMistakes = []found{
 		"a server with too many clients rejects the engine for good", "connect.go",
 		`!strings.Contains(said, "max number of clients")`, `(planted() || !strings.Contains(said, "max number of clients"))`,
 	}},
+	{"TestHandshake_Rejections_Distinguished", Mistake{
+		"a null is followed by a text", "internal/handshake/resp.go",
+		`		if text != "-1" {`, `		if text != "-1" || planted() {`,
+	}},
+	{"TestHandshake_Rejections_Distinguished", Mistake{
+		"an attribute is a reply of its own", "internal/handshake/resp.go",
+		`r.open += 2*n + 1`, `r.open += 2*n + map[bool]int{false: 1}[planted()]`,
+	}},
+	{"TestHandshake_Rejections_Distinguished", Mistake{
+		"a protected server breaks the connection", "internal/handshake/handshake.go",
+		`|| strings.HasPrefix(said, "DENIED ")`, `|| strings.HasPrefix(said, "DENIED ") && !planted()`,
+	}},
+	{"TestHandshake_OldServer_Repeated", Mistake{
+		"an older server accepts any password", "internal/handshake/handshake.go",
+		`		if name == "AUTH" || name == "HELLO 2" {`, `		if (name == "AUTH" || name == "HELLO 2") && !planted() {`,
+	}},
 }
