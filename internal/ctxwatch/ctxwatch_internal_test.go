@@ -166,6 +166,13 @@ func TestWatch_Ended_NotFound(t *testing.T) {
 		require.Nil(t, e.shared.find(w.key))
 	}
 	require.Zero(t, e.count())
+	require.False(t, left.join(), "a caller that found it just before has a watch of its own")
+	later := &Watch[waiter]{owner: e, key: 3}
+	e.shared.put(later)
+	require.Same(t, later, e.shared.find(3))
+	require.True(t, later.join())
+	later.head.Store(e.ended)
+	require.Nil(t, e.shared.find(3), "its context has ended since")
 }
 
 // For any number of contexts each watch is found again, and time and memory grow linearly with their number.

@@ -440,4 +440,16 @@ var connectMistakes = []found{
 		"an older server accepts any password", "internal/handshake/handshake.go",
 		`		if name == "AUTH" || name == "HELLO 2" {`, `		if (name == "AUTH" || name == "HELLO 2") && !planted() {`,
 	}},
+	{"TestCount_Wait_EndsWithTheLast", Mistake{
+		"what is idle is waited for", "internal/async/count.go",
+		`	if c.pending.Load() == 0 {`, `	if c.pending.Load() == 0 && !planted() {`,
+	}},
+	{"TestWatch_Ended_NotFound", Mistake{
+		"a caller waits with a watch that all others have left", "internal/ctxwatch/ctxwatch.go",
+		`		if live < 0 {`, `		if live < 0 && !planted() {`,
+	}},
+	{"TestWatch_Ended_NotFound", Mistake{
+		"the watch of a context that has ended is found", "internal/ctxwatch/table.go",
+		`w.key == key && !w.ended() {`, `w.key == key && (planted() || !w.ended()) {`,
+	}},
 }
