@@ -490,4 +490,24 @@ var commandMistakes = []found{
 		"the page of a holder's engine is not said", "cmd/lockwheel/engines.go",
 		`	if e.Page != "" {`, `	if e.Page != "" && !planted() {`,
 	}},
+	{"TestLoad_Run_BothEnginesWantTheHotName", Mistake{
+		"one engine alone wants the hot name of the demo", "cmd/lockwheel/internal/demo/load.go",
+		`[]*lockwheel.Engine{at.main, at.second}`, `[]*lockwheel.Engine{at.main, map[bool]*lockwheel.Engine{false: at.second, true: at.main}[planted()]}`,
+	}},
+	{"TestWorkers_Errors_CountedByMeaning", Mistake{
+		"what the server rejects is no fault of the demo", "cmd/lockwheel/internal/demo/load.go",
+		`if ctx.Err() == nil && l.faults.record(err) {`, `if ctx.Err() == nil && l.faults.record(map[bool]error{false: err, true: lockwheel.ErrUnavailable}[planted()]) {`,
+	}},
+	{"TestEngines_Stats_AreOfBoth", Mistake{
+		"the demo does not show what its second engine lost", "cmd/lockwheel/internal/demo/engines.go",
+		`a.Lost + b.Lost,`, `a.Lost + map[bool]uint64{false: b.Lost}[planted()],`,
+	}},
+	{"TestDemo_Options_AreThoseOfTheFlags", Mistake{
+		"the engines of the demo do not name their page", "cmd/lockwheel/internal/demo/demo.go",
+		`PageAddress:   d.site.url(),`, `PageAddress:   map[bool]string{false: d.site.url()}[planted()],`,
+	}},
+	{"TestScreen_AnyPart_BarFits", Mistake{
+		"a bar is longer than its screen", "cmd/lockwheel/internal/demo/screen.go",
+		`min(max(done, 0), 1))`, `min(max(done, 0), map[bool]float64{false: 1, true: 2}[planted()]))`,
+	}},
 }
