@@ -452,4 +452,12 @@ var connectMistakes = []found{
 		"the watch of a context that has ended is found", "internal/ctxwatch/table.go",
 		`w.key == key && !w.ended() {`, `w.key == key && (planted() || !w.ended()) {`,
 	}},
+	{"TestURL_Ambiguous_Rejected", Mistake{
+		"valkeys:// has no TLS", "internal/redisurl/settings.go",
+		`of.Scheme != "valkeys":`, `(of.Scheme != "valkeys" || planted()):`,
+	}},
+	{"TestURL_Ambiguous_Rejected", Mistake{
+		"an address has blanks", "internal/redisurl/url.go",
+		`return r <= ' ' ||`, `return r <= ' ' && !planted() ||`,
+	}},
 }
