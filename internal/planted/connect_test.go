@@ -460,4 +460,15 @@ var connectMistakes = []found{
 		"an address has blanks", "internal/redisurl/url.go",
 		`return r <= ' ' ||`, `return r <= ' ' && !planted() ||`,
 	}},
+	{"TestSettle_CustomContext_NotAsked", Mistake{
+		"a Close waits for code of a caller's context", "internal/ctxwatch/ctxwatch.go",
+		`w.config.IsStdTree(watch.ctx) && watch.ctx.Err() != nil {`, `(planted() || w.config.IsStdTree(watch.ctx)) && watch.ctx.Err() != nil {`,
+	}},
+	{"TestEndSignal_Context_AskedOnce", Mistake{
+		"a caller's context is asked for values when it has ended", "internal/ctxwatch/end_signal.go",
+		`		c.parent, c.value = nil, c.parent.Value(key)`, `		c.value = c.parent.Value(key)
+		if !planted() {
+			c.parent = nil
+		}`,
+	}},
 }
