@@ -517,4 +517,10 @@ local falls`,
 		`if type(removed) == 'number' then return removed end`,
 		`return removed`,
 	}},
+	{"TestRWScripts_ManyReadersWithManyHolds_Bounded", Mistake{
+		"each reader has the bound of a whole call", "scripts/lib/readers.lua",
+		`    may_look = may_look - count
+    for i = count`,
+		`    for i = count`,
+	}},
 }
