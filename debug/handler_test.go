@@ -292,8 +292,8 @@ func TestForce_EachKind_RowVanishes(t *testing.T) {
 	}
 }
 
-// An operator may reach the page by any address or as localhost, by the names of Options.Hosts, in any case and with or without a
-// port, and by no other name.
+// An operator may reach the page by any address or as localhost, and by the names of Options.Hosts, in any case and with
+// or without a port. Any other name is rejected.
 func TestForce_Hosts_OwnNamesOnly(t *testing.T) {
 	t.Parallel()
 	h := &handler{options: Options{Hosts: []string{"Locks.internal"}}}

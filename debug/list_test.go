@@ -258,7 +258,7 @@ func TestList_Searched_HotNamesAreOfAll(t *testing.T) {
 	assert.Equal(t, 3, l.waiters.most()[0].Waiting)
 }
 
-// A row that holds its lock is the same row whoever waits behind it: its first caller may leave between two pages.
+// A row that holds its lock is the same one whichever caller waits: the first one may leave between two pages.
 func TestCaller_OfHolder_IsNone(t *testing.T) {
 	for _, kind := range kinds {
 		waits := kind == "fair" || kind == "reader"
@@ -269,8 +269,8 @@ func TestCaller_OfHolder_IsNone(t *testing.T) {
 	}
 }
 
-// The columns of a row say what the engine does: for how long it holds the lock, when the lease ends or ended, who renews it,
-// and for how long the first caller has waited.
+// The columns of a row say what the engine does: for how long it holds the lock, when the lease ends or ended, who
+// renews it, and for how long the first caller has waited.
 func TestRow_HeldAndWaiting_EachColumn(t *testing.T) {
 	h := &handler{engines: []*lockwheel.Engine{new(lockwheel.Engine)}}
 	now := epoch.Add(time.Hour)
@@ -369,7 +369,7 @@ func TestHistogram_BeyondBounds_NoQuantile(t *testing.T) {
 	assert.InDelta(t, 10+2*time.Hour.Seconds(), histogramOf(&h).SumSeconds, 0.001)
 }
 
-// Each number of an engine is in its line, and those that an operator has to look at are red, but only if there are any.
+// Each number of an engine is in its line. Those that an operator has to look at are red, but only if there are any.
 func TestFigures_EachNumber_InItsLine(t *testing.T) {
 	var s lockwheel.Stats
 	fields := reflect.ValueOf(&s).Elem()

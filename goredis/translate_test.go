@@ -123,8 +123,8 @@ func (c *handshaken) HandshakeContext(context.Context) error {
 
 var errHandshake = errors.New("no certificate")
 
-// What a Dialer returns for a sentinel is used as it is: its handshake is that of the connection, no connection is none, and
-// an error is the error.
+// What a Dialer returns for a sentinel is used as it is: its handshake is that of the connection, no connection is
+// none, and an error is the error.
 func TestSentinel_Dialer_ResultKept(t *testing.T) {
 	t.Parallel()
 	made := &handshaken{}

@@ -34,8 +34,8 @@ func TestAcquireScript_RepliesPerKey(t *testing.T) {
 	})
 }
 
-// A hash with several fields that expires is held, and by no tenure: to a waiter in a fair queue no holder would mean that the
-// lock is free.
+// A hash with several fields that expires is held, and by no tenure: to a waiter in a fair queue no holder would mean
+// that the lock is free.
 func TestAcquireScripts_SeveralFields_AreHeld(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.runTranscript(`

@@ -30,8 +30,8 @@ func TestWorkers_EndOfRun_HoldsReleased(t *testing.T) {
 	assert.Equal(t, []error{nil}, had.ended, "one Unlock, and nothing has ended its context")
 }
 
-// Each worker but the hot ones has a name of its own, and as many callers of the other engine want the hot name: otherwise the
-// demo would not check that two engines exclude each other.
+// Each worker but the hot ones has a name of its own, and as many callers of the other engine want the hot name.
+// Otherwise the demo would not check that two engines exclude each other.
 func TestLoad_Run_BothEnginesWantTheHotName(t *testing.T) {
 	at := engines{new(lockwheel.Engine), new(lockwheel.Engine)}
 	wanted := make(chan lockwheel.Mutex, 100)
