@@ -118,6 +118,8 @@ func textWithin(err error, name string) string {
 		return e.server + ": " + textWithin(e.error, name)
 	case memberError:
 		return textWithin(e.lockError, name)
+	case actor.CallerGone:
+		return textWithin(e.Cause, name)
 	}
 	return err.Error()
 }

@@ -292,6 +292,7 @@ func (h *Hold) UnlockAsync() *Unlocking {
 	}
 	if g := h.multi(); g != nil {
 		if g.ended.Load() != nil {
+			<-h.Done()
 			return &Unlocking{done: closedChan, err: h.Err()}
 		}
 		r, enough, err := g.beginUnlock()
@@ -306,7 +307,9 @@ func (h *Hold) UnlockAsync() *Unlocking {
 		return u
 	}
 	if seen := h.grant.Signal(); seen != nil && seen.Err != nil {
-		return &Unlocking{done: closedChan, err: h.Err()} // so that calls which repeat themselves do not pile up in the mailbox
+		// Nothing is posted, so that calls which repeat themselves do not pile up in the mailbox.
+		<-seen.Done // its context may be ending now
+		return &Unlocking{done: closedChan, err: h.Err()}
 	}
 	left := !h.expired()
 	h.endByUnlock()
