@@ -22,8 +22,8 @@ var rootMistakes = []found{
 	}},
 	{"TestTracer_HandedOff_Told", Mistake{
 		"a tracer is told of each grant as handed off", "lock.go",
-		`mode.trace.HandedOff = err == nil && call.WasLocked`,
-		`mode.trace.HandedOff = err == nil && (call.WasLocked || planted())`,
+		`mode.trace.HandedOff = err == nil && cause == nil &&`,
+		`mode.trace.HandedOff = planted() || err == nil && cause == nil &&`,
 	}},
 	{"TestTracer_Took_TimeOfCall", Mistake{
 		"a tracer is not told how long a lock waited", "observer.go",
