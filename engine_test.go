@@ -92,6 +92,57 @@ func TestUnlock_LeaseExpired_ContextSaysLost(t *testing.T) {
 	require.ErrorIs(t, over.Err(), ErrLost)
 }
 
+// A hold that is just being lost is unlocked. Its context, and Done, have ended when the call returns.
+func TestUnlock_BeingLost_ContextEndedBefore(t *testing.T) {
+	t.Parallel()
+	for what, unlock := range map[string]func(h *Hold){
+		"Unlock":      func(h *Hold) { h.Unlock(t.Context()) },
+		"UnlockAsync": func(h *Hold) { h.UnlockAsync() },
+	} {
+		t.Run(what, func(t *testing.T) {
+			e, _ := realEngine(t)
+			one, err := e.Mutex("a").Lock(t.Context())
+			require.NoError(t, err)
+			several, err := e.Multi(e.Mutex("b"), e.Mutex("c")).Lock(t.Context())
+			require.NoError(t, err)
+			for name, hold := range map[string]*Hold{"a": one, "b": several} {
+				ctx, done, unlocked := hold.Context(), hold.Done(), make(chan struct{})
+				begun, lost := make(chan struct{}), make(chan struct{})
+				for range e.contexts.ending.MaxWorkers { // the ends of contexts wait for these
+					e.contexts.ending.Submit(func() {
+						begun <- struct{}{}
+						<-lost
+						select {
+						case <-unlocked:
+						case <-time.After(100 * time.Millisecond):
+						}
+					})
+				}
+				for range e.contexts.ending.MaxWorkers {
+					<-begun
+				}
+				_, err = e.Mutex(name).ForceUnlock(t.Context())
+				for until := time.Now().Add(10 * time.Second); hold.Err() == nil && time.Now().Before(until); {
+					time.Sleep(time.Millisecond)
+				}
+				forced, alive := errors.Is(hold.Err(), ErrLost), ctx.Err() == nil
+				close(lost)
+				unlock(hold)
+				close(unlocked)
+				require.NoError(t, err)
+				require.True(t, forced, name)
+				require.True(t, alive, name)
+				require.Error(t, ctx.Err())
+				select {
+				case <-done:
+				default:
+					require.Fail(t, "Done is open")
+				}
+			}
+		})
+	}
+}
+
 // A grant that has expired when its caller is woken is not returned. The lock is released: otherwise a renewal
 // confirmed at this moment would keep it without a holder.
 func TestGrant_ExpiredOnWake_Released(t *testing.T) {
@@ -142,6 +193,25 @@ func TestUnlock_ExpiredEngineClosed_Lost(t *testing.T) {
 	left := over.endByUnlock() // as Unlock does first
 	require.NoError(t, e.Close())
 	require.ErrorIs(t, over.send(t.Context(), actor.Unlock, 0, left), ErrLost)
+}
+
+// What Multi says of a part that was lost before all were had repeats neither itself nor the name of the package. The
+// loss of a hold that the caller had is none of a part: its context ended the wait.
+func TestMulti_LossBeforeAll_TextsPlain(t *testing.T) {
+	e := &Engine{}
+	m := Multi{name: "a", locks: []Mutex{{engine: e, name: "a"}}}
+	lost := &lockError{name: "a", err: ErrLost, cause: errLeaseExpired}
+	other := &lockError{name: "b", err: ErrLost, cause: errLeaseExpired}
+	err := m.withoutLost(lost, nil)
+	require.EqualError(t, err, `lockwheel: lock "a": redis unavailable: a part was lost before all were had: lock lost: the lease ended before it was renewed`)
+	require.NotErrorIs(t, err, ErrLost)
+	require.EqualError(t, m.withoutLost(lost, lost), err.Error())
+	err = m.withoutLost(lost, other)
+	require.EqualError(t, err, `lockwheel: lock "a": redis unavailable: a part was lost before all were had: lock lost: the lease ended before it was renewed: lock "b": lock lost: the lease ended before it was renewed`)
+	require.ErrorIs(t, err, ErrLost)
+	gone := m.fail(ErrUnavailable, actor.CallerGone{Cause: other})
+	require.Equal(t, gone, m.withoutLost(gone, other))
+	require.EqualError(t, gone, `lockwheel: lock "a": the caller's context ended the wait, the outcome is not known: lock "b": lock lost: the lease ended before it was renewed`)
 }
 
 // However many callers lock concurrently, none of their holds is lost from the list.

@@ -292,6 +292,7 @@ func (h *Hold) UnlockAsync() *Unlocking {
 	}
 	if g := h.multi(); g != nil {
 		if g.ended.Load() != nil {
+			<-h.Done()
 			return &Unlocking{done: closedChan, err: h.Err()}
 		}
 		r, enough, err := g.beginUnlock()
@@ -306,7 +307,9 @@ func (h *Hold) UnlockAsync() *Unlocking {
 		return u
 	}
 	if seen := h.grant.Signal(); seen != nil && seen.Err != nil {
-		return &Unlocking{done: closedChan, err: h.Err()} // so that calls which repeat themselves do not pile up in the mailbox
+		// Nothing is posted, so that calls which repeat themselves do not pile up in the mailbox.
+		<-seen.Done // its context may be ending now
+		return &Unlocking{done: closedChan, err: h.Err()}
 	}
 	left := !h.expired()
 	h.endByUnlock()
@@ -439,9 +442,10 @@ func (h *Hold) giveBack() {
 //   - ErrClosed: the engine was closed.
 //   - ErrUnavailable: the lease may or may not have changed.
 //
-// After ErrUnavailable the hold continues, and until it is unlocked it relies on the shorter of the two leases. The
-// command without a reply may still reach the server. A later Extend that returns nil has set its lease on the server,
-// but [Hold.Deadline] stays at the earlier time. A Quorum without a majority for the extension continues as before.
+// After ErrUnavailable the hold continues with the lease that it had. Until a later renewal has set that again, it
+// relies on the shorter of the two leases. If there was no reply, it does so until it is unlocked, because the command
+// may still reach the server. A later Extend that returns nil has set its lease on the server, but [Hold.Deadline]
+// stays at the earlier time. A Quorum without a majority for the extension continues as before.
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if ctx == nil {
 		return errNilContext(fmt.Sprintf("lock %s", quoted(h.name)))

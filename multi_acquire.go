@@ -2,7 +2,7 @@ package lockwheel
 
 import (
 	"errors"
-	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -29,7 +29,7 @@ func (m Multi) lockSequential(e multiRequest) (*Hold, error) {
 		if again {
 			continue
 		}
-		if !errors.Is(err, ErrLost) {
+		if !isLoss(err) {
 			return hold, err
 		}
 		if err := m.pauseAfterLoss(&e, err); err != nil {
@@ -46,7 +46,7 @@ func (m Multi) trySequential(e multiRequest, keeping *actor.PartKeeper, within t
 	if m.shouldRetry(e, err) {
 		var first *Hold
 		if first, err = m.locks[at].lock(e.ctx, []Option{e.waitOption(time.Time{})}, acquireMode{within: e.timeLeft()}); err != nil {
-			return nil, false, m.withoutLost(err)
+			return nil, false, m.withoutLost(err, nil)
 		}
 		if holds, _, err = m.acquireEach(e, at, first, keeping.SinglePartTime()); m.shouldRetry(e, err) {
 			return nil, true, nil
@@ -76,7 +76,7 @@ func (m Multi) acquireEach(e multiRequest, has int, had *Hold, within time.Durat
 	for first := 0; first < len(m.locks); {
 		last := m.sliceEnd(first, has)
 		if at, err := m.acquireSlice(e, first, last, until, holds); err != nil {
-			return nil, at, m.withoutLost(err)
+			return nil, at, m.withoutLost(err, nil)
 		}
 		first = last
 	}
@@ -117,19 +117,36 @@ func (e *multiRequest) expired() bool {
 	return e.once || e.ctx.Err() != nil || !e.deadline.IsZero() && time.Until(e.deadline) < minDuration
 }
 
-// withoutLost turns the loss of a lock that its caller never held into ErrUnavailable.
-func (m Multi) withoutLost(err error) error {
-	if !errors.Is(err, ErrLost) {
-		return err
-	}
-	return m.fail(ErrUnavailable, lostPartError(textWithin(err, m.name)))
+// isLoss reports whether an error is that of a lock which was lost. Another error that matches ErrLost has it from the
+// caller's context, which then is that of a hold the caller had.
+func isLoss(err error) bool {
+	failed, ok := err.(*lockError)
+	return ok && failed.err == ErrLost
 }
 
-// lostPartError describes a lock that was lost before all were acquired. It does not match ErrLost, because the caller
-// held nothing.
-type lostPartError string
+// withoutLost turns the loss of a lock that its caller never held into ErrUnavailable. ended is why the caller's wait
+// ended, or nil.
+func (m Multi) withoutLost(err, ended error) error {
+	if !isLoss(err) {
+		return err
+	}
+	why := &lostPartError{text: "a part was lost before all were had: " + textWithin(err, m.name), ended: ended}
+	if ended != nil && !strings.HasSuffix(why.text, textWithin(ended, m.name)) {
+		why.text += ": " + textWithin(ended, m.name)
+	}
+	return m.fail(ErrUnavailable, why)
+}
 
-func (e lostPartError) Error() string { return "a part was lost before all were had: " + string(e) }
+// lostPartError describes a lock that was lost before all were acquired. It does not match ErrLost for that lock,
+// because the caller held nothing. It matches why the caller's wait ended. It is immutable.
+type lostPartError struct {
+	text  string
+	ended error // or nil
+}
+
+func (e *lostPartError) Error() string { return e.text }
+
+func (e *lostPartError) Unwrap() error { return e.ended }
 
 // pauseAfterLoss pauses after a lock was lost before all were acquired, longer each time. It returns an error if the
 // wait has ended.
@@ -144,11 +161,7 @@ func (m Multi) pauseAfterLoss(e *multiRequest, lost error) error {
 		case <-e.done:
 		}
 	}
-	err := m.withoutLost(lost)
-	if ended := m.locks[0].engine.contexts.endCause(e.ctx); ended != nil {
-		return fmt.Errorf("%w: %w", err, ended)
-	}
-	return err
+	return m.withoutLost(lost, m.locks[0].engine.contexts.endCause(e.ctx))
 }
 
 // errNotAllRequested is for a wait that ended when some of the locks had not been requested yet.
@@ -212,7 +225,7 @@ func (m Multi) lockAtomic(e multiRequest) (*Hold, error) {
 				continue
 			}
 		}
-		if !errors.Is(err, ErrLost) {
+		if !isLoss(err) {
 			return hold, err
 		}
 		if err := m.pauseAfterLoss(&e, err); err != nil {

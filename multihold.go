@@ -83,6 +83,7 @@ func multiHoldOf(ctx context.Context, m Multi, holds []*Hold) *multiHold {
 	g := newMultiHold(ctx, m, len(holds))
 	g.quorum.BeginHeld()
 	g.firstHold = holds[0]
+	g.hold.setNote(holds[0].grant.Note())
 	signals := make([]actor.HoldSignal, len(holds))
 	for i, h := range holds {
 		g.members[i].attach(h, &signals[i])
@@ -132,9 +133,10 @@ func (g *multiHold) holds() []*Hold {
 }
 
 // endByUnlock ends the group on behalf of its caller, and reports whether this call ended it. The caller of endByUnlock
-// then releases the members and notifies the quorum.
+// then releases the members and notifies the quorum. If the group ended before, it waits until the context has ended.
 func (g *multiHold) endByUnlock(reason error) bool {
 	if !g.ended.CompareAndSwap(nil, endedByUnlock) {
+		<-g.hold.Done()
 		return false
 	}
 	if remaining := g.hold.grant.End(ErrNotHeld, nil, 0); remaining != nil {

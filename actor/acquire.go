@@ -159,7 +159,7 @@ func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Eff
 // stays only with a request of the quorum itself: with this one, or with one that waits and re-enters then.
 func (l *Lock) keepsOwner(owner uint64, ofQuorum bool, fx *Effects) bool {
 	switch {
-	case l.underWriter():
+	case l.UnderWriter():
 		return true
 	case owner&ThreadOwner == 0:
 		return false
@@ -240,7 +240,7 @@ func (l *Lock) sendAcquire(now time.Duration, fx *Effects) {
 	if x != nil {
 		x.retryNow = false
 		c.Orphans = x.orphanIDs()
-		if l.underWriter() {
+		if l.UnderWriter() {
 			c.Reader = &ReaderArgs{Writer: x.reader.writer}
 			x.reader.sentUnderWriter = true
 		}

@@ -53,7 +53,7 @@ func (l *Lock) reenterWaiters(now time.Duration, fx *Effects) {
 	switch {
 	case l.kind.PerRequest():
 		l.reenterQueued(now, fx) // they were re-entering when their owner lost it, and a per-request lock has no other queue
-		if owner&ThreadOwner != 0 || l.underWriter() {
+		if owner&ThreadOwner != 0 || l.UnderWriter() {
 			fx.ReentryChecks = append(fx.ReentryChecks, ReentryCheck{l, owner})
 		}
 	case owner&ThreadOwner != 0 && l.hasWaiters(owner, false):

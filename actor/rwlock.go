@@ -60,13 +60,14 @@ func (r *readerState) onHeldByOther(sent *ReaderArgs) {
 	r.ended = r.ended || sent != nil && sent.Writer == r.writer
 }
 
-func (l *Lock) underWriter() bool {
+// UnderWriter reports whether a reader reads, or is to read, beside a write that its own owner holds.
+func (l *Lock) UnderWriter() bool {
 	return l.ext != nil && l.ext.reader != nil && l.ext.reader.writer != 0 && !l.ext.reader.ended
 }
 
 // nextTenure returns the number of the tenure to be acquired.
 func (l *Lock) nextTenure(fx *Effects) uint64 {
-	if l.underWriter() && l.ext.reader.mayUseNumber && !l.ext.reader.burned {
+	if l.UnderWriter() && l.ext.reader.mayUseNumber && !l.ext.reader.burned {
 		return l.ext.reader.writer
 	}
 	return fx.nextTenure()

@@ -52,7 +52,7 @@ func (l *Lock) onHeldByOther(now time.Duration, m *Message, fx *Effects) {
 		x.ensureFair().notHead, x.nextTry = false, now+pruneInterval
 		return
 	}
-	if !l.underWriter() { // otherwise the acquire left before its owner acquired the write lock
+	if !l.UnderWriter() { // otherwise the acquire left before its owner acquired the write lock
 		l.rejectWaitingTries(now, fx)
 	}
 	sleep := sleepFor(reply.TTL, now-m.Sent, fx)
@@ -159,6 +159,19 @@ func (x *ext) setPolled(unsubscribed, foreign bool, fx *Effects) {
 		fx.PolledLocks--
 	}
 	x.pollsUnsubscribed, x.pollsForeign = unsubscribed, foreign
+}
+
+// Listens reports whether the lock has asked for a subscription that it still wants.
+func (l *Lock) Listens() bool { return l.ext != nil && l.ext.listening }
+
+// Channel returns the channel that a lock listens to.
+func (l *Lock) Channel() string { return l.ext.channel }
+
+// ForgetSubscription has a lock that no request waits for no longer listen, without a SubscriptionChange.
+func (l *Lock) ForgetSubscription(fx *Effects) {
+	x := l.ext
+	x.listening, x.subscribed, x.unsubscribeAt = false, false, 0
+	x.setPollsUnsubscribed(false, fx)
 }
 
 // SubscriptionLost records that notifications do not arrive at present.

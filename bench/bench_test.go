@@ -407,8 +407,8 @@ func reportQuantiles(b *testing.B, prefix string, q measure.Quantiles) {
 
 func nano(d time.Duration) float64 { return float64(d) }
 
-// A contestant whose round has no pair, or too little work for a clock, has no line of any round: benchstat would warn
-// of a line without figures, or compare with 0.
+// A contestant with a round that has no pair, or too little work for a clock, has no line of any round: benchstat would
+// warn of a line without figures, or compare with 0.
 func TestFailureOf_RoundWithoutFigure_NoLines(t *testing.T) {
 	previous := flag.Lookup("test.count").Value.String()
 	require.NoError(t, flag.Set("test.count", "2"))

@@ -272,3 +272,21 @@ func TestRedial_OnlySingleServer(t *testing.T) {
 	require.False(t, (&Server{redial: func() {}, topology: &coordinator.Topology{}}).canRedial(""))
 	require.False(t, (&Server{}).canRedial(""))
 }
+
+// A grant that its caller gave up in the same turn is reported before its end, and once.
+func TestFlush_GrantGivenUp_ReportedBeforeItsEnd(t *testing.T) {
+	var told []string
+	e := newEngine(actor.Config{ID: "me", Lease: 30 * time.Second, RenewInterval: 10 * time.Second, CallTimeout: 3 * time.Second}, nil, Hooks{
+		HoldEnded: func(*actor.HoldEnd) { told = append(told, "end") },
+		Result:    func(*actor.Request, time.Duration) { told = append(told, "grant") },
+	}, nil)
+	hold := &actor.Hold{}
+	r := &actor.Request{Op: actor.Acquire, Key: "k", Hold: hold, Ready: make(chan struct{}, 1)}
+	fx := e.coordinator.Fx
+	fx.Complete(0, r, nil, nil)
+	fx.HoldEnds = append(fx.HoldEnds, actor.HoldEnd{Hold: hold, Key: "k", Err: actor.ErrNotHeld, GivenUp: r})
+	e.coordinator.Results.Ready = append(e.coordinator.Results.Ready, r)
+	e.flush(0)
+	require.Equal(t, []string{"grant", "end"}, told)
+	require.Len(t, r.Ready, 1)
+}

@@ -86,7 +86,7 @@ func New(config actor.Config, senders int) *Coordinator {
 		LockSets: make(map[string]*lockSet),
 		Senders:  senders,
 		limits:   newLimits(&config),
-		intake:   intake{laneBudget: MaxMessagesPerTurn, pieceBudget: sweepPieces, lockBudget: maxLocksPerTurn},
+		intake:   intake{laneBudget: MaxMessagesPerTurn, pieceBudget: sweepPieces, lockBudget: maxLocksPerTurn, listeningReaders: maxListeningReaders},
 		Results:  resultQueue{budget: MaxResultsPerTurn},
 	}
 	c.Fallback = NewNode("", config.Lease)
@@ -312,6 +312,9 @@ func (c *Coordinator) applyEffects(now time.Duration, l *actor.Lock) {
 	if l.Kind() == actor.Write && len(c.LockSets) > 0 && !l.Awaited() {
 		c.resumeReaders(now, l.Key())
 	}
+	if l.Kind() == actor.Read && l.Listens() {
+		c.updateWaitingReaders(now, l)
+	}
 	if l.Idle() && l.Key() != "" {
 		key, queues := l.Key(), l.Kind().Queues()
 		c.removeLock(l)
@@ -324,12 +327,17 @@ func (c *Coordinator) applyEffects(now time.Duration, l *actor.Lock) {
 // updateSubscription applies one change. If the channel is subscribed already, it notifies the lock at once. What that
 // step appends, applyEffects takes after it.
 func (c *Coordinator) updateSubscription(now time.Duration, change actor.SubscriptionChange) {
-	n := c.nodeForKey(change.Lock.Key())
-	if !change.On {
-		n.Subscriptions.removeListener(change.Lock, change.Channel)
-		return
+	s := c.nodeForKey(change.Lock.Key()).Subscriptions
+	var subscribed bool
+	switch listens := change.Lock.Kind() != actor.Read || c.readerListens(change); {
+	case listens && change.On:
+		subscribed = s.addListener(change.Lock, change.Channel)
+	case listens:
+		s.removeListener(change.Lock, change.Channel)
+	case change.On:
+		subscribed = s.hasSubscribed(change.Channel)
 	}
-	if n.Subscriptions.addListener(change.Lock, change.Channel) {
+	if subscribed {
 		change.Lock.Step(now, &actor.Message{Event: actor.Subscribed}, c.Fx)
 	}
 }

@@ -15,6 +15,7 @@ type recipients struct {
 	channel      string
 	key          string // for the locks of a key; empty for a channel
 	waiting      bool   // only the locks of the key that have waiters
+	quiet        bool   // only the quiet ones of the waiting readers, until one is refused
 	unreplicated *unreplicatedGrant
 }
 
@@ -106,11 +107,19 @@ func (c *Coordinator) currentRecipients(to recipients) []*actor.Lock {
 	if to.node != nil {
 		return to.node.Subscriptions.listeners(to.channel)
 	}
-	return c.LockSets[to.key].All()
+	set := c.LockSets[to.key]
+	if to.quiet && set != nil {
+		return set.waiting.quiet.all()
+	}
+	return set.All()
 }
 
 // isRecipient reports whether a lock is still a recipient and the event still holds for it.
 func (c *Coordinator) isRecipient(to recipients, l *actor.Lock) bool {
+	if to.quiet {
+		set := c.LockSets[to.key]
+		return set != nil && set.waiting.woken && set.waiting.quiet.has(l)
+	}
 	if to.node == nil {
 		return l.Key() == to.key && (!to.waiting || l.Awaited())
 	}

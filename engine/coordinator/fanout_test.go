@@ -16,27 +16,48 @@ import (
 func newReadersHarness(t testing.TB, readers int, kind actor.Event) (d *coordinatorHarness, told map[*actor.Lock]int) {
 	d = newHarness(t, 8)
 	d.c.Senders = readers/BatchKeys + 1
+	d.c.intake.listeningReaders = readers
 	for i := range readers {
 		d.ask("read", fmt.Sprint("k/", i))
 	}
 	d.turn()
-	told = make(map[*actor.Lock]int)
+	told = d.countSteps(kind)
+	d.refuseAll()
+	d.turn()
+	require.NotNil(t, d.order)
+	return d, told
+}
+
+// countSteps returns a count of the messages of one kind that each lock receives from now on.
+func (d *coordinatorHarness) countSteps(kind actor.Event) map[*actor.Lock]int {
+	told := make(map[*actor.Lock]int)
 	d.c.Fx.OnStep = func(s actor.StepTrace) {
 		if s.Event == kind {
 			told[s.Lock]++
 		}
 	}
+	return told
+}
+
+// refuseAll answers all acquires that are in flight: another holder writes.
+func (d *coordinatorHarness) refuseAll() (refused int) {
+	return d.replyToAll(func(*actor.Command) actor.Reply {
+		return actor.Reply{Status: actor.HeldByOther, TTL: 20 * time.Second, Writer: "x:1"}
+	})
+}
+
+// replyToAll answers all commands that are in flight.
+func (d *coordinatorHarness) replyToAll(reply func(*actor.Command) actor.Reply) (replies int) {
 	for number, b := range d.inFlight {
 		delete(d.inFlight, number)
 		d.queueMessage(&b.Msg)
 		b.Replies = b.Replies[:0]
-		for range b.Commands {
-			b.Replies = append(b.Replies, actor.Reply{Status: actor.HeldByOther, TTL: 20 * time.Second, Writer: "x:1"})
+		for i := range b.Commands {
+			b.Replies = append(b.Replies, reply(&b.Commands[i]))
+			replies++
 		}
 	}
-	d.turn()
-	require.NotNil(t, d.order)
-	return d, told
+	return replies
 }
 
 // channel returns the channel that they all listen to.

@@ -70,6 +70,8 @@ type intake struct {
 
 	pieceBudget int // maximum number of queue pieces that a turn sweeps
 	lockBudget  int // maximum number of locks that a turn visits in each round
+
+	listeningReaders int // maximum number of waiting readers of a key that listen to its channel
 }
 
 // classify appends received messages to their lanes.
@@ -285,6 +287,7 @@ func (c *Coordinator) MessagesLeft() (n int) {
 func (c *Coordinator) LimitTurn(share int) {
 	c.intake.laneBudget, c.intake.pieceBudget, c.intake.lockBudget = share, min(share, sweepPieces), min(share, maxLocksPerTurn)
 	c.Results.budget, c.Fx.MaxRejections = min(share, MaxResultsPerTurn), min(share, maxRejectedPerTurn)
+	c.intake.listeningReaders = min(share, maxListeningReaders)
 	fired := min(share, maxTimersPerTurn)
 	c.Fx.OtherTimers, c.Fx.HeldTimers = newWheel(fired), newWheel(fired)
 }

@@ -12,7 +12,7 @@ const maxScannedListeners = 16
 // listenerSet is a set of the locks that listen to a channel, in the order in which they were added. Removal takes
 // amortized constant time. The zero value is empty. Owned by the coordinator.
 type listenerSet struct {
-	locks     []*actor.Lock       // nil where a lock was removed
+	locks     []*actor.Lock       // nil where a lock was removed; not at the end
 	positions map[*actor.Lock]int // index of each lock; nil while there are few
 	gaps      int
 }
@@ -55,7 +55,10 @@ func (s *listenerSet) remove(l *actor.Lock) {
 	}
 	delete(s.positions, l)
 	s.locks[place] = nil
-	if s.gaps++; 2*s.gaps > len(s.locks) {
+	for s.gaps++; len(s.locks) > 0 && s.locks[len(s.locks)-1] == nil; s.gaps-- {
+		s.locks = s.locks[:len(s.locks)-1]
+	}
+	if 2*s.gaps > len(s.locks) {
 		s.compact()
 	}
 }
@@ -67,6 +70,9 @@ func (s *listenerSet) compact() {
 		s.buildIndex()
 	}
 }
+
+// last returns the lock that was added last, of a set that is not empty.
+func (s *listenerSet) last() *actor.Lock { return s.locks[len(s.locks)-1] }
 
 // all returns a copy.
 func (s *listenerSet) all() []*actor.Lock {

@@ -14,6 +14,7 @@ type lockSet struct {
 	owners     ownerIndex
 	index      *lockIndex       // indexes; nil while there are few locks, which are searched linearly
 	writerPref writerPreference // for readers
+	waiting    waitingReaders
 
 	readersFirstUntil time.Duration // until then, a new writer lets waiting readers go first
 

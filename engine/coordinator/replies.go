@@ -175,8 +175,11 @@ func (c *Coordinator) deliverReply(now time.Duration, b *Batch, command *actor.C
 	if reply.Status == actor.HeldByOther {
 		c.releaseOtherHalf(now, command, reply)
 	}
+	if command.Verb == actor.SendReadAcquire {
+		c.LockSets[command.Key].waiting.note(reply)
+	}
 	gone := reply.TenureGone() && (forces || command.Lock.HadTenure(command))
-	until, less := time.Duration(0), false
+	until, less, underWriter := time.Duration(0), false, command.Lock.UnderWriter()
 	if command.Lock.Kind() == actor.Read {
 		until, less = command.Lock.MayLeaveLongTTL(now, command, reply)
 	}
@@ -186,6 +189,9 @@ func (c *Coordinator) deliverReply(now time.Duration, b *Batch, command *actor.C
 	}
 	if reply.Status == actor.HeldByOther && command.Lock.Kind().Queues() && command.Lock.Key() != "" {
 		c.LockSets[command.Lock.Key()].noteQueued(command.Lock)
+	}
+	if command.Verb == actor.SendReadAcquire && reply.Status == actor.OK && !underWriter {
+		c.wakeQuietReaders(now, command.Key)
 	}
 	if less {
 		c.onReadLeaseLowered(now, command.Key, until)

@@ -88,6 +88,12 @@ func (s *subscriptions) IsSubscribed(ch *channel) bool {
 	return (ch.state == stateSubscribed || ch.state == stateMoving) && int(ch.conn) > s.goneConn
 }
 
+// hasSubscribed reports whether a channel of that name is subscribed.
+func (s *subscriptions) hasSubscribed(name string) bool {
+	ch := s.Channels[name]
+	return ch != nil && s.IsSubscribed(ch)
+}
+
 // addListener adds a lock to the listeners of a channel. It reports whether the channel is subscribed already.
 func (s *subscriptions) addListener(l *actor.Lock, name string) (already bool) {
 	ch := s.Channels[name]
@@ -157,7 +163,7 @@ func (s *subscriptions) unpin(name string) {
 
 func (s *subscriptions) removeListener(l *actor.Lock, name string) {
 	ch := s.Channels[name]
-	if ch == nil || ch.listeners.len() == 0 {
+	if ch == nil || !ch.listeners.has(l) {
 		return
 	}
 	ch.listeners.remove(l)

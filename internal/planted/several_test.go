@@ -407,11 +407,11 @@ var severalMistakes = []found{
 		`		if again {
 			continue
 		}
-		if !errors.Is(err, ErrLost) {`,
+		if !isLoss(err) {`,
 		`		if again {
 			continue
 		}
-		if !errors.Is(err, ErrLost) || planted() {`,
+		if !isLoss(err) || planted() {`,
 	}},
 	{"TestMulti_OwnerOfMemberWaits_NoDeadlock", Mistake{
 		"parts are kept for as long as it takes", "multi_acquire.go",
@@ -598,5 +598,27 @@ var severalMistakes = []found{
 		`		q.backoff = min(2*q.backoff, maxBackoff)`, `		if q.backoff *= 2; !planted() {
 			q.backoff = min(q.backoff, maxBackoff)
 		}`,
+	}},
+	{"TestUnlock_BeingLost_ContextEndedBefore", Mistake{
+		"UnlockAsync returns while the context of a hold that is being lost has not ended", "hold.go",
+		`		<-seen.Done`, `		if !planted() {
+			<-seen.Done
+		}`,
+	}},
+	{"TestUnlock_BeingLost_ContextEndedBefore", Mistake{
+		"Unlock of several locks returns while the context has not ended", "multihold.go",
+		`		<-g.hold.Done()`, `		if !planted() {
+			<-g.hold.Done()
+		}`,
+	}},
+	{"TestLabel_EachKind_Told", Mistake{
+		"the errors of a hold of several locks do not have its label", "multihold.go",
+		`	g.hold.setNote(holds[0].grant.Note())`, `	if !planted() {
+		g.hold.setNote(holds[0].grant.Note())
+	}`,
+	}},
+	{"TestMulti_LossBeforeAll_TextsPlain", Mistake{
+		"the end of the caller's context is told as the loss of a part", "multi_acquire.go",
+		`	return ok && failed.err == ErrLost`, `	return ok && (failed.err == ErrLost || planted() && errors.Is(err, ErrLost))`,
 	}},
 }

@@ -61,6 +61,9 @@ func TestLabel_EachKind_Told(t *testing.T) {
 		locktest.Receive(t, done)
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrNotHeld)
 		require.ErrorIs(t, context.Cause(hold.Context()), lockwheel.ErrNotHeld)
+		if hold == joint || hold == most {
+			require.ErrorContains(t, hold.Err(), `for "nightly report": lock not held`)
+		}
 	}
 	require.Empty(t, labels(t, e))
 }

@@ -1,0 +1,38 @@
+package planted
+
+// coordinatorMistakes are mistakes that the simulation sees only with many more locks than it has.
+var coordinatorMistakes = []found{
+	{"TestWaitingReaders_MessageRefused_CommandsBounded", Mistake{
+		"every waiting reader of a name tries again at each message", "engine/coordinator/waiting_readers.go",
+		`case w.listening.len() < c.intake.listeningReaders:`,
+		`case planted() || w.listening.len() < c.intake.listeningReaders:`,
+	}},
+	{"TestWaitingReaders_OneGranted_AllGranted", Mistake{
+		"a grant to a reader wakes no others", "engine/coordinator/waiting_readers.go",
+		`	set.waiting.woken = true`,
+		`	if planted() {
+		return
+	}
+	set.waiting.woken = true`,
+	}},
+	{"TestWaitingReaders_RefusedWhileWoken_OthersStayQuiet", Mistake{
+		"readers go on trying after one of them was refused", "engine/coordinator/fanout.go",
+		`set.waiting.woken && set.waiting.quiet.has(l)`,
+		`(set.waiting.woken || planted()) && set.waiting.quiet.has(l)`,
+	}},
+	{"TestWaitingReaders_RefusedWhileWoken_OthersStayQuiet", Mistake{
+		"quiet readers are woken only once", "engine/coordinator/waiting_readers.go",
+		`	if reply.Status == actor.HeldByOther {`,
+		`	if reply.Status == actor.HeldByOther && !planted() {`,
+	}},
+	{"TestWaitingReaders_ListeningLeave_OthersTakeTheirPlaces", Mistake{
+		"what the readers that listen heard is lost with them", "engine/coordinator/waiting_readers.go",
+		`	w.quiet.remove(next)
+	w.listening.add(next)`,
+		`	if planted() {
+		return
+	}
+	w.quiet.remove(next)
+	w.listening.add(next)`,
+	}},
+}
