@@ -292,7 +292,7 @@ func TestForce_EachKind_RowVanishes(t *testing.T) {
 	}
 }
 
-// An operator may reach the page by any address or as localhost, and by the names of Options.Hosts, in any case and with
+// An operator may reach the page by any address or as localhost, and by the names of Options.Hosts, in any case, with
 // or without a port. Any other name is rejected.
 func TestForce_Hosts_OwnNamesOnly(t *testing.T) {
 	t.Parallel()
