@@ -1504,3 +1504,137 @@ func TestClientOption_CallersSettings_Replaced(t *testing.T) {
 	require.Zero(t, clientOption(options, o).Sentinel.TopologyRefreshInterval)
 	require.NotNil(t, o.guard)
 }
+
+// What a call is to do for its options. The last of a kind counts, and each limit is part of its range.
+func TestOption_Combinations_LastCounts(t *testing.T) {
+	t.Parallel()
+	type meant struct {
+		lease, wait time.Duration
+		once        bool
+	}
+	for _, c := range []struct {
+		try  bool
+		opts []Option
+		want meant
+	}{
+		{false, nil, meant{}},
+		{true, nil, meant{once: true}},
+		{false, []Option{{}}, meant{}},
+		{true, []Option{{}}, meant{once: true}},
+		{true, []Option{Wait(time.Second)}, meant{wait: time.Second}},
+		{false, []Option{Wait(0)}, meant{once: true}},
+		{false, []Option{Wait(-time.Second)}, meant{once: true}},
+		{false, []Option{Wait(0), Wait(time.Second)}, meant{wait: time.Second}},
+		{true, []Option{Wait(time.Second), Wait(0)}, meant{once: true}},
+		{false, []Option{Wait(time.Millisecond), Lease(time.Millisecond)}, meant{lease: time.Millisecond, wait: time.Millisecond}},
+		{false, []Option{Lease(time.Second), Lease(maxDuration), Wait(maxDuration)}, meant{lease: maxDuration, wait: maxDuration}},
+	} {
+		lease, wait, once, err := applyOptions(c.opts, c.try)
+		require.NoError(t, err, "%v", c)
+		require.Equal(t, c.want, meant{lease, wait, once}, "%v", c)
+	}
+	for _, d := range []time.Duration{1, time.Millisecond - 1, maxDuration + 1} {
+		_, _, _, err := applyOptions([]Option{Wait(d)}, true)
+		require.ErrorContains(t, err, "or 0 to try once", "%v", d)
+	}
+	for _, d := range []time.Duration{-1, 0, 1, time.Millisecond - 1, maxDuration + 1} {
+		_, _, _, err := applyOptions([]Option{Lease(d)}, false)
+		require.ErrorContains(t, err, "Lease of", "%v", d)
+	}
+}
+
+// clusterOf is the client of a cluster with these nodes.
+type clusterOf struct {
+	rueidis.Client
+	nodes map[string]rueidis.Client
+}
+
+func (c clusterOf) Nodes() map[string]rueidis.Client { return c.nodes }
+
+// A cluster has replied to a PING only if each node has, in whatever order they do.
+func TestPing_OneNodeFails_Error(t *testing.T) {
+	t.Parallel()
+	s, err := embedded.Start()
+	require.NoError(t, err)
+	defer s.Close()
+	client := func() rueidis.Client {
+		options := s.ClientOption()
+		options.DisableCache, options.ForceSingleClient = true, true
+		c, err := rueidis.NewClient(options)
+		require.NoError(t, err)
+		t.Cleanup(c.Close)
+		return c
+	}
+	one, other := client(), client()
+	e := &Engine{}
+	e.cluster.Store(true)
+	e.link.Store(&link{client: clusterOf{one, map[string]rueidis.Client{"a:1": one, "b:1": other}}})
+	ping := func() error {
+		round := &pingRound{done: make(chan struct{})}
+		e.runPing(round)
+		return round.err
+	}
+	require.NoError(t, ping())
+	other.Close() // it fails at once, so before the other one has a reply
+	for range 10 {
+		require.ErrorIs(t, ping(), rueidis.ErrClosing)
+	}
+}
+
+// Calls of Ping share the round in flight. Once the engine is closing, no further one begins.
+func TestPing_InFlight_Shared(t *testing.T) {
+	t.Parallel()
+	e := &Engine{}
+	e.closing.Store(true)
+	inFlight := &pingRound{done: make(chan struct{})}
+	e.ping.Store(inFlight)
+	require.Same(t, inFlight, e.pingRound())
+	close(inFlight.done)
+	next := e.pingRound()
+	require.NotSame(t, inFlight, next)
+	<-next.done
+	require.ErrorIs(t, next.err, rueidis.ErrClosing)
+}
+
+// Stats count the log records that were dropped because the handler was too slow, like events of an Observer.
+func TestStats_HandlerBlocks_RecordsCounted(t *testing.T) {
+	t.Parallel()
+	s, err := embedded.Start()
+	require.NoError(t, err)
+	defer s.Close()
+	unblock := make(chan struct{})
+	handler := blockingHandler{slog.DiscardHandler, unblock}
+	e, err := Open(t.Context(), Options{Redis: s.ClientOption(), Logger: slog.New(handler)})
+	require.NoError(t, err)
+	defer e.Close()
+	defer close(unblock)
+	for range 2*maxQueuedRecords + 1 {
+		e.listeners.log.Warn("n")
+	}
+	require.GreaterOrEqual(t, e.Stats().DroppedEvents, uint64(maxQueuedRecords))
+}
+
+type blockingHandler struct {
+	slog.Handler
+	until <-chan struct{}
+}
+
+func (h blockingHandler) Enabled(context.Context, slog.Level) bool {
+	<-h.until
+	return false
+}
+
+// A server that does not allow PING is reachable, and the error says what it replied, without the user.
+func TestPing_Rejected_ServerError(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	require.NoError(t, e.Ping(t.Context()))
+	client := e.link.Load().client
+	require.NoError(t, client.Do(t.Context(), client.B().Arbitrary("ACL", "SETUSER", "default", "-ping").Build()).Error())
+	err := e.Ping(t.Context())
+	var said ServerError
+	require.ErrorAs(t, err, &said)
+	require.ErrorIs(t, err, ErrUnavailable)
+	require.ErrorContains(t, err, "NOPERM")
+	require.NotContains(t, err.Error(), "User default")
+}
