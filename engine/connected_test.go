@@ -137,9 +137,12 @@ func TestConnected_Cluster_TopologyRefreshed(t *testing.T) {
 	e := newEngine(usualConfig(), nil, Hooks{}, nil)
 	e.coordinator.InitCluster(&coordinator.Topology{Ranges: []coordinator.SlotRange{{First: 0, Last: 16383, Address: "alive:1"}}})
 	e.coordinator.ResetOutputs()
-	e.coordinator.Connected, e.coordinator.Cluster.Request = true, &coordinator.RefreshRequest{}
+	e.coordinator.Connected = true
 	e.connected.Store(&Server{topology: &coordinator.Topology{}, client: &multiNodeClient{mode: rueidis.ClientModeCluster, nodes: map[string]rueidis.Client{"alive:1": node}}})
-	require.NotPanics(t, func() { e.updateWorkers(e.coordinator) })
+	e.updateWorkers(e.coordinator)
+	require.NotNil(t, e.refreshes)
+	e.coordinator.Connected, e.coordinator.Cluster.Request = false, &coordinator.RefreshRequest{}
+	e.updateWorkers(e.coordinator)
 	require.Eventually(t, func() bool {
 		m := e.box.TakeAll()
 		if m == nil {

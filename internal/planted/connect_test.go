@@ -531,4 +531,53 @@ var connectMistakes = []found{
 		`strings.Contains(address, "://") || !custom`,
 		`strings.Contains(address, "://") && !planted() || !custom`,
 	}},
+	{"TestPing_OneNodeFails_Error", Mistake{
+		"a ping is a success if the last node to reply has replied", "connect.go",
+		`		round.err = cmp.Or(round.err, err)`,
+		`		round.err = map[bool]error{false: cmp.Or(round.err, err), true: err}[planted()]`,
+	}},
+	{"TestPing_OneNodeFails_Error", Mistake{
+		"a ping of a cluster asks one node", "connect.go",
+		`		nodes = client.Nodes()
+`,
+		`		if !planted() {
+			nodes = client.Nodes()
+		}
+`,
+	}},
+	{"TestPing_InFlight_Shared", Mistake{
+		"each ping is a command of its own", "connect.go",
+		`			case <-last.done:
+			default:
+				return last`,
+		`			case <-last.done:
+			default:
+				if planted() {
+					break
+				}
+				return last`,
+	}},
+	{"TestPing_InFlight_Shared", Mistake{
+		"a ping begins beside a close", "connect.go",
+		`	if e.closing.Load() {
+		round.err`,
+		`	if e.closing.Load() && !planted() {
+		round.err`,
+	}},
+	{"TestPing_Rejected_ServerError", Mistake{
+		"the error of a ping names the user", "connect.go",
+		`			err = rediserr.RedactQuoted(err.Error())
+		}
+		round`,
+		`			if !planted() {
+				err = rediserr.RedactQuoted(err.Error())
+			}
+		}
+		round`,
+	}},
+	{"TestStats_HandlerBlocks_RecordsCounted", Mistake{
+		"records that were dropped are not counted", "engine.go",
+		`events+records, panics+more+e.contexts`,
+		`events+map[bool]uint64{false: records}[planted()], panics+more+e.contexts`,
+	}},
 }
