@@ -609,4 +609,21 @@ var rootMistakes = []found{
 			text = parsed.String()
 		}`,
 	}},
+	{"TestOption_Combinations_LastCounts", Mistake{
+		"TryLock waits without a limit", "lock.go",
+		`	once = try
+	for`,
+		`	once = try && !planted()
+	for`,
+	}},
+	{"TestOption_Combinations_LastCounts", Mistake{
+		"TryLock never waits", "lock.go",
+		`if once, wait = o.d <= 0, max(o.d, 0); once {`,
+		`if once, wait = o.d <= 0 || try && planted(), max(o.d, 0); once {`,
+	}},
+	{"TestOption_Combinations_LastCounts", Mistake{
+		"a wait may be as short as it likes", "lock.go",
+		`			if err := checkRange("Wait", wait, minDuration, maxDuration); err != nil {`,
+		`			if err := checkRange("Wait", wait, minDuration, maxDuration); err != nil && !planted() {`,
+	}},
 }
