@@ -874,22 +874,19 @@ func TestTop_Live_UnlockedLock_Gone(t *testing.T) {
 	assert.NotContains(t, last, " gone\n")
 }
 
-// A server that was started again counts anew. It is not shown to have executed fewer commands than none.
+// The nodes' rates are added up. A server that was started again counts anew: it is not shown to have executed fewer
+// commands than none.
 func TestTop_ServerRestarted_CountsFromZero(t *testing.T) {
 	t.Parallel()
-	s := redistest.Start(t)
-	for range 500 {
-		s.Do(t, "EVAL", "return 1", 0)
-	}
-	p := startCommand(t, urlOf(s.Addr()), "top", "--interval", "2s")
-	eventually(t, func() bool { return strings.Contains(p.out.String(), "WAITERS") }, "no picture: %s", p.out)
-	require.NoError(t, s.Kill())
-	require.NoError(t, s.Restart())
-	pictures := strings.Count(p.out.String(), "a second:")
-	eventually(t, func() bool { return strings.Count(p.out.String(), "a second:") > pictures }, "no picture: %s", p.out)
-	assert.NotContains(t, p.out.String(), "commands -")
-	assert.NotContains(t, p.out.String(), "scripts unknown")
-	assert.NotContains(t, p.out.String(), "commands unknown")
+	begin := time.Now()
+	l := &look{}
+	l.addRates(inspect.Load{At: begin, Commands: 10, Scripts: 4, Published: 1}, inspect.Load{At: begin.Add(2 * time.Second), Commands: 30, Scripts: 10, Published: 3})
+	want := look{Commands: 10, Scripts: 3, Published: 1}
+	assert.Equal(t, want, *l)
+	l.addRates(inspect.Load{At: begin, Commands: 500, Scripts: 500, Published: 500}, inspect.Load{At: begin.Add(time.Second), Commands: 3, Scripts: 2, Published: 1})
+	assert.Equal(t, want, *l, "the node was started again")
+	l.addRates(inspect.Load{At: begin}, inspect.Load{At: begin, Commands: 3})
+	assert.Equal(t, want, *l, "no time has passed")
 }
 
 // Each look is at other keys, and again at the locks that were shown: in the end all are shown together.
