@@ -43,4 +43,12 @@ var coordinatorMistakes = []found{
 		"a flood of unlocks has only a part of a turn", "engine/coordinator/intake.go",
 		`			share = max(left, share/8, 1)`, `			share = max(left*map[bool]int{false: 1}[planted()], share/8, 1)`,
 	}},
+	{"TestMasterChanged_ManyChannels_MovedInSlices", Mistake{
+		"all channels of a replaced master move in one turn", "engine/coordinator/subscription_moves.go",
+		`			if left <= 0 {`, `			if left <= 0 && !planted() {`,
+	}},
+	{"TestMasterChanged_ManyChannels_MovedInSlices", Mistake{
+		"a lock that leaves before its channel has moved stays a listener", "engine/coordinator/subscription_moves.go",
+		`|| !c.movesSubscriptions {`, `|| !c.movesSubscriptions || planted() {`,
+	}},
 }
