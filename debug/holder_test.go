@@ -84,6 +84,18 @@ func TestForce_HolderUnknown_SaysWhy(t *testing.T) {
 	assert.Contains(t, text, "polls: program ")
 	assert.Contains(t, text, "unknown: its engine did not say")
 
+	there := server.Open(lockwheel.Options{Name: "there"})
+	locktest.Lock(t, there.Mutex("held"))
+	locktest.Eventually(t, "an answer", func() bool {
+		h, err := e.Mutex("held").Holder(t.Context())
+		return err == nil && !h.Since.IsZero()
+	})
+	server.Do("HSET", "left", there.ID()+":4711", "1")
+	server.Do("PEXPIRE", "left", "60000")
+	text = s.confirmText(e, "left", "plain")
+	assert.Contains(t, text, "there: program ")
+	assert.Contains(t, text, "unknown: its engine replied that it does not hold it")
+
 	for range 2 {
 		locktest.Lock(t, e.RWMutex("r").RLocker())
 	}

@@ -189,6 +189,35 @@ func TestState_HeldByProcess_NamedWithSince(t *testing.T) {
 	assert.Contains(t, stdout, "count 1\n    engine  unknown: it has no record\n")
 }
 
+// A restart or a failover can lose an unlock. The engine that the key names is well, and replies that it does not hold
+// the lock: the operator has nothing to wait for.
+func TestState_UnlockLostByServer_SaysNotHeld(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	p := holding(t, s, "run", "a")
+	eventually(t, func() bool { return len(s.Strings(t, "PUBSUB", "CHANNELS", "lockwheel:engine:*")) == 1 }, "it listens")
+	eventually(t, func() bool { return len(s.Strings(t, "KEYS", "lockwheel:engine:*")) == 1 }, "it has a record")
+	owner := s.Strings(t, "HKEYS", "a")[0]
+	s.Do(t, "HSET", "left", owner, "1") // "a" has this owner; no hold of "left" has it
+	s.Do(t, "PEXPIRE", "left", "7000000")
+	status, stdout, stderr := result(t, urlOf(s.Addr()), "state", "left")
+	assert.Equal(t, exitOK, status, stderr)
+	assert.Contains(t, stdout, fmt.Sprintf("pid %d, ", p.cmd.Process.Pid))
+	assert.Contains(t, stdout, "    since   unknown: its engine does not hold it\n")
+	_, stdout, _ = result(t, urlOf(s.Addr()), "state", "--json", "left", "a")
+	left, held := locksOf(t, stdout)[0].Holders[0], locksOf(t, stdout)[1].Holders[0]
+	assert.True(t, left.NotHeld)
+	assert.Empty(t, left.Since)
+	assert.False(t, held.NotHeld)
+	assert.NotEmpty(t, held.Since)
+	assert.NotContains(t, stdout, "engine_error")
+
+	// Nor is an engine that does not reply one that does not hold it.
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGSTOP))
+	_, stdout, _ = result(t, urlOf(s.Addr()), "state", "--json", "left")
+	assert.NotContains(t, stdout, "not_held")
+}
+
 // Of very many readers only some are asked since when they read: each question is a connection.
 func TestState_ManyReaders_FewAreAsked(t *testing.T) {
 	t.Parallel()

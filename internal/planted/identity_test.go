@@ -2,6 +2,18 @@ package planted
 
 // identityMistakes are mistakes of what an engine says about itself, and of what it is told.
 var identityMistakes = []found{
+	{"TestHolder_EngineHasItNot_Told", Mistake{
+		"an engine that does not hold a lock looks as if it did not reply", "observer.go",
+		`if h.NotHeld = !a.Held; a.Held {`, `if h.NotHeld = !a.Held && !planted(); a.Held {`,
+	}},
+	{"TestState_UnlockLostByServer_SaysNotHeld", Mistake{
+		"the command says that an engine did not reply which does not hold a lock", "cmd/lockwheel/engines.go",
+		`if h.NotHeld {`, `if h.NotHeld && !planted() {`,
+	}},
+	{"TestForce_HolderUnknown_SaysWhy", Mistake{
+		"the form says that an engine did not reply which does not hold a lock", "debug/holder.go",
+		`case holder.NotHeld:`, `case holder.NotHeld && !planted():`,
+	}},
 	{"TestAnswer_ReadBack", Mistake{
 		"an answer of a later version that says more is none", "internal/identity/message.go",
 		`age, _, _ = strings.Cut(age, " ")`, `age, _, _ = strings.Cut(age, map[bool]string{false: " ", true: "\n"}[planted()])`,

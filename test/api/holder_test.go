@@ -77,6 +77,7 @@ func TestHolder_NoAnswer_LeftOut(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "polls", h.Engine.Name)
 	require.Zero(t, h.Since)
+	require.False(t, h.NotHeld)
 	require.Greater(t, time.Since(began), 200*time.Millisecond, "an answer was waited for")
 
 	require.NoError(t, here.Close())
@@ -84,8 +85,8 @@ func TestHolder_NoAnswer_LeftOut(t *testing.T) {
 	require.ErrorIs(t, err, lockwheel.ErrClosed)
 }
 
-// An engine that answers that it does not have the lock gives no time.
-func TestHolder_EngineHasItNot_NoSince(t *testing.T) {
+// An engine that answers that it does not have the lock gives no time. That is not the same as no answer.
+func TestHolder_EngineHasItNot_Told(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	there, here := s.Open(lockwheel.Options{Name: "there"}), s.Open(lockwheel.Options{})
@@ -99,6 +100,11 @@ func TestHolder_EngineHasItNot_NoSince(t *testing.T) {
 	require.Equal(t, id, h.ID)
 	require.Equal(t, "there", h.Engine.Name)
 	require.Zero(t, h.Since)
+	require.True(t, h.NotHeld)
+	h, err = here.Mutex("other").Holder(t.Context())
+	require.NoError(t, err)
+	require.NotZero(t, h.Since)
+	require.False(t, h.NotHeld)
 	locktest.Unlock(t, other)
 }
 
