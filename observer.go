@@ -301,8 +301,8 @@ func (l *lookups) end(until time.Time) {
 //
 // It takes the round trip of State and two more for the record. If there is a record, it asks the holder's engine
 // since when, on a connection of its own. If no answer comes within 1 s or Options.CallTimeout, Since is zero. If the
-// engine does not hold the lock, NotHeld is set. So it is for people and reports, not for the path of a lock. At most 8 such calls of an engine are in flight; a further one
-// returns only the holder's id.
+// engine does not hold the lock, NotHeld is set. So it is for people and reports, not for the path of a lock. At most 8
+// such calls of an engine are in flight; a further one returns only the holder's id.
 //
 // It blocks for at most two of Options.CallTimeout, or until ctx ends. It returns the errors of State. A record that
 // cannot be read is no error: Engine is zero then. If the engine is closed meanwhile, the result has what is known.

@@ -107,7 +107,11 @@ func connections(nodes []lockwheel.NodeStatus, now time.Time) []connection {
 			continue
 		}
 		// Since is when a call failed. The server may have stopped well before, so the words do not promise more.
-		all[i] = connection{fmt.Sprintf("%s is considered down since a call failed %s ago", server, duration(now.Sub(n.Since))), true}
+		what := "is considered down"
+		if _, replied := n.Err.(lockwheel.ServerError); replied {
+			what = "replies, but rejects calls: it is considered down"
+		}
+		all[i] = connection{fmt.Sprintf("%s %s since a call failed %s ago", server, what, duration(now.Sub(n.Since))), true}
 		if n.Err != nil {
 			all[i].Text += ": " + shown(n.Err.Error())
 		}

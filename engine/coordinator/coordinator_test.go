@@ -341,6 +341,7 @@ func (d *coordinatorHarness) deliverBatch(words []string) (oops string) {
 			"denied":  {Status: actor.Rejected, Err: errors.New("NOPERM x")},
 			"busy":    {Status: actor.Rejected, Err: errors.New("BUSY x")},
 			"replica": {Status: actor.Rejected, Err: errors.New("READONLY x")},
+			"full":    {Status: actor.Rejected, Err: errors.New("OOM x")},
 			"dumb":    {Err: errors.New("malformed"), Malformed: true},
 			"taken2":  {Status: actor.HeldByOther, FailedPart: 1, TTL: 20 * time.Second, Holder: "x:1"},
 			"ghost2":  {Status: actor.HeldByOther, FailedPart: 1, TTL: 20 * time.Second, Holder: "me:99"},
