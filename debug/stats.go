@@ -189,6 +189,7 @@ type nodeJSON struct {
 
 type engineJSON struct {
 	ID     string     `json:"id"`
+	Name   string     `json:"name"`
 	Closed bool       `json:"closed"`
 	Nodes  []nodeJSON `json:"nodes"`
 	Stats  statsOut   `json:"stats"` // with the names of lockwheel.Stats; durations in nanoseconds unless the name says seconds
@@ -204,7 +205,7 @@ func (h *handler) statsJSON(*http.Request) *response {
 	out := statsJSON{thisProcess, time.Now(), []engineJSON{}}
 	for _, e := range h.engines {
 		nodes, s := e.Status(), e.Stats()
-		engine := engineJSON{ID: e.ID(), Closed: nodes == nil, Nodes: []nodeJSON{}, Stats: statsOut{
+		engine := engineJSON{ID: e.ID(), Name: shown(e.Name()), Closed: nodes == nil, Nodes: []nodeJSON{}, Stats: statsOut{
 			s, histogramOf(&s.AcquireWaits), histogramOf(&s.HoldTimes), histogramOf(&s.RenewalMargins),
 			histogramOf(&s.RoundTrips), histogramOf(&s.TurnTimes),
 		}}

@@ -2,6 +2,11 @@ package planted
 
 // debugMistakes are mistakes of the page for operators.
 var debugMistakes = []found{
+	{"TestPage_Process_IsNamed", Mistake{
+		"the page does not say under which name the command lists an engine", "debug/page.go",
+		`engineView{e.ID(), shown(e.Name()), connections(`,
+		`engineView{e.ID(), shown(e.Name()[:map[bool]int{false: len(e.Name())}[planted()]]), connections(`,
+	}},
 	{"TestConnections_Down_SaysFromWhen", Mistake{
 		"the page does not say that a server which is down replies", "debug/stats.go",
 		`(lockwheel.ServerError); replied {`, `(lockwheel.ServerError); replied && !planted() {`,
