@@ -19,18 +19,19 @@ import (
 // coordinatorHarness is a test harness for a coordinator: the test takes the place of its callers, senders and
 // subscribers.
 type coordinatorHarness struct {
-	t        testing.TB
-	c        *Coordinator
-	now      time.Duration
-	callers  map[string]*harnessCaller
-	names    map[*actor.Request]string
-	inFlight map[int]*Batch // by number of the batch
-	batches  int
-	messages []*LoopMessage
-	order    *Order
-	wires    map[*Node]*pubsubConns
-	redialed bool    // a turn asked for the connections to be closed
-	removed  []*Node // in all turns
+	t          testing.TB
+	c          *Coordinator
+	now        time.Duration
+	callers    map[string]*harnessCaller
+	names      map[*actor.Request]string
+	inFlight   map[int]*Batch // by number of the batch
+	batches    int
+	messages   []*LoopMessage
+	order      *Order
+	wires      map[*Node]*pubsubConns
+	redialed   bool                  // a turn asked for the connections to be closed
+	removed    []*Node               // in all turns
+	onHoldEnds func([]actor.HoldEnd) // gets those of each turn; nil: none does
 }
 
 // pubsubConns simulates the pub/sub connections to a node, as its subscriber has them.
@@ -361,6 +362,9 @@ func (d *coordinatorHarness) turn() string {
 	}
 	d.messages = nil
 	d.c.Turn(d.now, first)
+	if d.onHoldEnds != nil {
+		d.onHoldEnds(d.c.Fx.HoldEnds)
+	}
 	said := slices.Concat(d.ended(), d.sentText(), d.ordered(), d.results())
 	d.redialed, d.removed = d.redialed || d.c.Redial, append(d.removed, d.c.Removed...)
 	d.c.ResetOutputs()

@@ -23,6 +23,24 @@ var identityMistakes = []found{
 		`c.step(now, l, &actor.Message{Event: actor.Notified})`,
 		`c.step(now, l, &actor.Message{Event: map[bool]actor.Event{false: actor.Notified, true: actor.Displaced}[planted()]})`,
 	}},
+	{"TestForceNotice_KeyGone_CauseNamesIt", Mistake{
+		"a notice that is long ago is named as the cause of a loss", "engine/coordinator/forced.go",
+		`now-f.last > forcedFor`, `now-f.last > forcedFor && !planted()`,
+	}},
+	{"TestForceNotice_KeyGone_CauseNamesIt", Mistake{
+		"any number of forced keys is kept", "engine/coordinator/forced.go",
+		`len(f.keys) >= maxForced {`, `len(f.keys) >= maxForced && !planted() {`,
+	}},
+	{"TestForceNotice_KeyGone_CauseNamesIt", Mistake{
+		"a loss for any reason is named as a force", "actor/errors.go",
+		`if cause == errKeyGone {`, `if cause == errKeyGone || planted() {`,
+	}},
+	{"TestForceUnlock_OtherEngine_HolderToldAtOnce", Mistake{
+		"a holder does not learn that its lock was forced", "engine/coordinator/histograms.go",
+		`	c.own.forced.explain(now, c.Fx.HoldEnds)`, `	if !planted() {
+		c.own.forced.explain(now, c.Fx.HoldEnds)
+	}`,
+	}},
 	{"TestForceNotice_BeforeGrant_ServerAsked", Mistake{
 		"a notice that overtakes a grant is forgotten", "engine/coordinator/ownchannel.go",
 		`if noted && sent < at`, `if noted && sent < at && !planted()`,

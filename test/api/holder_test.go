@@ -142,6 +142,7 @@ func TestForceUnlock_OtherEngine_HolderToldAtOnce(t *testing.T) {
 			locktest.Receive(t, hold.Done())
 			t.Logf("the holder knew after %v", time.Since(began))
 			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+			require.ErrorContains(t, hold.Err(), "a message said that it was unlocked by force")
 			holds = append(holds, hold)
 		}
 		for _, hold := range holds {
