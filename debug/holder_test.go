@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,9 +96,11 @@ func TestForce_HolderUnknown_SaysWhy(t *testing.T) {
 	})
 	server.Do("HSET", "left", there.ID()+":4711", "1")
 	server.Do("PEXPIRE", "left", "60000")
-	text = s.confirmText(e, "left", "plain")
-	assert.Contains(t, text, "there: program ")
-	assert.Contains(t, text, "unknown: its engine replied that it does not hold it")
+	locktest.Eventually(t, "its answer", func() bool {
+		text = s.confirmText(e, "left", "plain")
+		assert.Contains(t, text, "there: program ")
+		return strings.Contains(text, "unknown: its engine replied that it does not hold it")
+	})
 
 	for range 2 {
 		locktest.Lock(t, e.RWMutex("r").RLocker())

@@ -6,7 +6,7 @@ var identityMistakes = []found{
 		"an engine that does not hold a lock looks as if it did not reply", "observer.go",
 		`if h.NotHeld = !a.Held; a.Held {`, `if h.NotHeld = !a.Held && !planted(); a.Held {`,
 	}},
-	{"TestState_UnlockLostByServer_SaysNotHeld", Mistake{
+	{"TestIdentityOf_SinceUnknown_SaysWhy", Mistake{
 		"the command says that an engine did not reply which does not hold a lock", "cmd/lockwheel/engines.go",
 		`if h.NotHeld {`, `if h.NotHeld && !planted() {`,
 	}},
