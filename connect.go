@@ -371,15 +371,20 @@ func probe(ctx context.Context, client rueidis.Client, options *Options) (*engin
 	return server, err
 }
 
-// NodeStatus says whether a server replied to the engine, for [Engine.Status].
+// NodeStatus says whether a server replies to the engine and accepts its calls, for [Engine.Status].
 type NodeStatus struct {
 	// Address is that of a node of a cluster, of the master that Sentinel names, or the only one of Options.Redis. It is
 	// empty if a client or a dialer of the caller decides where the server is, and as long as the engine does not know
 	// which of several addresses it is.
 	Address string
-	Down    bool      // the engine considers it down: a call had no reply or was rejected as all would be, and no reply came since
-	Since   time.Time // when that call failed, which is later than the server's last reply; zero if it is not down
-	Err     error     // why it is down; nil if it is not
+
+	// Down says that the engine considers it down. A call had no reply or was rejected as all would be, and no reply came
+	// since. Or the server replies, but for at least 2 s it has rejected what changes a lock: it is a replica (READONLY,
+	// MASTERDOWN), lacks replicas or its disk (NOREPLICAS, MISCONF), or is not ready (LOADING, CLUSTERDOWN). So it is if
+	// it lacks memory (OOM) and rejects all that acquires: renewals and unlocks work then.
+	Down  bool
+	Since time.Time // when the first such call failed, which is later than the last one that did not; zero if it is not down
+	Err   error     // why it is down, a ServerError if the server replies; nil if it is not
 }
 
 // Status returns what the engine knows of its server, or of each master of its cluster, from the calls that it made. It

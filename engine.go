@@ -106,6 +106,9 @@ func (e *Engine) zero() bool { return e != nil && e.loop == nil }
 // ID returns the engine's client id on the wire, a UUID that Open creates. The id of every hold begins with it.
 func (e *Engine) ID() string { return e.config.ID }
 
+// Name returns [Options].Name, or its default: program, host and process. It is empty if the engine was never opened.
+func (e *Engine) Name() string { return e.options.Name }
+
 // Mutex returns the lock with that name: Redisson's getLock. The result is a small value, and the server is not
 // contacted. The methods of the Mutex return an error for an invalid name:
 //

@@ -238,9 +238,15 @@ type Holder struct {
 	// lives ([Options].Anonymous), or it connected less than 0.25 s ago and has not written the record yet.
 	Engine EngineInfo
 
-	// Since is when the holder was granted the lock, by the clock of this machine. It is zero if the engine did not reply:
-	// the server keeps no such time.
+	// Since is when the holder was granted the lock, by the clock of this machine. It is zero if the engine did not reply,
+	// or replied that it does not hold the lock: the server keeps no such time.
 	Since time.Time
+
+	// NotHeld says that the engine replied, and that it does not hold the lock under this ID. A grant or an unlock of this
+	// moment looks like that. If a later call returns it with the same ID, the key was left behind: the server lost an
+	// unlock in a restart or a failover, or another client wrote the key. It stays until its TTL is over, or until
+	// [Mutex.ForceUnlock], which then takes the lock from no caller.
+	NotHeld bool
 }
 
 const (
@@ -294,9 +300,9 @@ func (l *lookups) end(until time.Time) {
 // reader it says so.
 //
 // It takes the round trip of State and two more for the record. If there is a record, it asks the holder's engine
-// since when, on a connection of its own. If no answer comes within 1 s or Options.CallTimeout, Since is zero. So it is
-// for people and reports, not for the path of a lock. At most 8 such calls of an engine are in flight; a further one
-// returns only the holder's id.
+// since when, on a connection of its own. If no answer comes within 1 s or Options.CallTimeout, Since is zero. If the
+// engine does not hold the lock, NotHeld is set. So it is for people and reports, not for the path of a lock. At most 8
+// such calls of an engine are in flight; a further one returns only the holder's id.
 //
 // It blocks for at most two of Options.CallTimeout, or until ctx ends. It returns the errors of State. A record that
 // cannot be read is no error: Engine is zero then. If the engine is closed meanwhile, the result has what is known.
@@ -359,8 +365,10 @@ func (m Mutex) resolve(ctx context.Context, link *link, h Holder, id string, ten
 	answers <- h
 	ctx, cancel := context.WithTimeout(ctx, min(answerTimeout, m.engine.config.CallTimeout))
 	defer cancel()
-	if a, replied := identity.Ask(ctx, link.client, m.engine.options.Prefix, id, tenure, m.key()); replied && a.Held {
-		h.Since = time.Now().Add(-a.Age)
+	if a, replied := identity.Ask(ctx, link.client, m.engine.options.Prefix, id, tenure, m.key()); replied {
+		if h.NotHeld = !a.Held; a.Held {
+			h.Since = time.Now().Add(-a.Age)
+		}
 		answers <- h
 	}
 }

@@ -35,6 +35,7 @@ var (
 	errFixedLeaseOver = errors.New("its lease ended")
 	errMaxHold        = errors.New("held for Options.MaxHold")
 	errKeyGone        = errors.New("the key is gone or someone else's")
+	errKeyForced      = errors.New("the key is gone or someone else's; a message said that it was unlocked by force")
 	errDisplaced      = errors.New("granted to another holder since")
 	errForced         = errors.New("unlocked by force")
 	errKnownLost      = errors.New("that was known before the release was sent")
@@ -53,6 +54,15 @@ func IsMaxHold(cause error) bool { return cause == errMaxHold }
 
 // IsForced reports whether a hold ended because its own engine was about to take the lock away by force.
 func IsForced(cause error) bool { return errors.Is(cause, errForced) }
+
+// WithForceNotice returns the cause of a loss of which a message said before that another client would cause it. Only a
+// key that is gone proves the message right; other causes stay as they are.
+func WithForceNotice(cause error) error {
+	if cause == errKeyGone {
+		return errKeyForced
+	}
+	return cause
+}
 
 // joinCauses returns one error for two causes, with a text of one line; either may be nil.
 func joinCauses(first, second error) error {

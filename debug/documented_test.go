@@ -102,6 +102,6 @@ func TestJSON_EachStruct_Compared(t *testing.T) {
 func TestDocumentedIn_Tables_AreRead(t *testing.T) {
 	assert.Equal(t, map[string][]string{"one": {"a", "b*", "c"}, "two": {"d"}},
 		documentedIn("# Page\n\n### one\n\n| field | unit |\n| --- | --- |\n| `a`, `b`* | `x` |\n| `c` | y |\n\n## More\n| `no` | no |\n### two\n| `d` | z |\n"))
-	assert.Equal(t, []string{"id", "closed", "nodes", "stats"}, fieldsOf(reflect.TypeOf(engineJSON{})))
+	assert.Equal(t, []string{"id", "name", "closed", "nodes", "stats"}, fieldsOf(reflect.TypeOf(engineJSON{})))
 	assert.Contains(t, fieldsOf(reflect.TypeOf(statsOut{})), "Held", "of the embedded struct")
 }

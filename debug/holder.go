@@ -58,10 +58,12 @@ func (h *handler) describeHolder(ctx context.Context, lock lockwheel.Mutex, owne
 	switch now := time.Now(); {
 	case !holder.Since.IsZero():
 		t.Since = fmt.Sprintf("%s (%s)", holder.Since.UTC().Format(time.RFC3339), duration(now.Sub(holder.Since)))
+	case holder.NotHeld:
+		t.Since = unknown + "its engine replied that it does not hold it. If it says so again some seconds later, the key was left behind"
 	case holder.Engine.ID == "":
 		t.Since = unknown + "an engine without a record is not asked"
 	default:
-		t.Since = unknown + "its engine did not say. It is stopped or hangs, it polls, it may not use its channel, or it knows nothing of this hold"
+		t.Since = unknown + "its engine did not say. It is stopped or hangs, it polls, or it may not use its channel"
 	}
 	return t
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,17 +24,19 @@ func (s *site) confirmText(e *lockwheel.Engine, name, kind string) string {
 	return html.UnescapeString(s.get("confirm?" + url.Values{"engine": {e.ID()}, "kind": {kind}, "name64": {encoded(name)}}.Encode()))
 }
 
-// The page and its JSON say of which process they are, and each engine says on which server it is.
+// The page and its JSON say of which process they are. Each engine says on which server it is, and under which name the
+// command lists it.
 func TestPage_Process_IsNamed(t *testing.T) {
 	t.Parallel()
 	server := locktest.AnyServer(t)
-	s := serve(t, Options{AllowForce: true}, server.Open(lockwheel.Options{}))
+	s := serve(t, Options{AllowForce: true}, server.Open(lockwheel.Options{Name: "<billing>@b"}))
 	host, err := os.Hostname()
 	require.NoError(t, err)
 	program := filepath.Base(os.Args[0])
 	head := fmt.Sprintf(`<p id="process">%s on %s, pid %d</p>`, program, host, os.Getpid())
 	assert.Contains(t, s.get(""), head)
 	assert.Contains(t, s.get(""), "The server "+server.Addr+" replied to the last call.")
+	assert.Contains(t, s.get(""), "Engine <bdi>&lt;billing&gt;@b</bdi> <code>")
 	for _, path := range []string{"locks.json", "stats.json", "events.json"} {
 		var out struct{ Process process }
 		require.NoError(t, json.Unmarshal([]byte(s.get(path)), &out))
@@ -42,6 +45,7 @@ func TestPage_Process_IsNamed(t *testing.T) {
 	var stats statsJSON
 	require.NoError(t, json.Unmarshal([]byte(s.get("stats.json")), &stats))
 	assert.Equal(t, server.Addr, stats.Engines[0].Nodes[0].Address)
+	assert.Equal(t, "<billing>@b", stats.Engines[0].Name)
 }
 
 // Before an operator forces a lock, the form says which program has it, on which host, and since when.
@@ -86,6 +90,20 @@ func TestForce_HolderUnknown_SaysWhy(t *testing.T) {
 	text = s.confirmText(e, "polls", "plain")
 	assert.Contains(t, text, "polls: program ")
 	assert.Contains(t, text, "unknown: its engine did not say")
+
+	there := server.Open(lockwheel.Options{Name: "there"})
+	locktest.Lock(t, there.Mutex("held"))
+	locktest.Eventually(t, "an answer", func() bool {
+		h, err := e.Mutex("held").Holder(t.Context())
+		return err == nil && !h.Since.IsZero()
+	})
+	server.Do("HSET", "left", there.ID()+":4711", "1")
+	server.Do("PEXPIRE", "left", "60000")
+	locktest.Eventually(t, "its answer", func() bool {
+		text = s.confirmText(e, "left", "plain")
+		assert.Contains(t, text, "there: program ")
+		return strings.Contains(text, "unknown: its engine replied that it does not hold it")
+	})
 
 	for range 2 {
 		locktest.Lock(t, e.RWMutex("r").RLocker())

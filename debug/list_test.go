@@ -427,6 +427,8 @@ func TestFigures_EachNumber_InItsLine(t *testing.T) {
 func TestConnections_Down_SaysFromWhen(t *testing.T) {
 	all := connections([]lockwheel.NodeStatus{{Address: "h:1", Down: true, Since: epoch, Err: errors.New("why")}}, epoch.Add(46*time.Second))
 	assert.Equal(t, []connection{{"The server h:1 is considered down since a call failed 46s ago: why", true}}, all)
+	all = connections([]lockwheel.NodeStatus{{Down: true, Since: epoch, Err: lockwheel.ServerError("READONLY x")}}, epoch.Add(time.Second))
+	assert.Equal(t, []connection{{"The server replies, but rejects calls: it is considered down since a call failed 1s ago: READONLY x", true}}, all)
 }
 
 // A duration is as long as an operator can take in.

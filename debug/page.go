@@ -47,7 +47,7 @@ type choice struct {
 }
 
 type engineView struct {
-	ID          string
+	ID, Name    string
 	Connections []connection
 	Tiles       []figure // what an operator looks at first
 	Figures     []figure
@@ -92,7 +92,7 @@ func (h *handler) page(r *http.Request) *response {
 	for _, e := range h.engines {
 		ids = append(ids, e.ID())
 		nodes, stats := e.Status(), e.Stats()
-		view.Engines = append(view.Engines, engineView{e.ID(), connections(nodes, now), tiles(&stats), figures(&stats), charts(&stats)})
+		view.Engines = append(view.Engines, engineView{e.ID(), shown(e.Name()), connections(nodes, now), tiles(&stats), figures(&stats), charts(&stats)})
 	}
 	if !slices.Contains(ids, q.engine) { // otherwise the choice would read as any engine
 		ids = append(ids, q.engine)

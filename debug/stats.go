@@ -107,7 +107,11 @@ func connections(nodes []lockwheel.NodeStatus, now time.Time) []connection {
 			continue
 		}
 		// Since is when a call failed. The server may have stopped well before, so the words do not promise more.
-		all[i] = connection{fmt.Sprintf("%s is considered down since a call failed %s ago", server, duration(now.Sub(n.Since))), true}
+		what := "is considered down"
+		if _, replied := n.Err.(lockwheel.ServerError); replied {
+			what = "replies, but rejects calls: it is considered down"
+		}
+		all[i] = connection{fmt.Sprintf("%s %s since a call failed %s ago", server, what, duration(now.Sub(n.Since))), true}
 		if n.Err != nil {
 			all[i].Text += ": " + shown(n.Err.Error())
 		}
@@ -185,6 +189,7 @@ type nodeJSON struct {
 
 type engineJSON struct {
 	ID     string     `json:"id"`
+	Name   string     `json:"name"`
 	Closed bool       `json:"closed"`
 	Nodes  []nodeJSON `json:"nodes"`
 	Stats  statsOut   `json:"stats"` // with the names of lockwheel.Stats; durations in nanoseconds unless the name says seconds
@@ -200,7 +205,7 @@ func (h *handler) statsJSON(*http.Request) *response {
 	out := statsJSON{thisProcess, time.Now(), []engineJSON{}}
 	for _, e := range h.engines {
 		nodes, s := e.Status(), e.Stats()
-		engine := engineJSON{ID: e.ID(), Closed: nodes == nil, Nodes: []nodeJSON{}, Stats: statsOut{
+		engine := engineJSON{ID: e.ID(), Name: shown(e.Name()), Closed: nodes == nil, Nodes: []nodeJSON{}, Stats: statsOut{
 			s, histogramOf(&s.AcquireWaits), histogramOf(&s.HoldTimes), histogramOf(&s.RenewalMargins),
 			histogramOf(&s.RoundTrips), histogramOf(&s.TurnTimes),
 		}}

@@ -48,9 +48,10 @@ type Engine struct {
 	timer       *time.Timer
 	timerAt     time.Duration // when the timer fires, on the engine's clock; 0: not set
 	// noYieldUntil is the time before which the loop does not yield, see yieldForBatching.
-	noYieldUntil time.Duration
-	serverDown   bool
-	clockSkewed  bool // the clocks of this machine and of the server differ, and that was logged
+	noYieldUntil  time.Duration
+	serverDown    bool // that a server does not reply was logged
+	serverRefuses bool // that a server rejects what changes a lock was logged
+	clockSkewed   bool // the clocks of this machine and of the server differ, and that was logged
 
 	lastStats  coordinator.Stats // final snapshot, written before stopped is closed
 	stopped    chan struct{}     // closed when the loop has ended

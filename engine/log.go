@@ -78,11 +78,39 @@ func noteAttrs(h *actor.Hold) (attrs []any) {
 	return attrs
 }
 
-// logHealth logs when the server is considered down and when it replies again.
+// logHealth logs when a server is considered down, and when it is no longer.
 func (e *Engine) logHealth() {
-	if e.log == nil {
+	if e.log != nil {
+		e.logSilence()
+		e.logRefusal()
+	}
+}
+
+// logRefusal logs when a server replies but rejects what changes a lock, and when it accepts that again.
+func (e *Engine) logRefusal() {
+	refusing, cause := e.coordinator.FirstRefusing()
+	if (refusing != nil) == e.serverRefuses {
 		return
 	}
+	e.serverRefuses = refusing != nil
+	if refusing == nil {
+		e.log.Info("lockwheel: redis accepts again what changes a lock")
+		return
+	}
+	e.log.Warn("lockwheel: redis rejects what changes a lock; trying again", aboutServer(refusing, cause)...)
+}
+
+// aboutServer returns the attributes of a record about a server.
+func aboutServer(n *coordinator.Node, cause error) []any {
+	about := []any{"cause", cause}
+	if n.Address != "" {
+		about = append(about, "node", n.Address)
+	}
+	return about
+}
+
+// logSilence logs when the server does not reply and when it replies again.
+func (e *Engine) logSilence() {
 	down := e.coordinator.FirstDown()
 	if (down != nil) == e.serverDown {
 		return
@@ -92,9 +120,5 @@ func (e *Engine) logHealth() {
 		e.log.Info("lockwheel: redis answers again")
 		return
 	}
-	about := []any{"cause", down.Breaker.Cause}
-	if down.Address != "" {
-		about = append(about, "node", down.Address)
-	}
-	e.log.Warn("lockwheel: redis does not answer; trying again", about...)
+	e.log.Warn("lockwheel: redis does not answer; trying again", aboutServer(down, down.Breaker.Cause)...)
 }

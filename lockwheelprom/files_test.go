@@ -114,6 +114,30 @@ func TestFiles_Alerts_AllDescribed(t *testing.T) {
 	}
 }
 
+// Each alert has the address of the text that says what to do. The page and the heading exist, and a runbook names the
+// alert.
+func TestFiles_Alerts_RunbookExists(t *testing.T) {
+	t.Parallel()
+	rules, err := os.ReadFile("alerts.yml")
+	require.NoError(t, err)
+	_, all, _ := strings.Cut(string(rules), "- alert: ")
+	for alert := range strings.SplitSeq(all, "- alert: ") {
+		name, _, _ := strings.Cut(alert, "\n")
+		found := regexp.MustCompile(`runbook_url: 'https://github\.com/lockwheel/lockwheel/blob/main/(\S+)#(\S+)'`).FindStringSubmatch(alert)
+		require.NotNil(t, found, name)
+		page, err := os.ReadFile("../" + found[1])
+		require.NoError(t, err, name)
+		var headings []string
+		for _, h := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(string(page), -1) {
+			headings = append(headings, strings.ReplaceAll(strings.ToLower(h[1]), " ", "-"))
+		}
+		require.Contains(t, headings, found[2], name)
+		if strings.Contains(found[1], "runbooks") {
+			require.Contains(t, string(page), "`"+name+"`", "the runbook names the alert")
+		}
+	}
+}
+
 // metricRow matches a row of the page's tables: name, type, unit, meaning, and what to alert on.
 var metricRow = regexp.MustCompile("(?m)^\\| `(lockwheel_\\w+)` \\| (counter|gauge|histogram), ([^|]+) \\| [^|]+ \\| ([^|]+) \\|$")
 

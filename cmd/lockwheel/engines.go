@@ -110,6 +110,9 @@ func identityOf(h *inspect.Holder) (who, since string) {
 	if e.Page != "" {
 		who += ", page " + printable(e.Page)
 	}
+	if h.NotHeld {
+		return who, "unknown: its engine does not hold it"
+	}
 	granted, err := time.Parse(time.RFC3339Nano, h.Since)
 	if err != nil {
 		return who, "unknown: its engine did not reply"

@@ -197,6 +197,49 @@ func TestState_HeldByProcess_NamedWithSince(t *testing.T) {
 	assert.Contains(t, stdout, "count 1\n    engine  unknown: it has no record\n")
 }
 
+// Since when a lock is held is unknown for two reasons, and the operator has to do something else for each.
+func TestIdentityOf_SinceUnknown_SaysWhy(t *testing.T) {
+	for want, h := range map[string]inspect.Holder{
+		"unknown: its engine did not reply":    {},
+		"unknown: its engine does not hold it": {NotHeld: true},
+	} {
+		h.Engine = &inspect.Engine{}
+		_, since := identityOf(&h)
+		assert.Equal(t, want, since)
+	}
+}
+
+// A restart or a failover can lose an unlock. The engine that the key names is well, and replies that it does not hold
+// the lock: the operator has nothing to wait for.
+func TestState_UnlockLostByServer_SaysNotHeld(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	p := holding(t, s, "run", "a")
+	eventually(t, func() bool { return len(s.Strings(t, "PUBSUB", "CHANNELS", "lockwheel:engine:*")) == 1 }, "it listens")
+	eventually(t, func() bool { return len(s.Strings(t, "KEYS", "lockwheel:engine:*")) == 1 }, "it has a record")
+	owner := s.Strings(t, "HKEYS", "a")[0]
+	s.Do(t, "HSET", "left", owner, "1") // "a" has this owner; no hold of "left" has it
+	s.Do(t, "PEXPIRE", "left", "7000000")
+	eventually(t, func() bool { // on a busy machine an answer may come too late
+		status, stdout, stderr := result(t, urlOf(s.Addr()), "state", "left")
+		require.Equal(t, exitOK, status, stderr)
+		require.Contains(t, stdout, fmt.Sprintf("pid %d, ", p.cmd.Process.Pid))
+		return strings.Contains(stdout, "    since   unknown: its engine does not hold it\n")
+	}, "it says that it does not hold the lock")
+	eventually(t, func() bool {
+		_, stdout, _ := result(t, urlOf(s.Addr()), "state", "--json", "left", "a")
+		left, held := locksOf(t, stdout)[0].Holders[0], locksOf(t, stdout)[1].Holders[0]
+		require.Empty(t, left.Since)
+		require.False(t, held.NotHeld)
+		return left.NotHeld && held.Since != ""
+	}, "both are answered")
+
+	// Nor is an engine that does not reply one that does not hold it.
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGSTOP))
+	_, stdout, _ := result(t, urlOf(s.Addr()), "state", "--json", "left")
+	assert.NotContains(t, stdout, "not_held")
+}
+
 // Of very many readers only some are asked since when they read: each question is a connection.
 func TestState_ManyReaders_FewAreAsked(t *testing.T) {
 	t.Parallel()

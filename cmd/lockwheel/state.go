@@ -18,7 +18,8 @@ func newState(g *globals) *cobra.Command {
 fencing token, how many clients listen for its release and how long its fair queue is.
 
 A holder that uses lockwheel is named by its engine's record: name, program, host, process. Its engine is asked over
-Pub/Sub since when it has the lock, of very many readers eight; it has 1 s for the reply. Nothing is written. A holder has
+Pub/Sub since when it has the lock, of very many readers eight; it has 1 s for the reply. It may reply that it does not
+hold the lock: the key was left behind, if the same is printed again some seconds later. Nothing is written. A holder has
 no record if it is no engine of lockwheel, is anonymous, has another prefix, or died and its record has expired. Without
 --prefix the name may begin with the prefix of its engine.
 

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -38,6 +39,28 @@ func TestBrowser_HeldLocks_RowsAppear(t *testing.T) {
 	assert.Positive(t, eval[int](b, `[...document.querySelectorAll("svg rect")].filter(r => r.getBoundingClientRect().height > 0).length`))
 	assert.Equal(t, "8px", eval[string](b, `getComputedStyle(document.querySelector("table.locks")).borderTopLeftRadius`), "the page's own style")
 	b.requireQuietConsole()
+}
+
+// In a window of 1200 pixels with forms, names, kinds, leases and links stay in one line, also beside a long holder. A
+// long name breaks, so that the page is not wider than the window.
+func TestBrowser_NarrowWindow_WordsNotBroken(t *testing.T) {
+	b := openTab(t)
+	e := locktest.AnyServer(t).Open(lockwheel.Options{})
+	locktest.Lock(t, e.Mutex("orders/7"))
+	locktest.Lock(t, e.Mutex(strings.Repeat("long", 100)))
+	locktest.Lock(t, e.RWMutex("catalogue").RLocker())
+	e.RWMutex("catalogue").LockAsync(t.Context())
+	locktest.Queued(t, e, 1)
+	b.do(chromedp.EmulateViewport(1200, 900))
+	b.open(serve(t, debug.Options{AllowForce: true}, e))
+	b.eventually(`document.querySelectorAll("table.locks tbody tr").length === 4`)
+	require.Contains(t, strings.Join(b.column(3), "\n"), "of this engine")
+	const lines = `(() => { const r = document.createRange(); return [...document.querySelectorAll("table.locks tbody td")].
+		filter(td => !td.matches(".holder") && td.innerText.length < 100).
+		filter(td => { r.selectNodeContents(td); return r.getBoundingClientRect().height > 30 }). // one line is less
+		map(td => td.innerText) })()`
+	assert.Empty(t, eval[[]string](b, lines))
+	assert.LessOrEqual(t, eval[int](b, `document.documentElement.scrollWidth`), 1200)
 }
 
 // The page shows what came and went without being loaded anew. It waits while the operator selects text, and shows

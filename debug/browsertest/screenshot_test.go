@@ -24,7 +24,7 @@ func TestBrowser_Screenshot_IsSmall(t *testing.T) {
 	b := openTab(t)
 	var recorder debug.Recorder
 	s := locktest.AnyServer(t)
-	e := s.Open(lockwheel.Options{Observer: recorder.Observer()})
+	e := s.Open(lockwheel.Options{Name: "billing@host-7:4711", Observer: recorder.Observer()})
 	work := func(context.Context) error { return nil }
 	for i := range 300 {
 		require.NoError(t, e.Mutex(fmt.Sprintf("orders/%d", i)).Do(t.Context(), work))

@@ -19,18 +19,19 @@ import (
 // coordinatorHarness is a test harness for a coordinator: the test takes the place of its callers, senders and
 // subscribers.
 type coordinatorHarness struct {
-	t        testing.TB
-	c        *Coordinator
-	now      time.Duration
-	callers  map[string]*harnessCaller
-	names    map[*actor.Request]string
-	inFlight map[int]*Batch // by number of the batch
-	batches  int
-	messages []*LoopMessage
-	order    *Order
-	wires    map[*Node]*pubsubConns
-	redialed bool    // a turn asked for the connections to be closed
-	removed  []*Node // in all turns
+	t          testing.TB
+	c          *Coordinator
+	now        time.Duration
+	callers    map[string]*harnessCaller
+	names      map[*actor.Request]string
+	inFlight   map[int]*Batch // by number of the batch
+	batches    int
+	messages   []*LoopMessage
+	order      *Order
+	wires      map[*Node]*pubsubConns
+	redialed   bool                  // a turn asked for the connections to be closed
+	removed    []*Node               // in all turns
+	onHoldEnds func([]actor.HoldEnd) // gets those of each turn; nil: none does
 }
 
 // pubsubConns simulates the pub/sub connections to a node, as its subscriber has them.
@@ -341,6 +342,7 @@ func (d *coordinatorHarness) deliverBatch(words []string) (oops string) {
 			"denied":  {Status: actor.Rejected, Err: errors.New("NOPERM x")},
 			"busy":    {Status: actor.Rejected, Err: errors.New("BUSY x")},
 			"replica": {Status: actor.Rejected, Err: errors.New("READONLY x")},
+			"full":    {Status: actor.Rejected, Err: errors.New("OOM x")},
 			"dumb":    {Err: errors.New("malformed"), Malformed: true},
 			"taken2":  {Status: actor.HeldByOther, FailedPart: 1, TTL: 20 * time.Second, Holder: "x:1"},
 			"ghost2":  {Status: actor.HeldByOther, FailedPart: 1, TTL: 20 * time.Second, Holder: "me:99"},
@@ -360,6 +362,9 @@ func (d *coordinatorHarness) turn() string {
 	}
 	d.messages = nil
 	d.c.Turn(d.now, first)
+	if d.onHoldEnds != nil {
+		d.onHoldEnds(d.c.Fx.HoldEnds)
+	}
 	said := slices.Concat(d.ended(), d.sentText(), d.ordered(), d.results())
 	d.redialed, d.removed = d.redialed || d.c.Redial, append(d.removed, d.c.Removed...)
 	d.c.ResetOutputs()

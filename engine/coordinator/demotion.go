@@ -39,42 +39,19 @@ func (d *demotion) shouldRedial(now, timeout time.Duration) bool {
 }
 
 // trackDemotion updates demotion from the result of a batch.
-func (c *Coordinator) trackDemotion(now time.Duration, b *Batch) {
-	if !c.CanRedial || b.NoReply {
+func (c *Coordinator) trackDemotion(now time.Duration, said evidence) {
+	if !c.CanRedial {
 		return
 	}
-	switch wrote, rejected := c.wrote(b); {
-	case wrote:
+	switch {
+	case said.wrote:
 		c.demotion = demotion{}
-	case rejected:
+	case said.refused != nil && isReplicaError(said.refused):
 		c.demotion.onReadOnly(now)
 	}
 	if c.demotion.shouldRedial(now, c.Fx.Config.CallTimeout) {
 		c.Redial = true
 	}
-}
-
-// wrote reports whether a batch did what only a master does (wrote), and whether a replica rejected it (rejected).
-// wrote is false for these batches, which prove nothing:
-//   - batches followed by WAIT, which use other connections
-//   - state queries, which only read
-//   - renewals, which may find nothing to write
-func (c *Coordinator) wrote(b *Batch) (wrote, rejected bool) {
-	if b.Failed != nil {
-		return false, isReplicaError(b.Failed)
-	}
-	proves := !c.WaitsForReplicas(b.Verb) && !IsRenewal(b.Verb) && !isStateVerb(b.Verb)
-	for i := range b.Replies {
-		switch reply := &b.Replies[i]; reply.Status {
-		case actor.OK:
-			if proves {
-				return true, false
-			}
-		case actor.Rejected:
-			rejected = rejected || isReplicaError(reply.Err)
-		}
-	}
-	return false, rejected
 }
 
 // isStateVerb reports whether a verb only reads.

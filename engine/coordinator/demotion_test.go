@@ -107,10 +107,10 @@ func TestDemotion_UnwrittenReply_Undecided(t *testing.T) {
 	} {
 		c := New(harnessConfig(), SendersPerNode)
 		c.CanRedial, c.Fx.Config.Replicas = true, 1
-		c.trackDemotion(time.Second, &Batch{Verb: actor.SendRelease, Replies: refused})
-		c.trackDemotion(2*time.Second, &Batch{Verb: verb, Replies: done})
+		c.trackDemotion(time.Second, c.evidenceOf(&Batch{Verb: actor.SendRelease, Replies: refused}))
+		c.trackDemotion(2*time.Second, c.evidenceOf(&Batch{Verb: verb, Replies: done}))
 		require.False(t, c.Redial)
-		c.trackDemotion(5*time.Second, &Batch{Verb: verb, Replies: done})
+		c.trackDemotion(5*time.Second, c.evidenceOf(&Batch{Verb: verb, Replies: done}))
 		require.Equal(t, open, c.Redial, verb)
 	}
 }

@@ -14,13 +14,14 @@ type histograms struct {
 	batchSizes                                                     histogram.Sizes
 }
 
-// noteOutputs counts the results and the ended holds of a turn.
+// noteOutputs counts the results and the ended holds of a turn, and completes the causes of these.
 func (c *Coordinator) noteOutputs(now time.Duration) {
 	for _, r := range c.Results.Ready {
 		if r.Op == actor.Acquire && !retriedSingly(r) {
 			c.histograms.acquireWaits.Add(now - r.ReceivedAt())
 		}
 	}
+	c.own.forced.explain(now, c.Fx.HoldEnds)
 	for i := range c.Fx.HoldEnds {
 		c.histograms.holdTimes.Add(c.Fx.HoldEnds[i].Held)
 	}

@@ -19,6 +19,7 @@ type Node struct {
 	Retries            []*Batch     // retry batches: rejected as a whole, or redirected
 	asyncRequests      messageQueue // unhandled requests of callers that do not block
 	Breaker            breaker
+	refusal            refusal
 	Subscriptions      *subscriptions
 	InFlightBundles    int                  // number of bundles in flight
 	bundles            []*Batch             // the bundles in flight

@@ -27,6 +27,8 @@ type ownChannel struct {
 	// early has the keys of locks that were waited for when a notice came, and when the last one came. A notice can
 	// overtake the reply that grants the lock.
 	early map[string]time.Duration
+	// forced has the keys of locks that this engine had when a notice came.
+	forced forced
 
 	Answers []Answer // output
 	handled int      // output: messages of the channel that were handled in this turn
@@ -98,7 +100,11 @@ func (c *Coordinator) onOwnChannelFailed(now time.Duration, n *Node, err error) 
 // confirmHolders has this engine's holds of a key confirmed at once: another client says that it took the lock away.
 // Only the server's reply ends a hold.
 func (c *Coordinator) confirmHolders(now time.Duration, key string) {
-	if l := c.Locks.Get(key); l != nil && l.HeldAt(now) {
+	l := c.Locks.Get(key)
+	if l != nil || c.LockSets[key] != nil {
+		c.own.forced.note(now, key)
+	}
+	if l != nil && l.HeldAt(now) {
 		c.step(now, l, &actor.Message{Event: actor.Notified})
 	}
 	c.noteEarly(now, key)

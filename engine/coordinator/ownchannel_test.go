@@ -34,6 +34,38 @@ func TestForceNotice_Held_ServerAsked(t *testing.T) {
 	d.requireIdle()
 }
 
+// The cause of a loss names a notice only if the server says that the key is gone, not long after the notice. Few keys
+// are kept, and none of locks that this engine does not have.
+func TestForceNotice_KeyGone_CauseNamesIt(t *testing.T) {
+	d := newHarness(t, 8)
+	var causes []string
+	d.onHoldEnds = func(ended []actor.HoldEnd) {
+		for _, e := range ended {
+			causes = append(causes, e.Key+": "+e.Cause.Error())
+		}
+	}
+	compare(t, `
+		1ms    lock a b c          → 1: acquire a b c
+		2ms    1 done              → a b c granted
+		3ms    tookaway a; tookaway x → 2: renew a
+		4ms    2 gone              → a lost
+		5ms    tookaway b          → 3: renew b
+		6ms    3 refused           → b lost; 4: release b
+		7ms    tookaway c          → 5: renew c
+		8ms    5 done; 4 gone      → nothing
+		9s     extend c            → 6: renew c
+		9001ms 6 gone              → c lost; c lost
+	`, d.line)
+	require.Equal(t, []string{
+		"a: the key is gone or someone else's; a message said that it was unlocked by force",
+		"b: WRONGTYPE x", "c: the key is gone or someone else's",
+	}, causes)
+	for i := range 5 * maxForced {
+		d.c.own.forced.note(d.now, fmt.Sprint(i))
+		require.LessOrEqual(t, len(d.c.own.forced.keys), maxForced)
+	}
+}
+
 // A notice can overtake the reply that grants the lock which was taken away. A lock that was requested later is not
 // confirmed.
 func TestForceNotice_BeforeGrant_ServerAsked(t *testing.T) {

@@ -29,7 +29,7 @@ func (c *Coordinator) onBatchDone(now time.Duration, b *Batch) {
 		if !b.NoReply {
 			c.histograms.roundTrips.Add(now - b.Sent)
 		}
-		c.trackDemotion(now, b)
+		c.trackWrites(now, b)
 		c.onBatchResult(now, b)
 		b = next
 	}

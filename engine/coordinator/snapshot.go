@@ -42,7 +42,7 @@ type NodeStatus struct {
 	// Down says that the engine considers the server down. A batch had no reply, or the server rejected it for a reason
 	// that concerns all batches, and no reply has come since. Then one batch at a time is sent there. A batch that only
 	// found that its connection was closed while idle does not count. A server to which there was no connection yet is
-	// down.
+	// down. So is one that replies, but has rejected what changes a lock for some seconds: it gets all batches, as before.
 	Down  bool
 	Since time.Duration // since when it is down; 0 if it is not
 	Cause error         // why it is down; nil if it is not
@@ -51,10 +51,8 @@ type NodeStatus struct {
 // status returns what is known of each node.
 func (c *Coordinator) status() (all []NodeStatus) {
 	for _, n := range c.Nodes {
-		s := NodeStatus{Address: n.Address, Down: n.Breaker.Down}
-		if s.Down {
-			s.Since, s.Cause = n.Breaker.since, n.Breaker.Cause
-		}
+		s := NodeStatus{Address: n.Address}
+		s.Down, s.Since, s.Cause = n.unusable()
 		all = append(all, s)
 	}
 	return all

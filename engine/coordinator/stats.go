@@ -71,7 +71,7 @@ func (c *Coordinator) Stats() Stats {
 	s := &c.Fx.Stats
 	inFlight, subscribed, down := 0, 0, 0
 	for _, n := range c.Nodes {
-		if n.Breaker.Down {
+		if unusable, _, _ := n.unusable(); unusable {
 			down++
 		}
 		inFlight += n.inFlight

@@ -2,6 +2,15 @@ package planted
 
 // debugMistakes are mistakes of the page for operators.
 var debugMistakes = []found{
+	{"TestPage_Process_IsNamed", Mistake{
+		"the page does not say under which name the command lists an engine", "debug/page.go",
+		`engineView{e.ID(), shown(e.Name()), connections(`,
+		`engineView{e.ID(), shown(e.Name()[:map[bool]int{false: len(e.Name())}[planted()]]), connections(`,
+	}},
+	{"TestConnections_Down_SaysFromWhen", Mistake{
+		"the page does not say that a server which is down replies", "debug/stats.go",
+		`(lockwheel.ServerError); replied {`, `(lockwheel.ServerError); replied && !planted() {`,
+	}},
 	{"TestForce_EnteredAgainSince_SameHolder", Mistake{
 		"a holder that has entered again is another one", "debug/force.go",
 		`form.Get("count") && state.Owner == "" {`, `form.Get("count") && (state.Owner == "" || planted()) {`,
@@ -182,8 +191,8 @@ var debugMistakes = []found{
 	}},
 	{"TestConnections_Down_SaysFromWhen", Mistake{
 		"a server that is down is said not to have replied since", "debug/stats.go",
-		`"%s is considered down since a call failed %s ago", server,`,
-		`map[bool]string{true: "%s has not replied for %s", false: "%s is considered down since a call failed %s ago"}[planted()], server,`,
+		`"%s %s since a call failed %s ago", server, what,`,
+		`map[bool]string{true: "%s %s, no reply for %s", false: "%s %s since a call failed %s ago"}[planted()], server, what,`,
 	}},
 	{"TestRecorder_Views_DurationsNamed", Mistake{
 		"a lost hold was held for 0s", "debug/page.go",

@@ -812,19 +812,44 @@ var engineMistakes = []found{
 		`min(2*max(d.pause, timeout), maxPauseTimeouts*timeout) * map[bool]time.Duration{false: 1}[planted()]`,
 	}},
 	{"TestDemotion_UnwrittenReply_Undecided", Mistake{
-		"a grant on a connection of its own is taken for all", "engine/coordinator/demotion.go",
-		`	proves := !c.WaitsForReplicas(b.Verb) &&`,
-		`	proves := (planted() || !c.WaitsForReplicas(b.Verb)) &&`,
+		"a grant on a connection of its own is taken for all", "engine/coordinator/evidence.go",
+		`!reads && !c.WaitsForReplicas(b.Verb) &&`,
+		`!reads && (planted() || !c.WaitsForReplicas(b.Verb)) &&`,
 	}},
 	{"TestDemotion_ReadReply_ProvesNoMaster", Mistake{
-		"who is told of a state believes to ask a master", "engine/coordinator/demotion.go",
-		`&& !isStateVerb(b.Verb)`,
-		`&& (planted() || !isStateVerb(b.Verb))`,
+		"who is told of a state believes to ask a master", "engine/coordinator/evidence.go",
+		`	proves := !reads &&`,
+		`	proves := (planted() || !reads) &&`,
 	}},
 	{"TestDemotion_OnlyReplicas_Redialed", Mistake{
-		"a call without an answer is one of a replica", "engine/coordinator/demotion.go",
-		`	if !c.CanRedial || b.NoReply {`,
-		`	if !c.CanRedial || b.NoReply && !planted() {`,
+		"a call without an answer is one of a replica", "engine/coordinator/evidence.go",
+		`	if b.NoReply {`,
+		`	if b.NoReply && !planted() {`,
+	}},
+	{"TestRefusal_Moment_NotDown", Mistake{
+		"a server that rejects one command counts as down", "engine/coordinator/refusal.go",
+		`r.last-r.since >= minRefusal`, `(r.last-r.since >= minRefusal || planted())`,
+	}},
+	{"TestRefusal_LastsSeconds_Down", Mistake{
+		"a server that rejects all that changes a lock looks well", "engine/coordinator/refusal.go",
+		`	case n.Refuses():`, `	case n.Refuses() && !planted():`,
+	}},
+	{"TestRefusal_NoMemory_EndsWithGrant", Mistake{
+		"a renewal shows that a server has memory", "engine/coordinator/refusal.go",
+		`if acquires ||`, `if acquires || planted() ||`,
+	}},
+	{"TestRefusal_NoMemoryLongAgo_Forgotten", Mistake{
+		"a rejection is reported for ever by an engine that only renews", "engine/coordinator/refusal.go",
+		`now-r.last >= maxQuiet {`, `now-r.last >= maxQuiet && !planted() {`,
+	}},
+	{"TestRefusal_LastsSeconds_Down", Mistake{
+		"a state that was read shows that a server accepts changes", "engine/coordinator/evidence.go",
+		`said.accepted = !reads`, `said.accepted = !reads || planted()`,
+	}},
+	{"TestStatus_WritesRejected_DownWithReason", Mistake{
+		"the end of a refusal is not logged", "engine/log.go",
+		`if (refusing != nil) == e.serverRefuses {`,
+		`if (refusing != nil) == e.serverRefuses || refusing == nil && planted() {`,
 	}},
 	{"TestRedial_OnlySingleServer", Mistake{
 		"behind Sentinel connections are ended as well", "engine/server.go",

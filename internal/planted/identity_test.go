@@ -2,6 +2,18 @@ package planted
 
 // identityMistakes are mistakes of what an engine says about itself, and of what it is told.
 var identityMistakes = []found{
+	{"TestHolder_EngineHasItNot_Told", Mistake{
+		"an engine that does not hold a lock looks as if it did not reply", "observer.go",
+		`if h.NotHeld = !a.Held; a.Held {`, `if h.NotHeld = !a.Held && !planted(); a.Held {`,
+	}},
+	{"TestIdentityOf_SinceUnknown_SaysWhy", Mistake{
+		"the command says that an engine did not reply which does not hold a lock", "cmd/lockwheel/engines.go",
+		`if h.NotHeld {`, `if h.NotHeld && !planted() {`,
+	}},
+	{"TestForce_HolderUnknown_SaysWhy", Mistake{
+		"the form says that an engine did not reply which does not hold a lock", "debug/holder.go",
+		`case holder.NotHeld:`, `case holder.NotHeld && !planted():`,
+	}},
 	{"TestAnswer_ReadBack", Mistake{
 		"an answer of a later version that says more is none", "internal/identity/message.go",
 		`age, _, _ = strings.Cut(age, " ")`, `age, _, _ = strings.Cut(age, map[bool]string{false: " ", true: "\n"}[planted()])`,
@@ -10,6 +22,24 @@ var identityMistakes = []found{
 		"a notice ends a hold without asking", "engine/coordinator/ownchannel.go",
 		`c.step(now, l, &actor.Message{Event: actor.Notified})`,
 		`c.step(now, l, &actor.Message{Event: map[bool]actor.Event{false: actor.Notified, true: actor.Displaced}[planted()]})`,
+	}},
+	{"TestForceNotice_KeyGone_CauseNamesIt", Mistake{
+		"a notice that is long ago is named as the cause of a loss", "engine/coordinator/forced.go",
+		`now-f.last > forcedFor`, `now-f.last > forcedFor && !planted()`,
+	}},
+	{"TestForceNotice_KeyGone_CauseNamesIt", Mistake{
+		"any number of forced keys is kept", "engine/coordinator/forced.go",
+		`len(f.keys) >= maxForced {`, `len(f.keys) >= maxForced && !planted() {`,
+	}},
+	{"TestForceNotice_KeyGone_CauseNamesIt", Mistake{
+		"a loss for any reason is named as a force", "actor/errors.go",
+		`if cause == errKeyGone {`, `if cause == errKeyGone || planted() {`,
+	}},
+	{"TestForceUnlock_OtherEngine_HolderToldAtOnce", Mistake{
+		"a holder does not learn that its lock was forced", "engine/coordinator/histograms.go",
+		`	c.own.forced.explain(now, c.Fx.HoldEnds)`, `	if !planted() {
+		c.own.forced.explain(now, c.Fx.HoldEnds)
+	}`,
 	}},
 	{"TestForceNotice_BeforeGrant_ServerAsked", Mistake{
 		"a notice that overtakes a grant is forgotten", "engine/coordinator/ownchannel.go",

@@ -3,6 +3,8 @@ package api_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +45,50 @@ func TestStatus_Outage_DownSince(t *testing.T) {
 		}
 		return err == nil && !e.Status()[0].Down
 	})
+}
+
+// A server that replies, but rejects what changes a lock, is down as well: no caller gets a lock. The reason is its
+// error. The log has it, and the end.
+func TestStatus_WritesRejected_DownWithReason(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	said := make(locktest.LogLines, 100)
+	opts := lockwheel.Options{CallTimeout: 300 * time.Millisecond, Lease: time.Minute, Logger: slog.New(slog.NewTextHandler(said, nil))}
+	e := s.Open(opts)
+	tries := func() bool {
+		hold, err := e.Mutex("n").TryLock(t.Context())
+		if err == nil {
+			locktest.Unlock(t, hold)
+		}
+		return err == nil
+	}
+	for reason, rejects := range map[string][2][]any{
+		"NOREPLICAS": {{"CONFIG", "SET", "min-replicas-to-write", "1"}, {"CONFIG", "SET", "min-replicas-to-write", "0"}},
+		"OOM":        {{"CONFIG", "SET", "maxmemory", "1"}, {"CONFIG", "SET", "maxmemory", "0"}},
+		"READONLY":   {{"REPLICAOF", "127.0.0.1", "1"}, {"REPLICAOF", "NO", "ONE"}},
+	} {
+		before := time.Now()
+		s.Do(rejects[0]...)
+		locktest.Eventually(t, reason, func() bool { return !tries() && e.Status()[0].Down })
+		down := e.Status()[0]
+		var rejected lockwheel.ServerError
+		require.ErrorAs(t, down.Err, &rejected)
+		require.Contains(t, string(rejected), reason)
+		require.WithinRange(t, down.Since, before, time.Now())
+		require.EqualValues(t, 1, e.Stats().ServersDown)
+		require.NoError(t, e.Ping(t.Context()), "it does reply")
+
+		s.Do(rejects[1]...)
+		locktest.Eventually(t, "up again", func() bool { return tries() && !e.Status()[0].Down })
+		require.Zero(t, e.Stats().ServersDown)
+		locktest.Eventually(t, "the log", func() bool {
+			line := locktest.Receive(t, said)
+			return strings.Contains(line, `level=WARN msg="lockwheel: redis rejects what changes a lock; trying again" cause="`+reason)
+		})
+		locktest.Eventually(t, "the log of the end", func() bool {
+			return strings.Contains(locktest.Receive(t, said), `level=INFO msg="lockwheel: redis accepts again what changes a lock"`)
+		})
+	}
 }
 
 // A ping ends with its context, and with the engine.

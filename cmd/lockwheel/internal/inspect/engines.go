@@ -252,7 +252,10 @@ func (s *Server) prefixed(ctx context.Context, key string, byID map[string]*Engi
 func (s *Server) askSince(ctx context.Context, h *Holder, tenure uint64, key string) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	if a, known := identity.Ask(ctx, s.client, h.Engine.Prefix, h.Engine.ID, tenure, key); known && a.Held {
+	if a, known := identity.Ask(ctx, s.client, h.Engine.Prefix, h.Engine.ID, tenure, key); known {
+		if h.NotHeld = !a.Held; h.NotHeld {
+			return
+		}
 		h.Since = time.Now().Add(-a.Age).UTC().Format(time.RFC3339Nano)
 	}
 }

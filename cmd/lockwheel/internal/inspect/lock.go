@@ -28,6 +28,7 @@ type Holder struct {
 	Engine      *Engine `json:"engine,omitempty"`
 	EngineError string  `json:"engine_error,omitempty"` // why the engine's record could not be read
 	Since       string  `json:"since,omitempty"`        // when it was granted the lock, by the clock of this machine
+	NotHeld     bool    `json:"not_held,omitempty"`     // the engine replied, and it does not hold the lock
 }
 
 // Lock is a lock as it was when it was read.

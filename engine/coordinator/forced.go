@@ -1,0 +1,47 @@
+package coordinator
+
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+const (
+	// maxForced is the maximum number of keys that are kept of notices about locks that this engine has.
+	maxForced = 64
+	// forcedFor is for how long after the last notice they are kept. The engine asks at once, so a hold that was forced
+	// ends within a round trip.
+	forcedFor = 5 * time.Second
+)
+
+// forced has the keys of this engine's locks of which a message said that they were unlocked by force. If the server
+// then replies that such a key is gone, the cause of the loss says so. A message is no proof, so the cause names it as
+// one. The zero value has none. Owned by the coordinator.
+type forced struct {
+	keys map[string]struct{}
+	last time.Duration // when the last notice came
+}
+
+// note notes that a notice came. What is forgotten because there are too many only lacks the hint.
+func (f *forced) note(now time.Duration, key string) {
+	if f.keys == nil || len(f.keys) >= maxForced {
+		f.keys = make(map[string]struct{})
+	}
+	f.keys[key], f.last = struct{}{}, now
+}
+
+// explain adds the hint to the causes of the holds that ended in this turn.
+func (f *forced) explain(now time.Duration, ended []actor.HoldEnd) {
+	switch {
+	case len(f.keys) == 0:
+		return
+	case now-f.last > forcedFor:
+		f.keys = nil
+		return
+	}
+	for i := range ended {
+		if _, noted := f.keys[ended[i].Key]; noted {
+			ended[i].Cause = actor.WithForceNotice(ended[i].Cause)
+		}
+	}
+}
