@@ -24,6 +24,7 @@ import (
 	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/internal/dial"
 	"github.com/lockwheel/lockwheel/internal/embedded"
+	"github.com/lockwheel/lockwheel/internal/proxy"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
@@ -1263,6 +1264,38 @@ func TestRound_ExtendUnanswered_RestNotSent(t *testing.T) {
 	soon(t, "all answers", func() bool { return e.Stats().InFlight == 0 })
 	require.LessOrEqual(t, e.Stats().Commands-before.Commands, uint64(2*sliceSize))
 	require.NoError(t, hold.Unlock(t.Context()))
+}
+
+// Unlock of very many locks waits for one CallTimeout, not for one per slice, and so does UnlockAsync. What has not been
+// released by then is released later.
+func TestRound_UnlockSlow_WaitIsOneCallTimeout(t *testing.T) {
+	t.Parallel()
+	const callTimeout = 2 * time.Second
+	s := redistest.Start(t)
+	p := proxy.Start(t, s.Addr())
+	e, err := Open(t.Context(), Options{CallTimeout: callTimeout, Redis: rueidis.ClientOption{InitAddress: []string{p.Addr()}}})
+	require.NoError(t, err)
+	t.Cleanup(func() { e.Close() })
+	var holds []*Hold
+	for _, prefix := range []string{"a", "b"} {
+		locks := make([]Mutex, 6*sliceSize)
+		for i := range locks {
+			locks[i] = e.Mutex(fmt.Sprintf("%s%04d", prefix, i))
+		}
+		hold, err := e.Multi(locks...).Lock(t.Context(), Lease(time.Minute))
+		require.NoError(t, err)
+		holds = append(holds, hold)
+	}
+	p.Set(proxy.Replies, proxy.Delay(callTimeout/2)) // so a wait for each slice has its reply, and all take three times as long
+	began := time.Now()
+	unlocking := holds[0].UnlockAsync()
+	require.ErrorIs(t, holds[1].Unlock(t.Context()), ErrUnavailable)
+	<-unlocking.Done()
+	require.ErrorIs(t, unlocking.Err(), ErrUnavailable)
+	t.Logf("%v of %v", time.Since(began), callTimeout)
+	p.Set(proxy.Replies, proxy.Delay(0))
+	soon(t, "all locks free", func() bool { return s.Int(t, "EXISTS", "a0000", "b0000", "a2999", "b2999") == 0 })
+	soon(t, "all keys gone", func() bool { return s.Int(t, "DBSIZE") <= 1 }) // the engine's record stays
 }
 
 // A call for several locks that does not return, as its caller's context hangs, delays Close for a bounded time.

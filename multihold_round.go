@@ -330,6 +330,9 @@ func (g *multiHold) beginUnlock() (r *round, enough int, err error) {
 	}
 	r, enough = g.newReleaseRound()
 	r.repeated = !first
+	if !g.perEngine && len(r.calls) > sliceSize { // otherwise all calls are posted now, and each has that bound itself
+		r.until = time.Now().Add(g.members[0].lock.engine.config.CallTimeout)
+	}
 	r.send()
 	return r, enough, nil
 }

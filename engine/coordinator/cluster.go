@@ -20,8 +20,9 @@ type cluster struct {
 	denials      map[denial]time.Duration  // slots that a node denied to own, and until when that counts
 	sweepAt      time.Duration             // when expired denials are removed next
 
-	source        string // address of the node that sent the last topology
-	refreshWanted bool   // a topology refresh is wanted
+	source        string        // address of the node that sent the last topology
+	learnedAt     time.Duration // when it came
+	refreshWanted bool          // a topology refresh is wanted
 	refreshing    bool
 	tryAt         time.Duration
 	backoff       time.Duration
@@ -75,7 +76,7 @@ func (c *Coordinator) nodeByAddr(address string) *Node {
 
 // applyTopology applies a topology. Slots that it does not mention keep their owner.
 func (c *Coordinator) applyTopology(now time.Duration, known *Topology) {
-	c.Cluster.source = known.Source
+	c.Cluster.source, c.Cluster.learnedAt = known.Source, now
 	for _, s := range known.Ranges {
 		c.Cluster.learn(now, move{s.First, s.Last, c.nodeByAddr(s.Address)})
 	}

@@ -400,6 +400,9 @@ func (c *Coordinator) Next() (at time.Duration, ok bool) {
 	if c.refreshDue() {
 		at, ok = earlier(at, ok, c.Cluster.tryAt)
 	}
+	if due, is := c.membershipDue(); is {
+		at, ok = earlier(at, ok, due)
+	}
 	if c.own.retryAt != 0 {
 		at, ok = earlier(at, ok, c.own.retryAt)
 	}

@@ -31,7 +31,8 @@ type Node struct {
 	clockSkew          time.Duration        // this machine's clock minus the node's; negative: behind
 	clock              serverClock          // bound of the node's clock
 
-	needsRequeue bool // some of the waiting commands may belong to another node
+	servedAt     time.Duration // when the last batch was sent of which it served the keys, as their owner
+	needsRequeue bool          // some of the waiting commands may belong to another node
 }
 
 // NewNode returns a node without a number or slots. lease bounds the pauses after which a silent server is tried.

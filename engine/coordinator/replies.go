@@ -97,6 +97,7 @@ func (c *Coordinator) connectionsOf(b *Batch) (idle *idleConns, conns int) {
 // deliverReplies delivers every reply to its lock.
 func (c *Coordinator) deliverReplies(now time.Duration, b *Batch) {
 	c.onReachable(now, b)
+	noteServed(b)
 	if !c.WaitsForReplicas(b.Verb) {
 		c.updateRTT(now - b.Sent)
 	}

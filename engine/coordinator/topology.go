@@ -62,6 +62,7 @@ func (c *Coordinator) updateTopology(now time.Duration) {
 	if c.hasEmptyNodes {
 		c.removeEmptyNodes()
 	}
+	c.checkMembership(now)
 	if c.refreshDue() && now >= cl.tryAt {
 		cl.refreshWanted, cl.refreshing = false, true
 		cl.Request = &RefreshRequest{Addresses: c.nodesByHealth()}
@@ -72,8 +73,11 @@ func (c *Coordinator) updateTopology(now time.Duration) {
 // for a lost cluster.
 func (c *Coordinator) refreshDue() bool {
 	cl := c.Cluster
-	return cl != nil && cl.refreshWanted && !cl.refreshing && (c.Locks.Len()+len(c.LockSets) > 0 || slices.ContainsFunc(c.Nodes, (*Node).Backlog))
+	return cl != nil && cl.refreshWanted && !cl.refreshing && (c.hasLocks() || slices.ContainsFunc(c.Nodes, (*Node).Backlog))
 }
+
+// hasLocks reports whether there is any lock.
+func (c *Coordinator) hasLocks() bool { return c.Locks.Len()+len(c.LockSets) > 0 }
 
 // nodesByHealth returns the addresses of the nodes, reachable ones first. The node that sent the last topology comes
 // last of those that are alike: if another refresh is due, that topology may be wrong. A node that is cut off from the

@@ -80,6 +80,14 @@ var identityMistakes = []found{
 `, `	if o.node != nil && !planted() {
 `,
 	}},
+	{"TestMembership_NodeLeaves_OwnChannelMoves", Mistake{
+		"a channel stays at a node that left the cluster", "engine/coordinator/membership.go",
+		`ok && now >= at {`, `ok && now >= at && !planted() {`,
+	}},
+	{"TestMembership_NothingToFindOut_NotAsked", Mistake{
+		"a node that serves is asked whether it has left", "engine/coordinator/membership.go",
+		`if !b.Asking && !b.ViaClusterClient {`, `if !b.Asking && !b.ViaClusterClient && !planted() {`,
+	}},
 	{"TestOwnChannel_OthersKeepComing_Subscribed", Mistake{
 		"a channel that is tried alone waits for all others", "engine/coordinator/subscription_orders.go",
 		`if s.retryOverdue(o) {`, `if !planted() && s.retryOverdue(o) {`,

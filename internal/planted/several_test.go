@@ -588,6 +588,10 @@ var severalMistakes = []found{
 			r.postSlice(last, sliceSize)
 		}`,
 	}},
+	{"TestRound_UnlockSlow_WaitIsOneCallTimeout", Mistake{
+		"an unlock of very many locks waits for CallTimeout at each slice", "multihold_round.go",
+		`if !g.perEngine && len(r.calls) > sliceSize {`, `if !g.perEngine && len(r.calls) > sliceSize && !planted() {`,
+	}},
 	{"TestMulti_SilentAtLastStep_WaitEnds", Mistake{
 		"the wait of a caller does not bound the lease of several locks", "multi_acquire.go",
 		`all.extend(e.ctx, e.lease, e.deadline)`,

@@ -1,6 +1,7 @@
 package topology_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/internal/long"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
@@ -105,6 +107,39 @@ func TestIdentity_ClusterFailover_StillTold(t *testing.T) {
 		return hold.Unlock(t.Context()) == nil && err == nil && !h.Since.IsZero()
 	}, 5*locktest.TestDeadline, 10*time.Millisecond)
 	told(t, holder, other, name)
+}
+
+// The channel follows when its node leaves the cluster and goes on running, though the engine has no lock there.
+func TestIdentity_ClusterNodeLeaves_StillTold(t *testing.T) {
+	long.Only(t, "an engine finds out within 10 s")
+	t.Parallel()
+	r := locktest.NewClusterEnv(t, 1)
+	holder, other := r.Open(patient), r.Open(patient)
+	channelSlot := r.Slot(t, "lockwheel:engine:"+holder.ID())
+	leaver := r.Master(t, channelSlot)
+	var names []string
+	for _, some := range r.SpreadNames(6) {
+		if r.OwnerOf(some) != leaver {
+			names = append(names, some)
+		}
+	}
+	told(t, holder, other, names[0])
+	kept := locktest.Lock(t, holder.Mutex(names[1]))
+	r.Replica(t, leaver).Do(t, "CLUSTER", "FAILOVER")
+	locktest.Eventually(t, "another master", func() bool { return r.Master(t, channelSlot) != leaver })
+	r.AwaitHealthy(t)
+	id := leaver.String(t, "CLUSTER", "MYID")
+	for _, s := range r.Nodes {
+		if s != leaver {
+			require.Equal(t, "OK", s.Do(t, "CLUSTER", "FORGET", id))
+		}
+	}
+	require.Equal(t, "OK", leaver.Do(t, "CLUSTER", "RESET", "HARD"))
+	require.Eventually(t, func() bool {
+		return !slices.ContainsFunc(holder.Status(), func(s lockwheel.NodeStatus) bool { return s.Address == leaver.Addr() })
+	}, 5*locktest.TestDeadline, 10*time.Millisecond)
+	told(t, holder, other, names[0])
+	require.NoError(t, kept.Err())
 }
 
 // Behind Sentinel the engine says it to the new master.
