@@ -1266,8 +1266,8 @@ func TestRound_ExtendUnanswered_RestNotSent(t *testing.T) {
 	require.NoError(t, hold.Unlock(t.Context()))
 }
 
-// Unlock of very many locks waits for one CallTimeout, not for one per slice, and so does UnlockAsync. What has not been
-// released by then is released later.
+// Unlock of very many locks waits for one CallTimeout, not for one per slice, and so does UnlockAsync. What has not
+// been released by then is released later.
 func TestRound_UnlockSlow_WaitIsOneCallTimeout(t *testing.T) {
 	t.Parallel()
 	const callTimeout = 2 * time.Second
