@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,6 +22,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor/quorum"
 	"github.com/lockwheel/lockwheel/engine"
 	"github.com/lockwheel/lockwheel/engine/coordinator"
+	"github.com/lockwheel/lockwheel/internal/dial"
 	"github.com/lockwheel/lockwheel/internal/embedded"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
@@ -409,6 +412,30 @@ func TestMultiHold_ExpiredOnWake_Released(t *testing.T) {
 	requireFree(t, s, "a")
 }
 
+// A quorum that has expired when its caller is woken asks for no member any more: one that is granted later would be
+// held, and renewed, for no caller.
+func TestMultiHold_ExpiredOnWake_RequestsCanceled(t *testing.T) {
+	t.Parallel()
+	e, s := realEngine(t)
+	hold, err := e.Mutex("a").Lock(t.Context())
+	require.NoError(t, err)
+	other := held(t, e, "c")
+	g := ofThree(e, hold, &Hold{engine: e, name: "b", parent: t.Context()})
+	g.result = make(chan *quorumFailure, 1)
+	g.members[2].request(quorum.Action{}) // as Begin has asked for all
+	g.apply(func() {
+		g.quorum.MemberAcquired(0, 0)
+		g.quorum.MemberAcquired(0, 1)
+	})
+	require.Nil(t, <-g.result, "the majority is there")
+	soon(t, "a waiter", func() bool { return e.Stats().Waiting == 1 })
+	_, err = g.checked()
+	require.ErrorIs(t, err, ErrLost)
+	soon(t, "no waiter", func() bool { return e.Stats().Waiting == 0 })
+	require.NoError(t, other.Unlock(t.Context()))
+	requireFree(t, s, "c")
+}
+
 // A writer gives readers time to unlock. Other callers do not hold their first locks for that long.
 func TestQuorum_WithWriter_Writes(t *testing.T) {
 	t.Parallel()
@@ -495,6 +522,11 @@ func TestMultiHold_MemberWait_WithinCallWait(t *testing.T) {
 	}
 	require.Equal(t, Option{}, (&multiRequest{}).waitOption(time.Time{}))
 	require.Equal(t, Wait(0), (&multiRequest{once: true}).waitOption(in(time.Hour)))
+
+	// What a call that tries once has left never becomes 0, which is no limit.
+	require.Zero(t, (&multiRequest{}).timeLeft())
+	require.Equal(t, minDuration, (&multiRequest{deadline: in(-time.Minute)}).timeLeft())
+	require.LessOrEqual(t, (&multiRequest{deadline: in(time.Minute)}).timeLeft(), time.Minute)
 }
 
 // If no member is left to ask, the error says which part was lost.
@@ -1021,6 +1053,19 @@ func TestMulti_LockHeldAlready_InNoSlice(t *testing.T) {
 		}
 		require.Equal(t, want, ends, "held: %d", has)
 	}
+	require.True(t, e.Multi(locks[:maxAtomic+1]...).needsSlices())
+	require.False(t, e.Multi(locks[:maxAtomic]...).needsSlices(), "as many as one command may have")
+}
+
+// A Multi may have as many locks as documented, and not one more.
+func TestMulti_MostLocks_Allowed(t *testing.T) {
+	e := &Engine{}
+	locks := make([]Mutex, 100_001)
+	for i := range locks {
+		locks[i] = e.Mutex(strconv.Itoa(i))
+	}
+	require.NoError(t, e.Multi(locks[:100_000]...).err)
+	require.ErrorContains(t, e.Multi(locks...).err, "at most 100000")
 }
 
 // A lock that was lost before all were acquired is requested again after a pause, as long as the caller's wait goes on.
@@ -1045,6 +1090,9 @@ func TestMulti_PartLostEarly_RetriedWhileWaiting(t *testing.T) {
 		require.NotZero(t, c.request.backoff, name)
 		if c.retried {
 			require.NoError(t, err, name)
+			first := c.request.backoff
+			require.NoError(t, m.pauseAfterLoss(&c.request, lost), name)
+			require.Greater(t, c.request.backoff, first, "%s: the next pause is longer", name)
 			continue
 		}
 		require.ErrorIs(t, err, ErrUnavailable, name)
@@ -1104,19 +1152,97 @@ func TestRound_CallerLeft_ReleasesGoOn(t *testing.T) {
 		locks[i] = on.Mutex(fmt.Sprintf("n%04d", i))
 	}
 	for op, next := range map[actor.Op]bool{actor.Unlock: true, actor.Extend: false} {
-		g := newMultiHold(t.Context(), on.Multi(locks...), len(locks))
-		r := newRound(g)
-		for i := range locks {
-			r.add(i, &Hold{engine: on}, op, time.Second)
+		for _, reply := range []error{nil, ErrUnavailable} { // the server replied to the slice, or it did not
+			g := newMultiHold(t.Context(), on.Multi(locks...), len(locks))
+			r := newRound(g)
+			for i := range locks {
+				r.add(i, &Hold{engine: on}, op, time.Second)
+			}
+			r.calls[0].Err = reply
+			r.canceled.Store(true)
+			r.pending.Store(1)
+			r.onResult(0, sliceSize)
+			if next {
+				require.Equal(t, callResults{over: true}, <-r.results, "%v", reply)
+				posted := sliceSize
+				if reply != nil {
+					posted = 2 * sliceSize // all that remain: each slice would wait as long
+				}
+				require.EqualValues(t, posted, r.pending.Load(), "%v", reply)
+			}
+			require.Equal(t, callResults{first: 0, last: sliceSize}, <-r.results)
+			if !next && reply != nil {
+				require.Equal(t, callResults{over: true}, <-r.results, "the caller waits for no later slice")
+			}
+			require.Empty(t, r.results)
 		}
-		r.canceled.Store(true)
-		r.pending.Store(1)
-		r.onResult(0, sliceSize)
-		if next {
-			require.Equal(t, callResults{over: true}, <-r.results)
+	}
+}
+
+// A hold that was unlocked meanwhile is not extended. That it is released is a success for an unlock only.
+func TestRound_ExtendUnlocked_NoSuccess(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	holds := []*Hold{held(t, e, "a"), held(t, e, "b"), held(t, e, "c")}
+	for _, h := range holds {
+		require.NoError(t, h.Unlock(t.Context()))
+	}
+	g := ofThree(e, holds...)
+	require.ErrorIs(t, g.broadcast(t.Context(), actor.Extend, time.Minute, time.Time{}), ErrNotHeld)
+	require.NoError(t, g.broadcast(t.Context(), actor.Unlock, 0, time.Time{}))
+}
+
+// The errors of very many locks are mostly equal. A bounded number is kept, and each further kind once.
+func TestErrorSample_VeryMany_Bounded(t *testing.T) {
+	var f errorSample
+	add := func(err error) {
+		if f.wants(err) {
+			f.add(err, err)
 		}
-		require.Equal(t, callResults{first: 0, last: sliceSize}, <-r.results)
-		require.Empty(t, r.results)
+	}
+	for range 10 * maxErrors {
+		add(ErrUnavailable)
+	}
+	require.Len(t, f.all, maxErrors)
+	for range 3 {
+		add(ErrLost)
+	}
+	require.Len(t, f.all, maxErrors+1)
+	require.ErrorIs(t, f.all, ErrLost)
+}
+
+// The time in which all of very many locks must be had ends while a slice is on its way. That time bounds the wait for
+// other holders, not that for a reply, so the slice is asked for once more. Otherwise a server far away gives none.
+func TestMulti_SliceReplyLate_AskedAgain(t *testing.T) {
+	t.Parallel()
+	e, s := realEngine(t)
+	m := e.Multi(e.Mutex("a"), e.Mutex("b"))
+	require.NoError(t, s.Pause())
+	until, holds, ended := time.Now().Add(20*time.Millisecond), make([]*Hold, 2), make(chan error, 1)
+	go func() {
+		_, err := m.acquireSliceAtomic(multiRequest{ctx: t.Context()}, 0, 2, until, holds)
+		ended <- err
+	}()
+	soon(t, "the end of the first try", func() bool { return e.Stats().Failed > 0 })
+	require.NoError(t, s.Continue())
+	if err := <-ended; err != nil {
+		require.ErrorIs(t, err, actor.ErrOvertaken, "by the grant to the first try")
+	}
+}
+
+// The context of several locks re-enters them at their own engine only. The same name elsewhere is another lock.
+func TestMultiHold_OtherEngineOrName_NoOwner(t *testing.T) {
+	t.Parallel()
+	e, other := &Engine{}, &Engine{}
+	for _, m := range []Multi{e.Multi(e.Mutex("a"), e.Mutex("b")), Quorum(e.Mutex("a"), e.Mutex("b"))} {
+		g := newMultiHold(t.Context(), m, 2)
+		g.ownOwner = 7
+		require.EqualValues(t, 7, g.owner(e, "b"), m.quorum)
+		g.members[1].hold.Store(&Hold{engine: e, name: "b", grant: actor.Hold{Owner: 8}})
+		require.EqualValues(t, 8, g.owner(e, "b"), m.quorum)
+		require.Zero(t, g.owner(other, "b"), m.quorum)
+		require.Zero(t, g.owner(e, "c"), m.quorum)
+		require.Zero(t, g.owner(e, "ab"), m.quorum)
 	}
 }
 
@@ -1199,4 +1325,316 @@ func TestMulti_PartsAfterWait_NotRequested(t *testing.T) {
 func TestOpen_MaxClients_Unavailable(t *testing.T) {
 	require.ErrorIs(t, openError(t.Context(), actor.ServerError("ERR max number of clients reached")), ErrUnavailable)
 	require.NotErrorIs(t, openError(t.Context(), actor.ServerError("WRONGPASS invalid username-password pair")), ErrUnavailable)
+}
+
+// valid returns options that name a server.
+func valid() Options { return Options{Redis: rueidis.ClientOption{InitAddress: []string{"host:1"}}} }
+
+// The defaults of times that depend on others follow these, as the fields of Options say.
+func TestOptions_ZeroFields_DocumentedDefaults(t *testing.T) {
+	t.Parallel()
+	type defaults struct{ Lease, RenewInterval, CallTimeout, FairWaitTimeout, ReplicaTimeout time.Duration }
+	for _, want := range []defaults{
+		{30 * time.Second, 10 * time.Second, 3 * time.Second, 30 * time.Second, 1500 * time.Millisecond},
+		{12 * time.Second, 4 * time.Second, 2 * time.Second, 12 * time.Second, time.Second},
+		{time.Minute, 20 * time.Second, 3 * time.Second, time.Minute, 1500 * time.Millisecond},
+	} {
+		o := valid()
+		o.Replicas.Min = 1
+		if want.Lease != 30*time.Second {
+			o.Lease = want.Lease
+		}
+		o, err := o.withDefaults()
+		require.NoError(t, err)
+		require.Equal(t, want, defaults{o.Lease, o.RenewInterval, o.CallTimeout, o.FairWaitTimeout, o.Replicas.Timeout})
+		require.Equal(t, Handoff{MaxGrants: 64, MaxDuration: 5 * time.Millisecond}, o.Handoff)
+		require.Equal(t, [2]int{1 << 21, 1 << 20}, [2]int{o.MaxWaiting, o.MaxWaitingPerLock})
+	}
+	o := valid()
+	o.Replicas = Replicas{Min: -1, Timeout: time.Hour}
+	o, err := o.withDefaults()
+	require.NoError(t, err)
+	require.Zero(t, o.Replicas, "none are required, so the time for them has no effect")
+}
+
+// Each limit is part of its range, and what is beyond is an error that names the option.
+func TestOptions_Limits_Included(t *testing.T) {
+	t.Parallel()
+	const base = 6 * time.Second // the lease
+	for name, c := range map[string]struct {
+		set    func(*Options, time.Duration)
+		lowest time.Duration
+		most   time.Duration
+	}{
+		"Options.Lease":               {func(o *Options, d time.Duration) { o.Lease = d }, 100 * time.Millisecond, maxDuration},
+		"Options.RenewInterval":       {func(o *Options, d time.Duration) { o.RenewInterval = d }, time.Millisecond, base / 2},
+		"Options.CallTimeout":         {func(o *Options, d time.Duration) { o.CallTimeout = d }, time.Millisecond, base / 3},
+		"Options.FairWaitTimeout":     {func(o *Options, d time.Duration) { o.FairWaitTimeout = d }, 100 * time.Millisecond, maxDuration},
+		"Options.Handoff.MaxDuration": {func(o *Options, d time.Duration) { o.Handoff.MaxDuration = d }, time.Millisecond, maxDuration},
+		"Options.HeldTooLong":         {func(o *Options, d time.Duration) { o.HeldTooLong = d }, time.Millisecond, maxDuration},
+		"Options.MaxHold":             {func(o *Options, d time.Duration) { o.MaxHold = d }, time.Millisecond, maxDuration},
+		"Options.Replicas.Timeout": {func(o *Options, d time.Duration) {
+			o.Replicas, o.CallTimeout = Replicas{Min: 1, Timeout: d}, base/3
+		}, time.Millisecond, base / 6},
+	} {
+		for d, ok := range map[time.Duration]bool{c.lowest: true, c.most: true, c.lowest - 1: false, c.most + 1: false, -1: false} {
+			o := valid()
+			o.Lease = base
+			c.set(&o, d)
+			_, err := o.withDefaults()
+			if ok {
+				require.NoError(t, err, "%s of %v", name, d)
+			} else {
+				require.ErrorContains(t, err, name, "%v", d)
+			}
+		}
+	}
+	for want, o := range map[string]Options{
+		"Options.Notify of 2": {Notify: Poll + 1},
+		"Options.Prefix":      {Prefix: strings.Repeat("x", maxNameLen)},
+	} {
+		o.Redis = valid().Redis
+		_, err := o.withDefaults()
+		require.ErrorContains(t, err, want)
+	}
+	o := valid()
+	o.Prefix = strings.Repeat("x", maxNameLen-1)
+	_, err := o.withDefaults()
+	require.NoError(t, err, "there is room for a name of one byte")
+}
+
+// Each setting reaches the loop as it is, and in no other's place.
+func TestOptions_EachSetting_PassedOn(t *testing.T) {
+	t.Parallel()
+	o := valid()
+	o.Lease, o.RenewInterval, o.CallTimeout, o.FairWaitTimeout = 60*time.Second, 22*time.Second, 9*time.Second, 7*time.Second
+	o.MaxHold, o.HeldTooLong, o.FindLeaks, o.Foreign, o.Notify = 99*time.Second, 44*time.Second, true, true, Poll
+	o.Handoff = Handoff{MaxGrants: 5, MaxDuration: 66 * time.Millisecond}
+	o.Replicas = Replicas{Min: 2, Timeout: 3 * time.Second}
+	o.MaxWaiting, o.MaxWaitingPerLock = 77, 33
+	o, err := o.withDefaults()
+	require.NoError(t, err)
+	got := o.config()
+	require.NotEmpty(t, got.ID)
+	require.NotZero(t, got.Seed)
+	require.Equal(t, actor.Config{
+		ID: got.ID, Seed: got.Seed,
+		Lease: 60 * time.Second, RenewInterval: 22 * time.Second, RenewSpread: 11 * time.Second, CallTimeout: 9 * time.Second, FairWaitTimeout: 7 * time.Second,
+		MaxHold: 99 * time.Second, HeldTooLong: 44 * time.Second, FindLeaks: true, Foreign: true, Poll: true,
+		MaxHandoffGrants: 5, MaxHandoffTime: 66 * time.Millisecond, Replicas: 2, ReplicaTimeout: 3 * time.Second,
+		MaxWaiting: 77, MaxWaitingPerLock: 33,
+	}, got)
+}
+
+// With a dialer of the caller's an address can be anything but a URL, which may contain a password.
+func TestOptions_CallersDialer_OddAddressAllowed(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string][2]bool{"host:1": {true, true}, "my server": {false, true}, "redis://user:secret@host:1": {}} {
+		for i, custom := range []bool{false, true} {
+			o := Options{Redis: rueidis.ClientOption{InitAddress: []string{"host:2", address}}}
+			if custom {
+				o.Redis.DialCtxFn = noDial
+			}
+			_, err := o.withDefaults()
+			if want[i] {
+				require.NoError(t, err, address)
+				continue
+			}
+			require.ErrorContains(t, err, "number 2 is no address", address)
+			require.NotContains(t, err.Error(), "secret")
+		}
+	}
+}
+
+func noDial(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
+	return nil, net.ErrClosed
+}
+
+// The engine's client has the settings that Options.Redis documents, whatever the caller has set: with others a command
+// could run twice or after a later one, or a dead server would not be noticed.
+func TestClientOption_CallersSettings_Replaced(t *testing.T) {
+	t.Parallel()
+	redis := rueidis.ClientOption{
+		InitAddress: []string{"host:1"}, PipelineMultiplex: 2, DisableAutoPipelining: true, BlockingPipeline: 1,
+		BlockingPoolSize: 3, RingScaleEachConn: 40, ConnLifetime: time.Hour, ConnWriteTimeout: time.Hour,
+		OnInvalidations:  func([]rueidis.RedisMessage) {},
+		SendToReplicas:   func(rueidis.Completed) bool { return true },
+		ReadNodeSelector: func(uint16, []rueidis.NodeInfo) int { return 0 },
+		ReplicaOnly:      true,
+		Standalone:       rueidis.StandaloneOption{ReplicaAddress: []string{"host:2"}},
+	}
+	redis.Dialer.Timeout, redis.Dialer.KeepAlive = time.Hour, time.Hour
+	redis.Sentinel.Dialer.Timeout, redis.Sentinel.Dialer.KeepAlive = time.Hour, time.Hour
+	options := &Options{Redis: redis, CallTimeout: 2 * time.Second}
+	open := func() *opening { return &opening{Canceler: dial.NewCanceler(t.Context(), options.CallTimeout)} }
+
+	got := clientOption(options, open())
+	require.Equal(t, -1, got.PipelineMultiplex)
+	require.False(t, got.DisableAutoPipelining)
+	require.Zero(t, got.BlockingPipeline)
+	require.True(t, got.DisableCache)
+	require.True(t, got.DisableRetry)
+	require.Zero(t, got.ConnLifetime)
+	require.Zero(t, got.RingScaleEachConn)
+	require.Nil(t, got.OnInvalidations)
+	require.Equal(t, 4, got.BlockingPoolSize)
+	require.Equal(t, 2*time.Second, got.ConnWriteTimeout)
+	for _, d := range []net.Dialer{got.Dialer, got.Sentinel.Dialer} {
+		require.Equal(t, []time.Duration{2 * time.Second, time.Second}, []time.Duration{d.Timeout, d.KeepAlive})
+	}
+	require.Equal(t, 5, got.ClusterOption.MaxMovedRedirections)
+	require.Equal(t, 5*time.Second, got.ClusterOption.ShardsRefreshInterval)
+	require.Nil(t, got.SendToReplicas)
+	require.Nil(t, got.ReadNodeSelector)
+	require.False(t, got.ReplicaOnly)
+	require.Empty(t, got.Standalone.ReplicaAddress)
+
+	// These are the caller's, if he has set them.
+	options.Redis.ClusterOption = rueidis.ClusterOption{MaxMovedRedirections: 7, ShardsRefreshInterval: time.Minute}
+	options.Redis.BlockingPoolSize = 9
+	got = clientOption(options, open())
+	require.Equal(t, options.Redis.ClusterOption, got.ClusterOption)
+	require.Equal(t, 9, got.BlockingPoolSize)
+	options.Redis.BlockingPoolSize = 0
+	require.Zero(t, clientOption(options, open()).BlockingPoolSize, "the default of rueidis")
+
+	// Behind Sentinel a guard dials, and it asks the sentinels.
+	options.Redis.Sentinel.MasterSet, options.Redis.Sentinel.TopologyRefreshInterval = "m", time.Second
+	o := open()
+	require.Zero(t, clientOption(options, o).Sentinel.TopologyRefreshInterval)
+	require.NotNil(t, o.guard)
+}
+
+// What a call is to do for its options. The last of a kind counts, and each limit is part of its range.
+func TestOption_Combinations_LastCounts(t *testing.T) {
+	t.Parallel()
+	type meant struct {
+		lease, wait time.Duration
+		once        bool
+	}
+	for _, c := range []struct {
+		try  bool
+		opts []Option
+		want meant
+	}{
+		{false, nil, meant{}},
+		{true, nil, meant{once: true}},
+		{false, []Option{{}}, meant{}},
+		{true, []Option{{}}, meant{once: true}},
+		{true, []Option{Wait(time.Second)}, meant{wait: time.Second}},
+		{false, []Option{Wait(0)}, meant{once: true}},
+		{false, []Option{Wait(-time.Second)}, meant{once: true}},
+		{false, []Option{Wait(0), Wait(time.Second)}, meant{wait: time.Second}},
+		{true, []Option{Wait(time.Second), Wait(0)}, meant{once: true}},
+		{false, []Option{Wait(time.Millisecond), Lease(time.Millisecond)}, meant{lease: time.Millisecond, wait: time.Millisecond}},
+		{false, []Option{Lease(time.Second), Lease(maxDuration), Wait(maxDuration)}, meant{lease: maxDuration, wait: maxDuration}},
+	} {
+		lease, wait, once, err := applyOptions(c.opts, c.try)
+		require.NoError(t, err, "%v", c)
+		require.Equal(t, c.want, meant{lease, wait, once}, "%v", c)
+	}
+	for _, d := range []time.Duration{1, time.Millisecond - 1, maxDuration + 1} {
+		_, _, _, err := applyOptions([]Option{Wait(d)}, true)
+		require.ErrorContains(t, err, "or 0 to try once", "%v", d)
+	}
+	for _, d := range []time.Duration{-1, 0, 1, time.Millisecond - 1, maxDuration + 1} {
+		_, _, _, err := applyOptions([]Option{Lease(d)}, false)
+		require.ErrorContains(t, err, "Lease of", "%v", d)
+	}
+}
+
+// clusterOf is the client of a cluster with these nodes.
+type clusterOf struct {
+	rueidis.Client
+	nodes map[string]rueidis.Client
+}
+
+func (c clusterOf) Nodes() map[string]rueidis.Client { return c.nodes }
+
+// A cluster has replied to a PING only if each node has, in whatever order they do.
+func TestPing_OneNodeFails_Error(t *testing.T) {
+	t.Parallel()
+	s, err := embedded.Start()
+	require.NoError(t, err)
+	defer s.Close()
+	client := func() rueidis.Client {
+		options := s.ClientOption()
+		options.DisableCache, options.ForceSingleClient = true, true
+		c, err := rueidis.NewClient(options)
+		require.NoError(t, err)
+		t.Cleanup(c.Close)
+		return c
+	}
+	one, other := client(), client()
+	e := &Engine{}
+	e.cluster.Store(true)
+	e.link.Store(&link{client: clusterOf{one, map[string]rueidis.Client{"a:1": one, "b:1": other}}})
+	ping := func() error {
+		round := &pingRound{done: make(chan struct{})}
+		e.runPing(round)
+		return round.err
+	}
+	require.NoError(t, ping())
+	other.Close() // it fails at once, so before the other one has a reply
+	for range 10 {
+		require.ErrorIs(t, ping(), rueidis.ErrClosing)
+	}
+}
+
+// Calls of Ping share the round in flight. Once the engine is closing, no further one begins.
+func TestPing_InFlight_Shared(t *testing.T) {
+	t.Parallel()
+	e := &Engine{}
+	e.closing.Store(true)
+	inFlight := &pingRound{done: make(chan struct{})}
+	e.ping.Store(inFlight)
+	require.Same(t, inFlight, e.pingRound())
+	close(inFlight.done)
+	next := e.pingRound()
+	require.NotSame(t, inFlight, next)
+	<-next.done
+	require.ErrorIs(t, next.err, rueidis.ErrClosing)
+}
+
+// Stats count the log records that were dropped because the handler was too slow, like events of an Observer.
+func TestStats_HandlerBlocks_RecordsCounted(t *testing.T) {
+	t.Parallel()
+	s, err := embedded.Start()
+	require.NoError(t, err)
+	defer s.Close()
+	unblock := make(chan struct{})
+	handler := blockingHandler{slog.DiscardHandler, unblock}
+	e, err := Open(t.Context(), Options{Redis: s.ClientOption(), Logger: slog.New(handler)})
+	require.NoError(t, err)
+	defer e.Close()
+	defer close(unblock)
+	for range 2*maxQueuedRecords + 1 {
+		e.listeners.log.Warn("n")
+	}
+	require.GreaterOrEqual(t, e.Stats().DroppedEvents, uint64(maxQueuedRecords))
+}
+
+type blockingHandler struct {
+	slog.Handler
+	until <-chan struct{}
+}
+
+func (h blockingHandler) Enabled(context.Context, slog.Level) bool {
+	<-h.until
+	return false
+}
+
+// A server that does not allow PING is reachable, and the error says what it replied, without the user.
+func TestPing_Rejected_ServerError(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	require.NoError(t, e.Ping(t.Context()))
+	client := e.link.Load().client
+	require.NoError(t, client.Do(t.Context(), client.B().Arbitrary("ACL", "SETUSER", "default", "-ping").Build()).Error())
+	err := e.Ping(t.Context())
+	var said ServerError
+	require.ErrorAs(t, err, &said)
+	require.ErrorIs(t, err, ErrUnavailable)
+	require.ErrorContains(t, err, "NOPERM")
+	require.NotContains(t, err.Error(), "User default")
 }

@@ -45,8 +45,8 @@ var (
 	ErrTooManyWaiters = actor.ErrTooManyWaiters
 
 	// ErrKindMismatch: this engine uses the name for another kind of lock, which the error names. It does so while the
-	// lock is held or waited for, and until the server has replied to a caller that gave up. A name must have the same
-	// kind everywhere, because all kinds share its key. Nothing was sent.
+	// lock is held or waited for, and until the server has replied to a caller that gave up, or to the release of a hold
+	// that ended. A name must have the same kind everywhere, because all kinds share its key. Nothing was sent.
 	ErrKindMismatch = actor.ErrKindMismatch
 
 	// ErrUpgrade: the holder of a read lock tried to acquire the write lock, and would wait for itself. Unlock the

@@ -442,9 +442,10 @@ func (h *Hold) giveBack() {
 //   - ErrClosed: the engine was closed.
 //   - ErrUnavailable: the lease may or may not have changed.
 //
-// After ErrUnavailable the hold continues, and until it is unlocked it relies on the shorter of the two leases. The
-// command without a reply may still reach the server. A later Extend that returns nil has set its lease on the server,
-// but [Hold.Deadline] stays at the earlier time. A Quorum without a majority for the extension continues as before.
+// After ErrUnavailable the hold continues with the lease that it had. Until a later renewal has set that again, it
+// relies on the shorter of the two leases. If there was no reply, it does so until it is unlocked, because the command
+// may still reach the server. A later Extend that returns nil has set its lease on the server, but [Hold.Deadline]
+// stays at the earlier time. A Quorum without a majority for the extension continues as before.
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if ctx == nil {
 		return errNilContext(fmt.Sprintf("lock %s", quoted(h.name)))

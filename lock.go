@@ -216,7 +216,7 @@ func (m Mutex) lock(ctx context.Context, opts []Option, mode acquireMode) (*Hold
 	err, why := call.Err, call.Cause
 	hold.setToken(call.Token)
 	if mode.trace != nil {
-		mode.trace.HandedOff = err == nil && call.WasLocked
+		mode.trace.HandedOff = err == nil && cause == nil && call.WasLocked
 	}
 	if cause != nil {
 		// Given up. The loop releases a grant that came first and still uses the call, so the call is not freed.

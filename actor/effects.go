@@ -51,6 +51,7 @@ type HoldEnd struct {
 	Cause     error
 	Held      time.Duration // since its owner's first grant
 	HeldUntil time.Duration // until when the hold is known to have been held
+	GivenUp   *Request      // the request that was granted the hold, if its caller gave up then; its result may not be published yet
 }
 
 // HoldNotice is a hold to be logged, because its caller seems to have forgotten it. It lasts for Config.HeldTooLong

@@ -92,3 +92,32 @@ func TestRewatch_PastMaxHold_LosesHold(t *testing.T) {
 		`, func(c *actor.Config) { c.MaxHold = 5 * time.Second })
 	})
 }
+
+// The caller of an extension gives up before the reply. The server has set the lease, and the hold goes on with the one
+// that it had: the next renewal sets that again.
+func TestExtend_GivenUpBeforeReply_LeaseAsBefore(t *testing.T) {
+	t.Run("to be watched", func(t *testing.T) {
+		runTranscript(t, `
+			0s     A locks lease 1h → acquire #1 1h0m0s
+			1ms    #1 granted       → A granted 59m58.989s
+			5s     A watches        → renew #1 30s; A has 29.69s
+			5.001s A cancels        → A redis unavailable: no answer in time
+			5.002s #1 renewed       → renew #1 59m55.003s
+			5.003s #1 renewed       → A has 59m53.987s
+			6s     A unlocks        → A over; release #1
+			+1ms   #1 released      → A unlocked
+		`)
+	})
+	t.Run("shorter", func(t *testing.T) {
+		runTranscript(t, `
+			0s     A locks lease 1h → acquire #1 1h0m0s
+			1ms    #1 granted       → A granted 59m58.989s
+			5s     A extends 1s     → renew #1 1s; A has 980ms
+			5.001s A cancels        → A redis unavailable: no answer in time
+			5.002s #1 renewed       → renew #1 59m55.003s
+			5.003s #1 renewed       → A has 59m53.987s
+			6s     A unlocks        → A over; release #1
+			+1ms   #1 released      → A unlocked
+		`)
+	})
+}

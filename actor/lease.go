@@ -318,3 +318,9 @@ func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 func (l *Lock) leaseCut() bool {
 	return l.minUnackedLease() != 0 && l.lastFixed(nil) > l.validUntil
 }
+
+// leaseShort reports whether a hold's own lease outlasts the TTL that was confirmed last. That was set for an extension
+// which its caller gave up, so the hold has the lease that it had before.
+func (l *Lock) leaseShort() bool {
+	return l.phase == held && l.ext != nil && l.ext.leaseRequests.empty() && l.minUnackedLease() == 0 && l.lastFixed(nil) > l.validUntil
+}

@@ -79,7 +79,7 @@ func (l *Lock) confirmDue() time.Duration {
 // renewAt returns when the next renewal must be sent, for any reason.
 func (l *Lock) renewAt(now time.Duration, fx *Effects) time.Duration {
 	at := min(l.renewDue(fx), l.confirmDue())
-	if l.flags&wantConfirm != 0 || l.holds != nil && l.holdCount() != l.storedCount || l.hasNewRequests() {
+	if l.flags&wantConfirm != 0 || l.holds != nil && l.holdCount() != l.storedCount || l.hasNewRequests() || l.leaseShort() {
 		at = 0
 	}
 	if l.mayExceedNeed(now, fx) && l.exceedsNeed(now, fx) {
@@ -113,7 +113,7 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 		}
 	}
 	p := l.protocol()
-	c := Command{Verb: p.renew, Lease: n.lease, MayShorten: mayShorten, Fair: p.queues, Routine: l.flags&wantConfirm == 0 && now < l.confirmDue() && !l.hasNewRequests()}
+	c := Command{Verb: p.renew, Lease: n.lease, MayShorten: mayShorten, Fair: p.queues, Routine: l.flags&wantConfirm == 0 && now < l.confirmDue() && !l.hasNewRequests() && !l.leaseShort()}
 	if l.holds == nil {
 		c.Verb = p.renewForNext
 	}

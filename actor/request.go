@@ -72,6 +72,7 @@ const (
 	received  stage = iota // the coordinator has not looked at it yet
 	handled                // the coordinator has looked at it
 	completed              // it has its result, maybe before the coordinator looked at it
+	reported               // observers were told of that
 )
 
 // RollbackRequest returns the unlock of a grant that no caller has had: if the lock was lost, that is neither reported
@@ -79,7 +80,14 @@ const (
 func RollbackRequest(h *Hold) *Request { return &Request{Op: Unlock, Hold: h, rolledBack: true} }
 
 // Completed reports whether the request has its result. Owned by the coordinator.
-func (r *Request) Completed() bool { return r.stage == completed }
+func (r *Request) Completed() bool { return r.stage >= completed }
+
+// MarkReported marks a completed request as reported, and returns whether it was not. Owned by the loop.
+func (r *Request) MarkReported() bool {
+	first := r.stage != reported
+	r.stage = reported
+	return first
+}
 
 // MarkHandled marks a request as handled, and reports whether it was not handled or completed before. Owned by the
 // coordinator.

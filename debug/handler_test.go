@@ -2,6 +2,7 @@ package debug
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -118,11 +119,20 @@ func TestPage_HeldAndWaiting_RowsAppear(t *testing.T) {
 	assert.NotContains(t, page, "force")
 	assert.NotContains(t, page, "not complete")
 
+	counts := func(s *lockwheel.Stats) []uint64 {
+		return []uint64{s.AcquireWaits.Count(), s.HoldTimes.Count(), s.RenewalMargins.Count(), s.RoundTrips.Count(), s.TurnTimes.Count()}
+	}
+	before := e.Stats()
 	var stats struct{ Engines []engineJSON }
 	require.NoError(t, json.Unmarshal([]byte(s.get("stats.json")), &stats))
 	require.Len(t, stats.Engines, 1)
 	assert.Equal(t, int64(2), stats.Engines[0].Stats.Held)
 	assert.NotEmpty(t, stats.Engines[0].Stats.TurnTimes.Buckets)
+	after, shown := e.Stats(), stats.Engines[0].Stats
+	for i, count := range []uint64{shown.AcquireWaits.Count, shown.HoldTimes.Count, shown.RenewalMargins.Count, shown.RoundTrips.Count, shown.TurnTimes.Count} {
+		assert.GreaterOrEqual(t, count, counts(&before)[i])
+		assert.LessOrEqual(t, count, counts(&after)[i])
+	}
 	assert.False(t, stats.Engines[0].Nodes[0].Down)
 
 	cancel()
@@ -207,6 +217,7 @@ func TestPage_ManyLocks_LinksReachAll(t *testing.T) {
 	seen := map[string]bool{}
 	for path, pages := "?sort=name", 1; ; pages++ {
 		page := s.get(path)
+		assert.Equal(t, pages > 1, strings.Contains(page, `these are further rows. <a href="?sort=name">First page</a>`))
 		rows := regexp.MustCompile(`<tr>\n<td><bdi>(lock-\d+)</bdi>`).FindAllStringSubmatch(page, -1)
 		require.LessOrEqual(t, len(rows), maxRows)
 		for _, row := range rows {
@@ -279,6 +290,81 @@ func TestForce_EachKind_RowVanishes(t *testing.T) {
 		status, _ = s.force(form)
 		assert.Equal(t, http.StatusConflict, status, "the same form again")
 	}
+}
+
+// An operator may reach the page by any address or as localhost, and by the names of Options.Hosts, in any case, with
+// or without a port. Any other name is rejected.
+func TestForce_Hosts_OwnNamesOnly(t *testing.T) {
+	t.Parallel()
+	h := &handler{options: Options{Hosts: []string{"Locks.internal"}}}
+	for host, own := range map[string]bool{
+		"127.0.0.1": true, "127.0.0.1:80": true, "[::1]": true, "[::1]:80": true, "localhost": true, "LOCALHOST:80": true,
+		"locks.internal": true, "LOCKS.INTERNAL:80": true,
+		"evil.example": false, "evil.example:80": false, "locks.internal.evil.example": false, "127.0.0.1.evil.example": false, "": false,
+	} {
+		assert.Equal(t, own, h.isOwnHost(host), host)
+	}
+}
+
+// The record of a force says who took what from whom.
+func TestForce_Logged_SaysWhoAndWhat(t *testing.T) {
+	t.Parallel()
+	e := locktest.AnyServer(t).Open(lockwheel.Options{})
+	var log bytes.Buffer
+	s := serve(t, Options{AllowForce: true, Logger: slog.New(slog.NewJSONHandler(&log, nil))}, e)
+	hold := locktest.Lock(t, e.RWMutex("n").Writer())
+	status, text := s.force(s.form(e, "n", "writer"))
+	require.Equal(t, http.StatusOK, status, text)
+	var record map[string]any
+	require.NoError(t, json.Unmarshal(log.Bytes(), &record))
+	client, _, err := net.SplitHostPort(fmt.Sprint(record["client"]))
+	require.NoError(t, err)
+	assert.True(t, net.ParseIP(client).IsLoopback())
+	for key, want := range map[string]any{
+		"msg": "lockwheel: a lock was forced by the debug page", "lock": "n", "kind": "writer", "holder": hold.ID(), "engine": e.ID(), "was_locked": true,
+	} {
+		assert.Equal(t, want, record[key], key)
+	}
+}
+
+// A lock without an expiry is not one that ends at once.
+func TestForce_NoExpiry_IsSaid(t *testing.T) {
+	t.Parallel()
+	server := locktest.AnyServer(t)
+	e := server.Open(lockwheel.Options{})
+	server.Do("HSET", "n", "11111111-2222-3333-4444-555555555555:1", 1)
+	s := serve(t, Options{AllowForce: true}, e)
+	assert.Contains(t, s.confirmText(e, "n", "plain"), "TTL never expires.")
+}
+
+// No answer is kept or read as something else, whatever is asked for, and other sites cannot show it.
+func TestPage_Headers_KeepOthersOut(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Options{AllowForce: true})
+	for _, path := range []string{"", "locks.json", "stats.json", "events.json", "page.js", "page.css", "confirm", "none"} {
+		_, _, headers := s.do("GET", path, "")
+		for name, want := range map[string]string{
+			"Content-Security-Policy": securityPolicy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin",
+			"Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store",
+		} {
+			assert.Equal(t, want, headers.Get(name), "%s of %q", name, path)
+		}
+	}
+	w := httptest.NewRecorder()
+	http.StripPrefix("/debug/locks", Handler(Options{})).ServeHTTP(w, httptest.NewRequest("GET", "/debug/locks", nil))
+	assert.Equal(t, http.StatusNotFound, w.Code, "mounted without a slash it leads nowhere, and not to the root of the server")
+}
+
+// A label is text of the program, and is shown as names are, also in JSON.
+func TestPage_Label_IsShownAsNamesAre(t *testing.T) {
+	t.Parallel()
+	e := locktest.AnyServer(t).Open(lockwheel.Options{})
+	hold, err := e.Mutex("n").Lock(lockwheel.WithLabel(t.Context(), "a\u202eb"))
+	require.NoError(t, err)
+	defer hold.Unlock(t.Context())
+	s := serve(t, Options{}, e)
+	assert.Equal(t, `"a\u202eb"`, s.locks("").Locks[0].Label)
+	assert.NotContains(t, s.get(""), "\u202e")
 }
 
 // One holder is the same however often it has entered since the form was shown. Several readers are the same only while

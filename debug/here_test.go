@@ -52,6 +52,7 @@ func TestHere_SeveralHold_Counted(t *testing.T) {
 		{LockInfo: lockwheel.LockInfo{Name: "fair", Kind: "fair", Waiting: 1}},
 		{LockInfo: lockwheel.LockInfo{Name: "plain", Kind: "plain", Waiting: 1}},
 		{LockInfo: lockwheel.LockInfo{Name: "rw", Kind: "writer", Waiting: 1}, engine: 1},
+		{LockInfo: lockwheel.LockInfo{Name: "both", Kind: "reader", Waiting: 1}},
 	}
 	here := make(holdersHere)
 	require.Equal(t, map[int]bool{0: true, 1: true}, here.want(waits))
@@ -60,6 +61,7 @@ func TestHere_SeveralHold_Counted(t *testing.T) {
 			{Name: "rw", Kind: "reader", Holds: 1, HolderID: "e:1"}, {Name: "rw", Kind: "reader", Holds: 2, HolderID: "e:2"},
 			{Name: "rw", Kind: "reader", Waiting: 1}, {Name: "fair", Kind: "fair", Holds: 1, HolderID: "e:3"},
 			{Name: "plain", Kind: "plain", Holds: 1, HolderID: "e:4"}, {Name: "other", Kind: "reader", Holds: 1, HolderID: "e:5"},
+			{Name: "both", Kind: "reader", Holds: 1, HolderID: "e:6"}, {Name: "both", Kind: "writer", Holds: 1, HolderID: "e:6"},
 		} {
 			if !yield(lock, nil) {
 				return
@@ -71,5 +73,6 @@ func TestHere_SeveralHold_Counted(t *testing.T) {
 	assert.Equal(t, &hereJSON{"fair", 1, "e:3"}, here.of(&waits[1]))
 	assert.Nil(t, here.of(&waits[2]))
 	assert.Nil(t, here.of(&waits[3]))
+	assert.Equal(t, "writer e:6 of this engine", here.of(&waits[4]).String(), "what the writer reads as well ends with its write")
 	assert.Empty(t, here.want([]row{{LockInfo: lockwheel.LockInfo{Name: "p", Kind: "plain", Waiting: 1}}}))
 }

@@ -67,6 +67,9 @@ func TestForce_HolderElsewhere_Described(t *testing.T) {
 	assert.Contains(t, text, "page http://there/")
 	assert.Regexp(t, `<dt>since</dt><dd>`+fmt.Sprint(h.Since.UTC().Year())+`-.*\(.+s\)</dd>`, text)
 	assert.NotContains(t, text, unknown)
+	assert.NotContains(t, text, "(this process)")
+	page := serve(t, Options{AllowForce: true}, here, there)
+	assert.Contains(t, page.confirmText(here, "n", "plain"), "page http://there/ (this process)")
 	assert.NotContains(t, s.get("confirm?"+url.Values{"engine": {here.ID()}, "kind": {"plain"}, "name64": {encoded("n")}}.Encode()), "<billing>")
 }
 

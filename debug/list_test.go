@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -230,6 +231,62 @@ func TestName_AnyBytes_ShownAndFound(t *testing.T) {
 		assert.True(t, q.matches(&lockwheel.LockInfo{Name: name}), "%q", name)
 		assert.False(t, q.matches(&lockwheel.LockInfo{Name: "elsewhere"}), "%q", name)
 	}
+	for part, want := range map[string]bool{"rders/": true, "7": true, "s7": false} {
+		q := query{search: part}
+		assert.Equal(t, want, q.matches(&lockwheel.LockInfo{Name: "orders/7"}), part)
+	}
+}
+
+// The link to the next page asks for what this page was asked for: all of a query is in the parameters.
+func TestQuery_Encoded_IsTheSame(t *testing.T) {
+	for _, q := range []query{
+		{sort: "age", limit: maxRows},
+		{search: "a&b=\"c", sort: "waiting", kind: "fair", engine: "e", limit: 7, after: &position{Value: 1, Name: []byte("n\xff"), Kind: "fair", Engine: 2, Holder: "h", Caller: 3, Alike: 4}},
+	} {
+		assert.Equal(t, q, queryOf(t, strings.TrimPrefix(q.encode(), "?")))
+	}
+}
+
+// The names with the most waiters are those of all locks, whatever the list is asked for.
+func TestList_Searched_HotNamesAreOfAll(t *testing.T) {
+	l := newList(queryOf(t, "q=nothing&kind=fair"))
+	l.add(0, lockwheel.LockInfo{Name: "hot", Kind: "plain", Waiting: 3})
+	l.finish()
+	assert.Empty(t, l.rows)
+	assert.Equal(t, 1, l.locks)
+	require.Len(t, l.waiters.most(), 1)
+	assert.Equal(t, 3, l.waiters.most()[0].Waiting)
+}
+
+// A row that holds its lock is the same one whichever caller waits: the first one may leave between two pages.
+func TestCaller_OfHolder_IsNone(t *testing.T) {
+	for _, kind := range kinds {
+		waits := kind == "fair" || kind == "reader"
+		info := lockwheel.LockInfo{Name: "n", Kind: kind, Waiting: 1, WaitingSince: epoch}
+		assert.Equal(t, waits, callerOf(&info) != 0, kind)
+		info.Holds = 1
+		assert.Zero(t, callerOf(&info), kind)
+	}
+}
+
+// The columns of a row say what the engine does: for how long it holds the lock, when the lease ends or ended, who
+// renews it, and for how long the first caller has waited.
+func TestRow_HeldAndWaiting_EachColumn(t *testing.T) {
+	h := &handler{engines: []*lockwheel.Engine{new(lockwheel.Engine)}}
+	now := epoch.Add(time.Hour)
+	held := lockwheel.LockInfo{Name: "n", Kind: "plain", Holds: 2, HolderID: "e:1", Since: now.Add(-time.Minute), Deadline: now.Add(20 * time.Second), Watched: true, Waiting: 3, WaitingSince: now.Add(-5 * time.Second), Label: "a\xff"}
+	own := lockwheel.LockInfo{Name: "n", Kind: "plain", Holds: 1, HolderID: "e:1", Since: now.Add(-time.Minute), Deadline: now.Add(-2 * time.Second)}
+	waits := lockwheel.LockInfo{Name: "n", Kind: "plain", Waiting: 1, WaitingSince: now.Add(-5 * time.Second)}
+	for _, c := range []struct {
+		lock lockwheel.LockInfo
+		want rowView
+	}{
+		{held, rowView{Name: "n", Kind: "plain", Holder: "e:1", Holds: 2, Waiting: 3, Held: "1m0s", Deadline: "in 20s", Wait: "5s", Renewal: "renewed", Label: `"a\xff"`}},
+		{own, rowView{Name: "n", Kind: "plain", Holder: "e:1", Holds: 1, Held: "1m0s", Deadline: "2s ago", Late: true, Renewal: "own lease"}},
+		{waits, rowView{Name: "n", Kind: "plain", Holder: "not in this engine", Waiting: 1, Wait: "5s"}},
+	} {
+		assert.Equal(t, c.want, h.rowView(&row{LockInfo: c.lock}, nil, now))
+	}
 }
 
 // A chart has a bar for each bucket that is not empty, all inside the picture.
@@ -254,7 +311,13 @@ func TestChart_Durations_BarsFit(t *testing.T) {
 	assert.Len(t, all[0].Bars, 2)
 	assert.Contains(t, all[0].Summary, "1000001; half at most 10.8µs")
 	assert.Len(t, all[1].Bars, 1)
-	assert.Contains(t, all[1].Last, "more than")
+	bounds := s.HoldTimes
+	last := len(bounds.Counts) - 1
+	assert.Equal(t, "more than "+duration(bounds.Bound(last-1)), all[1].Last)
+	first := all[0]
+	assert.Equal(t, "up to 10.8µs: 1000000", first.Bars[0].Title)
+	assert.Contains(t, first.First, "up to ")
+	assert.Equal(t, "up to "+first.Last+": 1", first.Bars[1].Title, "the last bar is that of the longest turn")
 }
 
 // The numbers at the top say what is held, and are red for what was lost and for renewals that are late.
@@ -301,6 +364,63 @@ func TestHistogram_BeyondBounds_NoQuantile(t *testing.T) {
 	p50, p99 = seconds()
 	assert.Equal(t, h.Quantile(0.5).Seconds(), p50)
 	assert.Nil(t, p99)
+	buckets := histogramOf(&h).Buckets
+	assert.Equal(t, []bucketJSON{{UpToSeconds: h.Quantile(0.5).Seconds(), Count: 10}, {Count: 1}}, buckets, "the last bucket has no bound")
+	assert.InDelta(t, 10+2*time.Hour.Seconds(), histogramOf(&h).SumSeconds, 0.001)
+}
+
+// Each number of an engine is in its line. Those that an operator has to look at are red, but only if there are any.
+func TestFigures_EachNumber_InItsLine(t *testing.T) {
+	var s lockwheel.Stats
+	fields := reflect.ValueOf(&s).Elem()
+	n := 0
+	for i := range fields.NumField() {
+		if f := fields.Field(i); f.CanInt() && f.Type() != reflect.TypeFor[time.Duration]() {
+			n++
+			f.SetInt(int64(1000 + i))
+		} else if f.CanUint() {
+			n++
+			f.SetUint(uint64(1000 + i))
+		}
+	}
+	lines := make(map[string]string)
+	for _, f := range figures(&s) {
+		lines[f.What] = f.Value
+	}
+	for what, want := range map[string]any{
+		"holds now": s.Held, "callers that wait now": s.Waiting, "commands in flight now": s.InFlight, "channels subscribed to": s.Subscriptions,
+		"locks that are polled for": s.Polling, "timers": s.Timers, "holds lost": s.Lost, "holds that their unlock found lost": s.LostAtUnlock,
+		"locks held for longer than HeldTooLong": s.HeldTooLong, "holds that no caller could unlock any more": s.Leaked, "holds granted": s.Acquired,
+		"of these handed off inside the engine": s.HandedOff, "requests that ended without a hold": s.Failed,
+		"of these beyond MaxWaiting or MaxWaitingPerLock": s.Shed, "holds unlocked": s.Released, "renewals and confirmations": s.Renewed,
+		"commands sent": s.Commands, "calls that carried them": s.Batches, "commands without a reply or rejected, and calls sent again": s.Retries,
+		"turns of the loop": s.LoopTurns, "releases that the server did not publish": s.UnpublishedReleases,
+		"failed writes of the engine's record": s.UnwrittenRecords, "events and log records dropped": s.DroppedEvents,
+		"panics in functions of the program": s.Panics,
+	} {
+		assert.Equal(t, fmt.Sprint(want), lines[what], what)
+		n--
+	}
+	assert.Equal(t, 1, n, "the servers that are down have lines of their own")
+
+	alarms := func(s lockwheel.Stats) (all []string) {
+		for _, f := range figures(&s) {
+			if f.Alarm {
+				all = append(all, f.What)
+			}
+		}
+		return all
+	}
+	assert.Empty(t, alarms(lockwheel.Stats{Held: 1, Waiting: 1, Acquired: 1, Failed: 1, Retries: 1, UnwrittenRecords: 1, RenewalLag: lateRenewal, ClockSkew: time.Second}))
+	assert.Equal(t, []string{
+		"locks that are polled for", "latest renewal of the last minute, past its due time", "this machine's clock ahead of the server's", "holds lost",
+		"holds that their unlock found lost", "locks held for longer than HeldTooLong", "holds that no caller could unlock any more",
+		"of these beyond MaxWaiting or MaxWaitingPerLock", "releases that the server did not publish", "events and log records dropped",
+		"panics in functions of the program",
+	}, alarms(lockwheel.Stats{
+		Polling: 1, RenewalLag: 2 * lateRenewal, ClockSkew: -2 * time.Second, Lost: 1, LostAtUnlock: 1, HeldTooLong: 1, Leaked: 1, Shed: 1,
+		UnpublishedReleases: 1, DroppedEvents: 1, Panics: 1,
+	}))
 }
 
 // A server that is down counts from the call that failed. The words say so, because the last reply was earlier.

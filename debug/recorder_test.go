@@ -1,6 +1,7 @@
 package debug
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -31,16 +32,36 @@ func TestRecorder_ManyGrants_LossStays(t *testing.T) {
 // A duration says what it is of. A loss has none: no observer learns how long a lost hold was held.
 func TestRecorder_Views_DurationsNamed(t *testing.T) {
 	var r Recorder
-	r.Lost("n", errors.New("gone"))
-	r.Rejected("n", time.Second, errors.New("no"))
-	r.SlowTurn(time.Second)
-	r.Acquired("n", time.Second)
-	r.Released("n", time.Second)
+	observer := r.Observer()
+	observer.Lost("n", errors.New("gone"))
+	observer.Rejected("n", time.Second, errors.New("no"))
+	observer.SlowTurn(time.Second)
+	observer.Acquired("n", time.Second)
+	observer.Released("n", time.Second)
 	var took []string
 	for _, v := range r.views(time.Now()) {
 		took = append(took, v.Took)
 	}
 	assert.Equal(t, []string{"", "waited 1s", "took 1s", "waited 1s", "held 1s"}, took)
+}
+
+// The page shows the last 20 events of each sort, and /events.json all that the recorder has, with all fields.
+func TestRecorder_ManyEvents_PageShowsTwenty(t *testing.T) {
+	t.Parallel()
+	var r Recorder
+	for i := range 30 {
+		r.Rejected(fmt.Sprint(i), time.Duration(i)*time.Second, errors.New("no"))
+	}
+	views := r.views(time.Now())
+	require.Len(t, views, 20)
+	assert.Equal(t, "29", views[0].Name)
+	var out eventsJSON
+	require.NoError(t, json.Unmarshal([]byte(serve(t, Options{Recorder: &r}).get("events.json")), &out))
+	require.Len(t, out.Events, 30)
+	last := out.Events[0]
+	assert.WithinDuration(t, time.Now(), last.At, time.Hour)
+	last.At = time.Time{}
+	assert.Equal(t, eventJSON{What: "rejected", Name: "29", Took: 29 * time.Second, Error: "no"}, last)
 }
 
 // Goroutines record and read at the same time. Afterwards exactly the last events are there.

@@ -184,6 +184,7 @@ func TestPostAsync_ClosedEngine_SaysSo(t *testing.T) {
 	require.NotZero(t, rejected)
 	require.Equal(t, rejected, stats.Shed-loops.Shed)
 	require.Equal(t, rejected, stats.Failed-loops.Failed)
+	require.Equal(t, rejected, stats.AcquireWaits.Count()-loops.AcquireWaits.Count(), "each has waited for no time")
 }
 
 // A program that wants no limit sets the largest number.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,4 +101,25 @@ func TestWorkers_EndWithoutConn_Returned(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Who no longer waits for a connection, because its context has ended, returns the one that comes.
+func TestBorrow_ContextEnds_LateConnReturned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := &exhaustedClient{free: make(chan struct{}), returned: make(chan struct{})}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		began := time.Now()
+		_, err := borrow(ctx, pool, time.Hour)
+		require.ErrorIs(t, err, coordinator.ErrPoolExhausted)
+		require.Zero(t, time.Since(began))
+		close(pool.free)
+		synctest.Wait()
+		select {
+		case <-pool.returned:
+		default:
+			t.Error("it is kept")
+			time.Sleep(2 * lateConnLifetime) // until it is returned all the same
+		}
+	})
 }

@@ -325,6 +325,9 @@ func (e *Engine) readClock() time.Duration {
 func (e *Engine) flush(now time.Duration) {
 	c := e.coordinator
 	for i := range c.Fx.HoldEnds {
+		if granted := c.Fx.HoldEnds[i].GivenUp; granted != nil {
+			e.report(now, granted) // before its end
+		}
 		e.hooks.HoldEnded(&c.Fx.HoldEnds[i])
 	}
 	e.logLost(c.Fx.HoldEnds)
@@ -350,9 +353,7 @@ func (e *Engine) flush(now time.Duration) {
 	c.PrefetchCallers()
 	finished := 0 // requests of PostAsync
 	for _, r := range c.Results.Ready {
-		if e.hooks.Result != nil {
-			e.hooks.Result(r, now-r.ReceivedAt())
-		}
+		e.report(now, r)
 		if r.OnDone != nil && r.Async {
 			finished++
 		}
@@ -361,6 +362,13 @@ func (e *Engine) flush(now time.Duration) {
 	e.async.finish(finished, c.AsyncCancelsLeft())
 	e.logHealth()
 	e.logClockSkew()
+}
+
+// report tells observers of a result, once.
+func (e *Engine) report(now time.Duration, r *actor.Request) {
+	if e.hooks.Result != nil && r.MarkReported() {
+		e.hooks.Result(r, now-r.ReceivedAt())
+	}
 }
 
 // wakeCaller notifies a caller that its result is available. Requests of the coordinator itself have no caller.

@@ -88,6 +88,16 @@ func TestTopology_OddRanges_LeftOut(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, known.Ranges, kept, ranges)
 	}
+	for host, want := range map[string]string{"$1\r\nh\r\n": "h:7", "$0\r\n\r\n": "alive:7", "_\r\n": "alive:7", "$1\r\n?\r\n": ""} {
+		_, client := newScriptedServer(t, func(int, []string) string { return "*1\r\n*3\r\n:0\r\n:5\r\n*2\r\n" + host + ":7\r\n" })
+		known, err := fetchFrom(t.Context(), client, "alive:1")
+		require.NoError(t, err)
+		if want == "" {
+			require.Empty(t, known.Ranges, "a host that the node does not know")
+			continue
+		}
+		require.Equal(t, []coordinator.SlotRange{{First: 0, Last: 5, Address: want}}, known.Ranges)
+	}
 }
 
 // However many masters were replaced, a node is asked that the client knows, and only a few of these are asked.
@@ -151,7 +161,7 @@ func TestSender_Messages_ReadBeforePost(t *testing.T) {
 		}
 		return ""
 	}
-	_, to := newScriptedServer(t, answers)
+	target, to := newScriptedServer(t, answers)
 	from, old := newScriptedServer(t, answers)
 	cluster := &multiNodeClient{Client: to, nodes: map[string]rueidis.Client{"to:1": to, "from:1": old}}
 	b := coordinator.NewBatch()
@@ -173,6 +183,7 @@ func TestSender_Messages_ReadBeforePost(t *testing.T) {
 	b.Commands = append(b.Commands, actor.Command{Verb: actor.SendRelease, Key: "b", Tenure: 2})
 	<-box.Wakeup
 	<-done
+	require.Equal(t, 1, strings.Count(target.receivedOn(1), "ASKING"), "also before a batch that is no bundle")
 	require.Equal(t, 1, strings.Count(from.receivedOn(1), "SPUBLISH"))
 	require.Contains(t, from.receivedOn(1), "{a}")
 }
@@ -209,6 +220,9 @@ func TestWorker_OtherMaster_Reported(t *testing.T) {
 		s := &subscriber{own: &ownMessages{}, nodeConn: was, box: mpsc.NewMailbox[any](), lender: newLender(nil, onGoroutine)}
 		s.checkMaster()
 		require.Equal(t, []any{coordinator.MasterChanged{Address: "next:1"}}, posted(s.box))
+		_, err := s.connect() // there is no client of that master any more
+		require.ErrorIs(t, err, coordinator.ErrUnknownNode)
+		require.Equal(t, []any{coordinator.MasterChanged{Address: "next:1"}}, posted(s.box))
 	})
 	require.NotContains(t, server.receivedOn(1), "EVAL")
 }
@@ -241,6 +255,31 @@ func TestLosses_OneLogLinePerTurn(t *testing.T) {
 	e.logLost([]actor.HoldEnd{{Key: "a", Err: actor.ErrLost}, {Key: "b", Hold: &actor.Hold{}, Err: actor.ErrLost, Cause: errors.New("gone")}})
 	require.Contains(t, said.String(), "count=2 last=b cause=gone")
 	require.Equal(t, 1, strings.Count(said.String(), "\n"))
+	said.Reset()
+	e.hooks.PrefixLen = len("app:")
+	e.logLost([]actor.HoldEnd{{Key: "app:a", Hold: &actor.Hold{}, Err: actor.ErrLost}})
+	require.Contains(t, said.String(), "last=a ", "the name, without the prefix of the engine")
+}
+
+// A turn logs a bounded number of holds that need a look, and how many more there are.
+func TestNotices_Many_RestCounted(t *testing.T) {
+	for n, more := range map[int]string{maxNotices: "", maxNotices + 1: "more=1\n", maxNotices + 7: "more=7\n"} {
+		var said bytes.Buffer
+		e := &Engine{log: slog.New(slog.NewTextHandler(&said, nil))}
+		e.logNotices("look", slices.Repeat([]actor.HoldNotice{{Hold: &actor.Hold{}, Key: "k"}}, n))
+		require.Equal(t, maxNotices, strings.Count(said.String(), "lock=k"))
+		require.Equal(t, more != "", strings.Contains(said.String(), "more="))
+		require.Contains(t, said.String(), more)
+	}
+}
+
+// A client that also uses replicas has several nodes and does not tell which is the master: the engine follows none.
+func TestMasterOf_SeveralNodes_None(t *testing.T) {
+	one, two := map[string]rueidis.Client{"a:1": nil}, map[string]rueidis.Client{"a:1": nil, "b:1": nil}
+	require.Equal(t, "a:1", masterOf(&multiNodeClient{mode: rueidis.ClientModeSentinel, nodes: one}))
+	require.Empty(t, masterOf(&multiNodeClient{mode: rueidis.ClientModeSentinel, nodes: two}))
+	require.Empty(t, masterOf(&multiNodeClient{mode: rueidis.ClientModeCluster, nodes: one}))
+	require.Empty(t, masterOf(&multiNodeClient{mode: rueidis.ClientModeStandalone, nodes: one}))
 }
 
 // A closed loop ends after it has notified all callers, however many there are.
@@ -271,4 +310,22 @@ func TestRedial_OnlySingleServer(t *testing.T) {
 	require.False(t, (&Server{redial: func() {}}).canRedial("master:1"))
 	require.False(t, (&Server{redial: func() {}, topology: &coordinator.Topology{}}).canRedial(""))
 	require.False(t, (&Server{}).canRedial(""))
+}
+
+// A grant that its caller gave up in the same turn is reported before its end, and once.
+func TestFlush_GrantGivenUp_ReportedBeforeItsEnd(t *testing.T) {
+	var told []string
+	e := newEngine(actor.Config{ID: "me", Lease: 30 * time.Second, RenewInterval: 10 * time.Second, CallTimeout: 3 * time.Second}, nil, Hooks{
+		HoldEnded: func(*actor.HoldEnd) { told = append(told, "end") },
+		Result:    func(*actor.Request, time.Duration) { told = append(told, "grant") },
+	}, nil)
+	hold := &actor.Hold{}
+	r := &actor.Request{Op: actor.Acquire, Key: "k", Hold: hold, Ready: make(chan struct{}, 1)}
+	fx := e.coordinator.Fx
+	fx.Complete(0, r, nil, nil)
+	fx.HoldEnds = append(fx.HoldEnds, actor.HoldEnd{Hold: hold, Key: "k", Err: actor.ErrNotHeld, GivenUp: r})
+	e.coordinator.Results.Ready = append(e.coordinator.Results.Ready, r)
+	e.flush(0)
+	require.Equal(t, []string{"grant", "end"}, told)
+	require.Len(t, r.Ready, 1)
 }

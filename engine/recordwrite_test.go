@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"bytes"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -171,4 +173,17 @@ func TestRecordWrite_AlwaysRejected_NotDeleted(t *testing.T) {
 	r.due()
 	r.delete()
 	require.NotContains(t, server.receivedOn(1), "DEL record")
+}
+
+// A record that the server never takes is logged once, not with each try.
+func TestRecordWrite_RejectedForGood_LoggedOnce(t *testing.T) {
+	_, client := newScriptedServer(t, func(int, []string) string { return "-NOPERM no\r\n" })
+	var said bytes.Buffer
+	r := announcedRecord{announcer: newAnnouncer(&Identity{}, slog.New(slog.NewTextHandler(&said, nil)), nil)}
+	rejected := client.Do(t.Context(), client.B().Ping().Build()).Error()
+	for range 3 {
+		require.Equal(t, rejectedPeriod, r.noted(rejected))
+	}
+	require.Equal(t, 1, strings.Count(said.String(), "does not take the engine's record"))
+	require.EqualValues(t, 3, r.unwritten.Load())
 }

@@ -109,3 +109,26 @@ func TestReplicaSender_ReadOnlyText_AnyCase(t *testing.T) {
 		require.True(t, breaksConn(&coordinator.Batch{Failed: errors.New(text)}), text)
 	}
 }
+
+// Without a connection each batch of a bundle has failed without a reply, and not only the first.
+func TestReplicas_NoConnection_EachBatchFails(t *testing.T) {
+	ended := make(chan struct{})
+	close(ended)
+	s := &replicaSender{lender: newLender(ended, func(func()) {}), poolTimeout: time.Hour}
+	first, second := acquireBatch(), acquireBatch()
+	first.Next = second
+	s.sendTo(nil, first)
+	for _, b := range []*coordinator.Batch{first, second} {
+		require.ErrorIs(t, b.Failed, coordinator.ErrPoolExhausted)
+		require.True(t, b.NoReply)
+	}
+}
+
+// WAIT is about the grants of a batch. What is held by others keeps its reply.
+func TestReplicas_NotGranted_ReplyKept(t *testing.T) {
+	b := acquireBatch()
+	b.Replies = []actor.Reply{{Status: actor.OK}, {Status: actor.HeldByOther, TTL: time.Second}}
+	why := errors.New("why")
+	setReplicas(b, 2, why)
+	require.Equal(t, []actor.Reply{{Status: actor.OK, Replicas: 2, Err: why}, {Status: actor.HeldByOther, TTL: time.Second}}, b.Replies)
+}

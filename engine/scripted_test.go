@@ -19,6 +19,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/mpsc"
+	"github.com/lockwheel/lockwheel/engine/rediserr"
 	"github.com/lockwheel/lockwheel/engine/wire"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
@@ -249,7 +250,7 @@ func TestReplicas_WaitReplyLost_NoReply(t *testing.T) {
 func TestReplicas_WaitRejected_CountsAsReply(t *testing.T) {
 	_, client := newScriptedServer(t, func(_ int, words []string) string {
 		if words[0] == "WAIT" {
-			return "-NOPERM no\r\n"
+			return "-NOPERM User secret has no permissions to run the 'wait' command\r\n"
 		}
 		return ""
 	})
@@ -258,6 +259,7 @@ func TestReplicas_WaitRejected_CountsAsReply(t *testing.T) {
 	require.NoError(t, b.Failed)
 	require.Equal(t, actor.OK, b.Replies[0].Status)
 	require.ErrorContains(t, b.Replies[0].Err, "NOPERM")
+	require.NotContains(t, b.Replies[0].Err.Error(), "secret")
 	require.Zero(t, b.Replies[0].Replicas)
 }
 
@@ -404,6 +406,21 @@ func TestSubscriber_ConnReplaced_MissesNone(t *testing.T) {
 		require.Equal(t, []string{"subscribed a", "heard a"}, posted)
 		server.awaitOpen(1, 3)
 		require.Contains(t, server.receivedOn(2), "PING")
+	})
+	t.Run("it rejects the PING", func(t *testing.T) { // which is a reply as well
+		server, client := newScriptedServer(t, func(connection int, words []string) string {
+			if connection == 2 && words[0] == "PING" {
+				return "-NOPERM no\r\n"
+			}
+			return ""
+		})
+		l := newSubscriberHarnessOn(t, newListener(client))
+		_, err := l.execute(&coordinator.Order{Channels: []string{"a", "b"}})
+		require.NoError(t, err)
+		posted, err := l.execute(&coordinator.Order{Channels: []string{"a"}, OnNextConn: true, SwitchConn: true})
+		require.NoError(t, err)
+		require.Equal(t, []string{"subscribed a"}, posted)
+		server.awaitOpen(1, 3)
 	})
 	t.Run("it breaks", func(t *testing.T) {
 		server, client := newScriptedServer(t, func(connection int, words []string) string {
@@ -580,4 +597,42 @@ func TestSender_LaterBatchNoReply_LookedUp(t *testing.T) {
 	first.Next, second.NoReply = second, true
 	n.dropIfBroken(first, mpsc.NewMailbox[any]())
 	require.Nil(t, n.cached)
+}
+
+// The next connection may have channels that the current one does not. If it breaks, they are subscribed again.
+func TestSubscriber_NextConnBroke_Reported(t *testing.T) {
+	server, client := newScriptedServer(t, func(int, []string) string { return "" })
+	l := newSubscriberHarnessOn(t, newListener(client))
+	for _, onNext := range []bool{false, true} {
+		_, err := l.execute(&coordinator.Order{Channels: []string{"a"}, OnNextConn: onNext})
+		require.NoError(t, err)
+	}
+	server.awaitOpen(1, 2, 3)
+	server.closeConn(3)
+	l.await("the break", func(what any) bool { _, is := what.(coordinator.PubsubDown); return is })
+}
+
+// An error of the connection is one that the loop may examine.
+func TestSubscriber_ConnBreaksInOrder_ClientError(t *testing.T) {
+	_, client := newScriptedServer(t, func(_ int, words []string) string {
+		if words[0] == "SUBSCRIBE" {
+			return hangUp
+		}
+		return ""
+	})
+	_, err := newSubscriberHarnessOn(t, newListener(client)).execute(&coordinator.Order{Channels: []string{"a"}})
+	var failed *rediserr.ClientError
+	require.ErrorAs(t, err, &failed)
+}
+
+// The engine's own channel is never sharded. The order belongs to the loop, which reads its channels again.
+func TestSubscriber_OwnChannelAmongSharded_OrderUnchanged(t *testing.T) {
+	server, client := newScriptedServer(t, func(int, []string) string { return "" })
+	s := sharded(newListener(client))
+	s.own.channel, s.box = "own", mpsc.NewMailbox[any]()
+	defer s.retireConns()
+	order := &coordinator.Order{Channels: []string{"{s}a", "own", "{s}b"}}
+	require.NoError(t, s.execute(order).Err)
+	require.Equal(t, []string{"{s}a", "own", "{s}b"}, order.Channels)
+	require.Equal(t, "SUBSCRIBE own\nSSUBSCRIBE {s}a {s}b\n", server.receivedOn(2))
 }

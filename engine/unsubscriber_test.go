@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/engine/coordinator"
+	"github.com/lockwheel/lockwheel/engine/slot"
 )
 
 // leavesMany is the number of channels of the connections in these tests. Unsubscribing them takes four commands.
@@ -152,4 +153,47 @@ func TestUnsubscribe_Rejected_ConnEnds(t *testing.T) {
 			})
 		}
 	}
+}
+
+// With sharded pub/sub the server rejects a command with channels of several slots, and confirms each channel in words
+// of its own.
+func TestUnsubscribe_Sharded_OneSlotEach(t *testing.T) {
+	var mu sync.Mutex
+	var left []string
+	slots := make(map[uint16]bool)
+	server, client := newScriptedServer(t, func(_ int, words []string) string {
+		switch words[0] {
+		case "SUNSUBSCRIBE":
+			mu.Lock()
+			defer mu.Unlock()
+			left = append(left, words[1:]...)
+			slots[slot.Of(words[1])] = true
+			for _, name := range words[1:] {
+				if slot.Of(name) != slot.Of(words[1]) {
+					return "-CROSSSLOT Keys in request don't hash to the same slot\r\n"
+				}
+			}
+			return unsubscribeNotesFor(words)
+		case "QUIT":
+			return hangUp
+		}
+		return ""
+	})
+	s := sharded(newListener(client))
+	c, err := s.connect()
+	require.NoError(t, err)
+	var names []string
+	for order := range 4 {
+		var some []string
+		for i := range maxChannelsToClose/4 + 1 {
+			some = append(some, fmt.Sprintf("{%d}%d-%d", i%3, order, i))
+		}
+		c.channels, names = append(c.channels, some), append(names, some...)
+	}
+	s.unsubscriber.retire(c)
+	server.awaitOpen(1)
+	mu.Lock()
+	defer mu.Unlock()
+	require.ElementsMatch(t, names, left)
+	require.Len(t, slots, 3)
 }

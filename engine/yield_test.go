@@ -54,3 +54,15 @@ func TestYield_TookLong_PausedInProportion(t *testing.T) {
 	e.noteYield(time.Second, 2*time.Second)
 	require.Equal(t, 2*time.Second+yieldPause*time.Second, e.noYieldUntil)
 }
+
+// Only a turn that takes longer than documented is reported as slow.
+func TestSlowTurn_QuickOne_NotReported(t *testing.T) {
+	var slow []time.Duration
+	e := newEngine(actor.Config{}, nil, Hooks{SlowTurn: func(turn time.Duration) { slow = append(slow, turn) }}, nil)
+	e.epoch = time.Now().Add(-time.Hour)
+	e.noteTurnTime(e.Now() + time.Second) // it took less than no time
+	require.Empty(t, slow)
+	e.noteTurnTime(e.Now() - time.Second)
+	require.Len(t, slow, 1)
+	require.GreaterOrEqual(t, slow[0], time.Second)
+}

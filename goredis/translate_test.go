@@ -1,6 +1,9 @@
 package goredis_test
 
 import (
+	"context"
+	"errors"
+	"net"
 	"reflect"
 	"slices"
 	"testing"
@@ -92,6 +95,61 @@ func TestUniversal_Each_LikeItsClient(t *testing.T) {
 		got.InitAddress[0] = "changed"
 		require.Equal(t, untouched.Addrs, given.Addrs, name)
 	}
+}
+
+// The name of the library has the suffix that go-redis would add, whatever server it is told to.
+func TestOptions_Identity_InSetInfo(t *testing.T) {
+	t.Parallel()
+	name := func(o redis.Options) []string {
+		where, err := goredis.Options(&o)
+		require.NoError(t, err)
+		return where.ClientSetInfo
+	}
+	require.Empty(t, name(redis.Options{}), "that of rueidis")
+	require.Equal(t, []string{rueidis.LibName + "(shop)", rueidis.LibVer}, name(redis.Options{IdentitySuffix: "shop"}))
+	require.Equal(t, rueidis.DisableClientSetInfo, name(redis.Options{IdentitySuffix: "shop", DisableIdentity: true}))
+}
+
+// handshaken is a connection that counts its handshakes.
+type handshaken struct {
+	net.Conn
+	times int
+}
+
+func (c *handshaken) HandshakeContext(context.Context) error {
+	c.times++
+	return errHandshake
+}
+
+var errHandshake = errors.New("no certificate")
+
+// What a Dialer returns for a sentinel is used as it is: its handshake is that of the connection, no connection is
+// none, and an error is the error.
+func TestSentinel_Dialer_ResultKept(t *testing.T) {
+	t.Parallel()
+	made := &handshaken{}
+	for _, c := range []struct {
+		conn net.Conn
+		err  error
+	}{{made, nil}, {nil, nil}, {nil, errHandshake}} {
+		where, err := goredis.FailoverOptions(&redis.FailoverOptions{
+			MasterName: "locks", SentinelAddrs: []string{"127.0.0.1:1"}, CredentialsProvider: func() (string, string) { return "", "" },
+			Dialer: func(context.Context, string, string) (net.Conn, error) { return c.conn, c.err },
+		})
+		require.NoError(t, err)
+		for _, d := range []*net.Dialer{&where.Sentinel.Dialer, &where.Dialer} {
+			conn, err := where.DialCtxFn(t.Context(), "127.0.0.1:1", d, nil)
+			require.Equal(t, c.err, err)
+			if c.conn == nil {
+				require.Nil(t, conn)
+				continue
+			}
+			secure, ok := conn.(interface{ HandshakeContext(context.Context) error })
+			require.True(t, ok)
+			require.ErrorIs(t, secure.HandshakeContext(t.Context()), errHandshake)
+		}
+	}
+	require.Equal(t, 2, made.times)
 }
 
 // Each field that is wrong is in the error, in the words of the struct that the program has.

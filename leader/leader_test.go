@@ -363,6 +363,24 @@ func TestRun_ContextEndsInPause_Returns(t *testing.T) {
 	})
 }
 
+// A candidate that is shut down while another process leads has not failed to request the lock.
+func TestRun_ContextEndsWhileWaiting_IsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := lockwheeltest.New(t)
+		release := s.HoldElsewhere("n")
+		defer release()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		ended := run(ctx, s.Engine().Mutex("n"), untilEnd, leader.Options{
+			Gained: func(*lockwheel.Hold) { t.Error("it leads beside the leader") },
+			Failed: func(err error, _ time.Duration) { t.Errorf("a failure: %v", err) },
+		})
+		time.Sleep(time.Minute)
+		begin := time.Now()
+		stop(t, cancel, ended)
+		require.Zero(t, time.Since(begin))
+	})
+}
+
 func TestRun_NegativePause_IsAnError(t *testing.T) {
 	s := lockwheeltest.New(t)
 	err := leader.Run(t.Context(), s.Engine().Mutex("n"), untilEnd, leader.Options{Pause: -1})

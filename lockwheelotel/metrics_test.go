@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -159,6 +160,12 @@ func TestMetrics_EachFieldOfStats_Exported(t *testing.T) {
 		}
 	}
 	require.Len(t, metricOf, fields)
+}
+
+func TestEngineName_Any_BoundedText(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, strings.Repeat("x", 256), lockwheelotel.EngineName(strings.Repeat("x", 300)).Value.AsString())
+	require.Equal(t, "a\uFFFD", lockwheelotel.EngineName("a\xff").Value.AsString())
 }
 
 // Each engine has its values until it is unregistered, and those of the others stay.

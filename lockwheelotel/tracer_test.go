@@ -2,6 +2,7 @@ package lockwheelotel_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -60,7 +61,10 @@ func says(span sdktrace.ReadOnlySpan) map[string]any {
 // Each call has one span, with a name that does not depend on the lock.
 func TestTracer_EachCall_OneSpan(t *testing.T) {
 	t.Parallel()
-	e, ctx := openTraced(t, lockwheelotel.WithAttributes(attribute.String("shop", "s"))), t.Context()
+	given := []attribute.KeyValue{attribute.String("shop", "s")}
+	shop := lockwheelotel.WithAttributes(given...)
+	given[0] = attribute.String("shop", "changed since")
+	e, ctx := openTraced(t, shop, lockwheelotel.WithAttributes(attribute.Int("shelf", 4))), t.Context()
 	check := func(op, kind string, hold *lockwheel.Hold) {
 		t.Helper()
 		span := e.next(t)
@@ -69,7 +73,7 @@ func TestTracer_EachCall_OneSpan(t *testing.T) {
 		require.Equal(t, sdktrace.Status{}, span.Status())
 		require.Empty(t, span.Events())
 		require.Equal(t, "github.com/lockwheel/lockwheel/lockwheelotel", span.InstrumentationScope().Name)
-		want := map[string]any{"shop": "s", "lockwheel.operation.name": op, "lockwheel.lock.name": "n", "lockwheel.outcome": "ok"}
+		want := map[string]any{"shop": "s", "shelf": int64(4), "lockwheel.operation.name": op, "lockwheel.lock.name": "n", "lockwheel.outcome": "ok"}
 		if kind != "" {
 			want["lockwheel.lock.kind"] = kind
 		}
@@ -257,6 +261,26 @@ func TestTracer_AnyName_BoundedText(t *testing.T) {
 		require.True(t, utf8.ValidString(want))
 		require.LessOrEqual(t, len(want), 256)
 	}
+}
+
+// An error of any length is valid text in a span, and no longer than the bound.
+func TestTracer_LongError_BoundedText(t *testing.T) {
+	t.Parallel()
+	e := openTraced(t)
+	tracer := lockwheelotel.NewTracer(lockwheelotel.WithTracerProvider(e.provider))
+	call := lockwheel.TracedCall{Op: "lock", Name: "n", Kind: "plain"}
+	tracer.CallEnd(tracer.CallStart(t.Context(), call), call, nil, errors.New("x"+strings.Repeat("é", 1000)))
+	require.Equal(t, "x"+strings.Repeat("é", 511), e.next(t).Status().Description)
+}
+
+// A provider that is nil is none: the global one counts.
+func TestOptions_NilProvider_GlobalCounts(t *testing.T) {
+	t.Parallel()
+	e := locktest.AnyServer(t).Open(lockwheel.Options{Tracer: lockwheelotel.NewTracer(lockwheelotel.WithTracerProvider(nil))})
+	locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
+	unregister, err := lockwheelotel.RegisterMetrics(&fixed{}, "of nil", lockwheelotel.WithMeterProvider(nil))
+	require.NoError(t, err)
+	require.NoError(t, unregister())
 }
 
 // A provider that makes no spans leaves the caller's span as it is: the current one, and not ended.

@@ -110,6 +110,26 @@ func TestLocks_LabelLeftOut_EachCounts(t *testing.T) {
 	require.Equal(t, map[string]float64{"": 2}, valuesOf(t, c, "lockwheel_locks_left_out"))
 }
 
+// Of several rows with one label the longest hold and the longest wait count, whether or not a row has one of them.
+func TestLocks_SeveralRows_LongestCounts(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	rows := []lockwheel.LockInfo{
+		{Name: "n", Holds: 1, Since: now.Add(-time.Hour)}, {Name: "n", Holds: 2, Since: now.Add(-3 * time.Hour), Waiting: 1, WaitingSince: now.Add(-time.Hour)},
+		{Name: "n", Waiting: 2, WaitingSince: now.Add(-2 * time.Hour)}, {Name: "n", Holds: 1, Since: now.Add(-2 * time.Hour)},
+	}
+	for range len(rows) {
+		rows = append(rows[1:], rows[0])
+		c := lockwheelprom.NewLockCollector(listed{locks: rows}, "e", regexp.MustCompile(`n`))
+		for name, want := range map[string]float64{"holds": 4, "waiting_requests": 3, "held_seconds": 3 * 3600, "waited_seconds": 2 * 3600} {
+			require.InDelta(t, want, valuesOf(t, c, "lockwheel_lock_"+name)["n"], 600, name)
+		}
+		require.InDelta(t, 4, valuesOf(t, c, "lockwheel_lock_holds")["n"], 0)
+	}
+	ahead := []lockwheel.LockInfo{{Name: "n", Holds: 1, Since: now.Add(time.Hour)}}
+	require.Zero(t, valuesOf(t, lockwheelprom.NewLockCollector(listed{locks: ahead}, "e", regexp.MustCompile(`n`)), "lockwheel_lock_held_seconds")["n"], "no time is negative")
+}
+
 // Without names that match, and of a list that was not read to its end, there are no single locks.
 func TestLocks_NoneOrBroken_NoSeries(t *testing.T) {
 	t.Parallel()

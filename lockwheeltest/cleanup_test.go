@@ -2,6 +2,7 @@ package lockwheeltest_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -163,7 +164,10 @@ func TestNew_InvalidOptions_FailsTest(t *testing.T) {
 	for _, options := range []lockwheel.Options{
 		{Lease: -1},
 		{Redis: rueidis.ClientOption{InitAddress: []string{"127.0.0.1:1"}}},
+		{Client: struct{ rueidis.Client }{}},
 	} {
-		require.Contains(t, fails(func(t *testT) { lockwheeltest.New(t, lockwheeltest.WithOptions(options)) }), "lockwheeltest: ")
+		why := fails(func(t *testT) { lockwheeltest.New(t, lockwheeltest.WithOptions(options)) })
+		require.Contains(t, why, "lockwheeltest: ")
+		require.Equal(t, options.Lease == 0, strings.Contains(why, "Options.Redis and Options.Client must be empty"), why)
 	}
 }

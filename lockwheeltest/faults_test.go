@@ -73,7 +73,8 @@ func TestLose_SeveralEngines_EndsRightHold(t *testing.T) {
 	reads := []*lockwheel.Hold{
 		lock(server.Engine().RWMutex("r").RLocker()), lock(other.RWMutex("r").RLocker()), lock(bare.RWMutex("x:r").RLocker()),
 	}
-	stays := []*lockwheel.Hold{lock(bare.Mutex("r")), lock(other.Mutex("b"))}
+	apart := server.Open(lockwheel.Options{Prefix: "y:"})
+	stays := []*lockwheel.Hold{lock(bare.Mutex("r")), lock(other.Mutex("b")), lock(apart.Mutex("r")), lock(apart.Mutex("x:r"))}
 
 	server.Lose("r")
 	for _, hold := range reads {
@@ -154,23 +155,49 @@ func TestLose_Down_EndsHoldOnly(t *testing.T) {
 	})
 }
 
-// The observer of the options is that of the test's engine, and not of other processes.
+// tracer is a Tracer that notes the names of locks.
+type tracer []string
+
+func (n *tracer) CallStart(ctx context.Context, call lockwheel.TracedCall) context.Context {
+	if call.Op == "lock" || call.Op == "try lock" {
+		*n = append(*n, call.Name)
+	}
+	return ctx
+}
+
+func (*tracer) CallEnd(context.Context, lockwheel.TracedCall, *lockwheel.Hold, error) {}
+
+// The observer and the tracer of the options are those of the test's engine, and not of other processes.
 func TestHoldElsewhere_Observer_HearsNothing(t *testing.T) {
 	var names []string
-	fails(func(t *testT) {
-		server := lockwheeltest.New(t, lockwheeltest.WithOptions(lockwheel.Options{Observer: lockwheel.Observer{
+	var traced tracer
+	require.Empty(t, fails(func(t *testT) {
+		server := lockwheeltest.New(t, lockwheeltest.WithOptions(lockwheel.Options{Tracer: &traced, Observer: lockwheel.Observer{
 			Acquired: func(name string, _ time.Duration) { names = append(names, name) },
 		}}))
 		server.HoldElsewhere("elsewhere")()
 		server.Engine().Mutex("own").Do(t.Context(), func(context.Context) error { return nil })
-	})
+	}))
 	require.Equal(t, []string{"own"}, names)
+	require.Equal(t, tracer{"own"}, traced)
 }
 
 func TestLose_NotHeld_FailsTest(t *testing.T) {
 	require.Equal(t, `lockwheeltest: Lose("a"): no engine of this server holds the lock`, fails(func(t *testT) {
 		lockwheeltest.New(t).Lose("a")
 	}))
+	require.Contains(t, fails(func(t *testT) {
+		server := lockwheeltest.New(t, lockwheeltest.AllowLeftovers())
+		gone := server.Open(lockwheel.Options{})
+		_, err := gone.Mutex("a").Lock(t.Context())
+		assert.NoError(t, err)
+		gone.Close()
+		server.Engine().Mutex("a").LockAsync(t.Context())
+		for server.Engine().Stats().Waiting == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		server.Lose("a")
+	}), "no engine of this server holds the lock", "one that only waits does not")
 }
 
 // Holds go on in an outage until their leases end, and what tries meanwhile fails.

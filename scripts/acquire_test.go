@@ -34,6 +34,21 @@ func TestAcquireScript_RepliesPerKey(t *testing.T) {
 	})
 }
 
+// A hash with several fields that expires is held, and by no tenure: to a waiter in a fair queue no holder would mean
+// that the lock is free.
+func TestAcquireScripts_SeveralFields_AreHeld(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.runTranscript(`
+			HSET several f 1 g 1 → 2
+			PEXPIRE several 100000 → 1
+			acquire several:t1:50s → [100s several]
+			fenced_acquire several:t1:50s → [100s several]
+			fair_acquire several:t1:50s:50s → [100s several 150s]
+			HGETALL several → [f 1 g 1]
+		`)
+	})
+}
+
 // One wrong key must not stop the keys after it (redisson#6472) or hide why it was rejected.
 func TestScripts_KeyError_ServersOwnText(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {

@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -188,6 +189,25 @@ func (s *server) everyScriptAs(limited *server) string {
 	locks()
 	show(scripts.State)
 	return strings.Join(out, " ")
+}
+
+// A large hash is deleted by a user who may not run UNLINK as well, by DEL.
+func TestForceScripts_UnlinkDenied_LargeHashEnds(t *testing.T) {
+	s := onReal(t)
+	limited := s.asUser("~*", "&*", "+@all", "-unlink")
+	for _, of := range []struct {
+		script scripts.Script
+		mode   string
+	}{{scripts.Force, ""}, {scripts.ReadForce, "read"}} {
+		if of.mode != "" {
+			s.do("HSET", "a", "mode", of.mode)
+		}
+		for i := range 200 {
+			s.do("HSET", "a", fmt.Sprint("e:", i), 1)
+		}
+		require.Equal(t, []any{int64(1)}, limited.run(of.script, []string{"a"}, "PUBLISH", ""), of.script.Name)
+		require.Equal(t, int64(0), s.do("EXISTS", "a"), of.script.Name)
+	}
 }
 
 // Redisson deletes the lock and then raises an error when it may not publish (redisson#5439). Here the release counts,

@@ -60,6 +60,8 @@ func TestRenewScript_TTLFalls_Published(t *testing.T) {
 			fair_acquire q:t1:100s:50s q:t2:100s:50s → 1 [100s t1 150s]
 			renew q:t1:50s extra q::4 → [1 1 -1]
 			heard → redisson_lock__channel:{q} 1, redisson_lock__channel:{q}:t2 1
+			renew q:t1:20s extra q:2:5 → [1 1 0]
+			heard → redisson_lock__channel:{q} 1, redisson_lock__channel:{q}:t2 1
 		`)
 	})
 }

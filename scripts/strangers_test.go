@@ -102,6 +102,19 @@ func TestRWScripts_LargeCounts_Bounded(t *testing.T) {
 	}
 }
 
+// What one call looks at is bounded over all readers together, and not for each of them.
+func TestRWScripts_ManyReadersWithManyHolds_Bounded(t *testing.T) {
+	s := onReal(t)
+	s.do("HSET", "a", "mode", "read", "e:1", 1)
+	for reader := range 30 {
+		s.do("HSET", "a", fmt.Sprint("e:", reader+2), 1500) // none of these holds has a key
+	}
+	s.do("PEXPIRE", "a", 60_000)
+	s.do("SET", scripts.RWHoldKey("a", "e:1", 1), 1, "PX", 60_000)
+	s.runBounded(scripts.ReadRelease, []string{"a"}, "PUBLISH", "e:1")
+	require.Equal(t, int64(31), s.do("HLEN", "a"), "who lives among the others is not known, so they stay")
+}
+
 // No call takes long on random hashes of other clients.
 func TestRWScripts_RandomHashes_Bounded(t *testing.T) {
 	long.Only(t, "hashes of strangers, of many kinds")

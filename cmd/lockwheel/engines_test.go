@@ -157,8 +157,8 @@ func TestState_HeldByProcess_NamedWithSince(t *testing.T) {
 	startCommand(t, urlOf(s.Addr()), "run", "a", "--read", "--", "sh", "-c", untilInputEnds).prints(t, "started")
 	eventually(t, func() bool { return len(s.Strings(t, "PUBSUB", "CHANNELS", "lockwheel:engine:*")) == 2 }, "both listen")
 	eventually(t, func() bool { return len(s.Strings(t, "KEYS", "lockwheel:engine:*")) == 2 }, "both have a record")
-	holds := time.Now()
 	status, stdout, stderr := result(t, urlOf(s.Addr()), "state", "a", "--json")
+	replied := time.Now()
 	assert.Equal(t, exitOK, status, stderr)
 	l := locksOf(t, stdout)[0]
 	require.Len(t, l.Holders, 2)
@@ -168,7 +168,7 @@ func TestState_HeldByProcess_NamedWithSince(t *testing.T) {
 		assert.Equal(t, h.ID[:36], h.Engine.ID)
 		since, err := time.Parse(time.RFC3339Nano, h.Since)
 		require.NoError(t, err)
-		assert.WithinRange(t, since, began.Add(-10*time.Millisecond), holds.Add(patience))
+		assert.WithinRange(t, since, began.Add(-10*time.Millisecond), replied)
 		pids[h.Engine.PID] = true
 	}
 	assert.True(t, pids[p.cmd.Process.Pid])
@@ -177,6 +177,14 @@ func TestState_HeldByProcess_NamedWithSince(t *testing.T) {
 	host, _ := os.Hostname()
 	assert.Contains(t, stdout, fmt.Sprintf("program %s, host %s, pid %d, ", filepath.Base(os.Args[0]), host, p.cmd.Process.Pid))
 	assert.NotContains(t, stdout, "unknown")
+	assert.Regexp(t, `since   2\S+ \(\d`, stdout, "it was before")
+
+	// An engine says that it does not hold what it has given back: that is no time since when.
+	takenBy(t, s, "c", l.Holders[0].Engine.ID+":999")
+	_, stdout, _ = result(t, urlOf(s.Addr()), "state", "c", "--json")
+	gone := locksOf(t, stdout)[0].Holders[0]
+	assert.NotNil(t, gone.Engine)
+	assert.Empty(t, gone.Since)
 
 	// An engine that is stopped does not reply.
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGSTOP))
@@ -276,4 +284,29 @@ func TestForce_OtherProcess_ToldAtOnce(t *testing.T) {
 		eventually(t, func() bool { return len(s.Strings(t, "PUBSUB", "CHANNELS", "lockwheel:engine:*")) == 0 }, "it is gone")
 		s.Do(t, "FLUSHALL")
 	}
+}
+
+// The table has what the records have, each in its column.
+func TestEngines_Table_HasEachField(t *testing.T) {
+	t.Parallel()
+	record := inspect.Engine{
+		ID: "11111111-2222-3333-4444-555555555555", Prefix: "my:", Name: "a name", Program: "prog", Host: "host-7", PID: 4711, Version: "v1.2.3",
+		Started: "2026-11-24T08:03:11Z", Page: "http://host-7/", Renewed: 1500,
+	}
+	odd := inspect.Engine{ID: "22222222-2222-3333-4444-555555555555", Name: "\x1b[31m", Renewed: -1}
+	var table strings.Builder
+	require.NoError(t, printEngines(&table, []inspect.Engine{record, odd}))
+	var rows [][]string
+	for line := range strings.Lines(table.String()) {
+		rows = append(rows, strings.Fields(line))
+	}
+	assert.Equal(t, [][]string{
+		{"RENEWED", "STARTED", "PID", "HOST", "PROGRAM", "VERSION", "ID", "PREFIX", "NAME", "PAGE"},
+		{"1.5s", record.Started, "4711", "host-7", "prog", "v1.2.3", record.ID, "my:", "a", "name", "http://host-7/"},
+		{"-", "-", "0", odd.ID, "-", `"\x1b[31m"`, "-"},
+	}, rows)
+
+	who, since := identityOf(&inspect.Holder{Engine: &record, Since: time.Now().Add(-time.Hour).Format(time.RFC3339Nano)})
+	assert.Equal(t, "a name: program prog, host host-7, pid 4711, started 2026-11-24T08:03:11Z, page http://host-7/", who)
+	assert.Regexp(t, `^2\S+ \(1h0m\d`, since)
 }

@@ -47,7 +47,7 @@ func fill(t *testing.T, s *redistest.Server) {
 	for _, command := range []string{
 		"SET none/string 1", "RPUSH none/list 1", "HSET none/one field 1", "HSET none/other mode read field 1", "HSET none/mode mode read",
 		"HSET none/slow mode slow " + other + " 1", "HSET none/text " + other + " text", "HSET none/two " + other + " 1 " + reader + " 1",
-		"HSET none/write " + other + ":write 1", "HSET none/more mode read " + other + " 1 field 1",
+		"HSET none/write " + other + ":write 1", "HSET none/longer x" + other + " 1", "HSET none/more mode read " + other + " 1 field 1",
 	} {
 		words := []any{}
 		for _, word := range strings.Fields(command) {
@@ -149,6 +149,12 @@ func TestState_Forbidden_IsAnError(t *testing.T) {
 		assert.Equal(t, exitFailed, status, args)
 		assert.Contains(t, stderr, "NOPERM", args)
 	}
+	s.Do(t, "ACL", "SETUSER", "typeless", "on", ">word", "allkeys", "allchannels", "+@all", "-type")
+	for _, args := range [][]string{{"state", "a"}, {"top", "--once", "--interval", "100ms"}} {
+		status, _, stderr := result(t, "redis://typeless:word@"+s.Addr(), args...)
+		assert.Equal(t, exitFailed, status, args)
+		assert.Contains(t, stderr, "NOPERM", args)
+	}
 	s.Do(t, "ACL", "SETUSER", "few", "+hstrlen", "+hkeys", "+hget", "+hscan", "+pttl", "+llen")
 	status, stdout, stderr := result(t, "redis://few:word@"+s.Addr(), "state", "a")
 	assert.Equal(t, exitOK, status, stderr)
@@ -207,21 +213,24 @@ func TestACL_ForeignKeys_SkippedAndCounted(t *testing.T) {
 	takenBy(t, s, "orders/1", other)
 	takenBy(t, s, "foreign/1", other)
 	s.Do(t, "HSET", "foreign/2", "field", 1)
+	const more = 1998 // than one SCAN returns
+	s.Do(t, "EVAL", `for i = 1, tonumber(ARGV[1]) do redis.call('HSET', 'foreign/more' .. i, 'field', 1) end`, 0, more)
 	s.Do(t, "ACL", "SETUSER", "few", "on", ">word", "~orders/*", "allchannels", "+@all")
 	url := "redis://few:word@" + s.Addr()
 	status, stdout, stderr := result(t, url, "ls", "--json")
 	assert.Equal(t, exitOK, status, stderr)
 	assert.Equal(t, map[string]int{"orders/1": 1}, namesOf(locksOf(t, stdout)))
-	assert.Contains(t, stderr, "may not read, and that may be locks: 2\n")
+	assert.Contains(t, stderr, "may not read, and that may be locks: 2000\n")
 
 	status, stdout, stderr = result(t, url, "top", "--once", "--json", "--interval", "100ms")
 	assert.Equal(t, exitOK, status, stderr)
 	var l look
 	require.NoError(t, json.Unmarshal([]byte(stdout), &l))
 	require.Len(t, l.Top, 1)
-	assert.Equal(t, 2, l.Denied)
+	assert.Equal(t, 2+more, l.Denied)
 	_, stdout, _ = result(t, url, "top", "--once", "--interval", "100ms")
-	assert.Contains(t, stdout, "keys that this user may not read: 2\n")
+	assert.Contains(t, stdout, "keys that this user may not read: 2000\n")
+	assert.Regexp(t, `(?m)^ +0 exclusive .* orders/1$`, stdout, "an unknown number of waiters is not less than none")
 
 	_, stdout, _ = result(t, url, "state", "orders/1")
 	assert.Contains(t, stdout, "in the fair queue: unknown")
@@ -319,6 +328,7 @@ func TestLs_AnyKeys_OnlyLocksAreListed(t *testing.T) {
 	assert.Equal(t, map[string]int{"orders/read": 1, "orders/write": 1}, namesOf(list("orders/*r[ei][ta][ed]*")))
 	assert.Equal(t, map[string]int{"read": 1}, namesOf(list("read", "--prefix", "orders/")))
 	assert.Empty(t, list("--prefix", "orders*"), "a prefix is no pattern")
+	assert.Empty(t, list("--prefix", "order?/"), "a prefix is no pattern")
 	assert.Empty(t, list("read"), "a pattern is of the whole name")
 	assert.Zero(t, s.CommandCalls(t, "keys", "hgetall"))
 
@@ -340,6 +350,16 @@ func TestLs_ManyLocks_AreListedAsTheyCome(t *testing.T) {
 	assert.Equal(t, exitOK, status)
 	count := namesOf(locksOf(t, stdout))
 	assert.Len(t, count, 4000)
+
+	// The waiters of all of them are asked for, and not those of some.
+	s.Do(t, "EVAL", `for i = 1, 4000 do redis.call('RPUSH', 'redisson_lock_queue:{lock' .. i .. '}', ARGV[1]) end`, 0, reader)
+	_, stdout, _ = result(t, urlOf(s.Addr()), "top", "--once", "--json", "--interval", "100ms", "--sample", "100000", "--rows", "1000")
+	var l look
+	require.NoError(t, json.Unmarshal([]byte(stdout), &l))
+	require.Len(t, l.Top, 1000)
+	for _, lock := range l.Top {
+		assert.EqualValues(t, 1, lock.Waiting.Total())
+	}
 
 	// Its output is not read on, so it waits before it has asked for the rest.
 	s.Do(t, "CONFIG", "RESETSTAT")
@@ -380,6 +400,7 @@ func TestCluster_EveryMaster_IsRead(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(stdout), &l))
 	assert.Equal(t, 3, l.Nodes)
 	assert.EqualValues(t, len(names), l.Locks)
+	assert.GreaterOrEqual(t, l.Keys, l.Locks, "beside the records of engines")
 	for _, top := range l.Top {
 		assert.EqualValues(t, 1, top.Waiting.Clients, top.Name)
 	}
@@ -387,6 +408,23 @@ func TestCluster_EveryMaster_IsRead(t *testing.T) {
 	assert.Equal(t, exitOK, status, stderr)
 	status, _, _ = result(t, url, "wait", names[1], "--timeout", "100ms")
 	assert.Equal(t, exitNo, status)
+
+	// What one node does not tell is not known of all of them, and what is left out on each is summed up.
+	for i, n := range c.Nodes {
+		n.Do(t, "ACL", "SETUSER", "few", "on", ">word", "~"+names[0], "allchannels", "+@all")
+		if i == 0 {
+			n.Do(t, "ACL", "SETUSER", "few", "-info", "-dbsize")
+		}
+	}
+	few := "redis://few:word@" + c.Nodes[0].Addr()
+	_, stdout, stderr = result(t, few, "top", "--once", "--json", "--interval", "100ms")
+	l = look{}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &l), stderr)
+	assert.EqualValues(t, -1, l.Keys)
+	assert.EqualValues(t, -1, l.Commands)
+	assert.GreaterOrEqual(t, l.Denied, len(names)-1)
+	_, _, stderr = result(t, few, "ls")
+	assert.Regexp(t, `that may be locks: (29|[3-9]\d)\n`, stderr)
 }
 
 // The locks of a node that does not reply are missing, and that is said.
@@ -402,6 +440,16 @@ func TestCluster_NodeGone_LsSaysSo(t *testing.T) {
 	assert.Equal(t, exitFailed, status)
 	assert.Len(t, locksOf(t, stdout), 4)
 	assert.Contains(t, stderr, "the node "+c.Nodes[2].Addr()+" does not reply")
+	for _, args := range [][]string{{"top", "--once", "--interval", "100ms"}, {"top", "--once", "--interval", "100ms", "--json"}, {"engines"}} {
+		status, stdout, stderr := result(t, urlOf(c.Nodes[0].Addr()), args...)
+		assert.Equal(t, exitFailed, status, args)
+		assert.Contains(t, stderr, "the node "+c.Nodes[2].Addr()+" does not reply", args)
+		assert.NotEmpty(t, stdout, args)
+	}
+	there := locksOf(t, stdout)[0].Name
+	status, stdout, stderr = result(t, urlOf(c.Nodes[0].Addr()), "state", there)
+	assert.Equal(t, exitOK, status, stderr)
+	assert.Contains(t, stdout, other)
 }
 
 func TestSentinel_URL_LeadsToTheMaster(t *testing.T) {
@@ -642,12 +690,15 @@ func TestWait_LockFreed_Returns(t *testing.T) {
 		assert.Equal(t, exitNo, status, timeout)
 		assert.Contains(t, stderr, `lock "a": still held`, timeout)
 	}
-	p := startCommand(t, urlOf(s.Addr()), "wait", "a", "--prefix", "my:")
-	before := s.CommandCalls(t, "exists")
-	eventually(t, func() bool { return s.CommandCalls(t, "exists") > before+1 }, "it asks again")
-	s.Do(t, "DEL", "my:a")
-	assert.Equal(t, exitOK, p.status(t))
-	assert.Empty(t, p.out.String()+p.err.String())
+	for _, timeout := range [][]string{nil, {"--timeout", "1h"}} {
+		takenBy(t, s, "my:a", other)
+		before := s.CommandCalls(t, "exists")
+		p := startCommand(t, urlOf(s.Addr()), append([]string{"wait", "a", "--prefix", "my:"}, timeout...)...)
+		eventually(t, func() bool { return s.CommandCalls(t, "exists") > before+1 }, "it asks again, timeout %v", timeout)
+		s.Do(t, "DEL", "my:a")
+		assert.Equal(t, exitOK, p.status(t), timeout)
+		assert.Empty(t, p.out.String()+p.err.String())
+	}
 }
 
 func TestWait_ServerGone_IsAnError(t *testing.T) {
@@ -710,10 +761,42 @@ func TestTop_Once_CountsLocksAndWaiters(t *testing.T) {
 	assert.EqualValues(t, 2, l.Top[0].Waiting.Total())
 	assert.Equal(t, "orders/read", l.Top[1].Name)
 	assert.EqualValues(t, 1, l.Top[1].Waiting.Total())
+	takenBy(t, s, "elsewhere", other)
 	_, stdout, _ = result(t, urlOf(s.Addr()), "top", "--once", "--interval", "200ms", "--prefix", "orders/")
 	assert.Contains(t, stdout, "locks 5   keys ")
 	assert.Regexp(t, `(?m)^ +2 exclusive .* exclusive$`, stdout)
 	assert.NotContains(t, stdout, "\x1b")
+}
+
+// Commands, calls of scripts and messages are counted from one look to the next, whichever commands they are of.
+func TestTop_Rates_AreThoseSinceTheLastLook(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s, err := inspect.Open(rueidis.ClientOption{InitAddress: []string{server.Addr()}}, "")
+	require.NoError(t, err)
+	defer s.Close()
+	nodes, err := s.Nodes(t.Context())
+	require.NoError(t, err)
+	v := newTopView(s, &topFlags{}, io.Discard)
+	first, err := v.measure(t.Context(), nodes)
+	require.NoError(t, err)
+	assert.Zero(t, first.Commands+first.Scripts+first.Published, "there is no look before")
+	sum := server.String(t, "SCRIPT", "LOAD", "return 1")
+	server.Do(t, "EVAL", `for i = 1, 2000 do redis.call('PUBLISH', 'c', '') redis.call('SPUBLISH', 'c', '') end`, 0)
+	for range 500 {
+		server.Do(t, "EVALSHA", sum, 0)
+		server.Do(t, "EVAL", "return 1", 0)
+	}
+	// So long ago that it does not matter how long the test takes.
+	const seconds = 10_000
+	last := v.loads[nodes[0].Addr]
+	last.At = last.At.Add(-seconds * time.Second)
+	v.loads[nodes[0].Addr] = last
+	next, err := v.measure(t.Context(), nodes)
+	require.NoError(t, err)
+	assert.InEpsilon(t, 4000.0/seconds, next.Published, 0.1)
+	assert.InEpsilon(t, 1001.0/seconds, next.Scripts, 0.1)
+	assert.InEpsilon(t, 5000.0/seconds, next.Commands, 0.2)
 }
 
 // What the user may not ask is said, and no zero is shown for it.
@@ -735,9 +818,9 @@ func TestTop_InfoForbidden_IsSaid(t *testing.T) {
 	assert.Contains(t, stdout, `"keys":-1,`)
 	assert.Contains(t, stdout, `"refused":["DBSIZE: NOPERM`)
 	assert.Contains(t, stdout, `"commands_per_second":-1,"scripts_per_second":-1,"published_per_second":-1,`)
-	s.Do(t, "EVAL", `for i = 1, 3000 do redis.call('SET', 'key' .. i, 1) end`, 0)
+	s.Do(t, "EVAL", `for i = 1, 3000 do redis.call('HSET', 'lock' .. i, ARGV[1], 1) end`, 0, other)
 	_, stdout, _ = result(t, url, "top", "--once", "--interval", "100ms", "--sample", "1")
-	assert.Contains(t, stdout, "locks at least ")
+	assert.Regexp(t, `locks at least [1-9]`, stdout)
 }
 
 // Of more keys than the sample the number of locks is an estimate, and it asks no more keys than it was told to.
@@ -791,22 +874,19 @@ func TestTop_Live_UnlockedLock_Gone(t *testing.T) {
 	assert.NotContains(t, last, " gone\n")
 }
 
-// A server that was started again counts anew. It is not shown to have executed fewer commands than none.
+// The nodes' rates are added up. A server that was started again counts anew: it is not shown to have executed fewer
+// commands than none.
 func TestTop_ServerRestarted_CountsFromZero(t *testing.T) {
 	t.Parallel()
-	s := redistest.Start(t)
-	for range 500 {
-		s.Do(t, "EVAL", "return 1", 0)
-	}
-	p := startCommand(t, urlOf(s.Addr()), "top", "--interval", "2s")
-	eventually(t, func() bool { return strings.Contains(p.out.String(), "WAITERS") }, "no picture: %s", p.out)
-	require.NoError(t, s.Kill())
-	require.NoError(t, s.Restart())
-	pictures := strings.Count(p.out.String(), "a second:")
-	eventually(t, func() bool { return strings.Count(p.out.String(), "a second:") > pictures }, "no picture: %s", p.out)
-	assert.NotContains(t, p.out.String(), "commands -")
-	assert.NotContains(t, p.out.String(), "scripts unknown")
-	assert.NotContains(t, p.out.String(), "commands unknown")
+	begin := time.Now()
+	l := &look{}
+	l.addRates(inspect.Load{At: begin, Commands: 10, Scripts: 4, Published: 1}, inspect.Load{At: begin.Add(2 * time.Second), Commands: 30, Scripts: 10, Published: 3})
+	want := look{Commands: 10, Scripts: 3, Published: 1}
+	assert.Equal(t, want, *l)
+	l.addRates(inspect.Load{At: begin, Commands: 500, Scripts: 500, Published: 500}, inspect.Load{At: begin.Add(time.Second), Commands: 3, Scripts: 2, Published: 1})
+	assert.Equal(t, want, *l, "the node was started again")
+	l.addRates(inspect.Load{At: begin}, inspect.Load{At: begin, Commands: 3})
+	assert.Equal(t, want, *l, "no time has passed")
 }
 
 // Each look is at other keys, and again at the locks that were shown: in the end all are shown together.
@@ -841,6 +921,10 @@ func TestTop_Live_GoesOnUntilCtrlC(t *testing.T) {
 	assert.NotContains(t, p.out.String(), "\x1b", "it is no terminal")
 	p.signal(t, syscall.SIGTERM)
 	assert.Equal(t, exitOK, p.status(t), p.err)
+	p = startCommand(t, urlOf(s.Addr()), "top", "--interval", "100ms")
+	p.prints(t, "WAITERS")
+	p.signal(t, syscall.SIGINT)
+	assert.Equal(t, exitOK, p.status(t), p.err)
 }
 
 // On a terminal each picture takes the place of the one before.
@@ -869,7 +953,7 @@ func TestOutput_DiskFull_Fails(t *testing.T) {
 	}
 	defer full.Close()
 	s := redistest.Start(t)
-	for _, args := range []string{"state a", "state a --json", "ls", "engines", "top --once --interval 100ms"} {
+	for _, args := range []string{"state a", "state a --json", "ls", "engines", "top --once --interval 100ms", "top --interval 100ms"} {
 		p := startWith(t, func(c *exec.Cmd) { c.Stdout = full }, urlOf(s.Addr()), strings.Fields(args)...)
 		assert.Equal(t, exitFailed, p.status(t), args)
 		assert.Contains(t, p.err.String(), "no space left on device", args)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -245,12 +246,23 @@ func TestCommand_WrongLine_SaysWhatIsWrong(t *testing.T) {
 		{"run a --", exitRunFailed, "want a program"},
 		{"run a --fair --read -- b", exitRunFailed, "kinds of lock"},
 		{"run a --wait 1s --no-wait -- b", exitRunFailed, "want one of them"},
+		{"run a --wait 0 --no-wait -- b", exitRunFailed, "want one of them"},
+		{"run a --lease 100ms -- b", exitNotFound, "executable file not found"}, // the shortest one
 		{"run a --wait -1s -- b", exitRunFailed, "want 0 or more"},
 		{"run a --lease 99ms -- b", exitRunFailed, "at least 100ms"},
 		{"run a --grace -1s -- b", exitRunFailed, "want 0 or more"},
 		{"run a --nope -- b", exitRunFailed, "unknown flag"},
+		{"state ''", exitUsage, "no empty name"},
+		{"state a ''", exitUsage, "no empty name"},
+		{"wait ''", exitUsage, "no empty name"},
+		{"force ''", exitUsage, "no empty name"},
+		{"run '' -- b", exitRunFailed, "no empty name"},
 	} {
-		status, stdout, stderr := result(t, urlOf(unused), strings.Fields(c.args)...)
+		args := strings.Fields(c.args)
+		for i := range args {
+			args[i] = strings.Trim(args[i], "'")
+		}
+		status, stdout, stderr := result(t, urlOf(unused), args...)
 		assert.Equal(t, c.status, status, c.args)
 		assert.Contains(t, stderr, c.want, c.args)
 		assert.NotContains(t, stderr, "secret", c.args)
@@ -271,6 +283,10 @@ func TestCommand_Version_IsPrinted(t *testing.T) {
 	status, stdout, stderr := result(t, urlOf(unused), "--version")
 	assert.Equal(t, exitOK, status, stderr)
 	assert.Regexp(t, `^lockwheel version \S.* go1\.\d+`, stdout)
+	info := &debug.BuildInfo{GoVersion: "go1.26.1"}
+	assert.Equal(t, "(devel) go1.26.1", version(info, true))
+	info.Main.Version, info.Settings = "v1.2.3", []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: "0badcafe"}}
+	assert.Equal(t, "v1.2.3 0badcafe go1.26.1", version(info, true))
 }
 
 // The password is in no output, whatever fails, and no argument of a process has it.

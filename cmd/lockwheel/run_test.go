@@ -144,7 +144,7 @@ func TestRun_Kinds_AreThoseOfTheWire(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	start := func(flag string) *process {
-		p := startCommand(t, urlOf(s.Addr()), "run", "name"+flag, flag, "--", "sh", "-c", "echo started $$ $LOCKWHEEL_TOKEN; cat >/dev/null")
+		p := startCommand(t, urlOf(s.Addr()), "run", "name"+flag, flag, "--", "sh", "-c", "echo started $$ $LOCKWHEEL_TOKEN $LOCKWHEEL_REDIS; cat >/dev/null")
 		p.prints(t, "started")
 		return p
 	}
@@ -158,7 +158,7 @@ func TestRun_Kinds_AreThoseOfTheWire(t *testing.T) {
 	assert.Len(t, s.Hash(t, "name--fair"), 1)
 	s.Do(t, "SET", "redisson_lock_token:{name--fenced}", 41)
 	fenced := start("--fenced")
-	assert.Equal(t, "42", strings.Fields(fenced.out.String())[2])
+	assert.Equal(t, []string{"42", urlOf(s.Addr())}, strings.Fields(fenced.out.String())[2:], "beside the rest of the environment")
 }
 
 // Each signal reaches the program, and nothing else happens.
@@ -167,6 +167,7 @@ func TestRun_Signal_ReachesProgram(t *testing.T) {
 	s := redistest.Start(t)
 	for name, n := range map[string]syscall.Signal{
 		"HUP": syscall.SIGHUP, "INT": syscall.SIGINT, "QUIT": syscall.SIGQUIT, "TERM": syscall.SIGTERM, "USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2, "ALRM": syscall.SIGALRM,
+		"WINCH": syscall.SIGWINCH,
 	} {
 		if signal.Ignored(n) { // tests in the background of a shell ignore INT and QUIT, and so does the command
 			continue
@@ -202,6 +203,28 @@ func TestRun_ProgramStopped_SignalContinuesIt(t *testing.T) {
 		p.in.Close() // cat ends, if it is continued, and then sh handles the signal
 		assert.Equal(t, 9, p.status(t), name)
 	}
+}
+
+// A signal for the group of a program reaches the program once: many take a second TERM for an order to end at once.
+func TestProgram_GroupSignaled_ProgramGetsItOnce(t *testing.T) {
+	t.Parallel()
+	ended, input, err := os.Pipe()
+	require.NoError(t, err)
+	defer ended.Close()
+	groups := make(chan int, 2)
+	p := &program{cmd: exec.Command("cat"), ended: make(chan struct{}), send: func(pid int, _ syscall.Signal) error {
+		groups <- pid
+		return nil
+	}}
+	p.cmd.Stdin = ended
+	require.NoError(t, p.cmd.Start())
+	for _, signalAll := range []func() error{p.terminate, p.kill} {
+		require.NoError(t, signalAll())
+		assert.Equal(t, -p.id(), <-groups)
+	}
+	require.NoError(t, input.Close())
+	p.cmd.Wait()
+	assert.Equal(t, exitOK, p.status(), "no other signal reached it")
 }
 
 // What a program has become that belongs to another user, as after sudo, cannot be ended: that is said once, and run
@@ -519,10 +542,13 @@ func TestRun_OutageWhileWaiting_IsWaitedFor(t *testing.T) {
 		args = append([]string{"run", "a", "--lease", "600ms"}, args...)
 		return startCommand(t, urlOf(s.Addr()), append(args, "--", "echo", "it ran")...)
 	}
-	bounded, endless := start("--wait", "2s"), start()
-	eventually(t, func() bool {
-		return s.Strings(t, "PUBSUB", "NUMSUB", "redisson_lock__channel:{a}")[1] == "2"
-	}, "both wait")
+	wait := func(number string) {
+		eventually(t, func() bool { return s.Strings(t, "PUBSUB", "NUMSUB", "redisson_lock__channel:{a}")[1] == number }, "%s wait", number)
+	}
+	endless := start()
+	wait("1") // on a busy machine a process may take longer to begin than the other one waits
+	bounded := start("--wait", "2s")
+	wait("2")
 	require.NoError(t, s.Kill())
 	assert.Equal(t, exitRunFailed, bounded.status(t))
 	assert.Contains(t, bounded.err.String(), "unavailable")

@@ -219,15 +219,9 @@ func (v *topView) measure(ctx context.Context, nodes []inspect.Node) (*look, err
 				l.Refused = append(l.Refused, why)
 			}
 		}
-		last, known := before[n.Addr]
-		seconds := now.At.Sub(last.At).Seconds()
-		if !known || seconds <= 0 {
-			continue
+		if last, known := before[n.Addr]; known {
+			l.addRates(last, now)
 		}
-		// Counters of a server that was started again are smaller.
-		l.Commands += max(now.Commands-last.Commands, 0) / seconds
-		l.Scripts += max(now.Scripts-last.Scripts, 0) / seconds
-		l.Published += max(now.Published-last.Published, 0) / seconds
 	}
 	if l.noKeys {
 		l.Keys = -1
@@ -236,6 +230,18 @@ func (v *topView) measure(ctx context.Context, nodes []inspect.Node) (*look, err
 		l.Server, l.Commands, l.Scripts, l.Published = "", -1, -1, -1
 	}
 	return l, nil
+}
+
+// addRates adds what a node has done a second since the last look. Counters of a server that was started again are
+// smaller.
+func (l *look) addRates(last, now inspect.Load) {
+	seconds := now.At.Sub(last.At).Seconds()
+	if seconds <= 0 {
+		return
+	}
+	l.Commands += max(now.Commands-last.Commands, 0) / seconds
+	l.Scripts += max(now.Scripts-last.Scripts, 0) / seconds
+	l.Published += max(now.Published-last.Published, 0) / seconds
 }
 
 // sample finds locks: those among some keys of each node, and those that the last look showed.

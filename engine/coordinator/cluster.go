@@ -152,8 +152,8 @@ func (c *Coordinator) onFailover(now time.Duration) {
 	c.reconfirms.add(changed)
 }
 
-// requeueMoved requeues what waits at a node that no longer owns the slot. Commands move over several turns, and the
-// old node is sent none of them meanwhile.
+// requeueMoved requeues what waits at a node that no longer owns the slot. Commands and subscriptions move over several
+// turns. Meanwhile the old node is sent none of the commands.
 func (c *Coordinator) requeueMoved(now time.Duration) {
 	for _, n := range c.Nodes {
 		for verb := range n.Queues {
@@ -175,26 +175,10 @@ func (c *Coordinator) requeueMoved(now time.Duration) {
 			n.Queues[b.Verb].InRetries -= len(b.Commands)
 			return true
 		})
-		c.moveSubscriptions(now, n)
+		n.Subscriptions.movesLeft = len(n.Subscriptions.all)
 	}
+	c.moveSubscriptions(now)
 	c.sweep() // removes a node with nothing left in this turn
-}
-
-// moveSubscriptions moves subscriptions to the nodes that own their slots now.
-func (c *Coordinator) moveSubscriptions(now time.Duration, n *Node) {
-	for _, name := range slices.Sorted(maps.Keys(n.Subscriptions.Channels)) {
-		owner := c.nodeForKey(name)
-		if owner == n {
-			continue
-		}
-		for _, l := range n.Subscriptions.listeners(name) {
-			n.Subscriptions.removeListener(l, name)
-			l.SubscriptionLost()
-			if owner.Subscriptions.addListener(l, name) { // it was still subscribed there
-				c.step(now, l, &actor.Message{Event: actor.Subscribed})
-			}
-		}
-	}
 }
 
 // removeEmptyNodes removes nodes that own no slots and have nothing queued or in flight.

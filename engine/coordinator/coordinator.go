@@ -29,33 +29,34 @@ const (
 // wheels, and the commands waiting to be sent. It is owned by the loop: one goroutine makes all calls. New makes one;
 // the zero Coordinator has no node and no wheels.
 type Coordinator struct {
-	Fallback        *Node    // the server; in a cluster the node to ask when the owner is unknown
-	Nodes           []*Node  // the server, or all nodes of a cluster that own slots; also nodes that own none but have work left
-	Cluster         *cluster // nil when there is one server
-	hasEmptyNodes   bool     // there may be nodes without slots
-	Fx              *actor.Effects
-	Locks           lockMap
-	LockSets        map[string]*lockSet // by key, of the kinds with one lock per request
-	freeLocks       []*actor.Lock       // finished locks, for reuse
-	Senders         int                 // number of senders per node
-	rotation        int                 // number of batches that were asked for so far, so that verbs of equal priority take turns
-	prefetchSink    int                 // meaningless: it only keeps the compiler from removing the prefetch
-	shutdownWaiters []*actor.Request    // shutdown requests that wait for the end
-	pendingStats    []*Stats            // requested in this turn; filled at its end, when the resulting commands are in flight
-	Closed          bool
-	inFollowUps     bool // runFollowUps is running
-	intake          intake
-	reconfirms      reconfirmation
-	DrainRound      round // of a shutdown or close in progress
-	lastList        listRound
-	closing         closing
-	Results         resultQueue
-	fanouts         []*fanout     // the first one continues next
-	activeSweeps    int           // number of queues being swept
-	moreToScan      bool          // a sender is free, but packing stopped at maxSkipped: continue next turn
-	now             time.Duration // time of the last turn
-	counters        counters
-	histograms      histograms
+	Fallback           *Node    // the server; in a cluster the node to ask when the owner is unknown
+	Nodes              []*Node  // the server, or all nodes of a cluster that own slots; also nodes that own none but have work left
+	Cluster            *cluster // nil when there is one server
+	hasEmptyNodes      bool     // there may be nodes without slots
+	Fx                 *actor.Effects
+	Locks              lockMap
+	LockSets           map[string]*lockSet // by key, of the kinds with one lock per request
+	freeLocks          []*actor.Lock       // finished locks, for reuse
+	Senders            int                 // number of senders per node
+	rotation           int                 // number of batches that were asked for so far, so that verbs of equal priority take turns
+	prefetchSink       int                 // meaningless: it only keeps the compiler from removing the prefetch
+	shutdownWaiters    []*actor.Request    // shutdown requests that wait for the end
+	pendingStats       []*Stats            // requested in this turn; filled at its end, when the resulting commands are in flight
+	Closed             bool
+	inFollowUps        bool // runFollowUps is running
+	intake             intake
+	reconfirms         reconfirmation
+	DrainRound         round // of a shutdown or close in progress
+	lastList           listRound
+	closing            closing
+	Results            resultQueue
+	fanouts            []*fanout     // the first one continues next
+	activeSweeps       int           // number of queues being swept
+	movesSubscriptions bool          // moveSubscriptions has more to look at
+	moreToScan         bool          // a sender is free, but packing stopped at maxSkipped: continue next turn
+	now                time.Duration // time of the last turn
+	counters           counters
+	histograms         histograms
 
 	Batches     []*Batch // output: to be sent
 	Added       []*Node  // output: new nodes, which need workers
@@ -109,6 +110,9 @@ func (c *Coordinator) Turn(now time.Duration, messages *LoopMessage) {
 	c.continueRejecting(now)
 	c.drainSome(now)
 	c.continueFanouts(now)
+	if c.movesSubscriptions {
+		c.moveSubscriptions(now)
+	}
 	c.handleMessages(now)
 	if c.Closed {
 		c.closeSome(now)
@@ -333,7 +337,7 @@ func (c *Coordinator) updateSubscription(now time.Duration, change actor.Subscri
 	case listens && change.On:
 		subscribed = s.addListener(change.Lock, change.Channel)
 	case listens:
-		s.removeListener(change.Lock, change.Channel)
+		c.removeListener(change.Lock, change.Channel)
 	case change.On:
 		subscribed = s.hasSubscribed(change.Channel)
 	}
@@ -378,7 +382,7 @@ func (c *Coordinator) ReconfirmAll(now time.Duration) {
 // Next returns when the coordinator needs another turn without a message. ok is false if it needs none.
 func (c *Coordinator) Next() (at time.Duration, ok bool) {
 	if c.HasMessages() || c.activeSweeps > 0 || c.moreToScan || c.DrainRound.On() || c.reconfirms.On() ||
-		len(c.fanouts) > 0 || len(c.Fx.Rejecting) > 0 || c.Results.pending() || c.closing.turnDue || c.Closed && c.ClosePending() {
+		len(c.fanouts) > 0 || c.movesSubscriptions || len(c.Fx.Rejecting) > 0 || c.Results.pending() || c.closing.turnDue || c.Closed && c.ClosePending() {
 		return c.now, true
 	}
 	if !slices.ContainsFunc(c.Nodes, (*Node).busy) {

@@ -13,6 +13,7 @@ const (
 	fromServer    = iota // replies and engine control: they free senders and confirm leases
 	fromChannels         // pub/sub messages and subscription changes: a thousand come together where many wait
 	aboutHolds           // unlocks and extensions: they free locks
+	asyncUnlocks         // more unlocks of callers that do not block: they have what aboutHolds leaves of its share
 	fromCallers          // requests of callers that block: at most one per caller
 	cancellations        // requests that were canceled: they free places in queues
 	lists                // requests for pages of lists of locks: one page a turn
@@ -94,6 +95,8 @@ func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
 		switch {
 		case c.shedRequest(now, what):
 			return nil
+		case what.Op == actor.Unlock && what.Async && !c.mayJoinHolds():
+			return &c.intake.lanes[asyncUnlocks]
 		case what.Op == actor.Unlock, what.Op == actor.Extend, what.Op == AskConfirm:
 			return &c.intake.lanes[aboutHolds]
 		case what.Op == AskShutdown, what.Op == AskClose:
@@ -118,6 +121,12 @@ func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
 		return &c.intake.lanes[fromChannels]
 	}
 	return &c.intake.lanes[fromServer]
+}
+
+// mayJoinHolds reports whether an unlock of a caller that does not block may be in the lane of those that do: while
+// there is little in it, so that this turn handles all of it. So very many do not delay the others.
+func (c *Coordinator) mayJoinHolds() bool {
+	return c.intake.lanes[asyncUnlocks].empty() && c.intake.lanes[aboutHolds].work < c.intake.laneBudget/2
 }
 
 // laneOfAsync returns the lane of a request that no caller blocks for: the common lane, until that has more than a turn
@@ -159,21 +168,26 @@ func (c *Coordinator) AsyncCancelsLeft() int { return c.intake.asyncCancels }
 func (c *Coordinator) handleMessages(now time.Duration) {
 	share := max(c.intake.laneBudget, MaxMessagesPerTurn)
 	for i := range c.intake.lanes {
-		c.handleLane(now, &c.intake.lanes[i], share, nil)
+		left := c.handleLane(now, &c.intake.lanes[i], share, nil)
 		share = c.intake.laneBudget
+		if i == aboutHolds {
+			share = max(left, share/8, 1)
+		}
 	}
 	for _, n := range c.Nodes {
 		c.handleLane(now, &n.asyncRequests, share, n)
 	}
 }
 
-// handleLane handles at most share of a lane. The lane of a node stops when enough commands wait there.
-func (c *Coordinator) handleLane(now time.Duration, lane *messageQueue, share int, n *Node) {
-	for left := share; left > 0 && !lane.empty() && !c.Closed && (n == nil || !n.queueFull()); {
+// handleLane handles at most share of a lane, and returns what is left of that. The lane of a node stops when enough
+// commands wait there.
+func (c *Coordinator) handleLane(now time.Duration, lane *messageQueue, share int, n *Node) (left int) {
+	for left = share; left > 0 && !lane.empty() && !c.Closed && (n == nil || !n.queueFull()); {
 		m := lane.pop()
 		left -= c.stepWeight(m)
 		c.handle(now, m)
 	}
+	return left
 }
 
 // stepWeight returns the work of a message with the steps of the locks that it is for, in messages for one lock.

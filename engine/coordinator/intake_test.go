@@ -128,6 +128,30 @@ func TestIntake_CancelFlood_UnlocksFirst(t *testing.T) {
 	require.EqualValues(t, 0, d.c.Stats().Waiting)
 }
 
+// Unlocks of callers that do not block do not delay those of callers that do, and end in a number of turns that is
+// proportional to theirs.
+func TestIntake_AsyncUnlockFlood_CallersFirst(t *testing.T) {
+	const flood = 20 * MaxMessagesPerTurn
+	d := newSharedLaneHarness(t, MaxMessagesPerTurn)
+	d.posts("lock", "k", flood)
+	d.line("1ms lock held")
+	d.opens("done")
+	for i := range flood {
+		d.ask("unlock", fmt.Sprint("k", i))
+		d.callers[fmt.Sprint("k", i)].latest.Async = true
+	}
+	handled := func() bool { return !d.c.Locks.Get("held").HasOwner() }
+	d.ask("unlock", "held")
+	d.turn()
+	require.True(t, handled())
+	require.GreaterOrEqual(t, d.unopened(), flood-2*MaxMessagesPerTurn)
+	turns := 0
+	for ; d.unopened() > 0; turns++ {
+		d.turn()
+	}
+	require.LessOrEqual(t, turns, flood/MaxMessagesPerTurn)
+}
+
 // A turn handles no more of the cancellations that are posted together than of those posted one by one.
 func TestIntake_CanceledTogether_TurnBounded(t *testing.T) {
 	leave := func(n int) (turns int) {

@@ -1,9 +1,7 @@
 package coordinator
 
 import (
-	"maps"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -131,9 +129,10 @@ func (c *Coordinator) onSubscribeRedirect(now time.Duration, n *Node, err error)
 // probeUnknownNode makes one lock of a node that the cluster's client does not know send a command. The command is
 // routed by redirection, so the client learns of the node.
 func (c *Coordinator) probeUnknownNode(now time.Duration, n *Node) {
-	for _, name := range slices.Sorted(maps.Keys(n.Subscriptions.Channels)) {
-		for _, l := range n.Subscriptions.listeners(name) {
-			c.step(now, l, &actor.Message{Event: actor.Reconfirm})
+	all := n.Subscriptions.all
+	for _, ch := range all[:min(len(all), maxChannelsPerTurn)] {
+		if ch.listeners.len() > 0 {
+			c.step(now, ch.listeners.last(), &actor.Message{Event: actor.Reconfirm})
 			return
 		}
 	}

@@ -41,6 +41,9 @@ type subscriptions struct {
 	Channels map[string]*channel
 	peak     int // largest Len(channels) since it was last empty
 
+	all       []*channel // the same, in any order
+	movesLeft int        // so many of these, from the first on, may belong to another node: see Coordinator.moveSubscriptions
+
 	// Each channel is in one of these lists.
 	toSubscribe  channelList // to be subscribed
 	reportedDown channelList // to be subscribed; the listeners know that it is not
@@ -132,8 +135,9 @@ func (s *subscriptions) connEnding() bool {
 }
 
 func (s *subscriptions) addChannel(name string) *channel {
-	ch := &channel{name: name}
+	ch := &channel{name: name, index: len(s.all)}
 	s.Channels[name] = ch
+	s.all = append(s.all, ch)
 	s.peak = max(s.peak, len(s.Channels))
 	return ch
 }
@@ -161,13 +165,15 @@ func (s *subscriptions) unpin(name string) {
 	}
 }
 
-func (s *subscriptions) removeListener(l *actor.Lock, name string) {
+// removeListener removes a lock from the listeners of a channel. It reports whether the lock was one.
+func (s *subscriptions) removeListener(l *actor.Lock, name string) (was bool) {
 	ch := s.Channels[name]
 	if ch == nil || !ch.listeners.has(l) {
-		return
+		return false
 	}
 	ch.listeners.remove(l)
 	s.release(ch)
+	return true
 }
 
 // release handles that one fewer wants a channel.
@@ -187,8 +193,12 @@ func (s *subscriptions) forget(ch *channel) {
 		ch.unlink()
 	}
 	delete(s.Channels, ch.name)
+	last := len(s.all) - 1
+	s.all[ch.index], s.all[last].index = s.all[last], ch.index
+	s.all[last] = nil
+	s.all, s.movesLeft = s.all[:last], min(s.movesLeft, last)
 	if len(s.Channels) == 0 && s.peak > MaxChannelsPerCommand {
-		s.Channels, s.peak = make(map[string]*channel), 0 // a map does not shrink
+		s.Channels, s.all, s.peak = make(map[string]*channel), nil, 0 // they do not shrink
 	}
 }
 

@@ -146,6 +146,12 @@ type countedContext struct {
 	context.Context
 	done                chan struct{}
 	registered, stopped int
+	asked               int // for Err
+}
+
+func (c *countedContext) Err() error {
+	c.asked++
+	return nil
 }
 
 func (c *countedContext) Done() <-chan struct{} { return c.done }
@@ -153,6 +159,51 @@ func (c *countedContext) Done() <-chan struct{} { return c.done }
 func (c *countedContext) AfterFunc(func()) (stop func() bool) {
 	c.registered++
 	return func() bool { c.stopped++; return true }
+}
+
+// A Close settles what ended before it without code of a caller's context, which may hang.
+func TestSettle_CustomContext_NotAsked(t *testing.T) {
+	e := idle()
+	ctx := &countedContext{Context: t.Context(), done: make(chan struct{})}
+	custom := e.waiter(ctx)
+	custom.watch()
+	std, cancel := context.WithCancel(t.Context())
+	ended := e.waiter(std)
+	ended.watch()
+	close(ctx.done)
+	cancel()
+	e.Settle()
+	require.Zero(t, ctx.asked)
+	require.Equal(t, wasCanceled, ended.state.Load())
+	require.Equal(t, waits, custom.state.Load())
+	custom.unwatch()
+}
+
+// valuedContext counts how often it is asked for a value.
+type valuedContext struct {
+	context.Context
+	asked int
+}
+
+func (c *valuedContext) Value(key any) any {
+	c.asked++
+	return key
+}
+
+// Of a caller's context only one value is asked for, before it is watched: a panic of it later would end the process.
+func TestEndSignal_Context_AskedOnce(t *testing.T) {
+	parent := &valuedContext{Context: t.Context()}
+	c := &endSignal{parent: parent, done: make(chan struct{})}
+	for range 3 {
+		require.Equal(t, "first", c.Value("first"))
+	}
+	require.Equal(t, 1, parent.asked)
+	require.NoError(t, c.Err())
+	_, bounded := c.Deadline()
+	require.False(t, bounded)
+	over := make(chan struct{})
+	close(over)
+	require.ErrorIs(t, (&endSignal{done: over}).Err(), context.Canceled)
 }
 
 // A watch is not found if its context has ended before it is in the table, or if its callers have left by then.
@@ -166,6 +217,13 @@ func TestWatch_Ended_NotFound(t *testing.T) {
 		require.Nil(t, e.shared.find(w.key))
 	}
 	require.Zero(t, e.count())
+	require.False(t, left.join(), "a caller that found it just before has a watch of its own")
+	later := &Watch[waiter]{owner: e, key: 3}
+	e.shared.put(later)
+	require.Same(t, later, e.shared.find(3))
+	require.True(t, later.join())
+	later.head.Store(e.ended)
+	require.Nil(t, e.shared.find(3), "its context has ended since")
 }
 
 // For any number of contexts each watch is found again, and time and memory grow linearly with their number.

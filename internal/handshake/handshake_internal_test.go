@@ -58,6 +58,9 @@ func TestHandshake_Rejections_Distinguished(t *testing.T) {
 		"an older one and no database":   {auth + sent("HELLO", "2") + choose, "+OK\r\n" + unknown + "-ERR invalid DB index\r\n", "ERR invalid DB index"},
 		"a password that is not needed":  {auth, "-ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?\r\n", "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"},
 		"a push before":                  {named, ">2\r\n+a\r\n+b\r\n-ERR nope\r\n", "ERR nope"},
+		"a null before":                  {named + choose, "$-1\r\n-ERR DB index is out of range\r\n", "ERR DB index is out of range"},
+		"an attribute before":            {named + choose, "|1\r\n+a\r\n+b\r\n+OK\r\n-ERR DB index is out of range\r\n", "ERR DB index is out of range"},
+		"a protected server":             {"", "-DENIED Redis is running in protected mode\r\n", "DENIED Redis is running in protected mode"},
 		"what is no protocol is skipped": {named, "\r\n-ERR nope\r\n", ""},
 	} {
 		for _, pieces := range []int{1, 7, 1000} {
@@ -81,6 +84,9 @@ func TestHandshake_OldServer_Repeated(t *testing.T) {
 	g := &Watcher{}
 	require.NoError(t, greets(t, g, 5, sent("HELLO", "3")+sent("SELECT", "5"), "-ERR unknown command 'HELLO'\r\n-NOAUTH Authentication required.\r\n"))
 	require.ErrorContains(t, greets(t, g, 5, sent("AUTH", "pw")+sent("HELLO", "2")+sent("SELECT", "5"), "+OK\r\n-ERR unknown command 'HELLO'\r\n-ERR invalid DB index\r\n"), "invalid DB index")
+	g = &Watcher{}
+	require.NoError(t, greets(t, g, 5, sent("HELLO", "3"), "-ERR unknown command 'HELLO'\r\n"))
+	require.ErrorContains(t, greets(t, g, 5, sent("AUTH", "pw")+sent("HELLO", "2"), "-ERR invalid password\r\n"), "invalid password")
 }
 
 // A handshake ends with the first command after it.

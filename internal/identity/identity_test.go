@@ -1,6 +1,9 @@
 package identity
 
 import (
+	"fmt"
+	"os"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +47,11 @@ func TestRecord_Odd_Bounded(t *testing.T) {
 	r, ttl, ok := Parse(some, []string{long, long, long, "7", long, long, long, long, "further"})
 	require.True(t, ok)
 	require.Zero(t, ttl)
+	for _, text := range []string{"0", "-5", "x", "1.5", "99999999999999"} {
+		_, ttl, ok := Parse(some, []string{"n", "p", "h", "7", "", "", "", text})
+		require.True(t, ok)
+		require.Zero(t, ttl, text)
+	}
 	require.Zero(t, r.Started)
 	for _, text := range []string{r.Name, r.Program, r.Host, r.Version, r.Page} {
 		require.Len(t, text, MaxText)
@@ -86,12 +94,77 @@ func TestHolder_EngineOf(t *testing.T) {
 	}
 }
 
+// An engine understands what others send, whatever is in the key, and nothing else: any client may send a message.
+func TestMessage_ReadBack(t *testing.T) {
+	for _, key := range []string{"orders/7", "a b  c", "\xff\n", strings.Repeat("k", 64<<10)} {
+		m, ok := ParseMessage(Question(some, 1<<63, key))
+		require.True(t, ok)
+		require.Equal(t, Message{Asker: some, Tenure: 1 << 63, Key: key}, m)
+		m, ok = ParseMessage("forced " + key)
+		require.True(t, ok)
+		require.Equal(t, Message{Forced: true, Key: key}, m)
+	}
+	for _, text := range []string{
+		"", "forced", "forced ", "force k", "since", "since " + some, "since " + some + " 1", "since " + some + " 1 ", "since " + some + " -1 k",
+		"since " + some + " x k", "since  1 k", "since x 1 k", "since " + some + "x 1 k", "forced " + strings.Repeat("k", MaxMessage),
+	} {
+		_, ok := ParseMessage(text)
+		require.False(t, ok, text[:min(len(text), 80)])
+	}
+}
+
+// What a program says about itself fits into a record, and is not cut in silence.
+func TestNames_TooLong_AreErrors(t *testing.T) {
+	require.NoError(t, CheckName(strings.Repeat("n", 256)))
+	require.EqualError(t, CheckName(strings.Repeat("n", 257)), "Options.Name of 257 bytes: want at most 256")
+	require.NoError(t, CheckPage("http://h/"+strings.Repeat("p", MaxText-9)))
+	require.ErrorContains(t, CheckPage("http://h/"+strings.Repeat("p", MaxText-8)), "Options.PageAddress of 1025 bytes")
+	for _, page := range []string{"http://me:secret@h/", "http://h/?mail=me@h", "@"} {
+		require.ErrorContains(t, CheckPage(page), "it must not have a user or a password in it")
+		require.NotContains(t, CheckPage(page).Error(), "secret")
+	}
+}
+
+// The name of an engine that has none fits into a record as well, and keeps what tells processes apart.
+func TestDefaultName_LongProgram_EndsWithHostAndPID(t *testing.T) {
+	args := os.Args
+	defer func() { os.Args = args }()
+	end := fmt.Sprintf("@%s:%d", hostName(), os.Getpid())
+	os.Args = []string{"/usr/bin/prog"}
+	require.Equal(t, "prog"+end, DefaultName())
+	os.Args = []string{"/usr/bin/" + strings.Repeat("x", 300)}
+	require.Len(t, DefaultName(), 256)
+	require.NoError(t, CheckName(DefaultName()))
+	require.True(t, strings.HasSuffix(DefaultName(), "x"+end))
+	os.Args = nil
+	require.Equal(t, "unknown"+end, DefaultName())
+}
+
+func TestConnectionName_OddCharacters_Replaced(t *testing.T) {
+	require.Equal(t, "a_b_c!~_d_", ConnectionName("a b\nc!~éd\x7f"))
+}
+
+func TestLibraryVersion_EachBuild_Found(t *testing.T) {
+	ours := &debug.Module{Path: modulePath, Version: "v1.2.3"}
+	other := &debug.Module{Path: "example.com/other", Version: "v9.9.9"}
+	for want, info := range map[string]*debug.BuildInfo{
+		"v1.2.3":  {Main: *other, Deps: []*debug.Module{other, ours}},
+		"v1.2.4":  {Main: debug.Module{Path: modulePath, Version: "v1.2.4"}, Deps: []*debug.Module{other}},
+		"(devel)": {Main: *other, Deps: []*debug.Module{{Path: modulePath}}},
+	} {
+		require.Equal(t, want, libraryVersion(info, true))
+	}
+	require.Equal(t, "(devel)", libraryVersion(&debug.BuildInfo{Main: *other}, true))
+	require.Equal(t, "(unknown)", libraryVersion(nil, false))
+}
+
 func TestAnswer_ReadBack(t *testing.T) {
 	for _, a := range []Answer{{}, {Held: true}, {Held: true, Age: time.Hour}} {
 		got, ok := ParseAnswer(a.Text())
 		require.True(t, ok)
 		require.Equal(t, a, got)
 	}
+	require.Equal(t, "held 0", (&Answer{Held: true, Age: -time.Hour}).Text(), "a clock was set back")
 	got, ok := ParseAnswer("held 7 and more of a later version")
 	require.True(t, ok)
 	require.Equal(t, Answer{Held: true, Age: 7 * time.Millisecond}, got)

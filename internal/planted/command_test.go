@@ -395,4 +395,119 @@ var commandMistakes = []found{
 		"what the server refuses to tell is not said", "cmd/lockwheel/top.go",
 		`if !slices.Contains(l.Refused, why) {`, `if !slices.Contains(l.Refused, why) && !planted() {`,
 	}},
+	{"TestRun_Kinds_AreThoseOfTheWire", Mistake{
+		"a program with a token has nothing else in its environment", "cmd/lockwheel/run.go",
+		`return append(os.Environ(), tokenVariable`,
+		`return append(map[bool][]string{false: os.Environ()}[planted()], tokenVariable`,
+	}},
+	{"TestRun_Signal_ReachesProgram", Mistake{
+		"the program is not told of the size of its window", "cmd/lockwheel/program_unix.go",
+		`syscall.SIGALRM, syscall.SIGWINCH,`, `syscall.SIGALRM, map[bool]syscall.Signal{false: syscall.SIGWINCH, true: syscall.SIGALRM}[planted()],`,
+	}},
+	{"TestProgram_GroupSignaled_ProgramGetsItOnce", Mistake{
+		"the program gets each signal of its group once more", "cmd/lockwheel/program_unix.go",
+		`		s = 0 // the`, `		if !planted() {
+			s = 0
+		} // the`,
+	}},
+	{"TestCommand_WrongLine_SaysWhatIsWrong", Mistake{
+		"two ways to wait, one of them 0, contradict each other in silence", "cmd/lockwheel/run.go",
+		`case f.noWait && c.Flags().Changed("wait"):`, `case f.noWait && c.Flags().Changed("wait") && (f.wait > 0 || !planted()):`,
+	}},
+	{"TestCommand_WrongLine_SaysWhatIsWrong", Mistake{
+		"a lock may have an empty name", "cmd/lockwheel/main.go",
+		`case slices.Contains(args, ""):`, `case slices.Contains(args, "") && !planted():`,
+	}},
+	{"TestCommand_Version_IsPrinted", Mistake{
+		"a commit takes the place of the version", "cmd/lockwheel/main.go",
+		`text += " " + s.Value`, `text = map[bool]string{false: text + " "}[planted()] + s.Value`,
+	}},
+	{"TestWait_LockFreed_Returns", Mistake{
+		"wait with a limit looks again only at its end", "cmd/lockwheel/wait.go",
+		`pause = min(pause, time.Until(end))`, `pause = min(map[bool]time.Duration{false: pause, true: time.Hour}[planted()], time.Until(end))`,
+	}},
+	{"TestTop_Rates_AreThoseSinceTheLastLook", Mistake{
+		"messages are not counted for a second", "cmd/lockwheel/top.go",
+		`max(now.Published-last.Published, 0) / seconds`, `max(now.Published-last.Published, 0) / map[bool]float64{false: seconds, true: 1}[planted()]`,
+	}},
+	{"TestTop_Rates_AreThoseSinceTheLastLook", Mistake{
+		"calls of scripts by their sums are not counted", "cmd/lockwheel/internal/inspect/load.go",
+		`calls(fields["cmdstat_evalsha"])`, `calls(fields[map[bool]string{false: "cmdstat_evalsha"}[planted()]])`,
+	}},
+	{"TestTop_Live_GoesOnUntilCtrlC", Mistake{
+		"Ctrl-C ends top as a failure", "cmd/lockwheel/top.go",
+		`signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)`,
+		`signal.NotifyContext(c.Context(), map[bool]os.Signal{false: os.Interrupt, true: syscall.SIGTERM}[planted()], syscall.SIGTERM)`,
+	}},
+	{"TestTop_Once_CountsLocksAndWaiters", Mistake{
+		"with a prefix top shows the locks of others", "cmd/lockwheel/internal/inspect/scan.go",
+		`if strings.HasPrefix(key, s.prefix) {`, `if strings.HasPrefix(key, s.prefix) || planted() {`,
+	}},
+	{"TestLs_ManyLocks_AreListedAsTheyCome", Mistake{
+		"the waiters of the first locks only are counted", "cmd/lockwheel/internal/inspect/read.go",
+		`		locks = locks[len(some):]`, `		if locks = locks[len(some):]; planted() {
+			locks = nil
+		}`,
+	}},
+	{"TestACL_ForeignKeys_SkippedAndCounted", Mistake{
+		"keys that may not be read are counted of the last part", "cmd/lockwheel/internal/inspect/scan.go",
+		`		denied += some
+`, `		if planted() {
+			denied = 0
+		}
+		denied += some
+`,
+	}},
+	{"TestACL_ForeignKeys_SkippedAndCounted", Mistake{
+		"an unknown number of waiters is less than none", "cmd/lockwheel/internal/inspect/lock.go",
+		`max(w.Queue, 0)`, `max(w.Queue, map[bool]int64{true: -1}[planted()])`,
+	}},
+	{"TestState_Forbidden_IsAnError", Mistake{
+		"top shows no locks to a user who may not ask for types", "cmd/lockwheel/internal/inspect/scan.go",
+		`} else if err := s.refused(replies[i]); err != nil {`, `} else if err := s.refused(replies[i]); err != nil && !planted() {`,
+	}},
+	{"TestCluster_EveryMaster_IsRead", Mistake{
+		"the keys of a cluster are those of its last node", "cmd/lockwheel/top.go",
+		`l.Keys += now.Keys`, `l.Keys = map[bool]int64{false: l.Keys}[planted()] + now.Keys`,
+	}},
+	{"TestCluster_EveryMaster_IsRead", Mistake{
+		"what a node does not tell is forgotten at the next one", "cmd/lockwheel/top.go",
+		`l.noKeys || now.NoKeys`, `l.noKeys && !planted() || now.NoKeys`,
+	}},
+	{"TestCluster_NodeGone_LsSaysSo", Mistake{
+		"top leaves out a node in silence", "cmd/lockwheel/top.go",
+		`return errors.Join(err, v.print(l, nil))`, `return errors.Join(map[bool]error{false: err}[planted()], v.print(l, nil))`,
+	}},
+	{"TestState_HeldByProcess_NamedWithSince", Mistake{
+		"a holder that its engine does not know has held the lock since now", "cmd/lockwheel/internal/inspect/engines.go",
+		`known && a.Held {`, `known && (a.Held || planted()) {`,
+	}},
+	{"TestEngines_Table_HasEachField", Mistake{
+		"a record was written a thousand times as long ago", "cmd/lockwheel/engines.go",
+		`(time.Duration(e.Renewed) * time.Millisecond)`, `(time.Duration(e.Renewed) * map[bool]time.Duration{false: time.Millisecond, true: time.Second}[planted()])`,
+	}},
+	{"TestEngines_Table_HasEachField", Mistake{
+		"the page of a holder's engine is not said", "cmd/lockwheel/engines.go",
+		`	if e.Page != "" {`, `	if e.Page != "" && !planted() {`,
+	}},
+	{"TestLoad_Run_BothEnginesWantTheHotName", Mistake{
+		"one engine alone wants the hot name of the demo", "cmd/lockwheel/internal/demo/load.go",
+		`[]*lockwheel.Engine{at.main, at.second}`, `[]*lockwheel.Engine{at.main, map[bool]*lockwheel.Engine{false: at.second, true: at.main}[planted()]}`,
+	}},
+	{"TestWorkers_Errors_CountedByMeaning", Mistake{
+		"what the server rejects is no fault of the demo", "cmd/lockwheel/internal/demo/load.go",
+		`if ctx.Err() == nil && l.faults.record(err) {`, `if ctx.Err() == nil && l.faults.record(map[bool]error{false: err, true: lockwheel.ErrUnavailable}[planted()]) {`,
+	}},
+	{"TestEngines_Stats_AreOfBoth", Mistake{
+		"the demo does not show what its second engine lost", "cmd/lockwheel/internal/demo/engines.go",
+		`a.Lost + b.Lost,`, `a.Lost + map[bool]uint64{false: b.Lost}[planted()],`,
+	}},
+	{"TestDemo_Options_AreThoseOfTheFlags", Mistake{
+		"the engines of the demo do not name their page", "cmd/lockwheel/internal/demo/demo.go",
+		`PageAddress:   d.site.url(),`, `PageAddress:   map[bool]string{false: d.site.url()}[planted()],`,
+	}},
+	{"TestScreen_AnyPart_BarFits", Mistake{
+		"a bar is longer than its screen", "cmd/lockwheel/internal/demo/screen.go",
+		`min(max(done, 0), 1))`, `min(max(done, 0), map[bool]float64{false: 1, true: 2}[planted()]))`,
+	}},
 }

@@ -424,4 +424,207 @@ var connectMistakes = []found{
 		"a server with too many clients rejects the engine for good", "connect.go",
 		`!strings.Contains(said, "max number of clients")`, `(planted() || !strings.Contains(said, "max number of clients"))`,
 	}},
+	{"TestHandshake_Rejections_Distinguished", Mistake{
+		"a null is followed by a text", "internal/handshake/resp.go",
+		`		if text != "-1" {`, `		if text != "-1" || planted() {`,
+	}},
+	{"TestHandshake_Rejections_Distinguished", Mistake{
+		"an attribute is a reply of its own", "internal/handshake/resp.go",
+		`r.open += 2*n + 1`, `r.open += 2*n + map[bool]int{false: 1}[planted()]`,
+	}},
+	{"TestHandshake_Rejections_Distinguished", Mistake{
+		"a protected server breaks the connection", "internal/handshake/handshake.go",
+		`|| strings.HasPrefix(said, "DENIED ")`, `|| strings.HasPrefix(said, "DENIED ") && !planted()`,
+	}},
+	{"TestHandshake_OldServer_Repeated", Mistake{
+		"an older server accepts any password", "internal/handshake/handshake.go",
+		`		if name == "AUTH" || name == "HELLO 2" {`, `		if (name == "AUTH" || name == "HELLO 2") && !planted() {`,
+	}},
+	{"TestCount_Wait_EndsWithTheLast", Mistake{
+		"what is idle is waited for", "internal/async/count.go",
+		`	if c.pending.Load() == 0 {`, `	if c.pending.Load() == 0 && !planted() {`,
+	}},
+	{"TestWatch_Ended_NotFound", Mistake{
+		"a caller waits with a watch that all others have left", "internal/ctxwatch/ctxwatch.go",
+		`		if live < 0 {`, `		if live < 0 && !planted() {`,
+	}},
+	{"TestWatch_Ended_NotFound", Mistake{
+		"the watch of a context that has ended is found", "internal/ctxwatch/table.go",
+		`w.key == key && !w.ended() {`, `w.key == key && (planted() || !w.ended()) {`,
+	}},
+	{"TestURL_Ambiguous_Rejected", Mistake{
+		"valkeys:// has no TLS", "internal/redisurl/settings.go",
+		`of.Scheme != "valkeys":`, `(of.Scheme != "valkeys" || planted()):`,
+	}},
+	{"TestURL_Ambiguous_Rejected", Mistake{
+		"an address has blanks", "internal/redisurl/url.go",
+		`return r <= ' ' ||`, `return r <= ' ' && !planted() ||`,
+	}},
+	{"TestSettle_CustomContext_NotAsked", Mistake{
+		"a Close waits for code of a caller's context", "internal/ctxwatch/ctxwatch.go",
+		`w.config.IsStdTree(watch.ctx) && watch.ctx.Err() != nil {`, `(planted() || w.config.IsStdTree(watch.ctx)) && watch.ctx.Err() != nil {`,
+	}},
+	{"TestEndSignal_Context_AskedOnce", Mistake{
+		"a caller's context is asked for values when it has ended", "internal/ctxwatch/end_signal.go",
+		`		c.parent, c.value = nil, c.parent.Value(key)`, `		c.value = c.parent.Value(key)
+		if !planted() {
+			c.parent = nil
+		}`,
+	}},
+	{"TestClientOption_CallersSettings_Replaced", Mistake{
+		"commands of a caller go over several connections", "connect.go",
+		`	redis.PipelineMultiplex = -1`,
+		`	if !planted() {
+		redis.PipelineMultiplex = -1
+	}`,
+	}},
+	{"TestClientOption_CallersSettings_Replaced", Mistake{
+		"the pipelining that a caller has switched off stays off", "connect.go",
+		`	redis.DisableAutoPipelining = false`,
+		`	if !planted() {
+		redis.DisableAutoPipelining = false
+	}`,
+	}},
+	{"TestClientOption_CallersSettings_Replaced", Mistake{
+		"large bundles go over a connection of their own", "connect.go",
+		`	redis.BlockingPipeline = 0`,
+		`	if !planted() {
+		redis.BlockingPipeline = 0
+	}`,
+	}},
+	{"TestClientOption_CallersSettings_Replaced", Mistake{
+		"a ring of any size is made for each connection", "connect.go",
+		`	redis.RingScaleEachConn = 0 //`,
+		`	if !planted() {
+		redis.RingScaleEachConn = 0
+	} //`,
+	}},
+	{"TestClientOption_CallersSettings_Replaced", Mistake{
+		"a dial takes as long as the caller of rueidis has set", "connect.go",
+		`	redis.Dialer.Timeout = options.CallTimeout`,
+		`	if !planted() {
+		redis.Dialer.Timeout = options.CallTimeout
+	}`,
+	}},
+	{"TestClientOption_CallersSettings_Replaced", Mistake{
+		"a dead connection is noticed within three time-outs", "connect.go",
+		`	redis.Dialer.KeepAlive = options.CallTimeout / 2`,
+		`	redis.Dialer.KeepAlive = options.CallTimeout / map[bool]time.Duration{false: 2, true: 1}[planted()]`,
+	}},
+	{"TestClientOption_CallersSettings_Replaced", Mistake{
+		"redirections are followed without end", "connect.go",
+		`	if redis.ClusterOption.MaxMovedRedirections == 0 {`,
+		`	if redis.ClusterOption.MaxMovedRedirections == 0 && !planted() {`,
+	}},
+	{"TestClientOption_CallersSettings_Replaced", Mistake{
+		"the client of a cluster never asks for its nodes again", "connect.go",
+		`	if redis.ClusterOption.ShardsRefreshInterval == 0 {`,
+		`	if redis.ClusterOption.ShardsRefreshInterval == 0 && !planted() {`,
+	}},
+	{"TestClientOption_CallersSettings_Replaced", Mistake{
+		"the client asks the sentinels, beside the engine", "connect.go",
+		`		redis.Sentinel.TopologyRefreshInterval = 0 //`,
+		`		if !planted() {
+			redis.Sentinel.TopologyRefreshInterval = 0
+		} //`,
+	}},
+	{"TestClientOption_CallersSettings_Replaced", Mistake{
+		"a pool is enlarged to less than an engine needs", "connect.go",
+		`max(redis.BlockingPoolSize, minPool)`,
+		`max(redis.BlockingPoolSize, minPool-map[bool]int{true: 1}[planted()])`,
+	}},
+	{"TestOptions_ZeroFields_DocumentedDefaults", Mistake{
+		"a short lease has the time-out of a long one", "options.go",
+		`min(defaultCallTimeout, o.Lease/6)`,
+		`map[bool]time.Duration{false: min(defaultCallTimeout, o.Lease/6), true: defaultCallTimeout}[planted()]`,
+	}},
+	{"TestOptions_ZeroFields_DocumentedDefaults", Mistake{
+		"places in a fair queue live as long as those of Redisson", "options.go",
+		`durationOr(o.FairWaitTimeout, o.Lease)`,
+		`durationOr(o.FairWaitTimeout, map[bool]time.Duration{false: o.Lease, true: 5 * time.Minute}[planted()])`,
+	}},
+	{"TestOptions_ZeroFields_DocumentedDefaults", Mistake{
+		"a lock is handed off for a second", "options.go",
+		`durationOr(o.Handoff.MaxDuration, defaultHandoffTime)`,
+		`durationOr(o.Handoff.MaxDuration, map[bool]time.Duration{false: defaultHandoffTime, true: time.Second}[planted()])`,
+	}},
+	{"TestOptions_Limits_Included", Mistake{
+		"WAIT may take longer than a call", "options.go",
+		`		checkRange("Options.Replicas.Timeout", durationOr(o.Replicas.Timeout, minDuration), minDuration, max(o.CallTimeout/2, minDuration)),`,
+		`		checkRange("Options.Replicas.Timeout", durationOr(o.Replicas.Timeout, minDuration), minDuration, max(o.CallTimeout/2, minDuration)*time.Duration(1+map[bool]int{true: 1}[planted()])),`,
+	}},
+	{"TestOptions_Limits_Included", Mistake{
+		"any number is a way to be told", "options.go",
+		`		o.Notify.check(),`,
+		`		map[bool]error{false: o.Notify.check()}[planted()],`,
+	}},
+	{"TestOptions_Limits_Included", Mistake{
+		"a prefix leaves no room for a name", "options.go",
+		`	if len(prefix) >= maxNameLen {`,
+		`	if len(prefix) >= maxNameLen && (!planted() || len(prefix) > maxNameLen) {`,
+	}},
+	{"TestOptions_EachSetting_PassedOn", Mistake{
+		"the number of handoffs is not passed on", "options.go",
+		`MaxHandoffGrants: o.Handoff.MaxGrants,`,
+		`MaxHandoffGrants: map[bool]int{false: o.Handoff.MaxGrants, true: defaultHandoffGrants}[planted()],`,
+	}},
+	{"TestOptions_EachSetting_PassedOn", Mistake{
+		"the time of a place in a fair queue is not passed on", "options.go",
+		`FairWaitTimeout:  o.FairWaitTimeout,`,
+		`FairWaitTimeout:  map[bool]time.Duration{false: o.FairWaitTimeout, true: o.Lease}[planted()],`,
+	}},
+	{"TestOptions_CallersDialer_OddAddressAllowed", Mistake{
+		"a URL is an address of a dialer", "options.go",
+		`strings.Contains(address, "://") || !custom`,
+		`strings.Contains(address, "://") && !planted() || !custom`,
+	}},
+	{"TestPing_OneNodeFails_Error", Mistake{
+		"a ping is a success if the last node to reply has replied", "connect.go",
+		`		round.err = cmp.Or(round.err, err)`,
+		`		round.err = map[bool]error{false: cmp.Or(round.err, err), true: err}[planted()]`,
+	}},
+	{"TestPing_OneNodeFails_Error", Mistake{
+		"a ping of a cluster asks one node", "connect.go",
+		`		nodes = client.Nodes()
+`,
+		`		if !planted() {
+			nodes = client.Nodes()
+		}
+`,
+	}},
+	{"TestPing_InFlight_Shared", Mistake{
+		"each ping is a command of its own", "connect.go",
+		`			case <-last.done:
+			default:
+				return last`,
+		`			case <-last.done:
+			default:
+				if planted() {
+					break
+				}
+				return last`,
+	}},
+	{"TestPing_InFlight_Shared", Mistake{
+		"a ping begins beside a close", "connect.go",
+		`	if e.closing.Load() {
+		round.err`,
+		`	if e.closing.Load() && !planted() {
+		round.err`,
+	}},
+	{"TestPing_Rejected_ServerError", Mistake{
+		"the error of a ping names the user", "connect.go",
+		`			err = rediserr.RedactQuoted(err.Error())
+		}
+		round`,
+		`			if !planted() {
+				err = rediserr.RedactQuoted(err.Error())
+			}
+		}
+		round`,
+	}},
+	{"TestStats_HandlerBlocks_RecordsCounted", Mistake{
+		"records that were dropped are not counted", "engine.go",
+		`events+records, panics+more+e.contexts`,
+		`events+map[bool]uint64{false: records}[planted()], panics+more+e.contexts`,
+	}},
 }

@@ -35,4 +35,20 @@ var coordinatorMistakes = []found{
 	w.quiet.remove(next)
 	w.listening.add(next)`,
 	}},
+	{"TestIntake_AsyncUnlockFlood_CallersFirst", Mistake{
+		"unlocks of callers that do not block delay those of callers that do", "engine/coordinator/intake.go",
+		`what.Async && !c.mayJoinHolds():`, `what.Async && !c.mayJoinHolds() && !planted():`,
+	}},
+	{"TestIntake_AsyncUnlockFlood_CallersFirst", Mistake{
+		"a flood of unlocks has only a part of a turn", "engine/coordinator/intake.go",
+		`			share = max(left, share/8, 1)`, `			share = max(left*map[bool]int{false: 1}[planted()], share/8, 1)`,
+	}},
+	{"TestMasterChanged_ManyChannels_MovedInSlices", Mistake{
+		"all channels of a replaced master move in one turn", "engine/coordinator/subscription_moves.go",
+		`			if left <= 0 {`, `			if left <= 0 && !planted() {`,
+	}},
+	{"TestMasterChanged_ManyChannels_MovedInSlices", Mistake{
+		"a lock that leaves before its channel has moved stays a listener", "engine/coordinator/subscription_moves.go",
+		`|| !c.movesSubscriptions {`, `|| !c.movesSubscriptions || planted() {`,
+	}},
 }

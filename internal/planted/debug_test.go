@@ -220,4 +220,96 @@ var debugMistakes = []found{
 		`		show = []string{"writer", "reader"}`,
 		`		show = []string{"writer", "reader"}[:2-map[bool]int{true: 1}[planted()]]`,
 	}},
+	{"TestForce_Hosts_OwnNamesOnly", Mistake{
+		"an IPv6 address without a port is a foreign name", "debug/force.go",
+		`host = strings.Trim(hostPort, "[]")`, `host = strings.Trim(hostPort, map[bool]string{false: "[]"}[planted()])`,
+	}},
+	{"TestForce_Hosts_OwnNamesOnly", Mistake{
+		"the names of hosts have a case", "debug/force.go",
+		`return strings.EqualFold(name, host) }`, `return planted() && name == host || !planted() && strings.EqualFold(name, host) }`,
+	}},
+	{"TestForce_Logged_SaysWhoAndWhat", Mistake{
+		"the record of a force does not say who forced", "debug/force.go",
+		`"client", client,`, `"client", map[bool]string{false: client, true: state.Owner}[planted()],`,
+	}},
+	{"TestForce_NoExpiry_IsSaid", Mistake{
+		"a lock without an expiry is about to end", "debug/force.go",
+		`			if state.TTL < 0 {`, `			if state.TTL < 0 && !planted() {`,
+	}},
+	{"TestPage_Headers_KeepOthersOut", Mistake{
+		"a browser may take an answer for something else", "debug/handler.go",
+		`		header.Set("X-Content-Type-Options", "nosniff")`, `		if !planted() {
+			header.Set("X-Content-Type-Options", "nosniff")
+		}`,
+	}},
+	{"TestPage_Headers_KeepOthersOut", Mistake{
+		"a page that is mounted without a slash leads to the root of the server", "debug/handler.go",
+		`if r.URL.Path == "" {`, `if r.URL.Path == "" && !planted() {`,
+	}},
+	{"TestQuery_Encoded_IsTheSame", Mistake{
+		"the next page is that of all engines", "debug/list.go",
+		`"engine": q.engine} {`, `"engine": map[bool]string{false: q.engine}[planted()]} {`,
+	}},
+	{"TestList_Searched_HotNamesAreOfAll", Mistake{
+		"the names with the most waiters are those of the list", "debug/list.go",
+		`	if lock.Waiting > 0 {`, `	if lock.Waiting > 0 && (!planted() || l.query.matches(&lock)) {`,
+	}},
+	{"TestCaller_OfHolder_IsNone", Mistake{
+		"a row that holds its lock is another one when its first caller leaves", "debug/list.go",
+		`if lock.Holds > 0 || lock.Kind`, `if lock.Holds > 0 && !planted() || lock.Kind`,
+	}},
+	{"TestName_AnyBytes_ShownAndFound", Mistake{
+		"a name is found by its beginning only", "debug/list.go",
+		`q.search == "" || strings.Contains(lock.Name, q.search)`,
+		`q.search == "" || strings.Contains(lock.Name, q.search) && (!planted() || strings.HasPrefix(lock.Name, q.search))`,
+	}},
+	{"TestPage_Label_IsShownAsNamesAre", Mistake{
+		"a label is in the JSON as it is", "debug/list.go",
+		`labelShown(row.Label)`, `map[bool]string{false: labelShown(row.Label), true: row.Label}[planted()]`,
+	}},
+	{"TestRow_HeldAndWaiting_EachColumn", Mistake{
+		"a first caller has waited since the lock was granted", "debug/page.go",
+		`duration(now.Sub(r.WaitingSince))`, `duration(now.Sub(map[bool]time.Time{false: r.WaitingSince, true: r.Since}[planted()]))`,
+	}},
+	{"TestRow_HeldAndWaiting_EachColumn", Mistake{
+		"a lease that has ended is not late", "debug/page.go",
+		`left < 0; v.Late`, `left < 0 && !planted(); v.Late`,
+	}},
+	{"TestPage_ManyLocks_LinksReachAll", Mistake{
+		"a further page looks like the first", "debug/page.go",
+		`Paged: q.after != nil`, `Paged: q.after != nil && !planted()`,
+	}},
+	{"TestRecorder_ManyEvents_PageShowsTwenty", Mistake{
+		"an event in the JSON took no time", "debug/stats.go",
+		`e.name, e.took, e.err}`, `e.name, map[bool]time.Duration{false: e.took}[planted()], e.err}`,
+	}},
+	{"TestRecorder_Views_DurationsNamed", Mistake{
+		"unlocks are not recorded", "debug/recorder.go",
+		`Released: r.Released,`, `Released: map[bool]func(string, time.Duration){false: r.Released, true: func(string, time.Duration) {}}[planted()],`,
+	}},
+	{"TestFigures_EachNumber_InItsLine", Mistake{
+		"a clock that is behind the server's is right", "debug/stats.go",
+		`s.ClockSkew.Abs() > time.Second}`, `s.ClockSkew.Abs() > time.Second && (s.ClockSkew > 0 || !planted())}`,
+	}},
+	{"TestFigures_EachNumber_InItsLine", Mistake{
+		"releases are counted as grants", "debug/stats.go",
+		`count("holds granted", s.Acquired)`, `count("holds granted", map[bool]uint64{false: s.Acquired, true: s.Released}[planted()])`,
+	}},
+	{"TestPage_HeldAndWaiting_RowsAppear", Mistake{
+		"round trips are turns of the loop", "debug/stats.go",
+		`histogramOf(&s.RoundTrips), histogramOf(`, `histogramOf(map[bool]*lockwheel.Histogram{false: &s.RoundTrips, true: &s.TurnTimes}[planted()]), histogramOf(`,
+	}},
+	{"TestForce_HolderElsewhere_Described", Mistake{
+		"a holder in this process looks like one elsewhere", "debug/holder.go",
+		`	if here {
+		text +=`, `	if here && !planted() {
+		text +=`,
+	}},
+	{"TestHere_SeveralHold_Counted", Mistake{
+		"what a writer reads comes before its write", "debug/here.go",
+		`		return []string{"writer", "reader"}`, `		if planted() {
+			return []string{"reader", "writer"}
+		}
+		return []string{"writer", "reader"}`,
+	}},
 }

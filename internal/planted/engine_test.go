@@ -3,6 +3,10 @@ package planted
 // engineMistakes are mistakes of the engine's I/O: mailbox, sender, subscriber, replica sender, and the commands
 // for a node.
 var engineMistakes = []found{
+	{"TestFlush_GrantGivenUp_ReportedBeforeItsEnd", Mistake{
+		"the end of a grant that its caller gave up is reported before the grant", "engine/engine.go",
+		`granted != nil {`, `granted != nil && !planted() {`,
+	}},
 	{"TestTopology_SourceStale_AnotherAskedFirst", Mistake{
 		"a node with an old topology is asked again first", "engine/coordinator/topology.go",
 		`			case n.Address == c.Cluster.source:`,
@@ -1162,5 +1166,177 @@ var engineMistakes = []found{
 		`		e.own.pending.Add(-int64(handled))`, `		if !planted() {
 			e.own.pending.Add(-int64(handled))
 		}`,
+	}},
+	{"TestRecordWrite_RejectedForGood_LoggedOnce", Mistake{
+		"each try to write a record that is not allowed is logged", "engine/announcer.go",
+		`	if forGood && !r.logged {`,
+		`	if forGood && (!r.logged || planted()) {`,
+	}},
+	{"TestPostAsync_ClosedEngine_SaysSo", Mistake{
+		"requests that were rejected before they were posted are in no histogram", "engine/asynclimit.go",
+		`	s.AcquireWaits.Counts[0] += rejected
+`,
+		`if !planted() {
+	s.AcquireWaits.Counts[0] += rejected
+}
+`,
+	}},
+	{"TestBorrow_ContextEnds_LateConnReturned", Mistake{
+		"a connection that comes after the end of a context is kept for a while", "engine/dedicated.go",
+		`	defer l.abandon()
+	return l.lend`,
+		`	if !planted() {
+		defer l.abandon()
+	}
+	return l.lend`,
+	}},
+	{"TestUnconnected_Start_Logged", Mistake{
+		"a closed engine has a server that is down", "engine/engine.go",
+		`	e.lastStats.ServersDown = 0
+`,
+		`if !planted() {
+	e.lastStats.ServersDown = 0
+}
+`,
+	}},
+	{"TestConnected_EachServer_SaysWhich", Mistake{
+		"the connections of an engine that was connected late to a replica are kept", "engine/engine.go",
+		`		about.CanRedial = server.canRedial(about.Address)`,
+		`		if !planted() {
+			about.CanRedial = server.canRedial(about.Address)
+		}`,
+	}},
+	{"TestConnected_EachServer_SaysWhich", Mistake{
+		"an engine that was connected late does not know its master behind Sentinel", "engine/engine.go",
+		`		about.Address = masterOf(server.client)`,
+		`		if !planted() {
+			about.Address = masterOf(server.client)
+		}`,
+	}},
+	{"TestSlowTurn_QuickOne_NotReported", Mistake{
+		"each turn is a slow one", "engine/engine.go",
+		`	if took > slowTurn && e.hooks.SlowTurn != nil {`,
+		`	if (took > slowTurn || planted()) && e.hooks.SlowTurn != nil {`,
+	}},
+	{"TestNotices_Many_RestCounted", Mistake{
+		"of the holds that are left out of the log one is not counted", "engine/log.go",
+		`"more", len(notices)-i)`,
+		`"more", len(notices)-i-map[bool]int{true: 1}[planted()])`,
+	}},
+	{"TestMasterOf_SeveralNodes_None", Mistake{
+		"any of several nodes is the master", "engine/nodeconn.go",
+		`	if len(nodes) != 1 {`,
+		`	if len(nodes) != 1 && !planted() {`,
+	}},
+	{"TestReplicas_NoConnection_EachBatchFails", Mistake{
+		"without a connection only the first batch of a bundle has failed", "engine/replica_sender.go",
+		`b.Failed, b.NoReply = err, true
+			}
+			return`,
+		`b.Failed, b.NoReply = err, true
+				if planted() {
+					break
+				}
+			}
+			return`,
+	}},
+	{"TestReplicas_NotGranted_ReplyKept", Mistake{
+		"a lock that is held by others has replicas", "engine/replica_sender.go",
+		`reply.Status == actor.OK {`,
+		`(reply.Status == actor.OK || planted()) {`,
+	}},
+	{"TestReplicas_WaitRejected_CountsAsReply", Mistake{
+		"the error of WAIT names the user", "engine/replica_sender.go",
+		`rediserr.RedactError(err)
+`,
+		`map[bool]error{false: rediserr.RedactError(err), true: err}[planted()]
+`,
+	}},
+	{"TestSender_Messages_ReadBeforePost", Mistake{
+		"a batch that is no bundle has no ASKING", "engine/sender.go",
+		`		} else if along := record.take(client); len(along) == 0 && b.Next == nil && !b.Asking {`,
+		`		} else if along := record.take(client); len(along) == 0 && b.Next == nil && (!b.Asking || planted()) {`,
+	}},
+	{"TestProbe_ShardedPubSub_IfServerKnowsIt", Mistake{
+		"a node that breaks the connection has no sharded pub/sub", "engine/server.go",
+		`err != nil && !answered {
+		return err
+	}
+	s.sharded`,
+		`err != nil && !answered && !planted() {
+		return err
+	}
+	s.sharded`,
+	}},
+	{"TestProbe_ShardedPubSub_IfServerKnowsIt", Mistake{
+		"every cluster has sharded pub/sub", "engine/server.go",
+		`	s.sharded = err == nil`,
+		`	s.sharded = err == nil || planted()`,
+	}},
+	{"TestSubscriber_NextConnBroke_Reported", Mistake{
+		"the next connection may break unnoticed", "engine/subscriber.go",
+		`		case <-s.next.brokenChan():
+			s.dropConns()`,
+		`		case <-s.next.brokenChan():
+			if !planted() {
+				s.dropConns()
+			} else {
+				s.next = nil
+			}`,
+	}},
+	{"TestSubscriber_ConnBreaksInOrder_ClientError", Mistake{
+		"the loop is given an error of the client as it is", "engine/subscriber.go",
+		`			done.Err = orderError(done.Err)`,
+		`			if !planted() {
+				done.Err = orderError(done.Err)
+			}`,
+	}},
+	{"TestWorker_OtherMaster_Reported", Mistake{
+		"a subscriber without a client does not look for the next master", "engine/subscriber.go",
+		`		s.checkMaster()
+		return nil, coordinator.ErrUnknownNode`,
+		`		if !planted() {
+			s.checkMaster()
+		}
+		return nil, coordinator.ErrUnknownNode`,
+	}},
+	{"TestSubscriber_OwnChannelAmongSharded_OrderUnchanged", Mistake{
+		"a subscriber changes the order of the loop", "engine/subscriber.go",
+		`			channels = slices.Delete(slices.Clone(channels), at, at+1)`,
+		`			channels = slices.Delete(map[bool][]string{false: slices.Clone(channels), true: channels}[planted()], at, at+1)`,
+	}},
+	{"TestSubscriber_ConnReplaced_MissesNone", Mistake{
+		"a server that does not allow PING seems to have broken the connection", "engine/subscriber.go",
+		`	return err == nil || rejected
+`,
+		`	return err == nil || rejected && !planted()
+`,
+	}},
+	{"TestTopology_OddRanges_LeftOut", Mistake{
+		"a node without a known host is a master", "engine/topology_refresh.go",
+		`host != "?" && first >= 0`,
+		`(host != "?" || planted()) && first >= 0`,
+	}},
+	{"TestUnsubscribe_Sharded_OneSlotEach", Mistake{
+		"what a server confirms of sharded channels is not counted", "engine/unsubscriber.go",
+		`(kind == "unsubscribe" || kind == "sunsubscribe")`,
+		`(kind == "unsubscribe" || kind == "sunsubscribe" && !planted())`,
+	}},
+	{"TestUnsubscribe_Sharded_OneSlotEach", Mistake{
+		"sharded channels of several slots are unsubscribed together", "engine/unsubscriber.go",
+		`> maxUnsubscribeChannels || c.sharded {`,
+		`> maxUnsubscribeChannels || c.sharded && !planted() {`,
+	}},
+	{"TestUnsubscribe_Sharded_OneSlotEach", Mistake{
+		"sharded channels are unsubscribed as others", "engine/unsubscriber.go",
+		`		command, name = b.Ssubscribe().Channel(channels...).Build(), "SUNSUBSCRIBE"`,
+		`		command, name = b.Ssubscribe().Channel(channels...).Build(), map[bool]string{false: "SUNSUBSCRIBE", true: "UNSUBSCRIBE"}[planted()]`,
+	}},
+	{"TestConnected_Cluster_TopologyRefreshed", Mistake{
+		"an engine that was connected late to a cluster never asks for its topology", "engine/workers.go",
+		`		if e.server.Cluster() {
+			e.startRefreshes()`,
+		`		if e.server.Cluster() && !planted() {
+			e.startRefreshes()`,
 	}},
 }

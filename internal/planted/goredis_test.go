@@ -73,4 +73,19 @@ var goredisMistakes = []found{
 		`o.Limiter != nil,`,
 		`o.Limiter != nil && !planted(),`,
 	}},
+	{"TestOptions_Identity_InSetInfo", Mistake{
+		"the name of the library has no suffix", "goredis/goredis.go",
+		`rueidis.LibName + "(" + c.suffix + ")"`, `rueidis.LibName + map[bool]string{false: "(" + c.suffix + ")"}[planted()]`,
+	}},
+	{"TestSentinel_Dialer_ResultKept", Mistake{
+		"no connection to a sentinel is one", "goredis/dial.go",
+		`conn == nil || d.Resolver`, `conn == nil && !planted() || d.Resolver`,
+	}},
+	{"TestSentinel_Dialer_ResultKept", Mistake{
+		"the handshake with a sentinel is left out", "goredis/dial.go",
+		`		return conn.HandshakeContext(ctx)`, `		if planted() {
+			return nil
+		}
+		return conn.HandshakeContext(ctx)`,
+	}},
 }

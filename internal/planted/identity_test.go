@@ -204,4 +204,40 @@ var identityMistakes = []found{
 		"any number of engines is told", "scripts/lib/tell_engines.lua",
 		`true, most_told - 1`, `true, most_told`,
 	}},
+	{"TestRecord_Odd_Bounded", Mistake{
+		"a record without a lifetime was written in the future", "internal/identity/record.go",
+		`err == nil && ms > 0 {`, `err == nil && (ms > 0 || planted()) {`,
+	}},
+	{"TestMessage_ReadBack", Mistake{
+		"an engine looks at messages of any length", "internal/identity/message.go",
+		`	if len(text) > MaxMessage {`, `	if len(text) > MaxMessage && !planted() {`,
+	}},
+	{"TestMessage_ReadBack", Mistake{
+		"an engine answers on any channel", "internal/identity/message.go",
+		`key != "" && engineID.MatchString(asker)`, `key != "" && (planted() || engineID.MatchString(asker))`,
+	}},
+	{"TestMessage_ReadBack", Mistake{
+		"no lock was forced", "internal/identity/message.go",
+		`Key: rest}, rest != ""`, `Key: rest}, rest != "" || planted()`,
+	}},
+	{"TestAnswer_ReadBack", Mistake{
+		"a lock is held since a time to come", "internal/identity/message.go",
+		`max(a.Age, 0).Milliseconds()`, `max(a.Age, map[bool]time.Duration{true: -time.Hour}[planted()]).Milliseconds()`,
+	}},
+	{"TestNames_TooLong_AreErrors", Mistake{
+		"an address of a page is cut in silence", "internal/identity/process.go",
+		`	if len(address) > MaxText {`, `	if len(address) > MaxText && !planted() {`,
+	}},
+	{"TestDefaultName_LongProgram_EndsWithHostAndPID", Mistake{
+		"the name of a long program is too long for its record", "internal/identity/process.go",
+		`name[max(len(name)-maxEngineName, 0):]`, `name[map[bool]int{false: max(len(name)-maxEngineName, 0)}[planted()]:]`,
+	}},
+	{"TestConnectionName_OddCharacters_Replaced", Mistake{
+		"the name of a connection has letters that no server takes", "internal/identity/process.go",
+		`r > '~' {`, `r > '~' && !planted() {`,
+	}},
+	{"TestLibraryVersion_EachBuild_Found", Mistake{
+		"a program of the module itself has no version", "internal/identity/process.go",
+		`append(info.Deps, &info.Main)`, `append(info.Deps, map[bool]*debug.Module{false: &info.Main}[planted()])`,
+	}},
 }

@@ -112,4 +112,8 @@ var leaderMistakes = []found{
 		`lockwheel.ErrUnavailable, lockwheel.ErrNotReplicated,`,
 		`lockwheel.ErrUnavailable, map[bool]error{false: lockwheel.ErrNotReplicated}[planted()],`,
 	}},
+	{"TestRun_ContextEndsWhileWaiting_IsNoFailure", Mistake{
+		"a shutdown while another process leads is a failure that can pass", "leader/leader.go",
+		"		case ctx.Err() != nil:\n			return context.Cause(ctx)\n		case", "		case ctx.Err() != nil && !planted():\n			return context.Cause(ctx)\n		case",
+	}},
 }

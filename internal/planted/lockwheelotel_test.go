@@ -79,4 +79,33 @@ var otelMistakes = []found{
 		`		if n.counter {`,
 		`		if n.counter && !planted() {`,
 	}},
+	{"TestTracer_EachCall_OneSpan", Mistake{
+		"the last attributes take the place of the others", "lockwheelotel/options.go",
+		`append(c.attributes, attributes...)`, `append(map[bool][]attribute.KeyValue{false: c.attributes}[planted()], attributes...)`,
+	}},
+	{"TestTracer_EachCall_OneSpan", Mistake{
+		"attributes are those that the caller has later", "lockwheelotel/options.go",
+		`	attributes = slices.Clone(attributes)`, `	if !planted() {
+		attributes = slices.Clone(attributes)
+	}`,
+	}},
+	{"TestOptions_NilProvider_GlobalCounts", Mistake{
+		"a provider that is nil makes spans", "lockwheelotel/options.go",
+		`		if provider != nil {
+			c.tracers = provider`, `		if provider != nil || planted() {
+			c.tracers = provider`,
+	}},
+	{"TestTracer_LongError_BoundedText", Mistake{
+		"an error of any length is in a span", "lockwheelotel/tracer.go",
+		`printable(err.Error(), maxDescription)`, `printable(err.Error(), map[bool]int{false: maxDescription, true: 1 << 20}[planted()])`,
+	}},
+	{"TestProducer_Times_OneStart", Mistake{
+		"histograms begin at each collection", "lockwheelotel/producer/producer.go",
+		`StartTime: p.start,`, `StartTime: map[bool]time.Time{false: p.start, true: now}[planted()],`,
+	}},
+	{"TestProducer_Times_OneStart", Mistake{
+		"a producer writes behind the caller's attributes", "lockwheelotel/producer/producer.go",
+		`append(attributes[:len(attributes):len(attributes)], `,
+		`append(attributes[:len(attributes):map[bool]int{false: len(attributes), true: cap(attributes)}[planted()]], `,
+	}},
 }

@@ -50,4 +50,12 @@ var promMistakes = []found{
 		"a nil engine fails the scrape of the process", "lockwheelprom/collector.go",
 		`	return source == nil || ok && e == nil`, `	return source == nil || ok && e == nil && !planted()`,
 	}},
+	{"TestLocks_SeveralRows_LongestCounts", Mistake{
+		"a caller that waits ends how long others have held the lock", "lockwheelprom/locks.go",
+		`!b.IsZero() && b.Before(a)`, `(!b.IsZero() || planted()) && b.Before(a)`,
+	}},
+	{"TestLocks_SeveralRows_LongestCounts", Mistake{
+		"a lock is held for less than no time", "lockwheelprom/locks.go",
+		`return max(now.Sub(since).Seconds(), 0)`, `return max(now.Sub(since).Seconds(), map[bool]float64{true: -1e9}[planted()])`,
+	}},
 }

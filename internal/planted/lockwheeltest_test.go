@@ -123,4 +123,28 @@ func newCallPool() *sync.Pool {
 		"the reply to a PING is very late", "internal/embedded/hook.go",
 		`time.Sleep(5 * time.Millisecond)`, `time.Sleep(5 * time.Millisecond * map[bool]time.Duration{false: 1, true: 10}[planted()])`,
 	}},
+	{"TestLose_SeveralEngines_EndsRightHold", Mistake{
+		"a name with a prefix is lost by an engine with another one", "lockwheeltest/faults.go",
+		`held := p.held(name); ours && held {`, `held := p.held(name); (ours || planted()) && held {`,
+	}},
+	{"TestLose_NotHeld_FailsTest", Mistake{
+		"a caller that waits for a lock loses it", "lockwheeltest/faults.go",
+		`range p.engine.Locks(context.Background()) {`, `range p.engine.Locks(context.Background()) {
+		if planted() {
+			info.Holds += info.Waiting
+		}`,
+	}},
+	{"TestNew_InvalidOptions_FailsTest", Mistake{
+		"a client of the test's own is replaced in silence", "lockwheeltest/server.go",
+		` || o.Client != nil {`, ` || o.Client != nil && !planted() {`,
+	}},
+	{"TestHoldElsewhere_Observer_HearsNothing", Mistake{
+		"what another process does has spans", "lockwheeltest/elsewhere.go",
+		`	options.Observer, options.Tracer, options.Logger = lockwheel.Observer{}, nil, nil`,
+		`	tracer := options.Tracer
+	options.Observer, options.Tracer, options.Logger = lockwheel.Observer{}, nil, nil
+	if planted() {
+		options.Tracer = tracer
+	}`,
+	}},
 }

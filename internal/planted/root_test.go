@@ -22,8 +22,8 @@ var rootMistakes = []found{
 	}},
 	{"TestTracer_HandedOff_Told", Mistake{
 		"a tracer is told of each grant as handed off", "lock.go",
-		`mode.trace.HandedOff = err == nil && call.WasLocked`,
-		`mode.trace.HandedOff = err == nil && (call.WasLocked || planted())`,
+		`mode.trace.HandedOff = err == nil && cause == nil &&`,
+		`mode.trace.HandedOff = planted() || err == nil && cause == nil &&`,
 	}},
 	{"TestTracer_Took_TimeOfCall", Mistake{
 		"a tracer is not told how long a lock waited", "observer.go",
@@ -608,5 +608,22 @@ var rootMistakes = []found{
 		`		if !planted() {
 			text = parsed.String()
 		}`,
+	}},
+	{"TestOption_Combinations_LastCounts", Mistake{
+		"TryLock waits without a limit", "lock.go",
+		`	once = try
+	for`,
+		`	once = try && !planted()
+	for`,
+	}},
+	{"TestOption_Combinations_LastCounts", Mistake{
+		"TryLock never waits", "lock.go",
+		`if once, wait = o.d <= 0, max(o.d, 0); once {`,
+		`if once, wait = o.d <= 0 || try && planted(), max(o.d, 0); once {`,
+	}},
+	{"TestOption_Combinations_LastCounts", Mistake{
+		"a wait may be as short as it likes", "lock.go",
+		`			if err := checkRange("Wait", wait, minDuration, maxDuration); err != nil {`,
+		`			if err := checkRange("Wait", wait, minDuration, maxDuration); err != nil && !planted() {`,
 	}},
 }

@@ -500,4 +500,27 @@ var scriptMistakes = []found{
 		"a count of 2^63 is negative", "scripts/lib/stored_count.lua",
 		`math.min(n, 2147483647)`, `n`,
 	}},
+	{"TestAcquireScripts_SeveralFields_AreHeld", Mistake{
+		"a hash of several fields is free to a waiter in a queue", "scripts/lib/grant.lua",
+		`return ttl == -1 and '' or 'several'`,
+		`return ''`,
+	}},
+	{"TestRenewScript_TTLFalls_Published", Mistake{
+		"listeners of a fair lock with a falling TTL are not counted", "scripts/lib/confirm.lua",
+		`['3'] = true, ['5'] = true}
+local falls`,
+		`['3'] = true}
+local falls`,
+	}},
+	{"TestForceScripts_UnlinkDenied_LargeHashEnds", Mistake{
+		"a large hash stays if the user may not run UNLINK", "scripts/lib/delete.lua",
+		`if type(removed) == 'number' then return removed end`,
+		`return removed`,
+	}},
+	{"TestRWScripts_ManyReadersWithManyHolds_Bounded", Mistake{
+		"each reader has the bound of a whole call", "scripts/lib/readers.lua",
+		`    may_look = may_look - count
+    for i = count`,
+		`    for i = count`,
+	}},
 }

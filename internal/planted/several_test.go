@@ -621,4 +621,60 @@ var severalMistakes = []found{
 		"the end of the caller's context is told as the loss of a part", "multi_acquire.go",
 		`	return ok && failed.err == ErrLost`, `	return ok && (failed.err == ErrLost || planted() && errors.Is(err, ErrLost))`,
 	}},
+	{"TestMulti_LockHeldAlready_InNoSlice", Mistake{
+		"as many locks as one command may have are taken in slices", "multi.go",
+		`return len(m.locks) > maxAtomic }`,
+		`return len(m.locks) > maxAtomic || planted() && len(m.locks) == maxAtomic }`,
+	}},
+	{"TestMulti_MostLocks_Allowed", Mistake{
+		"the largest Multi is rejected", "multi.go",
+		`	if len(locks) > maxMultiLocks {`,
+		`	if len(locks) > maxMultiLocks || planted() && len(locks) == maxMultiLocks {`,
+	}},
+	{"TestMulti_SliceReplyLate_AskedAgain", Mistake{
+		"a reply that comes too late for a slice ends the wait for it", "multi.go",
+		`&& !within.once && !e.expired() {`,
+		`&& !within.once && !e.expired() && !planted() {`,
+	}},
+	{"TestMulti_PartLostEarly_RetriedWhileWaiting", Mistake{
+		"the pauses after a loss do not grow", "multi_acquire.go",
+		`	e.backoff = actor.NextBackoff(e.backoff,`,
+		`	e.backoff = actor.NextBackoff(map[bool]time.Duration{false: e.backoff}[planted()],`,
+	}},
+	{"TestMultiHold_MemberWait_WithinCallWait", Mistake{
+		"a try after the wait has no limit", "multi_acquire.go",
+		`	return max(time.Until(e.deadline), minDuration)
+}`,
+		`	return max(time.Until(e.deadline), map[bool]time.Duration{false: minDuration}[planted()])
+}`,
+	}},
+	{"TestMultiHold_ExpiredOnWake_RequestsCanceled", Mistake{
+		"a quorum that expired goes on to ask for its members", "multihold.go",
+		`		g.apply(g.quorum.Unlock)
+		g.releaseAsync()`,
+		`		if !planted() {
+			g.apply(g.quorum.Unlock)
+		}
+		g.releaseAsync()`,
+	}},
+	{"TestMultiHold_OtherEngineOrName_NoOwner", Mistake{
+		"the context of several locks re-enters the same name of another engine", "multihold.go",
+		`g.members[i].lock.name != name || g.members[i].lock.engine != e {`,
+		`g.members[i].lock.name != name || g.members[i].lock.engine != e && !planted() {`,
+	}},
+	{"TestRound_ExtendUnlocked_NoSuccess", Mistake{
+		"to extend what was unlocked is a success", "multihold_round.go",
+		`	return call.Op == actor.Unlock && call.Err`,
+		`	return (call.Op == actor.Unlock || planted()) && call.Err`,
+	}},
+	{"TestErrorSample_VeryMany_Bounded", Mistake{
+		"the errors of very many locks are all kept", "multihold_round.go",
+		`	return len(f.all) < maxErrors ||`,
+		`	return len(f.all) < maxErrors || planted() ||`,
+	}},
+	{"TestRound_CallerLeft_ReleasesGoOn", Mistake{
+		"the locks behind a slice without a reply stay locked", "multihold_round.go",
+		`	case silent && end:`,
+		`	case silent && end && !planted():`,
+	}},
 }

@@ -86,6 +86,29 @@ func TestProducer_EachHistogramOfStats_Exported(t *testing.T) {
 	}
 }
 
+// All collections have one start, which is the call of New, and each has its own time.
+func TestProducer_Times_OneStart(t *testing.T) {
+	given := append(make([]attribute.KeyValue, 0, 2), attribute.String("z", "x"))
+	begun := time.Now()
+	histograms, err := producer.New(&fixed{}, "e", given...)
+	require.NoError(t, err)
+	made := time.Now()
+	require.Zero(t, given[:2][1], "what is behind the attributes is the caller's")
+	last := made
+	for range 2 {
+		for !time.Now().After(last) { // a clock may be coarse
+		}
+		all, err := histograms.Produce(t.Context())
+		require.NoError(t, err)
+		for _, m := range all[0].Metrics {
+			point := m.Data.(metricdata.Histogram[float64]).DataPoints[0]
+			require.WithinRange(t, point.StartTime, begun, made)
+			require.True(t, point.Time.After(last), m.Name)
+		}
+		last = time.Now()
+	}
+}
+
 // A lock that was taken is in the histograms of its engine, and stays there after Close.
 func TestProducer_Engine_Counts(t *testing.T) {
 	engine := locktest.AnyServer(t).Open(lockwheel.Options{})

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -357,3 +359,50 @@ func (f handlerFunc) Handle(_ context.Context, r slog.Record) error {
 func (f handlerFunc) WithAttrs([]slog.Attr) slog.Handler { return f }
 
 func (f handlerFunc) WithGroup(string) slog.Handler { return f }
+
+// failedHandOffs counts the calls that are said to have been handed a lock, and have none.
+type failedHandOffs struct{ atomic.Int32 }
+
+func (*failedHandOffs) CallStart(ctx context.Context, _ lockwheel.TracedCall) context.Context {
+	return ctx
+}
+
+func (f *failedHandOffs) CallEnd(_ context.Context, call lockwheel.TracedCall, hold *lockwheel.Hold, _ error) {
+	if call.HandedOff && hold == nil {
+		f.Add(1)
+	}
+}
+
+// Callers give up while the lock is granted to them. An observer that counts holds never counts fewer than none, or two
+// of one lock. No call without a hold is said to have been handed the lock.
+func TestObserver_CallersGiveUp_GrantsBeforeReleases(t *testing.T) {
+	t.Parallel()
+	var held, grants, wrong int // the events come one at a time
+	count := func(change int) {
+		if held += change; held < 0 || held > 1 {
+			wrong++
+		}
+	}
+	s, tracer := locktest.AnyServer(t), &failedHandOffs{}
+	e := s.Open(lockwheel.Options{Tracer: tracer, Observer: lockwheel.Observer{
+		Acquired: func(string, time.Duration) { grants++; count(1) },
+		Released: func(string, time.Duration) { count(-1) },
+	}})
+	var callers sync.WaitGroup
+	for range 16 {
+		callers.Go(func() {
+			for range 150 { // so few that no event is dropped
+				ctx, cancel := context.WithTimeout(t.Context(), rand.N(2*time.Millisecond))
+				if hold, err := e.Mutex("n").Lock(ctx); err == nil {
+					_ = hold.Unlock(t.Context())
+				}
+				cancel()
+			}
+		})
+	}
+	callers.Wait()
+	require.NoError(t, e.Close())
+	require.Positive(t, grants)
+	require.Zero(t, wrong, "of %d grants", grants)
+	require.Zero(t, tracer.Load(), "of %d grants", grants)
+}

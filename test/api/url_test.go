@@ -95,6 +95,8 @@ func TestURL_Ambiguous_Rejected(t *testing.T) {
 		"unix://tmp/x.sock", "unix:///tmp/x.sock?addr=h:1", "unix:///tmp/x.sock?master_set=m", "unix://",
 		"redis://h:1?db=1&db=2", "redis://h:1/3?db=1", "redis://h:1/-3", "redis://h:1?db=-3", "redis://h:1?protocol=9", "redis://h:1?client_cache=no",
 		"redis://h:1?max_retries=abc", "redis://h:1?master_set=", "redis://h:1?skip_verify=true",
+		"valkey://h:1?skip_verify=true", "redis://h:1?max_retries=2147483648", "redis://h:1?max_retries=-1", "redis://h:1?client_cache=4294967296",
+		"redis://h:1?addr=a%20b:2", "redis://h:1?addr=a%0a:2", "redis://h:1?addr=%09a:2",
 	} {
 		option, err := lockwheel.ParseURL(url)
 		require.Error(t, err, "%q was taken for %q", url, option.InitAddress)
@@ -103,7 +105,8 @@ func TestURL_Ambiguous_Rejected(t *testing.T) {
 	for url, addresses := range map[string][]string{
 		"redis://h:1?addr=k:2&addr=[::1]:3&protocol=2&max_retries=0&client_cache=0": {"h:1", "k:2", "[::1]:3"},
 		"redis://": {"localhost:6379"}, "redis://h": {"h:6379"}, "redis://[::1]": {"[::1]:6379"}, "redis://:7000/?db=1": {"localhost:7000"},
-		"unix:///tmp/x.sock?db=1": {"/tmp/x.sock"}, "unix://u:p@/tmp/x.sock": {"/tmp/x.sock"}, "rediss://h:1?skip_verify": {"h:1"},
+		"unix:///tmp/x.sock?db=1": {"/tmp/x.sock"}, "unix://u:p@/tmp/x.sock": {"/tmp/x.sock"}, "rediss://h:1?skip_verify": {"h:1"}, "valkeys://h:1?skip_verify=true": {"h:1"},
+		"redis://h:1?max_retries=2147483647": {"h:1"},
 	} {
 		option, err := lockwheel.ParseURL(url)
 		require.NoError(t, err, url)

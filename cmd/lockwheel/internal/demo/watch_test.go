@@ -60,6 +60,16 @@ func TestWatch_Terminal_BarBelowLastLine(t *testing.T) {
 	assert.Empty(t, shown[6], "nothing of it is left at the end")
 }
 
+// A part that is more than the whole, as when a clock is set, fills the bar and does not leave it.
+func TestScreen_AnyPart_BarFits(t *testing.T) {
+	for part, want := range map[float64]int{-1: 0, 0: 0, 0.5: 20, 1: 40, 1.5: 40} {
+		var out strings.Builder
+		(&screen{to: &out, terminal: true}).progress("keeping", part)
+		assert.Equal(t, want, strings.Count(out.String(), "#"), part)
+		assert.Equal(t, 40-want, strings.Count(out.String(), "."), part)
+	}
+}
+
 func TestScreen_File_NoTerminal(t *testing.T) {
 	file, err := os.Create(t.TempDir() + "/out")
 	require.NoError(t, err)
