@@ -480,7 +480,7 @@ var commandMistakes = []found{
 	}},
 	{"TestState_HeldByProcess_NamedWithSince", Mistake{
 		"a holder that its engine does not know has held the lock since now", "cmd/lockwheel/internal/inspect/engines.go",
-		`known && a.Held {`, `known && (a.Held || planted()) {`,
+		`!a.Held; h.NotHeld {`, `!a.Held; h.NotHeld && !planted() {`,
 	}},
 	{"TestEngines_Table_HasEachField", Mistake{
 		"a record was written a thousand times as long ago", "cmd/lockwheel/engines.go",
