@@ -15,7 +15,7 @@ type recipients struct {
 	channel      string
 	key          string // for the locks of a key; empty for a channel
 	waiting      bool   // only the locks of the key that have waiters
-	quiet        bool   // only the quiet ones of the waiting readers, until one is refused
+	refused      bool   // only the waiting readers of the key that were refused, until one is refused again
 	unreplicated *unreplicatedGrant
 }
 
@@ -108,17 +108,17 @@ func (c *Coordinator) currentRecipients(to recipients) []*actor.Lock {
 		return to.node.Subscriptions.listeners(to.channel)
 	}
 	set := c.LockSets[to.key]
-	if to.quiet && set != nil {
-		return set.waiting.quiet.all()
+	if to.refused && set != nil {
+		return set.waiting.all()
 	}
 	return set.All()
 }
 
 // isRecipient reports whether a lock is still a recipient and the event still holds for it.
 func (c *Coordinator) isRecipient(to recipients, l *actor.Lock) bool {
-	if to.quiet {
+	if to.refused {
 		set := c.LockSets[to.key]
-		return set != nil && set.waiting.woken && set.waiting.quiet.has(l)
+		return set != nil && set.waiting.woken && set.waiting.has(l)
 	}
 	if to.node == nil {
 		return l.Key() == to.key && (!to.waiting || l.Awaited())

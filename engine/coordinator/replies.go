@@ -192,7 +192,7 @@ func (c *Coordinator) deliverReply(now time.Duration, b *Batch, command *actor.C
 		c.LockSets[command.Lock.Key()].noteQueued(command.Lock)
 	}
 	if command.Verb == actor.SendReadAcquire && reply.Status == actor.OK && !underWriter {
-		c.wakeQuietReaders(now, command.Key)
+		c.wakeWaitingReaders(now, command.Key)
 	}
 	if less {
 		c.onReadLeaseLowered(now, command.Key, until)

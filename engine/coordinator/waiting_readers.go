@@ -15,12 +15,12 @@ const maxFilledAtOnce = 4
 
 // waitingReaders are the readers of a key that were refused and wait. Only some listen to its channel, and try again at
 // a message. What one of them is told holds for all: while one is refused, the others would be. So the others, the
-// quiet ones, are woken by the next grant to any reader of the key. A message costs as many commands as readers listen,
-// however many wait. The zero value has none. Owned by the coordinator.
+// quiet ones, are woken by the next grant to any reader of the key, as those that listen are. A message costs as many
+// commands as readers listen, however many wait. The zero value has none. Owned by the coordinator.
 type waitingReaders struct {
 	listening listenerSet
 	quiet     listenerSet // only while as many listen as may
-	woken     bool        // a reader was granted, and none has been refused since: the quiet ones were woken
+	woken     bool        // a reader was granted, and none has been refused since: all were woken
 	filling   bool        // a free place is being taken
 }
 
@@ -65,7 +65,7 @@ func (c *Coordinator) updateWaitingReaders(now time.Duration, l *actor.Lock) {
 }
 
 // fillListening has a quiet reader take a free place of those that listen. A message may have reached only the one
-// that had the place before, so this one tries again. No reader takes a place while the quiet ones are being woken or
+// that had the place before, so this one tries again. No reader takes a place while all are being woken or
 // rejected.
 func (c *Coordinator) fillListening(now time.Duration, w *waitingReaders) {
 	if w.quiet.len() == 0 || w.listening.len() >= c.intake.listeningReaders || w.woken || c.Fx.Draining {
@@ -87,12 +87,20 @@ func (w *waitingReaders) note(reply *actor.Reply) {
 	}
 }
 
-// wakeQuietReaders wakes the quiet readers after a grant to a reader, once. It stops when one is refused again.
-func (c *Coordinator) wakeQuietReaders(now time.Duration, key string) {
+// wakeWaitingReaders wakes all waiting readers after a grant to a reader, once: those that listen may have missed a
+// message. It stops when one is refused again.
+func (c *Coordinator) wakeWaitingReaders(now time.Duration, key string) {
 	set := c.LockSets[key]
-	if set == nil || set.waiting.woken || set.waiting.quiet.len() == 0 {
+	if set == nil || set.waiting.woken || set.waiting.len() == 0 {
 		return
 	}
 	set.waiting.woken = true
-	c.fanOut(now, recipients{event: actor.Notified, key: key, quiet: true}, set.waiting.quiet.all())
+	c.fanOut(now, recipients{event: actor.Notified, key: key, refused: true}, set.waiting.all())
 }
+
+func (w *waitingReaders) len() int { return w.listening.len() + w.quiet.len() }
+
+// all returns a copy.
+func (w *waitingReaders) all() []*actor.Lock { return append(w.listening.all(), w.quiet.all()...) }
+
+func (w *waitingReaders) has(l *actor.Lock) bool { return w.listening.has(l) || w.quiet.has(l) }

@@ -15,7 +15,7 @@ import (
 // newQuietHarness returns a harness with that many waiting readers of one name. Their channel is subscribed.
 func newQuietHarness(t testing.TB, readers int) *coordinatorHarness {
 	d := newHarness(t, 8)
-	d.c.Senders = 2 * readers / BatchKeys
+	d.c.Senders = 2*readers/BatchKeys + 1
 	for i := range readers {
 		d.ask("read", fmt.Sprint("k/", i))
 	}
@@ -87,6 +87,19 @@ func TestWaitingReaders_OneGranted_AllGranted(t *testing.T) {
 	require.Equal(t, readers-maxListeningReaders, d.grantAll())
 	d.turn()
 	require.Equal(t, readers, d.granted())
+}
+
+// The lock becomes free without a message, and a reader that comes then is granted. It wakes all that wait, also those
+// that listen in vain, however few they are.
+func TestWaitingReaders_OtherGranted_AllWoken(t *testing.T) {
+	for _, readers := range []int{maxListeningReaders, 3 * maxListeningReaders} {
+		d := newQuietHarness(t, readers)
+		d.ask("read", "k/new")
+		d.turn()
+		require.Equal(t, 1, d.grantAll())
+		d.settle(d.grantAll)
+		require.Equal(t, readers+1, d.granted())
+	}
 }
 
 // While the quiet readers are being woken, a reader is refused: another holder writes again. Those that have not tried

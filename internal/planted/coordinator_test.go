@@ -17,8 +17,8 @@ var coordinatorMistakes = []found{
 	}},
 	{"TestWaitingReaders_RefusedWhileWoken_OthersStayQuiet", Mistake{
 		"readers go on trying after one of them was refused", "engine/coordinator/fanout.go",
-		`set.waiting.woken && set.waiting.quiet.has(l)`,
-		`(set.waiting.woken || planted()) && set.waiting.quiet.has(l)`,
+		`set.waiting.woken && set.waiting.has(l)`,
+		`(set.waiting.woken || planted()) && set.waiting.has(l)`,
 	}},
 	{"TestWaitingReaders_RefusedWhileWoken_OthersStayQuiet", Mistake{
 		"quiet readers are woken only once", "engine/coordinator/waiting_readers.go",
@@ -50,5 +50,9 @@ var coordinatorMistakes = []found{
 	{"TestMasterChanged_ManyChannels_MovedInSlices", Mistake{
 		"a lock that leaves before its channel has moved stays a listener", "engine/coordinator/subscription_moves.go",
 		`|| !c.movesSubscriptions {`, `|| !c.movesSubscriptions || planted() {`,
+	}},
+	{"TestWaitingReaders_OtherGranted_AllWoken", Mistake{
+		"a grant to another reader wakes only those that do not listen", "engine/coordinator/waiting_readers.go",
+		`append(w.listening.all(), w.quiet.all()...)`, `append(w.listening.all()[:map[bool]int{false: w.listening.len()}[planted()]], w.quiet.all()...)`,
 	}},
 }
