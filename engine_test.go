@@ -22,6 +22,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor/quorum"
 	"github.com/lockwheel/lockwheel/engine"
 	"github.com/lockwheel/lockwheel/engine/coordinator"
+	"github.com/lockwheel/lockwheel/internal/async"
 	"github.com/lockwheel/lockwheel/internal/dial"
 	"github.com/lockwheel/lockwheel/internal/embedded"
 	"github.com/lockwheel/lockwheel/internal/proxy"
@@ -197,6 +198,49 @@ func TestUnlock_ExpiredEngineClosed_Lost(t *testing.T) {
 	left := over.endByUnlock() // as Unlock does first
 	require.NoError(t, e.Close())
 	require.ErrorIs(t, over.send(t.Context(), actor.Unlock, 0, left), ErrLost)
+}
+
+// Close waits for calls of a Multi for as long as for other calls, and for those of a Quorum, which may wait for other
+// servers, much less.
+func TestClose_CallsForSeveralLocks_WaitedForApart(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	other, err := e.Mutex("b").Lock(t.Context())
+	require.NoError(t, err)
+	for what, counts := range map[string]struct {
+		lock       func(ctx context.Context) (*Hold, error)
+		mine, none *async.Count
+	}{
+		"Multi":  {func(ctx context.Context) (*Hold, error) { return e.Multi(e.Mutex("a"), e.Mutex("b")).Lock(ctx) }, &e.multis, &e.quorums},
+		"Quorum": {func(ctx context.Context) (*Hold, error) { return Quorum(e.Mutex("b")).Lock(ctx) }, &e.quorums, &e.multis},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_, _ = counts.lock(ctx)
+		}()
+		require.Eventually(t, func() bool { return counts.mine.Load() == 1 }, 10*time.Second, time.Millisecond, what)
+		require.Zero(t, counts.none.Load(), what)
+		cancel()
+		<-ended
+		require.Zero(t, counts.mine.Load(), what)
+	}
+	require.NoError(t, other.Unlock(t.Context()))
+
+	e.quorums.Add()
+	waited := make(chan struct{})
+	go func() {
+		e.awaitMultis(time.Now().Add(time.Hour))
+		close(waited)
+	}()
+	select {
+	case <-waited:
+	case <-time.After(10 * time.Second):
+		require.Fail(t, "it waits for a Quorum for as long as for a Multi")
+	}
+	e.quorums.Done()
 }
 
 // What Multi says of a part that was lost before all were had repeats neither itself nor the name of the package. The

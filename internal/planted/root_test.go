@@ -2,6 +2,18 @@ package planted
 
 // rootMistakes are mistakes with one lock, as its callers see them.
 var rootMistakes = []found{
+	{"TestClose_CallsForSeveralLocks_WaitedForApart", Mistake{
+		"Close waits for a Multi only as long as for a Quorum", "multi.go",
+		`	if !m.quorum {
+		e := m.locks[0].engine
+		if`, `	if !m.quorum && !planted() {
+		e := m.locks[0].engine
+		if`,
+	}},
+	{"TestClose_CallsForSeveralLocks_WaitedForApart", Mistake{
+		"Close waits for a Quorum for as long as for a Multi", "engine.go",
+		`patient.Before(until) {`, `patient.Before(until) && !planted() {`,
+	}},
 	{"TestLookups_EngineCloses_Ended", Mistake{
 		"a close waits for the answers that lookups wait for", "observer.go",
 		`	l.cancel()
