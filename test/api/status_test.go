@@ -69,19 +69,17 @@ func TestStatus_WritesRejected_DownWithReason(t *testing.T) {
 	} {
 		before := time.Now()
 		s.Do(rejects[0]...)
-		locktest.Eventually(t, reason, func() bool { return !tries() && e.Status()[0].Down })
-		down := e.Status()[0]
-		var rejected lockwheel.ServerError
-		require.ErrorAs(t, down.Err, &rejected)
-		require.Contains(t, string(rejected), reason)
-		require.WithinRange(t, down.Since, before, time.Now())
-		require.EqualValues(t, 1, e.Stats().ServersDown)
-		// It does reply, though the engine may just have closed its connections to what is a replica now.
+		// The engine closes its connections to what is a replica now, so the first reason may be that.
+		locktest.Eventually(t, reason, func() bool {
+			down := e.Status()[0]
+			var rejected lockwheel.ServerError
+			is := !tries() && down.Down && errors.As(down.Err, &rejected) && strings.Contains(string(rejected), reason)
+			return is && !down.Since.Before(before) && !down.Since.After(time.Now()) && e.Stats().ServersDown == 1
+		})
 		locktest.Eventually(t, "a reply", func() bool { return e.Ping(t.Context()) == nil })
 
 		s.Do(rejects[1]...)
-		locktest.Eventually(t, "up again", func() bool { return tries() && !e.Status()[0].Down })
-		require.Zero(t, e.Stats().ServersDown)
+		locktest.Eventually(t, "up again", func() bool { return tries() && !e.Status()[0].Down && e.Stats().ServersDown == 0 })
 		locktest.Eventually(t, "the log", func() bool {
 			line := locktest.Receive(t, said)
 			return strings.Contains(line, `level=WARN msg="lockwheel: redis rejects what changes a lock; trying again" cause="`+reason)
