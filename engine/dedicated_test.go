@@ -91,13 +91,7 @@ func TestWorkers_EndWithoutConn_Returned(t *testing.T) {
 				pool := &exhaustedClient{free: make(chan struct{}), returned: make(chan struct{})}
 				run(pool)
 				close(pool.free)
-				synctest.Wait()
-				select {
-				case <-pool.returned:
-				default:
-					t.Error("it is kept")
-					time.Sleep(2 * lateConnLifetime) // until it is returned all the same
-				}
+				requireReturned(t, pool)
 			})
 		})
 	}
@@ -114,12 +108,18 @@ func TestBorrow_ContextEnds_LateConnReturned(t *testing.T) {
 		require.ErrorIs(t, err, coordinator.ErrPoolExhausted)
 		require.Zero(t, time.Since(began))
 		close(pool.free)
-		synctest.Wait()
-		select {
-		case <-pool.returned:
-		default:
-			t.Error("it is kept")
-			time.Sleep(2 * lateConnLifetime) // until it is returned all the same
-		}
+		requireReturned(t, pool)
 	})
+}
+
+// requireReturned requires that the connection of a pool has been returned, in a bubble of synctest.
+func requireReturned(t *testing.T, pool *exhaustedClient) {
+	t.Helper()
+	synctest.Wait()
+	select {
+	case <-pool.returned:
+	default:
+		t.Error("it is kept")
+		time.Sleep(2 * lateConnLifetime) // until it is returned all the same
+	}
 }

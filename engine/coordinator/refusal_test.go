@@ -60,15 +60,19 @@ func TestRefusal_Moment_NotDown(t *testing.T) {
 	`)
 }
 
-// Without memory a server still renews and releases, but grants nothing.
-func TestRefusal_NoMemory_EndsWithGrant(t *testing.T) {
-	refusalConversation(t, `
+// withoutMemory begins with a hold, and a caller that the server has no memory for.
+const withoutMemory = `
 		0s      lock held               → 1: acquire held
 		1ms     1 done                  → held granted
 		1s      lock a                  → 2: acquire a
 		1001ms  2 full                  → nothing
 		3s      timer                   → 3: acquire a
 		3001ms  3 full                  → nothing; down since 1.001s: OOM x
+`
+
+// Without memory a server still renews and releases, but grants nothing.
+func TestRefusal_NoMemory_EndsWithGrant(t *testing.T) {
+	refusalConversation(t, withoutMemory+`
 		10s     timer                   → 4: renew held; 5: acquire a; down since 1.001s: OOM x
 		10001ms 4 done                  → nothing; down since 1.001s: OOM x
 		10002ms 5 done                  → a granted
@@ -77,13 +81,7 @@ func TestRefusal_NoMemory_EndsWithGrant(t *testing.T) {
 
 // If the rejections are long ago, an engine that only renews does not report them for ever.
 func TestRefusal_NoMemoryLongAgo_Forgotten(t *testing.T) {
-	refusalConversation(t, `
-		0s      lock held               → 1: acquire held
-		1ms     1 done                  → held granted
-		1s      lock a                  → 2: acquire a
-		1001ms  2 full                  → nothing
-		3s      timer                   → 3: acquire a
-		3001ms  3 full                  → nothing; down since 1.001s: OOM x
+	refusalConversation(t, withoutMemory+`
 		3002ms  cancel a                → a redis unavailable: OOM x; canceled; down since 1.001s: OOM x
 		10s     timer                   → 4: renew held; down since 1.001s: OOM x
 		10001ms 4 done                  → nothing; down since 1.001s: OOM x

@@ -177,7 +177,7 @@ func (c *Coordinator) deliverReply(now time.Duration, b *Batch, command *actor.C
 		c.releaseOtherHalf(now, command, reply)
 	}
 	if command.Verb == actor.SendReadAcquire {
-		c.LockSets[command.Key].waiting.note(reply)
+		c.LockSets[command.Key].noteReaderReply(reply)
 	}
 	gone := reply.TenureGone() && (forces || command.Lock.HadTenure(command))
 	until, less, underWriter := time.Duration(0), false, command.Lock.UnderWriter()

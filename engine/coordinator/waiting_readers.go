@@ -64,9 +64,8 @@ func (c *Coordinator) updateWaitingReaders(now time.Duration, l *actor.Lock) {
 	}
 }
 
-// fillListening has a quiet reader take a free place of those that listen. A message may have reached only the one
-// that had the place before, so this one tries again. No reader takes a place while all are being woken or
-// rejected.
+// fillListening has a quiet reader take a free place of those that listen. A message may have reached only the one that
+// had the place before, so this one tries again. No reader takes a place while all are being woken or rejected.
 func (c *Coordinator) fillListening(now time.Duration, w *waitingReaders) {
 	if w.quiet.len() == 0 || w.listening.len() >= c.intake.listeningReaders || w.woken || c.Fx.Draining {
 		return
@@ -79,11 +78,11 @@ func (c *Coordinator) fillListening(now time.Duration, w *waitingReaders) {
 	}
 }
 
-// note notes what the reply to a reader's acquire means for the other readers. It must be called before the reader's
-// step.
-func (w *waitingReaders) note(reply *actor.Reply) {
-	if reply.Status == actor.HeldByOther {
-		w.woken = false
+// noteReaderReply notes what the reply to a reader's acquire means for the other readers. It must be called before the
+// reader's step.
+func (s *lockSet) noteReaderReply(reply *actor.Reply) {
+	if s != nil && reply.Status == actor.HeldByOther {
+		s.waiting.woken = false
 	}
 }
 

@@ -22,8 +22,8 @@ var coordinatorMistakes = []found{
 	}},
 	{"TestWaitingReaders_RefusedWhileWoken_OthersStayQuiet", Mistake{
 		"quiet readers are woken only once", "engine/coordinator/waiting_readers.go",
-		`	if reply.Status == actor.HeldByOther {`,
-		`	if reply.Status == actor.HeldByOther && !planted() {`,
+		`	if s != nil && reply.Status == actor.HeldByOther {`,
+		`	if s != nil && reply.Status == actor.HeldByOther && !planted() {`,
 	}},
 	{"TestWaitingReaders_ListeningLeave_OthersTakeTheirPlaces", Mistake{
 		"what the readers that listen heard is lost with them", "engine/coordinator/waiting_readers.go",
