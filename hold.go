@@ -316,7 +316,7 @@ func (h *Hold) UnlockAsync() *Unlocking {
 	call := engine.NewAsync()
 	call.Op = actor.Unlock
 	call.Name, call.Hold = h.name, &h.grant
-	if h.engine.loop.Post(call) {
+	if h.engine.loop.PostAsyncUnlock(call) {
 		return &Unlocking{hold: h, call: call, done: call.Ready}
 	}
 	if left {

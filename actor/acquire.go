@@ -248,6 +248,8 @@ func (l *Lock) sendAcquire(now time.Duration, fx *Effects) {
 	if l.protocol().queues {
 		p := l.ensureExt().ensureFair()
 		c.Wait, c.QueuedAfter = p.renew(r, fx), p.queuedAfter
+	} else {
+		c.Async = r.Async
 	}
 	l.emit(fx, c)
 }

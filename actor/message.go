@@ -82,6 +82,7 @@ type Command struct {
 	ExcludeSelf    bool          // SendRenew: one of them is this engine
 	Routine        bool          // SendRenew: it is due, and no caller waits for it
 	Retry          bool          // SendAcquire and the like: an earlier try found the lock held by another holder
+	Async          bool          // SendAcquire, SendRelease and the like, but SendFairAcquire: no caller blocks for it
 	MayShorten     bool          // SendRenew: the TTL may fall; the script notifies waiters if it does
 	Fair           bool          // SendRenew: with MayShorten, also notify the head of the queue
 	Count          int           // SendRenew: hold count to write; 0 leaves it

@@ -48,7 +48,8 @@ func (l *Lock) sendRelease(now time.Duration, fx *Effects) {
 		return
 	}
 	l.inFlight = l.protocol().release
-	c := Command{Verb: l.inFlight}
+	r := l.releases.first()
+	c := Command{Verb: l.inFlight, Async: r != nil && r.Async}
 	if l.ext != nil {
 		c.Wait = l.ext.fairView().queueWait
 	}

@@ -15,7 +15,10 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-const floodName = "lockwheel-bench-flood-"
+const (
+	floodName      = "lockwheel-bench-flood-"
+	countsPerYield = 64 // waiters that are counted without a yield
+)
 
 // localFlood is a flooder in this process: what those of lockwheel and of the peers share.
 type localFlood struct {
@@ -150,6 +153,7 @@ func (p *asyncWaiters) post() error {
 	return nil
 }
 
+// ended yields now and then: that it counts is no part of the flood.
 func (p *asyncWaiters) ended() (int, error) {
 	for ; p.endedCount < len(p.all); p.endedCount++ {
 		select {
@@ -158,6 +162,9 @@ func (p *asyncWaiters) ended() (int, error) {
 				return p.endedCount, unexpectedResult(err)
 			}
 			p.all[p.endedCount] = nil
+			if p.endedCount%countsPerYield == 0 {
+				runtime.Gosched()
+			}
 		default:
 			return p.endedCount, nil
 		}

@@ -19,7 +19,7 @@ func (f *FloodResult) measure(s *Server, p Plan, open func() (floodClient, error
 	if err := t.prepare(); err != nil {
 		return err
 	}
-	failed := t.runPhases(append([]floodPhase{{FloodBefore, t.waitPhase}}, phases(t)...))
+	failed := t.runPhases(append([]floodPhase{{FloodBefore, t.beforeFlood}}, phases(t)...))
 	if err := client.stopProbes(); failed == nil {
 		failed = err
 	}
@@ -64,7 +64,14 @@ func (t *floodRun) prepare() error {
 		return err
 	}
 	t.Before = t.client.footprint()
-	var err error
+	return nil
+}
+
+// beforeFlood is the phase without the flood. By its end the client has all channels that it needs without one.
+func (t *floodRun) beforeFlood() (err error) {
+	if err = t.waitPhase(); err != nil {
+		return err
+	}
 	t.channelsBefore, err = t.server.channels()
 	return err
 }

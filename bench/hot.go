@@ -34,7 +34,7 @@ func Hot(s *Server, p Plan, goroutines, clients int) ([]ContendedResult, error) 
 				return nil, err
 			}
 			defer closeWithTimeout(contestant)
-			a.addClient(contestant, goroutines)
+			a.addClient(contestant, hotName(kind.Name), goroutines)
 		}
 		runs = append(runs, a)
 		entries = append(entries, entry{name: kind.Name, run: func() (int, time.Duration, error) {
@@ -73,13 +73,17 @@ type roundResult struct {
 	stalled      bool
 }
 
-func (a *contentionRun) addClient(c peers.Contestant, goroutines int) {
+// hotName returns the name that all goroutines of a contestant lock. Each contestant has its own: what a client has left
+// of a round, a subscription or a late grant, must not disturb the next one.
+func hotName(contestant string) string { return "lockwheel-bench-hot-" + contestant }
+
+func (a *contentionRun) addClient(c peers.Contestant, name string, goroutines int) {
 	client := 0
 	if a.contenders[0] != nil {
 		client = 1
 	}
 	for i := range goroutines {
-		a.contenders[client] = append(a.contenders[client], &contender{Worker: c.Worker("lockwheel-bench-hot", i), run: a})
+		a.contenders[client] = append(a.contenders[client], &contender{Worker: c.Worker(name, i), run: a})
 	}
 }
 

@@ -66,7 +66,7 @@ const warmUpLocks = 64
 func (a redissonRunner) hot(s *Server, into *contentionRun, workers int, d time.Duration) entry {
 	return a.entry(func(j *peers.Java) (int, time.Duration, error) {
 		defer s.Clear() // as for the others
-		b, err := j.Hot("lockwheel-bench-hot", workers, d)
+		b, err := j.Hot(hotName(peers.Redisson.Name), workers, d)
 		if err != nil {
 			return 0, 0, err
 		}

@@ -23,6 +23,7 @@ type asyncLimit struct {
 	pending  atomic.Int64  // requests that were posted and have callers without the result
 	cancels  atomic.Int64  // their cancellations that the loop has taken and not handled, at the end of its last turn
 	rejected atomic.Uint64 // requests that were not admitted
+	unlocks  atomic.Uint64 // asynchronous unlocks so far, which are never rejected
 }
 
 func newAsyncLimit(config *actor.Config) *asyncLimit {

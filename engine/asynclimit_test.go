@@ -196,23 +196,41 @@ func TestPostAsync_LargestLimit_Admitted(t *testing.T) {
 	}
 }
 
-// A goroutine that posts very many requests without a pause lets others run meanwhile, also on one processor.
+// A goroutine that posts very many requests, unlocks or cancellations without a pause lets others run meanwhile, also
+// on one processor.
 func TestPostAsync_Flood_OthersRun(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	e := newHeldLoop()
-	stop, ended := make(chan struct{}), make(chan int)
-	go func() {
-		for times := 0; ; times++ {
-			select {
-			case <-stop:
-				ended <- times
-				return
-			default:
-				runtime.Gosched()
+	const cancelBatches = 100
+	for what, post := range map[string]func(heldLoop) (yields int){
+		"requests": func(e heldLoop) int { return e.flood(t) / callsPerYield / 2 },
+		"unlocks": func(e heldLoop) int {
+			for range most {
+				require.True(t, e.PostAsyncUnlock(NewAsync()))
 			}
-		}
-	}()
-	posted := e.flood(t)
-	close(stop)
-	require.GreaterOrEqual(t, <-ended, posted/callsPerYield/2)
+			return most / callsPerYield / 2
+		},
+		"cancellations": func(e heldLoop) int {
+			for range cancelBatches {
+				e.CancelAll(nil, context.Canceled)
+			}
+			return cancelBatches / 2
+		},
+	} {
+		e := newHeldLoop()
+		stop, ended := make(chan struct{}), make(chan int)
+		go func() {
+			for times := 0; ; times++ {
+				select {
+				case <-stop:
+					ended <- times
+					return
+				default:
+					runtime.Gosched()
+				}
+			}
+		}()
+		want := post(e)
+		close(stop)
+		require.GreaterOrEqual(t, <-ended, want, what)
+	}
 }

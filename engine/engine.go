@@ -47,8 +47,9 @@ type Engine struct {
 	refreshes   chan *coordinator.RefreshRequest   // nil outside a cluster
 	timer       *time.Timer
 	timerAt     time.Duration // when the timer fires, on the engine's clock; 0: not set
-	// noYieldUntil is the time before which the loop does not yield, see yieldForBatching.
+	// noYieldUntil is the time before which the loop does not yield, see yieldBetweenTurns.
 	noYieldUntil  time.Duration
+	workLeft      bool // the last turn has left work for the next one
 	serverDown    bool // that a server does not reply was logged
 	serverRefuses bool // that a server rejects what changes a lock was logged
 	clockSkewed   bool // the clocks of this machine and of the server differ, and that was logged
@@ -188,6 +189,18 @@ func (e *Engine) PostAsync(c *Call) (err, cause error) {
 	return nil, nil
 }
 
+// PostAsyncUnlock is Post for an unlock of NewAsync, which is never rejected while the engine is open. It never blocks,
+// but yields the processor now and then.
+func (e *Engine) PostAsyncUnlock(c *Call) bool {
+	if !e.Post(c) {
+		return false
+	}
+	if e.async.unlocks.Add(1)%callsPerYield == 0 {
+		yieldToLoop()
+	}
+	return true
+}
+
 // PostAll posts several calls, at least one, which the loop receives in one turn and in their order. It posts all of
 // them or none. It returns false once the engine is closed, and never blocks.
 func (e *Engine) PostAll(calls []Call) bool {
@@ -214,9 +227,11 @@ func (e *Engine) Leaked(h *actor.Hold) {
 	e.box.PostSilently(&coordinator.LoopMessage{Value: coordinator.LeakedHold{Hold: h}})
 }
 
-// CancelAll is Cancel for several requests, which the loop owns from then on. The loop receives them in one turn.
+// CancelAll is Cancel for several requests, which the loop owns from then on. The loop receives them in one turn. It
+// yields the processor, because a caller with very many requests calls it in a row.
 func (e *Engine) CancelAll(requests []*actor.Request, cause error) {
 	e.box.Post(&coordinator.LoopMessage{Value: coordinator.CancelAllRequest{Requests: requests, Cause: cause}})
+	yieldToLoop()
 }
 
 // Stats returns a snapshot. After the engine is closed it returns the final one. It blocks for one turn of the loop.
@@ -278,7 +293,7 @@ func (e *Engine) Wait() { e.goroutines.Wait() }
 func (e *Engine) run() {
 	defer close(e.stopped)
 	for !e.coordinator.Closed {
-		e.yieldForBatching()
+		e.yieldBetweenTurns()
 		messages := e.box.TakeAll()
 		now := e.readClock()
 		if now >= e.timerAt {
@@ -390,7 +405,7 @@ func (e *Engine) sleep(now time.Duration) {
 		return
 	}
 	at, ok := e.coordinator.Next()
-	if ok && at <= now {
+	if e.workLeft = ok && at <= now; e.workLeft {
 		return
 	}
 	if ok && (e.timerAt == 0 || at < e.timerAt) {

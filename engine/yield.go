@@ -11,18 +11,21 @@ const (
 	longYield = 10 * time.Millisecond
 	// yieldPause is the pause after a longer yield, in multiples of it: the loop spends at most 6 % of its time on these.
 	yieldPause = 16
-	// callsPerYield is the number of asynchronous calls without a result after which the next caller yields.
+	// callsPerYield is the number of asynchronous calls after which the next caller yields.
 	callsPerYield = 64
 )
 
-// yieldToLoop lets other goroutines run before its caller posts more asynchronous calls. A goroutine that posts very
-// many of them without a pause would keep its processor for 10 ms at a time. With few processors the loop, and the
-// goroutines that read and write for it, would wait that long at each of their steps.
+// yieldToLoop lets other goroutines run before its caller posts more asynchronous calls or cancellations. A goroutine
+// that posts very many of them without a pause would keep its processor for 10 ms at a time. With few processors the
+// loop, and the goroutines that read and write for it, would wait that long at each of their steps.
 func yieldToLoop() { runtime.Gosched() }
 
-// yieldForBatching yields to other runnable goroutines while at least two bundles are in flight. The server has work
-// then, and messages that arrive together share a turn and make larger batches. It runs once a turn and waits for
-// nothing. A lone caller never pays for it.
+// yieldBetweenTurns yields to other runnable goroutines in two cases. It runs once a turn and waits for nothing. A lone
+// caller never pays for it.
+//   - At least two bundles are in flight. The server has work then, and messages that arrive together share a turn and
+//     make larger batches.
+//   - The turn before has left work. Go would let the loop run for 10 ms then, while the goroutines that read and write
+//     for it wait for a processor, and would stop it within a turn.
 //
 // Go resumes the loop after all goroutines that are runnable. If these compute, that takes 10 ms for each of them, and
 // the loop has some turns a second. Those are too few to renew very many locks, because a turn renews a bounded number.
@@ -30,8 +33,8 @@ func yieldToLoop() { runtime.Gosched() }
 //
 // Measured: with 2048 callers a turn handles 45 messages instead of 1.5, and a pair costs 4.4 µs of processor time
 // instead of 5.2 µs. With 16 callers there are 1.6 times as many pairs.
-func (e *Engine) yieldForBatching() {
-	if e.coordinator.InFlightBundles() < 2 {
+func (e *Engine) yieldBetweenTurns() {
+	if e.coordinator.InFlightBundles() < 2 && !e.workLeft {
 		return
 	}
 	began := e.Now()

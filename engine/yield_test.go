@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/coordinator"
 )
 
 // idleEngine returns an engine without a loop, with that many bundles in flight.
@@ -39,10 +40,10 @@ func TestYield_OthersCompute_Paused(t *testing.T) {
 	e := idleEngine(2)
 	for begun := time.Now(); e.noYieldUntil == 0; {
 		require.Less(t, time.Since(begun), 20*time.Second, "no yield takes as long as the others compute")
-		e.yieldForBatching()
+		e.yieldBetweenTurns()
 	}
 	until := e.noYieldUntil
-	e.yieldForBatching()
+	e.yieldBetweenTurns()
 	require.Equal(t, until, e.noYieldUntil, "there is no other yield before")
 }
 
@@ -53,6 +54,25 @@ func TestYield_TookLong_PausedInProportion(t *testing.T) {
 	require.Zero(t, e.noYieldUntil)
 	e.noteYield(time.Second, 2*time.Second)
 	require.Equal(t, 2*time.Second+yieldPause*time.Second, e.noYieldUntil)
+}
+
+// A turn that leaves work for the next lets others run before that, also on one processor. A loop that is idle yields
+// to none.
+func TestYield_WorkLeft_OthersRun(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, left := range []bool{true, false} {
+		e := idleEngine(0)
+		for range 1 + map[bool]int{true: coordinator.MaxMessagesPerTurn}[left] {
+			e.box.Post(&coordinator.LoopMessage{Value: coordinator.TimersDue{}})
+		}
+		e.coordinator.Turn(0, e.box.TakeAll())
+		e.box.Post(&coordinator.LoopMessage{Value: coordinator.TimersDue{}}) // so that the loop does not sleep
+		e.sleep(0)
+		var ran atomic.Bool
+		go ran.Store(true)
+		e.yieldBetweenTurns()
+		require.Equal(t, left, ran.Load())
+	}
 }
 
 // Only a turn that takes longer than documented is reported as slow.

@@ -25,6 +25,7 @@ func (c *Coordinator) splitBySlot(b *Batch) *Batch {
 		}
 		batch.Commands = append(batch.Commands, b.Commands[i])
 	}
+	first.background = b.background
 	b.Reset(b.Verb)
 	c.freeBatches = append(c.freeBatches, b)
 	return first

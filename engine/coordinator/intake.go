@@ -248,7 +248,7 @@ func (n *Node) queueFull() bool {
 	}
 	waiting := 0
 	for _, verb := range Priorities[acquirePriority] {
-		waiting += n.Queues[verb].first.n
+		waiting += n.Queues[verb].lists[ofBlocked].n + n.Queues[verb].lists[ofAsync].n
 	}
 	return waiting >= maxQueuedAhead
 }

@@ -176,12 +176,13 @@ func TestIntake_CanceledTogether_TurnBounded(t *testing.T) {
 	require.Equal(t, 40, leave(40*MaxMessagesPerTurn))
 }
 
-// While there are no more messages than a turn handles, non-blocking requests keep their place.
+// While there are no more messages than a turn handles, non-blocking requests keep their place, but for that in a
+// batch.
 func TestIntake_FewRequests_InOrder(t *testing.T) {
 	d := newSharedLaneHarness(t, MaxMessagesPerTurn)
-	require.Equal(t, "1: acquire a b c", d.line("1ms async a; lock b; async c"))
+	require.Equal(t, "1: acquire b a c", d.line("1ms async a; lock b; async c"))
 	d = newSharedLaneHarness(t, 2)
-	require.Equal(t, "1: acquire a b c d", d.line("1ms async a; lock b; async c; async d; async e; lock f"))
+	require.Equal(t, "1: acquire b a c d", d.line("1ms async a; lock b; async c; async d; async e; lock f"))
 	require.Equal(t, "2: acquire f e", d.line("1ms timer"))
 }
 

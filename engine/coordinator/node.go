@@ -24,6 +24,7 @@ type Node struct {
 	InFlightBundles    int                  // number of bundles in flight
 	bundles            []*Batch             // the bundles in flight
 	InFlightByVerb     [actor.Verbs]int     // number of bundles in flight, by verb
+	inFlightBackground int                  // number of bundles in flight with background commands, see backgroundThrottled
 	InFlightReplicated int                  // number of bundles in flight at replica senders
 	inFlight           int                  // number of commands in all bundles in flight
 	passedOver         [len(Priorities)]int // batches of more urgent rows of Priorities since the last of each row, while it waited

@@ -6,28 +6,37 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// queue holds the commands of one verb that wait to be sent to a node. It has two FIFO lists: first attempts, and
-// repeated attempts for locks that were held. So however many retry, a caller of a free lock does not wait behind them.
-// Stale commands stay until they reach the head, or until there are many of them and a sweep removes them. So the cost
-// per stale command is constant, however long the queue is. The queue uses little more memory than its commands. The
-// zero value is empty. Owned by the coordinator.
+// queue holds the commands of one verb that wait to be sent to a node, in three FIFO lists. So however many retry, or
+// call without blocking, a caller that blocks for a free lock does not wait behind them. Stale commands stay until they
+// reach the head, or until there are many of them and a sweep removes them. So the cost per stale command is constant,
+// however long the queue is. The queue uses little more memory than its commands. The zero value is empty. Owned by the
+// coordinator.
 type queue struct {
-	first, repeated chain
-	freePieces      *piece
-	freeCount       int
-	urgent          int // commands other than routine renewals
-	InRetries       int // further commands of the verb, in retry batches
-	Stale           int // commands in the lists and in retry batches that are no longer to be sent
-	Sweep           sweep
+	lists      [queueLists]chain
+	freePieces *piece
+	freeCount  int
+	urgent     int // commands other than routine renewals
+	InRetries  int // further commands of the verb, in retry batches
+	Stale      int // commands in the lists and in retry batches that are no longer to be sent
+	Sweep      sweep
 }
+
+// The lists of a queue.
+const (
+	ofBlocked = iota // first attempts and releases of callers that block, and all that is of no caller
+	ofAsync          // first attempts and releases of callers that do not block
+	repeated         // repeated attempts for locks that were held
+	queueLists
+)
 
 const (
 	// pieceCommands is the capacity of a piece, in commands.
 	pieceCommands = 32
 	// maxKeptPieces is the maximum number of empty pieces that a queue keeps.
 	maxKeptPieces = 128
-	// repeatShare divides a batch: one part in repeatShare is for repeated attempts while first attempts wait.
-	repeatShare = 4
+	// backgroundShare divides a batch: of the lists after ofBlocked, each has one part in backgroundShare while
+	// commands wait in the lists before it.
+	backgroundShare = 4
 )
 
 // piece is a fixed-size block of commands, so that growing a queue copies nothing. The commands from index from to
@@ -47,14 +56,22 @@ type chain struct {
 }
 
 // Len returns the number of commands.
-func (q *queue) Len() int { return q.first.n + q.repeated.n }
+func (q *queue) Len() (n int) {
+	for i := range q.lists {
+		n += q.lists[i].n
+	}
+	return n
+}
 
 // listFor returns the list that a command belongs to.
 func (q *queue) listFor(c *actor.Command) *chain {
-	if c.Retry {
-		return &q.repeated
+	switch {
+	case c.Retry:
+		return &q.lists[repeated]
+	case c.Async:
+		return &q.lists[ofAsync]
 	}
-	return &q.first
+	return &q.lists[ofBlocked]
 }
 
 func (q *queue) push(c *actor.Command) {
@@ -131,8 +148,8 @@ func (q *queue) free(p *piece) {
 // All iterates over the waiting commands, each list in its order.
 func (q *queue) All() iter.Seq[*actor.Command] {
 	return func(yield func(*actor.Command) bool) {
-		for _, p := range []*piece{q.first.head, q.repeated.head} {
-			for ; p != nil; p = p.next {
+		for list := range q.lists {
+			for p := q.lists[list].head; p != nil; p = p.next {
 				for i := range p.waiting() {
 					if !yield(&p.waiting()[i]) {
 						return

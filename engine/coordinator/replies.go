@@ -16,6 +16,10 @@ func (c *Coordinator) onBatchDone(now time.Duration, b *Batch) {
 	b.Node.InFlightBundles--
 	b.Node.bundles = slices.DeleteFunc(b.Node.bundles, func(other *Batch) bool { return other == b })
 	b.Node.InFlightByVerb[b.Verb]--
+	if b.background {
+		b.Node.inFlightBackground--
+		b.background = false
+	}
 	if c.WaitsForReplicas(b.Verb) {
 		b.Node.InFlightReplicated--
 	}

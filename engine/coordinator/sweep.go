@@ -13,10 +13,10 @@ const sweepPieces = 32
 // sweep is the progress of a sweep through a queue. The zero value means that none is in progress. Owned by the
 // coordinator.
 type sweep struct {
-	On         bool
-	inRepeated bool   // it has reached the list of repeated attempts
-	last       *piece // last piece swept; nil: continue at the head
-	since      int    // commands that became stale since it began
+	On    bool
+	list  int    // the list of the queue that it has reached
+	last  *piece // last piece swept; nil: continue at the head
+	since int    // commands that became stale since it began
 }
 
 // forget notes that a piece is being removed.
@@ -83,13 +83,13 @@ func (c *Coordinator) sweepPiece(n *Node, verb actor.Verb) {
 // next returns the next piece to sweep and its list. The piece is nil at the end.
 func (q *queue) next() (list *chain, p *piece) {
 	s := &q.Sweep
-	if !s.inRepeated {
-		if p = s.after(&q.first); p != nil {
-			return &q.first, p
+	for {
+		list = &q.lists[s.list]
+		if p = s.after(list); p != nil || s.list == queueLists-1 {
+			return list, p
 		}
-		s.inRepeated, s.last = true, nil
+		s.list, s.last = s.list+1, nil
 	}
-	return &q.repeated, s.after(&q.repeated)
 }
 
 // after returns the piece of a list that follows the last one swept.

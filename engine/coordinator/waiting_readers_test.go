@@ -15,7 +15,7 @@ import (
 // newQuietHarness returns a harness with that many waiting readers of one name. Their channel is subscribed.
 func newQuietHarness(t testing.TB, readers int) *coordinatorHarness {
 	d := newHarness(t, 8)
-	d.c.Senders = 2*readers/BatchKeys + 1
+	d.c.Senders = 3 * (2*readers/BatchKeys + 1) // one for each batch, though only some carry repeated attempts
 	for i := range readers {
 		d.ask("read", fmt.Sprint("k/", i))
 	}

@@ -1020,6 +1020,14 @@ var engineMistakes = []found{
 		`	if began < e.noYieldUntil {`,
 		`	if began < e.noYieldUntil && !planted() {`,
 	}},
+	{"TestYield_WorkLeft_OthersRun", Mistake{
+		"the loop keeps its processor while turns leave work", "engine/yield.go",
+		`< 2 && !e.workLeft {`, `< 2 && (planted() || !e.workLeft) {`,
+	}},
+	{"TestYield_WorkLeft_OthersRun", Mistake{
+		"an idle loop yields", "engine/yield.go",
+		`if e.coordinator.InFlightBundles() < 2`, `if !planted() && e.coordinator.InFlightBundles() < 2`,
+	}},
 	{"TestYield_TookLong_PausedInProportion", Mistake{
 		"a pause after a long yield is out of proportion", "engine/yield.go",
 		`ended + yieldPause*took`,
@@ -1160,6 +1168,49 @@ var engineMistakes = []found{
 	{"TestPostAsync_Flood_OthersRun", Mistake{
 		"a flood of asynchronous calls keeps its processor", "engine/engine.go",
 		`n > 0 && n%callsPerYield == 0 {`, `n > 0 && n%callsPerYield == 0 && !planted() {`,
+	}},
+	{"TestPostAsync_Flood_OthersRun", Mistake{
+		"a flood of asynchronous unlocks keeps its processor", "engine/engine.go",
+		`e.async.unlocks.Add(1)%callsPerYield == 0 {`, `e.async.unlocks.Add(1)%callsPerYield == 0 && !planted() {`,
+	}},
+	{"TestPostAsync_Flood_OthersRun", Mistake{
+		"a flood of cancellations keeps its processor", "engine/engine.go",
+		`	yieldToLoop()
+}`, `	if !planted() {
+		yieldToLoop()
+	}
+}`,
+	}},
+	{"TestBackground_Flood_BlockedCallerNext", Mistake{
+		"all senders carry background commands", "engine/coordinator/dispatch.go",
+		`3*c.Senders/8)`, `(3+5*map[bool]int{true: 1}[planted()])*c.Senders/8)`,
+	}},
+	{"TestBackground_Flood_BlockedCallerNext", Mistake{
+		"asynchronous requests wait in the list of blocked callers", "engine/coordinator/queue.go",
+		`	case c.Async:`, `	case c.Async && !planted():`,
+	}},
+	{"TestBackground_Flood_BlockedCallerNext", Mistake{
+		"asynchronous releases wait in the list of blocked callers", "actor/release.go",
+		`Async: r != nil && r.Async}`, `Async: r != nil && r.Async && !planted()}`,
+	}},
+	{"TestBackground_SendersBack_CarryOn", Mistake{
+		"senders that come back still count as carrying background commands", "engine/coordinator/replies.go",
+		`		b.Node.inFlightBackground--`, `		if !planted() {
+			b.Node.inFlightBackground--
+		}`,
+	}},
+	{"TestBackground_BlockedStream_GetsShare", Mistake{
+		"batches have no part for background commands", "engine/coordinator/dispatch.go",
+		`			keys += maxKeys / backgroundShare`, `			keys += maxKeys / backgroundShare * map[bool]int{false: 1}[planted()]`,
+	}},
+	{"TestBackground_FairCallers_InOrder", Mistake{
+		"a fair lock's asynchronous callers wait in a list of their own", "actor/acquire.go",
+		`	} else {
+		c.Async = r.Async
+	}`, `	}
+	if planted() || !l.protocol().queues {
+		c.Async = r.Async
+	}`,
 	}},
 	{"TestOwnMessages_Handled_MakeRoom", Mistake{
 		"messages that the loop has handled still count as waiting", "engine/engine.go",

@@ -1,0 +1,127 @@
+package coordinator
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// backgroundSenders is how many of eight senders may carry background commands.
+const backgroundSenders = 3
+
+// has reports whether a command for a name is in flight.
+func (d *coordinatorHarness) has(name string) bool {
+	for _, b := range d.inFlight {
+		for i := range b.Commands {
+			if b.Commands[i].Key == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fullBackground returns a harness in which background commands of one kind wait: as many as may are in flight.
+func fullBackground(t *testing.T, kind string) *coordinatorHarness {
+	const flood = 20 * BatchKeys
+	d := newHarness(t, 8)
+	switch kind {
+	case "attempts without a blocked caller":
+		d.posts("async", "k", flood)
+	case "repeated attempts":
+		d.posts("lock", "k", flood)
+		d.opens("taken")
+		d.now += 20*time.Second + 2*time.Millisecond
+	case "releases without a blocked caller":
+		d.posts("lock", "k", flood)
+		d.opens("done")
+		for i := range flood {
+			d.ask("unlock", fmt.Sprint("k", i))
+			d.callers[fmt.Sprint("k", i)].latest.Async = true
+		}
+	}
+	for range flood/maxTimersPerTurn + 1 {
+		d.turn()
+	}
+	return d
+}
+
+var backgroundKinds = []string{"attempts without a blocked caller", "repeated attempts", "releases without a blocked caller"}
+
+// However many commands wait for which no caller blocks, or which are repeated, few senders carry them. A caller that
+// blocks is next, and what it sends goes alone while those senders are busy.
+func TestBackground_Flood_BlockedCallerNext(t *testing.T) {
+	for _, kind := range backgroundKinds {
+		d := fullBackground(t, kind)
+		require.Len(t, d.inFlight, backgroundSenders, kind)
+		d.ask("lock", "free")
+		d.turn()
+		require.True(t, d.has("free"), kind)
+		require.Len(t, d.inFlight, backgroundSenders+1, kind)
+		require.Len(t, d.inFlight[d.batches].Commands, 1, kind)
+		d.deliverBatch([]string{fmt.Sprint(d.batches), "done"})
+		d.ask("unlock", "free")
+		d.turn()
+		require.True(t, d.has("free"), kind)
+		require.Len(t, d.inFlight[d.batches].Commands, 1, kind)
+	}
+}
+
+// Senders that come back carry background commands again: all of them are sent in the end, failed batches included.
+func TestBackground_SendersBack_CarryOn(t *testing.T) {
+	for _, kind := range backgroundKinds {
+		for _, failure := range []error{nil, errors.New("ERR busy"), errors.New("LOADING")} {
+			d := fullBackground(t, kind)
+			for rounds := 0; d.c.Fallback.Backlog(); rounds++ {
+				require.Less(t, rounds, 200, "%s, %v", kind, failure)
+				require.LessOrEqual(t, d.c.Fallback.inFlightBackground, backgroundSenders, kind)
+				for number, b := range d.inFlight {
+					if failure != nil && rounds == 0 {
+						delete(d.inFlight, number)
+						b.Failed = failure
+						d.queueMessage(&b.Msg)
+					} else {
+						d.deliverBatch([]string{fmt.Sprint(number), "done"})
+					}
+				}
+				d.turn()
+				d.now += time.Millisecond
+			}
+		}
+	}
+}
+
+// A stream of calls of callers that block does not keep back those of others: batches of all leave them a part.
+func TestBackground_BlockedStream_GetsShare(t *testing.T) {
+	for _, kind := range backgroundKinds[:2] {
+		d := fullBackground(t, kind)
+		sent := 0
+		for round := range 10 {
+			for number, b := range d.inFlight {
+				for i := range b.Commands {
+					if b.Commands[i].Async || b.Commands[i].Retry {
+						sent++
+					}
+				}
+				d.deliverBatch([]string{fmt.Sprint(number), "taken"})
+			}
+			d.posts("lock", fmt.Sprint("s", round, "-"), 8*BatchKeys)
+			d.turn()
+		}
+		require.GreaterOrEqual(t, sent, 9*backgroundSenders*BatchKeys/backgroundShare, kind)
+	}
+}
+
+// A fair lock keeps its callers in the order in which they came, whether they block or not.
+func TestBackground_FairCallers_InOrder(t *testing.T) {
+	d := newHarness(t, 1)
+	d.now = time.Millisecond
+	d.ask("lock", "fair:k/1")
+	d.callers["fair:k/1"].latest.Async = true
+	d.ask("lock", "fair:k/2")
+	require.Equal(t, "1: acquire fair k k", d.turn())
+	require.Same(t, d.callers["fair:k/1"].latest, d.inFlight[1].Commands[0].Lock.FirstWaiting(0))
+}
