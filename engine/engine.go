@@ -47,8 +47,9 @@ type Engine struct {
 	refreshes   chan *coordinator.RefreshRequest   // nil outside a cluster
 	timer       *time.Timer
 	timerAt     time.Duration // when the timer fires, on the engine's clock; 0: not set
-	// noYieldUntil is the time before which the loop does not yield, see yieldBetweenTurns.
-	noYieldUntil  time.Duration
+	// When the last long yield ended, and how long it took; 0: there was none. See yieldPaused.
+	longYieldEnded, longYieldTook time.Duration
+
 	workLeft      bool // the last turn has left work for the next one
 	serverDown    bool // that a server does not reply was logged
 	serverRefuses bool // that a server rejects what changes a lock was logged

@@ -11,6 +11,8 @@ const (
 	longYield = 10 * time.Millisecond
 	// yieldPause is the pause after a longer yield, in multiples of it: the loop spends at most 6 % of its time on these.
 	yieldPause = 16
+	// busyYieldPause is that while turns leave work. Go stops the loop after 10 ms then, and it waits as long.
+	busyYieldPause = 1
 	// callsPerYield is the number of asynchronous calls after which the next caller yields.
 	callsPerYield = 64
 )
@@ -38,16 +40,25 @@ func (e *Engine) yieldBetweenTurns() {
 		return
 	}
 	began := e.Now()
-	if began < e.noYieldUntil {
+	if e.yieldPaused(began) {
 		return
 	}
 	runtime.Gosched()
 	e.noteYield(began, e.Now())
 }
 
+// yieldPaused reports whether the loop still does without yields after a long one.
+func (e *Engine) yieldPaused(now time.Duration) bool {
+	pause := e.longYieldTook * yieldPause
+	if e.workLeft {
+		pause = e.longYieldTook * busyYieldPause
+	}
+	return now < e.longYieldEnded+pause
+}
+
 // noteYield records how long a yield took.
 func (e *Engine) noteYield(began, ended time.Duration) {
 	if took := ended - began; took > longYield {
-		e.noYieldUntil = ended + yieldPause*took
+		e.longYieldEnded, e.longYieldTook = ended, took
 	}
 }

@@ -38,22 +38,26 @@ func compute(t *testing.T) {
 func TestYield_OthersCompute_Paused(t *testing.T) {
 	compute(t)
 	e := idleEngine(2)
-	for begun := time.Now(); e.noYieldUntil == 0; {
+	for begun := time.Now(); e.longYieldTook == 0; {
 		require.Less(t, time.Since(begun), 20*time.Second, "no yield takes as long as the others compute")
 		e.yieldBetweenTurns()
 	}
-	until := e.noYieldUntil
+	ended := e.longYieldEnded
 	e.yieldBetweenTurns()
-	require.Equal(t, until, e.noYieldUntil, "there is no other yield before")
+	require.Equal(t, ended, e.longYieldEnded, "there is no other yield before")
 }
 
 // A yield that takes too long is followed by a pause in proportion; one of callers that only post is not.
 func TestYield_TookLong_PausedInProportion(t *testing.T) {
 	e := idleEngine(2)
 	e.noteYield(time.Second, time.Second+longYield)
-	require.Zero(t, e.noYieldUntil)
-	e.noteYield(time.Second, 2*time.Second)
-	require.Equal(t, 2*time.Second+yieldPause*time.Second, e.noYieldUntil)
+	require.False(t, e.yieldPaused(time.Second+longYield))
+	e.noteYield(time.Second, 3*time.Second)
+	require.True(t, e.yieldPaused(3*time.Second+yieldPause*2*time.Second-1))
+	require.False(t, e.yieldPaused(3*time.Second+yieldPause*2*time.Second))
+	e.workLeft = true
+	require.True(t, e.yieldPaused(3*time.Second+busyYieldPause*2*time.Second-1))
+	require.False(t, e.yieldPaused(3*time.Second+busyYieldPause*2*time.Second))
 }
 
 // A turn that leaves work for the next lets others run before that, also on one processor. A loop that is idle yields

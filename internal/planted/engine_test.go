@@ -1017,8 +1017,8 @@ var engineMistakes = []found{
 	}},
 	{"TestYield_OthersCompute_Paused", Mistake{
 		"the loop yields in each turn while others compute", "engine/yield.go",
-		`	if began < e.noYieldUntil {`,
-		`	if began < e.noYieldUntil && !planted() {`,
+		`	if e.yieldPaused(began) {`,
+		`	if e.yieldPaused(began) && !planted() {`,
 	}},
 	{"TestYield_WorkLeft_OthersRun", Mistake{
 		"the loop keeps its processor while turns leave work", "engine/yield.go",
@@ -1030,8 +1030,13 @@ var engineMistakes = []found{
 	}},
 	{"TestYield_TookLong_PausedInProportion", Mistake{
 		"a pause after a long yield is out of proportion", "engine/yield.go",
-		`ended + yieldPause*took`,
-		`ended + yieldPause*took*(1+time.Duration(map[bool]int{true: 1}[planted()]))`,
+		`	pause := e.longYieldTook * yieldPause`,
+		`	pause := e.longYieldTook * yieldPause * (1 + time.Duration(map[bool]int{true: 1}[planted()]))`,
+	}},
+	{"TestYield_TookLong_PausedInProportion", Mistake{
+		"a loop with work left pauses as long as one without", "engine/yield.go",
+		`	if e.workLeft {`,
+		`	if e.workLeft && !planted() {`,
 	}},
 	{"TestPostAsync_LargestLimit_Admitted", Mistake{
 		"the largest limit admits no request", "engine/asynclimit.go",

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockwheel/lockwheel/internal/long"
 )
 
 // Env is the environment variable that chooses a mistake, by its number, in a program that has them all.
@@ -201,10 +203,19 @@ func write(t testing.TB, name, text string) {
 // Run runs the program with one mistake chosen, in the folder of its package, as the quick suite does. It ends what
 // the program has left behind.
 func (p *Program) Run(number int, arguments ...string) (output string, err error) {
+	return p.run(os.Environ(), number, arguments)
+}
+
+// RunQuick is Run for the quick suite, whatever suite this process is of.
+func (p *Program) RunQuick(number int, arguments ...string) (output string, err error) {
+	return p.run(append(os.Environ(), long.Env+"="), number, arguments)
+}
+
+func (p *Program) run(environment []string, number int, arguments []string) (output string, err error) {
 	c := exec.Command(p.file, arguments...)
 	c.Dir = p.folder
 	mark := runEnv + "=" + p.file + "," + strconv.FormatInt(runs.Add(1), 10)
-	c.Env = append(os.Environ(), Env+"="+strconv.Itoa(number), mark)
+	c.Env = append(environment, Env+"="+strconv.Itoa(number), mark)
 	c.WaitDelay = 5 * time.Second // what is left behind may keep the output open
 	out, err := c.CombinedOutput()
 	endMarked(mark)
