@@ -73,8 +73,8 @@ type roundResult struct {
 	stalled      bool
 }
 
-// hotName returns the name that all goroutines of a contestant lock. Each contestant has its own: what a client has left
-// of a round, a subscription or a late grant, must not disturb the next one.
+// hotName returns the name that all goroutines of a contestant lock. Each contestant has its own: what a client has
+// left of a round, a subscription or a late grant, must not disturb the next one.
 func hotName(contestant string) string { return "lockwheel-bench-hot-" + contestant }
 
 func (a *contentionRun) addClient(c peers.Contestant, name string, goroutines int) {
