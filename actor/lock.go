@@ -123,6 +123,9 @@ func (l *Lock) OwnsTenure(tenure uint64) bool {
 	return l.tenure == tenure || l.ext != nil && l.ext.forcedTenure() == tenure
 }
 
+// IsGivenUp reports whether the lock's tenure is being released: its last hold has ended.
+func (l *Lock) IsGivenUp() bool { return l.phase == releasing }
+
 // Tenures returns the tenures that the lock knows or has to release.
 func (l *Lock) Tenures() (tenures []uint64) {
 	if l.tenure != 0 {

@@ -143,3 +143,20 @@ func (d *coordinatorHarness) requireAsks(soon time.Duration, want string) {
 	d.t.Helper()
 	require.Equal(d.t, want, d.line(fmt.Sprintf("+%v timer", soon)))
 }
+
+// A caller that tries once for a fair lock is not refused because of a hold of its own engine that was unlocked before,
+// and whose release waits for the reply to an extension.
+func TestFairTry_OwnReleasePending_TriesAgain(t *testing.T) {
+	runConversation(t, 2, `
+		1ms lock fair:k/1   → 1: acquire fair k
+		2ms 1 done          → fair:k/1 granted
+		3ms extend fair:k/1 → 2: renew k
+		4ms unlock fair:k/1; try fair:k/2 → fair:k/1 not held; 3: acquire fair k; fair:k/1 not held
+		5ms 3 self          → 4: acquire fair k; join {k}:me:2
+		6ms 2 done          → 5: release fair k
+		7ms 4 self          → nothing
+		8ms 5 done          → fair:k/1 unlocked
+		33ms timer          → 6: acquire fair k
+		34ms 6 done         → fair:k/2 granted
+	`)
+}

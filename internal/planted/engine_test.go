@@ -1208,6 +1208,10 @@ var engineMistakes = []found{
 		"batches have no part for background commands", "engine/coordinator/dispatch.go",
 		`			keys += maxKeys / backgroundShare`, `			keys += maxKeys / backgroundShare * map[bool]int{false: 1}[planted()]`,
 	}},
+	{"TestFairTry_OwnReleasePending_TriesAgain", Mistake{
+		"a fair lock refuses a try because of a hold of its engine that is being released", "engine/coordinator/lockset.go",
+		`command.Wait == 0 && l.IsGivenUp()`, `command.Wait == 0 && l.IsGivenUp() && !planted()`,
+	}},
 	{"TestBackground_FairCallers_InOrder", Mistake{
 		"a fair lock's asynchronous callers wait in a list of their own", "actor/acquire.go",
 		`	} else {
