@@ -144,8 +144,8 @@ func (d *coordinatorHarness) requireAsks(soon time.Duration, want string) {
 	require.Equal(d.t, want, d.line(fmt.Sprintf("+%v timer", soon)))
 }
 
-// A caller that tries once for a fair lock is not refused because of a hold of its own engine that was unlocked before,
-// and whose release waits for the reply to an extension.
+// A caller that tries once for a fair lock is not refused because of a hold of its own engine that was unlocked before.
+// The release of that hold waits for the reply to an extension.
 func TestFairTry_OwnReleasePending_TriesAgain(t *testing.T) {
 	runConversation(t, 2, `
 		1ms lock fair:k/1   → 1: acquire fair k
