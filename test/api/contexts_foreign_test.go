@@ -238,7 +238,14 @@ func TestBlockingContext_OfQuorum_EnginesRun(t *testing.T) {
 	hold, err := locktest.Quorum(engines, "n").Lock(ctx)
 	require.NoError(t, err)
 	inner := hold.Context()
-	locktest.Eventually(t, "all held", func() bool { return p.Holders("n") == 3 })
+	locktest.Eventually(t, "all held", func() bool {
+		for _, e := range engines { // also to the engine: a grant in flight would be lost with the force
+			if e.Stats().Held != 1 {
+				return false
+			}
+		}
+		return p.Holders("n") == 3
+	})
 	blocking(t, ctx)
 	locktest.ForceUnlock(t, engines[0].Mutex("n"))
 	locktest.Eventually(t, "held again, or lost", func() bool { // lost, if one of the others was granted late and was not confirmed yet
