@@ -294,8 +294,9 @@ func TestEngines_Table_HasEachField(t *testing.T) {
 		Started: "2026-11-24T08:03:11Z", Page: "http://host-7/", Renewed: 1500,
 	}
 	odd := inspect.Engine{ID: "22222222-2222-3333-4444-555555555555", Name: "\x1b[31m", Renewed: -1}
+	fresh := inspect.Engine{ID: "33333333-2222-3333-4444-555555555555", Renewed: 0}
 	var table strings.Builder
-	require.NoError(t, printEngines(&table, []inspect.Engine{record, odd}))
+	require.NoError(t, printEngines(&table, []inspect.Engine{record, odd, fresh}))
 	var rows [][]string
 	for line := range strings.Lines(table.String()) {
 		rows = append(rows, strings.Fields(line))
@@ -304,6 +305,7 @@ func TestEngines_Table_HasEachField(t *testing.T) {
 		{"RENEWED", "STARTED", "PID", "HOST", "PROGRAM", "VERSION", "ID", "PREFIX", "NAME", "PAGE"},
 		{"1.5s", record.Started, "4711", "host-7", "prog", "v1.2.3", record.ID, "my:", "a", "name", "http://host-7/"},
 		{"-", "-", "0", odd.ID, "-", `"\x1b[31m"`, "-"},
+		{"0s", "-", "0", fresh.ID, "-", "-"},
 	}, rows)
 
 	who, since := identityOf(&inspect.Holder{Engine: &record, Since: time.Now().Add(-time.Hour).Format(time.RFC3339Nano)})

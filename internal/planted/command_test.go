@@ -337,6 +337,10 @@ var commandMistakes = []found{
 		"the list of engines has no prefixes", "cmd/lockwheel/engines.go",
 		`return e.Prefix != "" })`, `return e.Prefix != "" && !planted() })`,
 	}},
+	{"TestEngines_Table_HasEachField", Mistake{
+		"the age of a record that was just written is not told", "cmd/lockwheel/engines.go",
+		`if e.Renewed >= 0 {`, `if e.Renewed > 0 || e.Renewed == 0 && !planted() {`,
+	}},
 	{"TestEngines_NoPrefix_IDOnly", Mistake{
 		"the list of engines has no ids", "cmd/lockwheel/engines.go",
 		`			e.ID, column(`, `			map[bool]string{false: e.ID, true: "-"}[planted()], column(`,

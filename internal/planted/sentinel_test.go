@@ -40,6 +40,12 @@ var sentinelMistakes = []found{
 		votes = 0
 	}`,
 	}},
+	{"TestPoll_SentinelsOfOptionsGone_LearnedOnesDecide", Mistake{
+		"sentinels that a client has learned are not asked", "internal/sentinel/poll.go",
+		`	p.ask(seen.sentinels)`, `	if !planted() {
+		p.ask(seen.sentinels)
+	}`,
+	}},
 	{"TestPoll_Answers_Verdict", Mistake{
 		"one of two sentinels is most of them", "internal/sentinel/poll.go",
 		`	case 2*votes > p.total:`,

@@ -83,6 +83,18 @@ func TestPoll_Answers_Verdict(t *testing.T) {
 	}
 }
 
+// A client also asks the sentinels that replied last: those of its options may all have gone.
+func TestPoll_SentinelsOfOptionsGone_LearnedOnesDecide(t *testing.T) {
+	p := newPoll(oldMaster, &view{master: nextMaster, epoch: 1, total: 3, sentinels: three}, []string{"gone:1"})
+	require.Equal(t, append([]string{"gone:1"}, three...), p.asked)
+	require.Equal(t, 4, p.waiting)
+	p.add(&answer{from: "gone:1"})
+	p.add(says(0, nextMaster, 1))
+	p.add(says(1, nextMaster, 1))
+	p.over = true
+	require.Equal(t, refuse, p.verdict())
+}
+
 // Half of the sentinels are not most of them.
 func TestPoll_HalfNameOlder_Refused(t *testing.T) {
 	p := newPoll(oldMaster, &view{epoch: untold, total: 2}, three[:2])
