@@ -336,6 +336,21 @@ func TestWaiter_SlotMigrates_Polls(t *testing.T) {
 	`)
 }
 
+// Once a slot has moved, it is not migrating any more: its waiters need not poll.
+func TestMigration_SlotMoved_Over(t *testing.T) {
+	const slot = 3300
+	d := runClusterConversation(t, 1, `
+		1ms lock b                → 1@A: acquire b
+		2ms 1 says ASK 3300 C:1   → 2@C: acquire ASKING b
+		3ms 2 done                → b granted
+	`)
+	require.True(t, d.c.Cluster.isMigrating(d.now, slot))
+	d.line("4ms lock {b}2")
+	d.line("5ms 3 says MOVED 3300 C:1")
+	require.False(t, d.c.Cluster.isMigrating(d.now, slot))
+	require.Equal(t, "C:1", d.c.Cluster.slots[slot].Address)
+}
+
 // Once a node has reported for any key that a slot migrates, all waiters of the slot poll more often. This includes a
 // waiter that slept before and that has a key which has not moved.
 func TestWaiters_SlotMigrates_AllPoll(t *testing.T) {

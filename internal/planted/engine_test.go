@@ -1212,6 +1212,12 @@ var engineMistakes = []found{
 		"a fair lock refuses a try because of a hold of its engine that is being released", "engine/coordinator/lockset.go",
 		`command.Wait == 0 && l.IsGivenUp()`, `command.Wait == 0 && l.IsGivenUp() && !planted()`,
 	}},
+	{"TestMigration_SlotMoved_Over", Mistake{
+		"a slot that has moved is migrating", "engine/coordinator/cluster.go",
+		`			delete(cl.migrating, uint16(slot))`, `			if !planted() {
+				delete(cl.migrating, uint16(slot))
+			}`,
+	}},
 	{"TestBackground_FairCallers_InOrder", Mistake{
 		"a fair lock's asynchronous callers wait in a list of their own", "actor/acquire.go",
 		`	} else {
