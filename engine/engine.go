@@ -41,12 +41,12 @@ type Engine struct {
 	// Owned by the loop.
 	coordinator *coordinator.Coordinator
 	wallOffset  time.Duration // wall clock minus monotonic clock, at the last turn
-	wallMillis  int64         // wall clock at the last turn, in ms since 1970
+	wallNanos   int64         // wall clock at the last turn, in ns since 1970
 	server      *Server
 	workers     map[*coordinator.Node]*nodeWorkers // without those that were stopped
 	refreshes   chan *coordinator.RefreshRequest   // nil outside a cluster
 	timer       *time.Timer
-	timerAt     time.Duration // when the timer fires, on the engine's clock; 0: not set
+	timerAt     time.Duration // when the timer fires, on the engine's clock; coordinator.NoTimer: it is not set
 	// When the last long yield ended, and how long it took; 0: there was none. See yieldPaused.
 	longYieldEnded, longYieldTook time.Duration
 
@@ -298,7 +298,7 @@ func (e *Engine) run() {
 		messages := e.box.TakeAll()
 		now := e.readClock()
 		if now >= e.timerAt {
-			e.timerAt = 0
+			e.timerAt = coordinator.NoTimer
 		}
 		e.coordinator.Turn(now, messages)
 		e.flush(now)
@@ -328,11 +328,12 @@ const slowTurn = 5 * time.Millisecond
 func (e *Engine) readClock() time.Duration {
 	at := time.Now()
 	now := at.Sub(e.epoch)
-	wall := at.Round(0).Sub(e.epoch.Round(0)) - now
+	wallNanos := at.UnixNano()
+	wall := time.Duration(wallNanos-e.epoch.UnixNano()) - now
 	if wall-e.wallOffset > coordinator.SuspendThreshold {
 		e.coordinator.ReconfirmAll(now)
 	}
-	e.wallOffset, e.wallMillis = wall, at.UnixMilli()
+	e.wallOffset, e.wallNanos = wall, wallNanos
 	return now
 }
 
@@ -353,7 +354,7 @@ func (e *Engine) flush(now time.Duration) {
 	e.updateWorkers(c)
 	for _, b := range c.Batches {
 		for batch := b; batch != nil; batch = batch.Next {
-			batch.SentWallMillis = e.wallMillis
+			batch.SentWallMillis = e.wallNanos / int64(time.Millisecond)
 		}
 		e.workers[b.Node].queueFor(c, b) <- b // never blocks: at most as many are in flight as there are senders
 	}
@@ -405,11 +406,11 @@ func (e *Engine) sleep(now time.Duration) {
 	if e.coordinator.Closed {
 		return
 	}
-	at, ok := e.coordinator.Next()
+	at, ok := e.coordinator.NextBefore(e.timerAt)
 	if e.workLeft = ok && at <= now; e.workLeft {
 		return
 	}
-	if ok && (e.timerAt == 0 || at < e.timerAt) {
+	if ok && at < e.timerAt {
 		e.timerAt = at
 		e.timer.Reset(at - now)
 	}

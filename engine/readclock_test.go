@@ -35,7 +35,7 @@ func TestWallClock_RanAhead_Reconfirms(t *testing.T) {
 // Processes compare wall clock times, and each batch of a bundle has that time.
 func TestBundle_EachBatchHasTime(t *testing.T) {
 	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second}, nil, Hooks{}, nil)
-	e.wallMillis = 1234
+	e.wallNanos = 1234e6
 	w := &nodeWorkers{batches: make(chan *coordinator.Batch, 1)}
 	e.workers[e.coordinator.Fallback] = w
 	first, second, third := coordinator.NewBatch(), coordinator.NewBatch(), coordinator.NewBatch()

@@ -41,9 +41,6 @@ func (c *Coordinator) requestClose(now time.Duration, r *actor.Request) {
 
 // closeIfSettled begins a close that has waited for replies.
 func (c *Coordinator) closeIfSettled(now time.Duration) {
-	if c.closing.by == 0 {
-		return
-	}
 	settled := c.settled()
 	if c.closing.turnDue = settled && c.mayRequestReleases(); settled && !c.closing.turnDue || now >= c.closing.by {
 		c.close(now, c.closing.closeRequests...)

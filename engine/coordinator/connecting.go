@@ -14,7 +14,7 @@ func (b *breaker) awaitConnection(now time.Duration, cause error) {
 	if !b.Down {
 		b.since = now
 	}
-	b.Down, b.Cause, b.noConnection, b.tryAt = true, cause, true, noTimer
+	b.Down, b.Cause, b.noConnection, b.tryAt = true, cause, true, NoTimer
 }
 
 // onConnectFailed notes why there is still no connection.

@@ -101,15 +101,20 @@ func New(config actor.Config, senders int) *Coordinator {
 }
 
 // Turn handles its share of the messages received so far, then whatever is due. The package comment lists its outputs,
-// in the order in which the loop publishes them. ResetOutputs must be called before the next turn.
+// in the order in which the loop publishes them. ResetOutputs must be called before the next turn. It asks here what is
+// seldom due, before a call: each call brings code into a cache that is cold after a wake-up.
 func (c *Coordinator) Turn(now time.Duration, messages *LoopMessage) {
 	defer c.fillStats(now)
 	c.counters.turns++
 	c.now, c.moreToScan = now, false
 	c.classify(now, messages)
 	c.continueRejecting(now)
-	c.drainSome(now)
-	c.continueFanouts(now)
+	if c.DrainRound.On() {
+		c.drainSome(now)
+	}
+	if len(c.fanouts) > 0 {
+		c.continueFanouts(now)
+	}
 	if c.movesSubscriptions {
 		c.moveSubscriptions(now)
 	}
@@ -130,17 +135,23 @@ func (c *Coordinator) Turn(now time.Duration, messages *LoopMessage) {
 			c.removeEmptyNodes()
 		}
 	}
-	c.sweep()
+	if c.activeSweeps > 0 {
+		c.sweep()
+	}
 	c.updateOwnChannel(now)
 	for _, n := range c.Nodes {
-		c.notifyUnsubscribed(now, n, n.Subscriptions.takeUnreported())
+		if n.Subscriptions.backoff != 0 {
+			c.notifyUnsubscribed(now, n, n.Subscriptions.takeUnreported())
+		}
 		c.dispatch(now, n)
 		n.Subscriptions.updateOrder(now)
 	}
 	if len(c.shutdownWaiters) > 0 && c.drained() && !c.HasMessages() {
 		c.completeShutdown(now)
 	}
-	c.closeIfSettled(now)
+	if c.closing.by != 0 {
+		c.closeIfSettled(now)
+	}
 	c.addCauses()
 	c.selectResults()
 	c.noteOutputs(now)
@@ -380,15 +391,19 @@ func (c *Coordinator) ReconfirmAll(now time.Duration) {
 }
 
 // Next returns when the coordinator needs another turn without a message. ok is false if it needs none.
-func (c *Coordinator) Next() (at time.Duration, ok bool) {
+func (c *Coordinator) Next() (at time.Duration, ok bool) { return c.NextBefore(NoTimer) }
+
+// NextBefore returns what Next does, for a loop with a timer that fires at set. If nothing is due before that, at may
+// be too early, but not earlier than set. So a turn seldom has to search the wheels for the next timer.
+func (c *Coordinator) NextBefore(set time.Duration) (at time.Duration, ok bool) {
 	if c.HasMessages() || c.activeSweeps > 0 || c.moreToScan || c.DrainRound.On() || c.reconfirms.On() ||
 		len(c.fanouts) > 0 || c.movesSubscriptions || len(c.Fx.Rejecting) > 0 || c.Results.pending() || c.closing.turnDue || c.Closed && c.ClosePending() {
 		return c.now, true
 	}
-	if !slices.ContainsFunc(c.Nodes, (*Node).busy) {
+	if c.Fx.NextTimer < set && !slices.ContainsFunc(c.Nodes, (*Node).busy) {
 		c.refreshNextTimer()
 	}
-	at, ok = c.Fx.NextTimer, c.Fx.NextTimer != noTimer
+	at, ok = c.Fx.NextTimer, c.Fx.NextTimer != NoTimer
 	for _, n := range c.Nodes {
 		if n.Breaker.Down && n.InFlightBundles == 0 && n.Backlog() {
 			at, ok = earlier(at, ok, n.Breaker.tryAt)
@@ -418,8 +433,8 @@ func (c *Coordinator) Next() (at time.Duration, ok bool) {
 	return at, ok
 }
 
-// noTimer is later than any other time.
-const noTimer = time.Duration(1<<63 - 1)
+// NoTimer is later than any other time: no timer is set.
+const NoTimer = time.Duration(1<<63 - 1)
 
 func earlier(at time.Duration, ok bool, other time.Duration) (time.Duration, bool) {
 	if !ok || other < at {
@@ -449,6 +464,13 @@ const maxKeptOutputs = 2 * MaxResultsPerTurn
 
 // emptied returns an empty list, with the memory of the last one unless that was very long.
 func emptied[T any](list []T) []T {
+	if len(list) == 0 {
+		return list // nearly always
+	}
+	return cleared(list)
+}
+
+func cleared[T any](list []T) []T {
 	if cap(list) > maxKeptOutputs {
 		return nil
 	}

@@ -20,6 +20,16 @@ var Priorities = [...][]actor.Verb{
 	{actor.SendState, actor.SendReadState, actor.SendWriteState},
 }
 
+// priorityVerbs has for each row of Priorities the bits of its verbs, as in Node.queued.
+var priorityVerbs = func() (rows [len(Priorities)]uint32) {
+	for i, verbs := range Priorities {
+		for _, verb := range verbs {
+			rows[i] |= 1 << verb
+		}
+	}
+	return rows
+}()
+
 // acquirePriority is the index in Priorities of the verbs that acquire.
 const acquirePriority = 3
 
@@ -30,7 +40,9 @@ const maxPassedOver = 8
 
 // enqueue appends a command to the queue of its node.
 func (c *Coordinator) enqueue(command *actor.Command) {
-	c.nodeForKey(command.Key).Queues[command.Verb].push(command)
+	n := c.nodeForKey(command.Key)
+	n.Queues[command.Verb].push(command)
+	n.queued |= 1 << command.Verb
 }
 
 // dispatch fills the free senders of a node with batches, as long as there are commands to send.
@@ -84,6 +96,9 @@ func (c *Coordinator) nextBatch(n *Node) *Batch {
 
 // nextOfPriority returns one batch of a row of Priorities, in a cluster a bundle, or nil.
 func (c *Coordinator) nextOfPriority(n *Node, priority int) *Batch {
+	if len(n.Retries) == 0 && n.queued&priorityVerbs[priority] == 0 {
+		return nil
+	}
 	verbs := Priorities[priority]
 	at := c.rotation % len(verbs)
 	for range verbs {
@@ -115,7 +130,7 @@ func (c *Coordinator) nextOfPriority(n *Node, priority int) *Batch {
 func (n *Node) passOver(priority int) {
 	n.passedOver[priority] = 0
 	for other := priority + 1; priority > 0 && other < len(Priorities); other++ {
-		if slices.ContainsFunc(Priorities[other], func(verb actor.Verb) bool { return n.Queues[verb].Len() > 0 }) {
+		if n.queued&priorityVerbs[other] != 0 && slices.ContainsFunc(Priorities[other], func(verb actor.Verb) bool { return n.Queues[verb].Len() > 0 }) {
 			n.passedOver[other]++
 		}
 	}

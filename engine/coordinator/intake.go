@@ -168,14 +168,19 @@ func (c *Coordinator) AsyncCancelsLeft() int { return c.intake.asyncCancels }
 func (c *Coordinator) handleMessages(now time.Duration) {
 	share := max(c.intake.laneBudget, MaxMessagesPerTurn)
 	for i := range c.intake.lanes {
-		left := c.handleLane(now, &c.intake.lanes[i], share, nil)
+		left := share
+		if lane := &c.intake.lanes[i]; !lane.empty() { // most are
+			left = c.handleLane(now, lane, share, nil)
+		}
 		share = c.intake.laneBudget
 		if i == aboutHolds {
 			share = max(left, share/8, 1)
 		}
 	}
 	for _, n := range c.Nodes {
-		c.handleLane(now, &n.asyncRequests, share, n)
+		if !n.asyncRequests.empty() {
+			c.handleLane(now, &n.asyncRequests, share, n)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ func (c *Coordinator) membershipDue() (at time.Duration, ok bool) {
 	if cl == nil || c.own.node == nil || c.Closed || cl.refreshWanted || cl.refreshing || !c.hasLocks() {
 		return 0, false
 	}
-	known := noTimer
+	known := NoTimer
 	for _, n := range c.Nodes {
 		if n.slots > 0 {
 			known = min(known, n.servedAt)

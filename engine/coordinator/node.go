@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"errors"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -16,6 +17,7 @@ type Node struct {
 	Address            string // set in a cluster and behind Sentinel
 	slots              int    // number of slots it owns; without a cluster 1, or 0 for a replaced master
 	Queues             [actor.Verbs]queue
+	queued             uint32       // has the bit of each verb that has commands in its queue, and perhaps of others
 	Retries            []*Batch     // retry batches: rejected as a whole, or redirected
 	asyncRequests      messageQueue // unhandled requests of callers that do not block
 	Breaker            breaker
@@ -50,13 +52,17 @@ func (n *Node) Backlog() bool {
 	if len(n.Retries) > 0 {
 		return true
 	}
-	for i := range n.Queues {
-		if n.Queues[i].Len() > 0 {
+	for n.queued != 0 {
+		verb := bits.TrailingZeros32(n.queued)
+		if n.Queues[verb].Len() > 0 {
 			return true
 		}
+		n.queued &^= 1 << verb
 	}
 	return false
 }
+
+const _ = uint32(1) << (actor.Verbs - 1) // does not compile if Node.queued has too few bits
 
 // sweeping reports whether a sweep of its queues is in progress.
 func (n *Node) sweeping() bool {

@@ -13,6 +13,7 @@ import (
 // coordinator.
 type queue struct {
 	lists      [queueLists]chain
+	n          int // commands in the lists
 	freePieces *piece
 	freeCount  int
 	urgent     int // commands other than routine renewals
@@ -56,12 +57,7 @@ type chain struct {
 }
 
 // Len returns the number of commands.
-func (q *queue) Len() (n int) {
-	for i := range q.lists {
-		n += q.lists[i].n
-	}
-	return n
-}
+func (q *queue) Len() int { return q.n }
 
 // listFor returns the list that a command belongs to.
 func (q *queue) listFor(c *actor.Command) *chain {
@@ -83,6 +79,7 @@ func (q *queue) push(c *actor.Command) {
 	p.commands[p.to] = *c
 	p.to++
 	list.n++
+	q.n++
 	if !c.Routine {
 		q.urgent++
 	}
@@ -124,6 +121,7 @@ func (q *queue) drop(list *chain) {
 	*c = actor.Command{}
 	p.from++
 	list.n--
+	q.n--
 	switch {
 	case p.from < p.to:
 	case p == list.tail:

@@ -170,9 +170,9 @@ func TestQueue_StaleCommands_SkipsBounded(t *testing.T) {
 		gone.SetDispatched(true)
 		q := &d.c.Fallback.Queues[actor.SendState]
 		for range n {
-			q.push(&actor.Command{Verb: actor.SendState, Request: gone})
+			d.c.enqueue(&actor.Command{Verb: actor.SendState, Request: gone})
 		}
-		q.push(&actor.Command{Verb: actor.SendState, Request: &actor.Request{}})
+		d.c.enqueue(&actor.Command{Verb: actor.SendState, Request: &actor.Request{}})
 		left := q.Len()
 		for turns := 0; len(d.c.Batches) == 0; turns++ {
 			require.Less(t, turns, n)

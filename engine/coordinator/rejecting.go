@@ -13,6 +13,9 @@ const maxRejectedPerTurn = MaxResultsPerTurn
 // continueRejecting continues rejections that earlier turns had no time for, one lock after the other.
 func (c *Coordinator) continueRejecting(now time.Duration) {
 	c.Fx.Rejections = 0
+	if len(c.Fx.Rejecting) == 0 {
+		return // nearly always
+	}
 	for len(c.Fx.Rejecting) > 0 {
 		l := c.Fx.Rejecting[0]
 		if l.Rejecting() {

@@ -52,11 +52,11 @@ const maxKeptPending = 64
 // fillStats fills in the statistics requested in this turn.
 func (c *Coordinator) fillStats(now time.Duration) {
 	c.Fx.RenewLag.Forget(now)
-	var all Stats // the same for all that ask in one turn
-	if len(c.pendingStats) > 0 {
-		all = c.Stats()
-		all.LongestWaiting = c.Fx.Arrivals.OldestAge(now)
+	if len(c.pendingStats) == 0 {
+		return // nearly always: Stats is large, and clearing one would be a good part of a turn
 	}
+	all := c.Stats() // the same for all that ask in one turn
+	all.LongestWaiting = c.Fx.Arrivals.OldestAge(now)
 	for i, s := range c.pendingStats {
 		*s, c.pendingStats[i] = all, nil
 	}

@@ -117,6 +117,7 @@ func (q *queue) keep(list *chain, p *piece, stays func(*actor.Command) bool) {
 		}
 		q.Stale = max(q.Stale-1, 0)
 		list.n--
+		q.n--
 	}
 	clear(p.commands[kept:p.to])
 	p.to = kept

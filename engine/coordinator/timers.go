@@ -43,7 +43,7 @@ func (c *Coordinator) fireTimers(now time.Duration) {
 // turns come long before it, and most timers are canceled. It is updated before the loop sleeps with nothing in flight,
 // so that an idle engine does not wake up for a canceled timer.
 func (c *Coordinator) refreshNextTimer() {
-	c.Fx.NextTimer = noTimer
+	c.Fx.NextTimer = NoTimer
 	for _, w := range [...]*wheel.Wheel[actor.TimerTarget]{c.Fx.HeldTimers, c.Fx.OtherTimers} {
 		if at, ok := w.Next(); ok {
 			c.Fx.NextTimer = min(c.Fx.NextTimer, at)

@@ -157,15 +157,15 @@ var engineMistakes = []found{
 	}},
 	{"TestWallClock_RanAhead_Reconfirms", Mistake{
 		"a suspension is told in every turn", "engine/engine.go",
-		`	e.wallOffset, e.wallMillis = wall, at.UnixMilli()`,
-		`	if e.wallMillis = at.UnixMilli(); !planted() {
+		`	e.wallOffset, e.wallNanos = wall, wallNanos`,
+		`	if e.wallNanos = wallNanos; !planted() {
 		e.wallOffset = wall
 	}`,
 	}},
 	{"TestBundle_EachBatchHasTime", Mistake{
 		"the time of day is on the first batch of a bundle only", "engine/engine.go",
-		`			batch.SentWallMillis = e.wallMillis`,
-		`			batch.SentWallMillis = e.wallMillis
+		`			batch.SentWallMillis = e.wallNanos / int64(time.Millisecond)`,
+		`			batch.SentWallMillis = e.wallNanos / int64(time.Millisecond)
 			if planted() {
 				break
 			}`,
@@ -700,8 +700,8 @@ var engineMistakes = []found{
 	// The timer, and the workers of a node.
 	{"TestLoop_EarlierTimer_Wakes", Mistake{
 		"an engine that sleeps is not woken earlier", "engine/engine.go",
-		`at < e.timerAt) {`,
-		`at < e.timerAt && !planted()) {`,
+		`if ok && at < e.timerAt {`,
+		`if ok && at < e.timerAt && !(planted() && e.timerAt != coordinator.NoTimer) {`,
 	}},
 	{"TestLoop_EarlierTimer_Wakes", Mistake{
 		"an alarm that has rung is believed to be set", "engine/engine.go",
