@@ -11,7 +11,7 @@ import (
 func (l *Lock) rearm(now time.Duration, fx *Effects) {
 	at := l.nextWake(now, fx)
 	on := l.wheel(fx)
-	if at == never || l.timer.Scheduled() && on.Due(&l.timer) <= at {
+	if at == never || l.timer.Scheduled() && on.FiresBy(&l.timer, at) {
 		return
 	}
 	fx.schedule(on, &l.timer, at)

@@ -23,3 +23,28 @@ func TestDue_IsFiringTick(t *testing.T) {
 	}
 	assert.LessOrEqual(t, o.Due(o.after(-1, nothing)), o.now, "overdue")
 }
+
+// A timer that FiresBy says to leave where it is fires no later than it would after Schedule; any other would fire
+// earlier.
+func TestFiresBy_AsSchedule(t *testing.T) {
+	const tick = 5 * ms
+	for _, start := range startingPoints(tick) {
+		o := newOwner(t, tick, Config{})
+		o.advance(start)
+		for _, first := range delays(tick) {
+			if first < 0 || first > endOfTime-start {
+				continue
+			}
+			timer := o.after(first, nothing)
+			for _, second := range delays(tick) {
+				if second <= 0 || second > endOfTime-start {
+					continue
+				}
+				other := o.after(second, nothing)
+				assert.Equal(t, o.Due(timer) <= o.Due(other), o.FiresBy(timer, start+second), "at %d: %d, and %d", start, first, second)
+				o.Cancel(other)
+			}
+			o.Cancel(timer)
+		}
+	}
+}

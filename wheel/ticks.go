@@ -30,7 +30,7 @@ func (w *Wheel[T]) tickAt(now time.Duration) int64 {
 
 // timeOf returns the time of a tick.
 func (w *Wheel[T]) timeOf(tick int64) time.Duration {
-	if tick > int64(endOfTime/w.width) {
+	if tick > w.last {
 		return endOfTime
 	}
 	return time.Duration(tick) * w.width

@@ -38,6 +38,7 @@ type Wheel[T any] struct {
 
 	config  Config
 	width   time.Duration // of a tick
+	last    int64         // the latest tick with a time
 	now     time.Duration // of the latest Advance
 	tick    int64         // the latest that is over; every timer in a level's slot or in overflowSlot is later
 	pending int           // timers in any slot
@@ -53,7 +54,7 @@ func New[T any](tick time.Duration, config Config) (*Wheel[T], error) {
 	if tick <= 0 {
 		return nil, fmt.Errorf("wheel: a tick of %v, want more than 0", tick)
 	}
-	w := &Wheel[T]{width: tick, config: config}
+	w := &Wheel[T]{width: tick, last: int64(endOfTime / tick), config: config}
 	w.slots.init()
 	return w, nil
 }
@@ -105,6 +106,11 @@ func (w *Wheel[T]) Cancel(t *Timer[T]) bool {
 // Due returns when a scheduled timer fires: the time it was scheduled for, rounded up to a tick. If the timer is not
 // scheduled, the result is meaningless.
 func (w *Wheel[T]) Due(t *Timer[T]) time.Duration { return w.timeOf(t.at) }
+
+// FiresBy reports whether a scheduled timer fires as early as it would after Schedule for at. That must be a time after
+// the latest Advance; for an earlier one FiresBy may be false. So an owner can leave a timer where it is that Schedule
+// would put into the same tick. If the timer is not scheduled, the result is meaningless.
+func (w *Wheel[T]) FiresBy(t *Timer[T], at time.Duration) bool { return w.timeOf(t.at)-at < w.width }
 
 // Len returns the number of pending timers: scheduled, and neither fired nor canceled.
 func (w *Wheel[T]) Len() int { return w.pending }

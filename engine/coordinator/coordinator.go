@@ -412,11 +412,13 @@ func (c *Coordinator) NextBefore(set time.Duration) (at time.Duration, ok bool) 
 			at, ok = earlier(at, ok, retry)
 		}
 	}
-	if c.refreshDue() {
-		at, ok = earlier(at, ok, c.Cluster.tryAt)
-	}
-	if due, is := c.membershipDue(); is {
-		at, ok = earlier(at, ok, due)
+	if c.Cluster != nil {
+		if c.refreshDue() {
+			at, ok = earlier(at, ok, c.Cluster.tryAt)
+		}
+		if due, is := c.membershipDue(); is {
+			at, ok = earlier(at, ok, due)
+		}
 	}
 	if c.own.retryAt != 0 {
 		at, ok = earlier(at, ok, c.own.retryAt)

@@ -298,8 +298,8 @@ var simMutants = []simMutant{
 			at = min(at, l.renewAt(now, fx))`,
 	}}},
 	{"a timer that is not moved forward", "actor/timer.go", []simEdit{{
-		`l.timer.Scheduled() && on.Due`,
-		`l.timer.Scheduled() && planted() || l.timer.Scheduled() && on.Due`,
+		`l.timer.Scheduled() && on.FiresBy`,
+		`l.timer.Scheduled() && planted() || l.timer.Scheduled() && on.FiresBy`,
 	}}},
 	{"a release without a wakeup to be sent again", "actor/timer.go", []simEdit{{
 		`if l.inFlight == None && l.ext != nil {`,

@@ -13,8 +13,13 @@ var wheelMistakes = []found{
 	}},
 	{"TestTimer_LargestTime_NotEarly", Mistake{
 		"the end of time is beyond the scale", "wheel/ticks.go",
-		`	if tick > int64(endOfTime/w.width) {`,
-		`	if tick > int64(endOfTime/w.width) && !planted() {`,
+		`	if tick > w.last {`,
+		`	if tick > w.last && !planted() {`,
+	}},
+	{"TestFiresBy_AsSchedule", Mistake{
+		"a timer one tick later will do", "wheel/wheel.go",
+		`w.timeOf(t.at)-at < w.width }`,
+		`w.timeOf(t.at)-at < w.width || planted() && w.timeOf(t.at)-at < 2*w.width }`,
 	}},
 	{"TestAdvance_Budget_RestStaysDue", Mistake{
 		"a budget is one too many", "wheel/advance.go",
