@@ -25,7 +25,8 @@ const floodText = "The waiters of one client wait for locks that another holder 
 	"- messages: 1 000 a second on the channel of the one name, or of one name after the other (rueidislock: the key is written)\n" +
 	"- cancel: of the one context of all, until each has its result\n" +
 	"- leaving: until no channel has a subscriber\n" +
-	"- granting, holding, releasing: of readers of one name, or of the names of one Multi, which count among the holds that can be lost\n\n" +
+	"- granting, holding, releasing: of readers of one name, or of the names of one Multi, which count among the holds that can be lost. " +
+	"Releases that do not block may end without a reply within CallTimeout; the engine goes on with them\n\n" +
 	"If a phase of a peer does not end in time, its flood ends and its larger floods are left out, except in the last phase. " +
 	"Redisson may subscribe to as many channels as there are names (its default is 250)."
 

@@ -68,6 +68,16 @@ func locksOf(t *testing.T, text string) (locks []inspect.Lock) {
 	return locks
 }
 
+// wait asks at the end of its timeout, not later, and ten times a second before.
+func TestWait_Pause_EndsWithTimeout(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	assert.Equal(t, waitPause, pauseBefore(time.Time{}, now))
+	assert.Equal(t, waitPause, pauseBefore(now.Add(time.Hour), now))
+	assert.Equal(t, waitPause/2, pauseBefore(now.Add(waitPause/2), now))
+	assert.LessOrEqual(t, pauseBefore(now, now.Add(1)), time.Duration(0))
+}
+
 func TestState_EachKind_IsDescribed(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

@@ -83,12 +83,17 @@ func (p *program) id() int { return p.cmd.Process.Pid }
 // pass passes a signal on. At a terminal, the keys' signals and WINCH have reached the program already. A program that
 // is stopped, as one in the background that reads the terminal, gets a signal only when it is continued.
 func (p *program) pass(s os.Signal) {
-	if p.terminal && (s == syscall.SIGINT || s == syscall.SIGQUIT || s == syscall.SIGWINCH) {
+	if p.terminal && fromTerminal(s) {
 		return
 	}
 	if err := p.cmd.Process.Signal(s); err == nil && ends(s) > 0 {
 		p.signalAll(syscall.SIGCONT)
 	}
+}
+
+// fromTerminal reports whether a terminal sends a signal to its whole foreground group.
+func fromTerminal(s os.Signal) bool {
+	return s == syscall.SIGINT || s == syscall.SIGQUIT || s == syscall.SIGWINCH
 }
 
 // terminate asks the program and its group to end. It returns forbidden or nil, as kill and endGroup do.

@@ -186,7 +186,7 @@ func (r *runner) run(ctx context.Context) error {
 	signal.Notify(r.signals, passed()...)
 	defer r.releaseSignals() // before main prints the error
 	surviveBrokenPipe()
-	if err := r.acquire(ctx); err != nil {
+	if err := r.acquire(ctx, r.lock, func() { r.unlock() }); err != nil {
 		return err
 	}
 	p, err := start(path, r.argv, r.environment())
@@ -218,13 +218,13 @@ func cannotRun(err error) error {
 // errSignal ends the wait for the lock.
 var errSignal = errors.New("ended by a signal")
 
-// acquire opens the engine and waits for the lock. The first signal that ends programs ends the wait; a lock that is
-// granted at the same moment is given back.
-func (r *runner) acquire(ctx context.Context) error {
+// acquire waits for the lock. The first signal that ends programs ends the wait; a lock that is granted at the same
+// moment is unlocked.
+func (r *runner) acquire(ctx context.Context, lock func(context.Context) error, unlock func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	acquired := make(chan error, 1)
-	go func() { acquired <- r.lock(ctx) }()
+	go func() { acquired <- lock(ctx) }()
 	ended := 0
 	for {
 		select {
@@ -237,7 +237,7 @@ func (r *runner) acquire(ctx context.Context) error {
 			switch {
 			case ended > 0:
 				if err == nil {
-					r.unlock()
+					unlock()
 				}
 				return &failure{status: exitSignal + ended}
 			case errors.Is(err, lockwheel.ErrNotAcquired):
@@ -252,7 +252,7 @@ func (r *runner) acquire(ctx context.Context) error {
 	}
 }
 
-// lock sets the engine and the hold.
+// lock opens the engine and waits for the lock. It sets the engine and the hold.
 func (r *runner) lock(ctx context.Context) (err error) {
 	if r.engine, err = r.globals.openAt(ctx, r.server, lockwheel.Options{Lease: r.flags.lease, Foreign: r.flags.foreign}); err != nil {
 		return err

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -203,6 +204,38 @@ func TestRun_ProgramStopped_SignalContinuesIt(t *testing.T) {
 		p.in.Close() // cat ends, if it is continued, and then sh handles the signal
 		assert.Equal(t, 9, p.status(t), name)
 	}
+}
+
+// A lock that is granted when a signal has ended the wait is unlocked, and the program is not started.
+func TestAcquire_GrantedAfterSignal_Unlocked(t *testing.T) {
+	t.Parallel()
+	for _, granted := range []error{nil, context.Canceled} {
+		r, unlocked := &runner{signals: make(chan os.Signal, 2)}, 0
+		r.signals <- syscall.SIGTERM
+		r.signals <- syscall.SIGINT // a second one changes nothing
+		lock := func(ctx context.Context) error {
+			<-ctx.Done()
+			return granted
+		}
+		var f *failure
+		require.ErrorAs(t, r.acquire(t.Context(), lock, func() { unlocked++ }), &f)
+		assert.Equal(t, exitSignal+int(syscall.SIGTERM), f.status)
+		assert.Equal(t, granted == nil, unlocked == 1)
+	}
+}
+
+// Of the signals that are passed on, a program at a terminal has those of the terminal already.
+func TestPass_Terminal_OnlyOtherSignals(t *testing.T) {
+	t.Parallel()
+	var left []os.Signal
+	for _, s := range []os.Signal{
+		syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGWINCH,
+	} {
+		if !fromTerminal(s) {
+			left = append(left, s)
+		}
+	}
+	assert.Equal(t, []os.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM}, left)
 }
 
 // A signal for the group of a program reaches the program once: many take a second TERM for an order to end at once.

@@ -35,25 +35,33 @@ stops replying; 2 for a wrong command line.`,
 				return err
 			}
 			defer s.Close()
-			bounded := c.Flags().Changed("timeout")
-			for end := time.Now().Add(timeout); ; {
+			var end time.Time
+			if c.Flags().Changed("timeout") {
+				end = time.Now().Add(timeout)
+			}
+			for {
 				locked, err := s.Locked(c.Context(), args[0])
 				switch {
 				case err != nil:
 					return failed(err)
 				case !locked:
 					return nil
-				case bounded && !time.Now().Before(end):
+				case !end.IsZero() && !time.Now().Before(end):
 					return &failure{exitNo, fmt.Errorf("lock %q: still held after %v", args[0], timeout)}
 				}
-				pause := waitPause
-				if bounded {
-					pause = min(pause, time.Until(end))
-				}
-				time.Sleep(pause)
+				time.Sleep(pauseBefore(end, time.Now()))
 			}
 		},
 	}
 	c.Flags().DurationVar(&timeout, "timeout", 0, "give up after this `duration`, such as 30s; 0 asks once (default: wait without limit)")
 	return c
+}
+
+// pauseBefore returns how long wait pauses before the next question. The last one is at the end, if there is one: the
+// zero end is none.
+func pauseBefore(end, now time.Time) time.Duration {
+	if end.IsZero() {
+		return waitPause
+	}
+	return min(waitPause, end.Sub(now))
 }

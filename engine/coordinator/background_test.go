@@ -90,6 +90,11 @@ func TestBackground_SendersBack_CarryOn(t *testing.T) {
 				d.turn()
 				d.now += time.Millisecond
 			}
+			for number := range d.inFlight {
+				d.deliverBatch([]string{fmt.Sprint(number), "done"})
+			}
+			d.turn()
+			require.Zero(t, d.c.Fallback.inFlightBackground, "%s, %v", kind, failure)
 		}
 	}
 }

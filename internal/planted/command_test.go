@@ -2,6 +2,28 @@ package planted
 
 // commandMistakes are mistakes of the command.
 var commandMistakes = []found{
+	{"TestAcquire_GrantedAfterSignal_Unlocked", Mistake{
+		"a lock that is granted after a signal stays locked", "cmd/lockwheel/run.go",
+		`				if err == nil {
+					unlock()`,
+		`				if err == nil && !planted() {
+					unlock()`,
+	}},
+	{"TestPass_Terminal_OnlyOtherSignals", Mistake{
+		"QUIT reaches a program at a terminal twice", "cmd/lockwheel/program_unix.go",
+		`s == syscall.SIGINT || s == syscall.SIGQUIT ||`,
+		`s == syscall.SIGINT || s == syscall.SIGQUIT && !planted() ||`,
+	}},
+	{"TestWait_Pause_EndsWithTimeout", Mistake{
+		"the last question of wait comes after its timeout", "cmd/lockwheel/wait.go",
+		`	if end.IsZero() {`,
+		`	if end.IsZero() || planted() {`,
+	}},
+	{"TestListeners_OneNodeRefuses_Unknown", Mistake{
+		"what other nodes say is added to an unknown number", "cmd/lockwheel/internal/inspect/read.go",
+		`err == nil && l.Waiting.Clients >= 0 {`,
+		`err == nil && (l.Waiting.Clients >= 0 || planted()) {`,
+	}},
 	{"TestRun_Foreign_WaitsForString", Mistake{
 		"run does not wait for the lock of another library", "cmd/lockwheel/run.go",
 		`Foreign: r.flags.foreign}`,
@@ -191,7 +213,7 @@ var commandMistakes = []found{
 	}},
 	{"TestRun_Terminal_KeysReachProgramOnce", Mistake{
 		"Ctrl-C of a terminal reaches the program twice", "cmd/lockwheel/program_unix.go",
-		`if p.terminal && (s == `, `if p.terminal && !planted() && (s == `,
+		`if p.terminal && fromTerminal(s)`, `if p.terminal && !planted() && fromTerminal(s)`,
 	}},
 	{"TestRun_Terminal_KeysReachProgramOnce", Mistake{
 		"a program at a terminal is in the background", "cmd/lockwheel/program_unix.go",
@@ -426,9 +448,9 @@ var commandMistakes = []found{
 		"a commit takes the place of the version", "cmd/lockwheel/main.go",
 		`text += " " + s.Value`, `text = map[bool]string{false: text + " "}[planted()] + s.Value`,
 	}},
-	{"TestWait_LockFreed_Returns", Mistake{
+	{"TestWait_Pause_EndsWithTimeout", Mistake{
 		"wait with a limit looks again only at its end", "cmd/lockwheel/wait.go",
-		`pause = min(pause, time.Until(end))`, `pause = min(map[bool]time.Duration{false: pause, true: time.Hour}[planted()], time.Until(end))`,
+		`return min(waitPause, end.Sub(now))`, `return min(map[bool]time.Duration{false: waitPause, true: time.Hour}[planted()], end.Sub(now))`,
 	}},
 	{"TestTop_Rates_AreThoseSinceTheLastLook", Mistake{
 		"messages are not counted for a second", "cmd/lockwheel/top.go",

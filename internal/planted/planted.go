@@ -200,8 +200,7 @@ func write(t testing.TB, name, text string) {
 	}
 }
 
-// Run runs the program with one mistake chosen, in the folder of its package, as the quick suite does. It ends what
-// the program has left behind.
+// Run runs the program with one mistake chosen, in the folder of its package. It ends what the program has left behind.
 func (p *Program) Run(number int, arguments ...string) (output string, err error) {
 	return p.run(os.Environ(), number, arguments)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/internal/redistest"
+	"github.com/lockwheel/lockwheel/scripts"
 )
 
 // A key that has another type by now, or is at another node, is left out of what is listed. Other errors are told.
@@ -24,4 +25,35 @@ func TestRefused_KeyElsewhere_NoError(t *testing.T) {
 		assert.Equal(t, passes, (&Server{}).refused(reply) == nil, text)
 	}
 	require.NoError(t, (&Server{}).refused(client.Do(t.Context(), client.B().Get().Key("none").Build())))
+}
+
+// If one node does not say how many clients listen, their number is not known, whatever the others say.
+func TestListeners_OneNodeRefuses_Unknown(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	open := func(user string) Node {
+		client, err := rueidis.NewClient(rueidis.ClientOption{
+			InitAddress: []string{redis.Addr()}, ForceSingleClient: true, DisableCache: true, DisableAutoPipelining: true, Username: user, Password: user,
+		})
+		require.NoError(t, err)
+		t.Cleanup(client.Close)
+		return Node{client: client}
+	}
+	all := open("")
+	allow := all.client.B().Arbitrary("ACL", "SETUSER", "few", "on", ">few", "~*", "&*", "+@all", "-pubsub").Build()
+	require.NoError(t, all.client.Do(t.Context(), allow).Error())
+	few := open("few")
+	listener, done := all.client.Dedicate()
+	t.Cleanup(done)
+	listener.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(rueidis.PubSubMessage) {}})
+	require.NoError(t, listener.Do(t.Context(), listener.B().Subscribe().Channel(scripts.RedissonKey(scripts.Channel, "a")).Build()).Error())
+	for _, nodes := range [][]Node{{few, all}, {all, few}, {all, all}} {
+		l := &Lock{Key: "a", Waiting: &Waiting{}}
+		require.NoError(t, (&Server{client: all.client}).addListeners(t.Context(), nodes, []*Lock{l}))
+		if nodes[0] == nodes[1] {
+			assert.EqualValues(t, 2, l.Waiting.Clients, "each node is asked")
+		} else {
+			assert.EqualValues(t, -1, l.Waiting.Clients)
+		}
+	}
 }
