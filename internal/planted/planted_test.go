@@ -154,14 +154,14 @@ func TestMistakesAreFound(t *testing.T) {
 		t.Run(folder.name, func(t *testing.T) {
 			t.Parallel()
 			program := Build(t, root, folder.name, mistakes(folder.list))
-			t.Run("with none of them", func(t *testing.T) {
-				t.Parallel()
-				runUnchanged(t, program, folder.list)
-			})
+			var out string
+			if !t.Run("with none of them", func(t *testing.T) { out = runUnchanged(t, program, folder.list) }) {
+				return
+			}
 			for i, m := range folder.list {
 				t.Run(m.what, func(t *testing.T) {
 					t.Parallel()
-					requireFound(t, program, i, m.by)
+					requireFound(t, program, i, m.by, quickTimeout(out, m.by))
 				})
 			}
 		})
@@ -171,7 +171,8 @@ func TestMistakesAreFound(t *testing.T) {
 // runUnchanged runs all tests with no mistake chosen, as the quick suite does: a test that fails anyway finds nothing.
 // They run at once, beside the tests of all other mistakes, so one that fails there runs once more alone. That such
 // tests never fail, and that those of the long suite pass, is for the steps of CI that run them by themselves to show.
-func runUnchanged(t *testing.T, program *Program, list []found) {
+// It returns the output of the first run.
+func runUnchanged(t *testing.T, program *Program, list []found) string {
 	t.Helper()
 	var names []string
 	for _, m := range list {
@@ -180,6 +181,7 @@ func runUnchanged(t *testing.T, program *Program, list []found) {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	out, err := program.RunQuick(None, "-test.v", "-test.timeout=10m", "-test.run="+oneOf(names))
+	first := out
 	if err != nil {
 		names = slices.DeleteFunc(names, func(name string) bool { return passed(out, name) })
 		t.Logf("with no mistake chosen %v did not pass among all: %v\n%s", names, err, out)
@@ -195,6 +197,7 @@ func runUnchanged(t *testing.T, program *Program, list []found) {
 			t.Errorf("%s did not run", name)
 		}
 	}
+	return first
 }
 
 // oneOf matches tests of these names.
@@ -209,16 +212,20 @@ var failed = regexp.MustCompile(`--- FAIL: \w+|panic: .*|fatal error: .*`)
 // maxRuns is how often a test is run that does not find its mistake: some find theirs only if the machine is not busy.
 const maxRuns = 3
 
-func requireFound(t *testing.T, program *Program, number int, by string) {
+// requireFound runs a test with a mistake: first as the quick suite does, for at most quick, and if that finds nothing,
+// as the long suite does.
+func requireFound(t *testing.T, program *Program, number int, by string, quick time.Duration) {
+	start, limit := program.RunQuick, quick
 	for run := 1; ; run++ {
 		began := time.Now()
-		out, err := program.Run(number, "-test.run=^"+by+"$", fmt.Sprintf("-test.timeout=%v", testTimeout))
+		out, err := start(number, "-test.run=^"+by+"$", fmt.Sprintf("-test.timeout=%v", limit))
 		said := failed.FindString(out)
 		t.Logf("run %d, %.1fs: %s", run, time.Since(began).Seconds(), said)
 		switch {
 		case err != nil && said == "":
 			t.Errorf("%s does not fail, and the program ends with %v:\n%s", by, err, out)
 		case err == nil && run < maxRuns:
+			start, limit = program.Run, testTimeout
 			continue
 		case err == nil:
 			t.Errorf("%s does not find it in %d runs", by, run)
@@ -227,5 +234,33 @@ func requireFound(t *testing.T, program *Program, number int, by string) {
 	}
 }
 
-// testTimeout is how long a test may wait for an event that a mistake prevents.
-const testTimeout = 20 * time.Second
+const (
+	// testTimeout is how long a test may wait for an event that a mistake prevents.
+	testTimeout = 20 * time.Second
+	// minTimeout is as much for a test that takes no time without the mistake: processes have to start.
+	minTimeout = 8 * time.Second
+)
+
+// quickTimeout returns how long a test may take with a mistake, from the output of a program that has passed it: not
+// much longer than without. Many mistakes show only by an event that never comes.
+func quickTimeout(out, name string) time.Duration {
+	_, after, found := strings.Cut(out, "--- PASS: "+name+" (")
+	took, _, _ := strings.Cut(after, ")")
+	without, err := time.ParseDuration(took)
+	if !found || err != nil {
+		return testTimeout
+	}
+	return min(minTimeout+4*without, testTimeout)
+}
+
+// A test that is quick without a mistake is not waited for as long as one that takes a while.
+func TestQuickTimeout_LongerThanWithout(t *testing.T) {
+	const out = "--- PASS: TestA (0.00s)\n--- PASS: TestAB (1.50s)\n--- PASS: TestC (60.00s)\n--- FAIL: TestD (0.00s)\n"
+	for name, want := range map[string]time.Duration{
+		"TestA": minTimeout, "TestAB": minTimeout + 6*time.Second, "TestC": testTimeout, "TestD": testTimeout, "TestE": testTimeout,
+	} {
+		if got := quickTimeout(out, name); got != want {
+			t.Errorf("%s has %v, want %v", name, got, want)
+		}
+	}
+}
