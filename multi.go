@@ -35,7 +35,7 @@ type Multi struct {
 // So overlapping Multis never deadlock, whatever their order, and one of them always succeeds.
 //
 // While another of its locks is held, callers that want only one lock can acquire that lock first. If that goes on
-// for more than 25 ms, the Multi acquires its locks sequentially.
+// for more than 25 ms, and a round trip for each of its locks, the Multi acquires them sequentially.
 //
 // More than 1000 locks are acquired in atomic groups of up to 500, one group after the other. More than 100 000 are
 // rejected.

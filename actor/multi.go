@@ -23,7 +23,8 @@ type MultiRequest struct {
 	Parts      []Part // sorted by key, without duplicates
 	FailedPart int    // index of the part that the result is about, if it is about one; AllParts: of all
 
-	// OvertakenAfter is the minimum wait before ErrOvertaken can be the result; 0: it never is.
+	// OvertakenAfter is the minimum wait before ErrOvertaken can be the result, or longer far from the server; 0: it
+	// never is.
 	OvertakenAfter time.Duration
 
 	reserved []*Lock // the locks of the parts while they are reserved; nil otherwise

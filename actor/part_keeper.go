@@ -54,11 +54,13 @@ func (k *PartKeeper) PartsTime(waited time.Duration, bound bool) time.Duration {
 // SinglePartTime returns how long to keep a lock that was waited for alone, after some were kept in vain.
 func (k *PartKeeper) SinglePartTime() time.Duration { return max(minSinglePartTime, k.lastTime/4) }
 
-// rejectOvertaken gives a request for several locks its result if it has waited for its OvertakenAfter, and reports
-// whether it did.
+// rejectOvertaken gives a request for several locks its result if it has waited for its OvertakenAfter, and for as long
+// as its caller would then take: a round trip for each lock. It reports whether it did. Far from the server a few
+// others already take longer than OvertakenAfter. If each caller that waits for these took its locks one after the
+// other, all would have to wait for as many round trips as there are locks, and so would do the same.
 func (r *Request) rejectOvertaken(now time.Duration, fx *Effects) bool {
 	m := r.Multi
-	if r.Completed() || m.OvertakenAfter == 0 || now-r.receivedAt < m.OvertakenAfter {
+	if r.Completed() || m.OvertakenAfter == 0 || now-r.receivedAt < max(m.OvertakenAfter, time.Duration(len(m.Parts))*fx.RoundTrip) {
 		return false
 	}
 	fx.Complete(now, r, ErrOvertaken, nil)

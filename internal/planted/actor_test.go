@@ -3,6 +3,11 @@ package planted
 // actorMistakes are mistakes of the actors that the simulation does not look for, or seldom sees. Most concern what
 // many engines would do at the same moment.
 var actorMistakes = []found{
+	{"TestOvertaken_ServerFar_LaterByRoundTrips", Mistake{
+		"several locks far away are soon taken one by one", "actor/part_keeper.go",
+		`now-r.receivedAt < max(m.OvertakenAfter, time.Duration(len(m.Parts))*fx.RoundTrip) {`,
+		`now-r.receivedAt < max(m.OvertakenAfter, map[bool]time.Duration{false: time.Duration(len(m.Parts)) * fx.RoundTrip}[planted()]) {`,
+	}},
 	{"TestPlaceLife_AnyNumber_WithinBounds", Mistake{
 		"places in fair queues live as long, however many of them an engine has to renew", "actor/place_life.go",
 		`p.doublings++`,

@@ -2,9 +2,11 @@ package kinds_test
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
@@ -49,6 +51,36 @@ func TestMulti_ServerFar_EachRequestedOnce(t *testing.T) {
 	first := locktest.Lock(t, e.FencedMutex("n000"))
 	require.EqualValues(t, 2, first.Token(), "the token of its second acquisition")
 	locktest.Unlock(t, first)
+}
+
+// Callers of the same locks, far from the server, wait for one another for longer than 25 ms. They still acquire all at
+// once: one after the other would take a round trip for each lock, for each of them.
+func TestMulti_ServerFar_WaitersStayTogether(t *testing.T) {
+	t.Parallel()
+	const callers, locks = 6, 100
+	_, p, e := locktest.Behind(t, lockwheel.Options{CallTimeout: 20 * time.Second, Lease: time.Minute})
+	var all []lockwheel.Mutex
+	for i := range locks {
+		all = append(all, e.Mutex(fmt.Sprintf("n%03d", i)))
+	}
+	m := e.Multi(all...)
+	locktest.Unlock(t, locktest.LockAll(t, m)) // its scripts are loaded
+	p.Set(proxy.Replies, proxy.Delay(15*time.Millisecond))
+	locktest.Unlock(t, locktest.LockAll(t, m)) // the engine knows how far the server is
+	before := e.Stats().Commands
+	var group sync.WaitGroup
+	for range callers {
+		group.Go(func() {
+			h, err := m.Lock(t.Context())
+			if assert.NoError(t, err) {
+				assert.NoError(t, h.Unlock(t.Context()))
+			}
+		})
+	}
+	group.Wait()
+	require.NoError(t, p.Heal())
+	// Each has a release of each lock. Of commands to acquire there are fewer than locks of one caller.
+	assert.Less(t, e.Stats().Commands-before, uint64(callers*locks+locks))
 }
 
 // After the time for which the first locks are kept, each further lock is tried once. If the server stops replying
