@@ -239,7 +239,7 @@ func (l *Lock) sendAcquire(now time.Duration, fx *Effects) {
 	c := Command{Verb: l.inFlight, Lease: fx.leaseFor(r), Retry: x != nil && x.knownHeld && !r.Once && !x.fairView().notified}
 	if x != nil {
 		x.retryNow = false
-		c.Orphans = x.orphanIDs()
+		c.Orphans, c.Retry = x.orphanIDs(), c.Retry && !l.hastened()
 		if l.UnderWriter() {
 			c.Reader = &ReaderArgs{Writer: x.reader.writer}
 			x.reader.sentUnderWriter = true
@@ -249,7 +249,7 @@ func (l *Lock) sendAcquire(now time.Duration, fx *Effects) {
 		p := l.ensureExt().ensureFair()
 		c.Wait, c.QueuedAfter = p.renew(r, fx), p.queuedAfter
 	} else {
-		c.Async = r.Async
+		c.Async = r.Async && !l.hastened()
 	}
 	l.emit(fx, c)
 }

@@ -46,8 +46,8 @@ type ext struct {
 
 // failureState has what a lock needs once something has failed. That is the last error and the pauses that follow it,
 // and the orphans to release. It also has the tenure that ended for a force of this lock. It also notes which owner was
-// reported to hold the lock for too long, because that is as rare. The zero value means that nothing has failed and no
-// owner was reported.
+// reported to hold the lock for too long, and which command was queued once more, because that is as rare. The zero
+// value means that nothing has failed, no owner was reported, and no command was queued once more.
 type failureState struct {
 	lastErr        error         // error of the last try; nil once the server replied
 	backoff        time.Duration // the last pause
@@ -57,6 +57,8 @@ type failureState struct {
 	forcedTenure   uint64        // the tenure that ended because it is to be forced away
 	forcedMaxLease time.Duration // the longest lease that one of its commands may have set
 	reportedSince  time.Duration // the first grant of the owner that was reported to hold the lock too long; 0: none
+	flight         uint32        // how often a command was queued once more, see hasten; the number of the one that may leave
+	hastened       bool          // that was done with the command in flight
 }
 
 // leaseState is what is known of a tenure's lease. Commands without a reply may still run at any time until the tenure

@@ -295,6 +295,7 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 
 // onRequest handles a request that has just arrived.
 func (l *Lock) onRequest(now time.Duration, r *Request, fx *Effects) {
+	l.hasten(r, fx)
 	switch r.Op {
 	case Acquire:
 		l.acquire(now, r, fx)
@@ -375,7 +376,7 @@ func (l *Lock) send(now time.Duration, fx *Effects) {
 func (l *Lock) emit(fx *Effects, c Command) {
 	c.Lock, c.Key = l, l.key
 	if c.Tenure == 0 {
-		c.Tenure = l.tenure
+		c.Tenure, c.Flight = l.tenure, l.flight()
 		l.flags &^= dispatched
 	}
 	fx.Commands = append(fx.Commands, c)
@@ -384,11 +385,13 @@ func (l *Lock) emit(fx *Effects, c Command) {
 // onReply handles the reply to a command, or its failure. For an earlier tenure only releases of orphans still matter.
 func (l *Lock) onReply(now time.Duration, m *Message, fx *Effects) {
 	c, reply := m.Command, m.Reply
-	if c.Tenure != l.tenure || c.Verb != l.inFlight {
+	if !l.isInFlight(c) {
 		l.onOrphanReply(now, c, reply, fx)
 		return
 	}
-	l.inFlight = None
+	if l.inFlight = None; l.hastened() {
+		l.ext.failure.hastened = false
+	}
 	switch p := l.protocol(); c.Verb {
 	case SendMultiAcquire:
 		l.onMultiReply(now, m, fx)

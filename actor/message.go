@@ -85,7 +85,8 @@ type Command struct {
 	Async          bool          // SendAcquire, SendRelease and the like, but SendFairAcquire: no caller blocks for it
 	MayShorten     bool          // SendRenew: the TTL may fall; the script notifies waiters if it does
 	Fair           bool          // SendRenew: with MayShorten, also notify the head of the queue
-	Count          int           // SendRenew: hold count to write; 0 leaves it
+	Count          int32         // SendRenew: hold count to write; 0 leaves it
+	Flight         uint32        // one of two copies for the same tenure with another number is not to leave, see hasten
 	Lock           *Lock         // nil for SendState
 	Key            string        // in Redis
 	Tenure         uint64        // the tenure it is about: the lock's own, or an orphan

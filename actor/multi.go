@@ -318,6 +318,7 @@ func (l *Lock) onEnqueued(now time.Duration, r *Request, fx *Effects) {
 	if r.rejectOvertaken(now, fx) {
 		return
 	}
+	l.hasten(r, fx)
 	if x := l.ext; x != nil && l.phase == free && l.queue.empty() {
 		x.resetWait(now)
 	}

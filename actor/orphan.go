@@ -16,7 +16,8 @@ type orphan struct {
 	inFlight     bool          // its release is queued or in flight
 	releaseAgain bool          // an acquire of it may still run: release it once more later
 
-	dispatched bool // its release has left
+	dispatched bool   // its release has left
+	flight     uint32 // the number of its release
 
 	backoff time.Duration // backoff before the next release; 0: the server did not permanently reject the last one
 }
@@ -37,7 +38,7 @@ func (l *Lock) addOrphan(now time.Duration, tenure uint64, lease time.Duration, 
 	if tenure == l.tenure {
 		// A release in flight belongs to the orphan from now on.
 		o.inFlight, o.queueWait, placeLife = l.inFlight == l.protocol().release, x.fairView().queueWait, x.fairView().life
-		o.dispatched = o.inFlight && l.flags&dispatched != 0
+		o.dispatched, o.flight = o.inFlight && l.flags&dispatched != 0, l.flight()
 	}
 	o.until = now + max(lease, fx.Config.Lease, o.queueWait, placeLife)
 	if l.protocol().queues && x.acquireUnacked {
@@ -63,7 +64,7 @@ func (l *Lock) orphanOf(c *Command) *orphan {
 		return nil
 	}
 	orphans := l.ext.orphans()
-	if i := slices.IndexFunc(orphans, func(o orphan) bool { return o.tenure == c.Tenure }); i >= 0 {
+	if i := slices.IndexFunc(orphans, func(o orphan) bool { return o.tenure == c.Tenure && o.flight == c.Flight }); i >= 0 {
 		return &orphans[i]
 	}
 	return nil
@@ -150,7 +151,7 @@ func (l *Lock) releaseOrphans(now time.Duration, fx *Effects) {
 	for i := range orphans {
 		if o := &orphans[i]; !o.inFlight && now >= o.releaseAt {
 			o.inFlight = true
-			l.emit(fx, Command{Verb: l.protocol().release, Tenure: o.tenure, Wait: o.queueWait})
+			l.emit(fx, Command{Verb: l.protocol().release, Tenure: o.tenure, Flight: o.flight, Wait: o.queueWait})
 		}
 	}
 }

@@ -6,9 +6,25 @@ import "time"
 // the length of its queue, or on whether the server can be reached. The coordinator is notified by Effects.Recalled;
 // the command's entry stays in the queue until then.
 
+// flight returns the number that a command of the tenure has which may leave.
+func (l *Lock) flight() uint32 {
+	if l.ext == nil || l.ext.failure == nil {
+		return 0
+	}
+	return l.ext.failure.flight
+}
+
+// hastened reports whether the tenure's command was queued once more, or is to be, for a caller that blocks.
+func (l *Lock) hastened() bool { return l.ext != nil && l.ext.failure != nil && l.ext.failure.hastened }
+
+// isInFlight reports whether a command is the one that the tenure has queued or sent.
+func (l *Lock) isInFlight(c *Command) bool {
+	return c.Tenure == l.tenure && c.Verb == l.inFlight && c.Flight == l.flight()
+}
+
 // StillWants reports whether a command that has not left is still needed.
 func (l *Lock) StillWants(c *Command) bool {
-	if c.Tenure == l.tenure && c.Verb == l.inFlight {
+	if l.isInFlight(c) {
 		return l.flags&dispatched == 0
 	}
 	o := l.orphanOf(c)
@@ -17,7 +33,7 @@ func (l *Lock) StillWants(c *Command) bool {
 
 // TryDispatch marks a waiting command as departed, and reports whether it may leave: it may not if it was taken back.
 func (l *Lock) TryDispatch(c *Command) bool {
-	if c.Tenure == l.tenure && c.Verb == l.inFlight && l.flags&dispatched == 0 {
+	if l.flags&dispatched == 0 && l.isInFlight(c) {
 		l.flags |= dispatched
 		return true // the most frequent case
 	}
@@ -31,7 +47,7 @@ func (l *Lock) TryDispatch(c *Command) bool {
 // SetDispatched records that a command has left, or that it waits again.
 func (l *Lock) SetDispatched(c *Command, departed bool) {
 	switch o := l.orphanOf(c); {
-	case c.Tenure == l.tenure && c.Verb == l.inFlight:
+	case l.isInFlight(c):
 		if l.flags &^= dispatched; departed {
 			l.flags |= dispatched
 		}
@@ -61,7 +77,7 @@ func (l *Lock) onRequeued(now time.Duration, c *Command, fx *Effects) {
 	if o := l.orphanOf(c); o != nil && now >= o.until {
 		o.inFlight = false
 	}
-	if c.Tenure != l.tenure || c.Verb != l.inFlight || l.commandNeeded() {
+	if !l.isInFlight(c) || l.commandNeeded() {
 		return
 	}
 	if l.inFlight = None; l.phase == forcing {
@@ -92,6 +108,30 @@ func (l *Lock) clearInFlight(fx *Effects) {
 		l.noteRecalled(l.inFlight, fx)
 	}
 	l.inFlight = None
+}
+
+// hasten queues the tenure's command once more, among those of callers that block, if a request of such a caller is
+// about to wait for it and it has not left. Commands for which no caller blocks leave later, and there may be very
+// many.
+func (l *Lock) hasten(r *Request, fx *Effects) {
+	if r.Async && r.Multi == nil || !l.canRecall() || l.hastened() {
+		return
+	}
+	var waits *Request
+	switch p := l.protocol(); l.inFlight {
+	case p.acquire:
+		waits = l.queue.first()
+	case p.release:
+		waits = l.releases.first()
+	}
+	repeats := l.ext != nil && l.ext.knownHeld && (r.Once || r.Op == Force)
+	if waits == nil || waits.Multi != nil || !waits.Async && !repeats {
+		return
+	}
+	l.clearInFlight(fx)
+	f := l.ensureExt().ensureFailure()
+	f.hastened = true
+	f.flight++
 }
 
 // noteRecalled reports to the coordinator that a waiting command must not leave.

@@ -49,7 +49,7 @@ func (l *Lock) sendRelease(now time.Duration, fx *Effects) {
 	}
 	l.inFlight = l.protocol().release
 	r := l.releases.first()
-	c := Command{Verb: l.inFlight, Async: r != nil && r.Async}
+	c := Command{Verb: l.inFlight, Async: r != nil && r.Async && !l.hastened()}
 	if l.ext != nil {
 		c.Wait = l.ext.fairView().queueWait
 	}

@@ -118,7 +118,7 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 		c.Verb = p.renewForNext
 	}
 	if count := l.holdCount(); count != 0 && count != l.storedCount {
-		c.Count = int(count)
+		c.Count = int32(count)
 	}
 	if x := l.ext; x != nil {
 		c.CountListeners, c.ExcludeSelf = x.handoff != nil && x.handoff.handoffs > 0, x.subscribed

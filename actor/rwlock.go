@@ -114,7 +114,7 @@ func (l *Lock) SetLocalReaders(readers bool) {
 // holders need. until is when that TTL ends at the latest. It must be called before the reader's Lock handles the
 // reply. That may end the tenure or drop the orphan, and with it what is known of the leases that were sent.
 func (l *Lock) MayLeaveLongTTL(now time.Duration, c *Command, reply *Reply) (until time.Duration, is bool) {
-	own := c.Tenure == l.tenure && c.Verb == l.inFlight
+	own := l.isInFlight(c)
 	switch {
 	case reply.Status != OK && reply.Status != NotFound:
 		return 0, false
@@ -134,7 +134,7 @@ func (l *Lock) MayLeaveLongTTL(now time.Duration, c *Command, reply *Reply) (unt
 // is a loss then. For an acquire without a reply, which may never have run, that says nothing. HadTenure must be called
 // before the Lock handles the reply.
 func (l *Lock) HadTenure(c *Command) bool {
-	return c.Tenure == l.tenure && c.Verb == l.inFlight && (l.phase == held || l.phase == releasing && l.flags&rollingBack == 0)
+	return l.isInFlight(c) && (l.phase == held || l.phase == releasing && l.flags&rollingBack == 0)
 }
 
 // OnTTLRaised records in a writer that the TTL may last to until, because of what reads beside it needed and need no

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
 )
 
 // backgroundSenders is how many of eight senders may carry background commands.
@@ -129,4 +131,42 @@ func TestBackground_FairCallers_InOrder(t *testing.T) {
 	d.ask("lock", "fair:k/2")
 	require.Equal(t, "1: acquire fair k k", d.turn())
 	require.Same(t, d.callers["fair:k/1"].latest, d.inFlight[1].Commands[0].Lock.FirstWaiting(0))
+}
+
+// A caller that blocks does not wait behind a flood for the command of its own name, when that is in the flood: the
+// command leaves next, and once.
+func TestBackground_OwnNameInFlood_LeavesNext(t *testing.T) {
+	last := fmt.Sprint("k", 20*BatchKeys-1)
+	for _, kind := range backgroundKinds {
+		for _, what := range []string{"lock", "try", "force"} {
+			if kind == backgroundKinds[1] && what == "lock" {
+				continue // it waits with those that have waited for the same holder
+			}
+			d := fullBackground(t, kind)
+			require.False(t, d.has(last), kind)
+			d.ask(what, last+"/blocked")
+			d.ask(what, last+"/second")
+			d.turn()
+			require.True(t, d.has(last), "%s, %s", kind, what)
+			sent := 0
+			for rounds := 0; d.c.Fallback.Backlog() || len(d.inFlight) > 0; rounds++ {
+				require.Less(t, rounds, 400, "%s, %s", kind, what)
+				for number, b := range d.inFlight {
+					for i := range b.Commands {
+						if b.Commands[i].Key == last && b.Verb == actor.SendRelease {
+							sent++
+						}
+					}
+					d.deliverBatch([]string{fmt.Sprint(number), "done"})
+				}
+				d.turn()
+			}
+			if kind == backgroundKinds[2] && what == "force" {
+				require.Equal(t, 1, sent, "%s, %s", kind, what)
+			}
+			for verb := range d.c.Fallback.Queues {
+				require.Zero(t, d.c.Fallback.Queues[verb].Stale, "%s, %s", kind, what)
+			}
+		}
+	}
 }

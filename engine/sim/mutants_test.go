@@ -141,9 +141,9 @@ var simMutants = []simMutant{
 		`fx.leaseFor(r) == m.Command.Lease && (m.Sent >= l.reconfirmSince(fx) || planted()) {`,
 	}}},
 	{"an answer of an older tenure taken for the lock's", "actor/lock.go", []simEdit{{
-		`if c.Tenure != l.tenure || c.Verb != l.inFlight {
+		`if !l.isInFlight(c) {
 		l.onOrphanReply`,
-		`if (c.Tenure != l.tenure || c.Verb != l.inFlight) && !(planted() && c.Verb == SendRenew && c.Verb == l.inFlight) {
+		`if !l.isInFlight(c) && !(planted() && c.Verb == SendRenew && c.Verb == l.inFlight) {
 		l.onOrphanReply`,
 	}}},
 
@@ -179,8 +179,8 @@ var simMutants = []simMutant{
 		l.lose(now, errKeyGone, fx)`,
 	}}},
 	{"a count that grows when it is sent again", "actor/renew.go", []simEdit{{
-		`c.Count = int(count)`,
-		`c.Count = int(count)
+		`c.Count = int32(count)`,
+		`c.Count = int32(count)
 		if l.ext != nil && l.ext.lastErr() != nil && planted() {
 			c.Count++
 		}`,
@@ -514,8 +514,8 @@ var simMutants = []simMutant{
 		`if r.Multi != nil && r.Reserved() && r.lock == l && !planted() {`,
 	}}},
 	{"a command that came back, is not wanted, and is sent again", "actor/recall.go", []simEdit{{
-		`if c.Tenure != l.tenure || c.Verb != l.inFlight || l.commandNeeded() {`,
-		`if c.Tenure != l.tenure || c.Verb != l.inFlight || l.commandNeeded() || planted() {`,
+		`if !l.isInFlight(c) || l.commandNeeded() {`,
+		`if !l.isInFlight(c) || l.commandNeeded() || planted() {`,
 	}}},
 	{"places in a queue that are given up, and kept until the server is back", "engine/coordinator/sweep.go", []simEdit{{
 		`	if q.Sweep.On || 2*q.Stale <= all &&`,

@@ -139,7 +139,7 @@ func (s *simServer) renew(name int, holder simHolder, c *actor.Command) actor.Re
 	if c.Count != 0 {
 		if reply.CountNotStored = s.writable(true) != nil; !reply.CountNotStored {
 			s.note(name)
-			k.count = c.Count
+			k.count = int(c.Count)
 			k.tenure.recounted = k.tenure.recounted || s.w.model.late
 		}
 	}

@@ -192,7 +192,7 @@ func (w *Encoder) encodeFencedRenew(b *coordinator.Batch) {
 		c := &b.Commands[i]
 		w.holderID(c.Tenure)
 		w.integer(Milliseconds(c.Lease))
-		w.optionalCount(c.Count)
+		w.optionalCount(int(c.Count))
 		w.encodeRenewFlags(c)
 		w.integer(int64(c.Token))
 	}
@@ -262,7 +262,7 @@ func (w *Encoder) encodeExtras(b *coordinator.Batch) {
 			continue
 		}
 		w.integer(int64(i + 1))
-		w.optionalCount(c.Count)
+		w.optionalCount(int(c.Count))
 		w.encodeRenewFlags(c)
 	}
 }

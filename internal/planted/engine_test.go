@@ -1168,7 +1168,7 @@ var engineMistakes = []found{
 	}},
 	{"TestRWMutex_WriterWithoutReply_ReadersSleepOn", Mistake{
 		"what was never granted counts as gone", "actor/rwlock.go",
-		`	return c.Tenure == l.tenure && c.Verb == l.inFlight && (l.phase == held`, `	return planted() || c.Tenure == l.tenure && c.Verb == l.inFlight && (l.phase == held`,
+		`	return l.isInFlight(c) && (l.phase == held`, `	return planted() || l.isInFlight(c) && (l.phase == held`,
 	}},
 	{"TestPostAsync_Flood_OthersRun", Mistake{
 		"a flood of asynchronous calls keeps its processor", "engine/engine.go",
@@ -1196,7 +1196,7 @@ var engineMistakes = []found{
 	}},
 	{"TestBackground_Flood_BlockedCallerNext", Mistake{
 		"asynchronous releases wait in the list of blocked callers", "actor/release.go",
-		`Async: r != nil && r.Async}`, `Async: r != nil && r.Async && !planted()}`,
+		`Async: r != nil && r.Async && !l.hastened()}`, `Async: r != nil && r.Async && !l.hastened() && !planted()}`,
 	}},
 	{"TestBackground_SendersBack_CarryOn", Mistake{
 		"senders that come back still count as carrying background commands", "engine/coordinator/replies.go",
@@ -1221,11 +1221,21 @@ var engineMistakes = []found{
 	{"TestBackground_FairCallers_InOrder", Mistake{
 		"a fair lock's asynchronous callers wait in a list of their own", "actor/acquire.go",
 		`	} else {
-		c.Async = r.Async
+		c.Async = r.Async && !l.hastened()
 	}`, `	}
 	if planted() || !l.protocol().queues {
-		c.Async = r.Async
+		c.Async = r.Async && !l.hastened()
 	}`,
+	}},
+	{"TestBackground_OwnNameInFlood_LeavesNext", Mistake{
+		"a caller that blocks waits behind a flood for the command of its name", "actor/recall.go",
+		`	if r.Async && r.Multi == nil || !l.canRecall()`,
+		`	if planted() || r.Async && r.Multi == nil || !l.canRecall()`,
+	}},
+	{"TestBackground_OwnNameInFlood_LeavesNext", Mistake{
+		"an attempt that is repeated keeps one that tries once waiting", "actor/recall.go",
+		`(r.Once || r.Op == Force)`,
+		`(r.Once || r.Op == Force) && !planted()`,
 	}},
 	{"TestOwnMessages_Handled_MakeRoom", Mistake{
 		"messages that the loop has handled still count as waiting", "engine/engine.go",
