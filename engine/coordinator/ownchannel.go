@@ -16,8 +16,9 @@ const (
 )
 
 // ownChannel is the engine's own pub/sub channel, on which other clients reach it. They are those that took a lock away
-// from it, and those that ask since when it has one, or who waits. It is subscribed from the first grant on, or from when
-// a request first waited for another client. Owned by the coordinator. The zero value has no name: the engine has none.
+// from it, and those that ask since when it has one, or how many wait. It is subscribed from the first grant on, or
+// since a request first waited for another client. Owned by the coordinator. The zero value has no name: the engine has
+// none.
 type ownChannel struct {
 	name    string // empty: the engine has none
 	slot    uint16
