@@ -107,7 +107,7 @@ func TestAskWaiters_Forbidden_IsAnError(t *testing.T) {
 	answering(t, s, one, (&Waiters{Engine: one}).Text())
 	for _, rule := range []string{"-publish", "-subscribe", "resetchannels"} {
 		s.Do(t, "ACL", "SETUSER", "few", "reset", "on", ">word", "allkeys", "allchannels", "+@all", rule)
-		answers, err := AskWaiters(t.Context(), newClient(t, s, "few", "word"), []string{one}, "a b", time.Hour)
+		answers, err := AskWaiters(t.Context(), newClient(t, s, "few", "word"), []string{one}, "a b", time.Second)
 		require.ErrorContains(t, err, "NOPERM", rule)
 		require.Nil(t, answers, rule)
 	}
