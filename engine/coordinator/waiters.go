@@ -24,7 +24,11 @@ func (c *Coordinator) answerWaiters(now time.Duration, q WaiterQuery) {
 			w.Subscriptions++
 		}
 	}
-	note := func(l *actor.Lock) { w.note(now, l, c.Fx) }
+	note := func(l *actor.Lock) {
+		info := l.Info(now, c.Fx)
+		w.Count += info.Waiting
+		w.noteAge(now, &info)
+	}
 	if l := c.Locks.Get(q.Key); l != nil {
 		note(l)
 	}
@@ -32,19 +36,17 @@ func (c *Coordinator) answerWaiters(now time.Duration, q WaiterQuery) {
 		before := w.Count
 		if w.More = !set.locks.someOldest(c.intake.lockBudget, note); w.More {
 			w.Count = max(w.Count, before+set.waiting.len())
-			set.waiting.someOldest(c.intake.lockBudget, func(l *actor.Lock) { w.noteAge(now, l, c.Fx) })
+			set.waiting.someOldest(c.intake.lockBudget, func(l *actor.Lock) {
+				info := l.Info(now, c.Fx)
+				w.noteAge(now, &info)
+			})
 		}
 	}
 	c.own.Answers = append(c.own.Answers, Answer{Asker: q.Asker, Waiters: w})
 }
 
-func (w *Waiters) note(now time.Duration, l *actor.Lock, fx *actor.Effects) {
-	w.Count += l.Info(now, fx).Waiting
-	w.noteAge(now, l, fx)
-}
-
-func (w *Waiters) noteAge(now time.Duration, l *actor.Lock, fx *actor.Effects) {
-	if info := l.Info(now, fx); info.Waiting > 0 {
+func (w *Waiters) noteAge(now time.Duration, info *actor.Info) {
+	if info.Waiting > 0 {
 		w.Age = max(w.Age, now-info.WaitingSince)
 	}
 }
