@@ -61,6 +61,18 @@ func stateWaiters(t *testing.T, url, name string, engines int) (w *inspect.Waite
 	return w
 }
 
+// stateText returns what state --waiters prints once that many engines reply.
+func stateText(t *testing.T, url string, engines int, args ...string) (stdout string) {
+	t.Helper()
+	eventually(t, func() bool {
+		status, out, stderr := result(t, url, append([]string{"state", "--waiters"}, args...)...)
+		require.Equal(t, exitOK, status, stderr)
+		stdout = out
+		return strings.Count(out, fmt.Sprintf("\n  waiters   engines that replied: %d\n", engines)) == strings.Count(out, "\n  waiters ")
+	}, "%d engines reply", engines)
+	return stdout
+}
+
 // Processes that only wait are named, with how many of their callers wait, and since when. The holder is none of them.
 func TestStateWaiters_OtherProcesses_Named(t *testing.T) {
 	t.Parallel()
@@ -96,9 +108,7 @@ func TestStateWaiters_OtherProcesses_Named(t *testing.T) {
 	assert.Zero(t, w.NotListening)
 	assert.Empty(t, w.Error)
 
-	status, stdout, stderr := result(t, urlOf(s.Addr()), "state", "a", "b", "--waiters")
-	assert.Equal(t, exitOK, status, stderr)
-	a, b, _ := strings.Cut(stdout, "b\n  kind ")
+	a, b, _ := strings.Cut(stateText(t, urlOf(s.Addr()), 3, "a", "b"), "b\n  kind ")
 	assert.Contains(t, a, "\n  waiters   engines that replied: 3\n            WAITING  FOR               PID  HOST             PROGRAM          NAME\n")
 	for _, p := range waiting {
 		assert.Regexp(t, fmt.Sprintf(`\n +1 +\d\S*s +%d  %s +lockwheel.test +lockwheel.test@%s:%d\n`, p.cmd.Process.Pid, host, host, p.cmd.Process.Pid), a)
@@ -120,7 +130,7 @@ func TestStateWaiters_OtherProcesses_Named(t *testing.T) {
 	assert.Equal(t, inspect.Waiter{Engine: w.Engines[1].Engine, NoReply: true}, w.Engines[1])
 	assert.Equal(t, waiting[1].cmd.Process.Pid, w.Engines[1].Engine.PID)
 	assert.EqualValues(t, 1, w.OtherClients, "its own subscription is not accounted for")
-	_, stdout, _ = result(t, urlOf(s.Addr()), "state", "a", "--waiters")
+	stdout := stateText(t, urlOf(s.Addr()), 2, "a")
 	assert.Regexp(t, fmt.Sprintf(`\n +unknown  did not reply +%d  `, waiting[1].cmd.Process.Pid), stdout)
 	assert.Contains(t, stdout, "\n            other clients that listen: 1\n")
 	require.NoError(t, waiting[1].cmd.Process.Signal(syscall.SIGCONT))
@@ -169,15 +179,14 @@ func TestStateWaiters_EachKind_Counted(t *testing.T) {
 	w := stateWaiters(t, urlOf(s.Addr()), prefix+"plain", 2)
 	assert.EqualValues(t, 1, w.OtherClients, "the client that is no engine")
 	assert.Equal(t, 2, w.NotListening, "one that polls, and one without a lock")
-	_, stdout, _ := result(t, urlOf(s.Addr()), "--prefix", prefix, "state", "plain", "--waiters")
+	stdout := stateText(t, urlOf(s.Addr()), 2, "--prefix", prefix, "plain")
 	for _, want := range []string{
 		"  waiting   clients that listen: 3; in the fair queue: 0\n  waiters   engines that replied: 2\n", "\n            other clients that listen: 1\n",
 		"\n            engines that cannot be asked, because they do not listen: 2\n",
 	} {
 		assert.Contains(t, stdout, want)
 	}
-	_, stdout, _ = result(t, urlOf(s.Addr()), "--prefix", "none:", "state", "plain", "--waiters")
-	assert.Contains(t, stdout, "  waiters   engines that replied: 0\n", "of another prefix")
+	assert.NotContains(t, stateText(t, urlOf(s.Addr()), 0, "--prefix", "none:", "plain"), "cannot be asked", "of another prefix")
 	assert.Zero(t, idle.Stats().Acquired)
 
 	// A string at the key is the lock of another library, for which an engine may wait as well.
