@@ -93,15 +93,16 @@ func AskWaiters(ctx context.Context, client rueidis.Client, engines []string, ke
 	defer release()
 	defer listener.Close()
 	asker := uuid.NewString()
-	type message struct {
-		text string
-		came time.Time
+	replies := make(chan WaitersReply, len(engines))
+	left := make(map[string]bool, len(engines)) // those that have not replied; the connection's reader owns it
+	for _, engine := range engines {
+		left[engine] = true
 	}
-	messages := make(chan message, len(engines))
+	asked := len(left)
 	broken := listener.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(m rueidis.PubSubMessage) {
-		select {
-		case messages <- message{m.Message, time.Now()}:
-		default: // it is not one of the answers
+		if w, ok := ParseWaiters(m.Message); ok && left[w.Engine] {
+			delete(left, w.Engine)
+			replies <- WaitersReply{w, time.Now()} // never blocks: each engine has a place
 		}
 	}})
 	if client.Mode() == rueidis.ClientModeCluster { // the first command on such a connection chooses its node
@@ -123,17 +124,11 @@ func AskWaiters(ctx context.Context, client rueidis.Client, engines []string, ke
 			}
 		}
 	}
-	asked := make(map[string]bool, len(engines))
-	for _, engine := range engines {
-		asked[engine] = true
-	}
 	answers := make(map[string]WaitersReply, len(engines))
-	for timeout := time.After(within); len(answers) < len(asked); {
+	for timeout := time.After(within); len(answers) < asked; {
 		select {
-		case m := <-messages:
-			if w, ok := ParseWaiters(m.text); ok && asked[w.Engine] {
-				answers[w.Engine] = WaitersReply{w, m.came}
-			}
+		case r := <-replies:
+			answers[r.Engine] = r
 		case err := <-broken:
 			return answers, err
 		case <-ctx.Done():

@@ -317,7 +317,7 @@ var identityMistakes = []found{
 	}},
 	{"TestAskWaiters_Answers_OfThoseAsked", Mistake{
 		"an engine that was not asked answers", "internal/identity/ask.go",
-		`ok && asked[w.Engine] {`, `ok && (asked[w.Engine] || planted()) {`,
+		`ok && left[w.Engine] {`, `ok && (left[w.Engine] || planted()) {`,
 	}},
 	{"TestAskWaiters_ManyEngines_AllAsked", Mistake{
 		"of many engines only the first are asked", "internal/identity/ask.go",
