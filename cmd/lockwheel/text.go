@@ -130,7 +130,7 @@ func describeWaiters(w *inspect.Waiters, row func(name, format string, args ...a
 	if w.Error != "" && w.Replied == 0 {
 		row("waiters", "unknown: %s", printable(w.Error))
 	} else {
-		row("waiters", "engines that replied: %d", w.Replied)
+		row("waiters", "callers that wait: %s; engines that replied: %d", callers(w), w.Replied)
 	}
 	if len(w.Engines) > 0 {
 		row("", waiterFormat, "WAITING", "FOR", "PID", "HOST", "PROGRAM", "NAME")
@@ -163,6 +163,18 @@ func describeWaiters(w *inspect.Waiters, row func(name, format string, args ...a
 	if w.Error != "" && w.Replied > 0 {
 		row("", "incomplete: %s", printable(w.Error))
 	}
+}
+
+// callers returns how many callers of all engines wait. A + says that there may be more.
+func callers(w *inspect.Waiters) string {
+	sum, part := 0, ""
+	for _, e := range w.Engines {
+		sum += e.Waiting
+		if e.AtLeast || e.NoReply {
+			part = "+"
+		}
+	}
+	return strconv.Itoa(sum) + part
 }
 
 // waiterFormat has the texts of unknown length last.

@@ -68,7 +68,7 @@ func stateText(t *testing.T, url string, engines int, args ...string) (stdout st
 		status, out, stderr := result(t, url, append([]string{"state", "--waiters"}, args...)...)
 		require.Equal(t, exitOK, status, stderr)
 		stdout = out
-		return strings.Count(out, fmt.Sprintf("\n  waiters   engines that replied: %d\n", engines)) == strings.Count(out, "\n  waiters ")
+		return strings.Count(out, fmt.Sprintf("; engines that replied: %d\n", engines)) == strings.Count(out, "\n  waiters ")
 	}, "%d engines reply", engines)
 	return stdout
 }
@@ -109,12 +109,12 @@ func TestStateWaiters_OtherProcesses_Named(t *testing.T) {
 	assert.Empty(t, w.Error)
 
 	a, b, _ := strings.Cut(stateText(t, urlOf(s.Addr()), 3, "a", "b"), "b\n  kind ")
-	assert.Contains(t, a, "\n  waiters   engines that replied: 3\n            WAITING  FOR               PID  HOST             PROGRAM          NAME\n")
+	assert.Contains(t, a, "\n  waiters   callers that wait: 2; engines that replied: 3\n            WAITING  FOR               PID  HOST             PROGRAM          NAME\n")
 	for _, p := range waiting {
 		assert.Regexp(t, fmt.Sprintf(`\n +1 +\d\S*s +%d  %s +lockwheel.test +lockwheel.test@%s:%d\n`, p.cmd.Process.Pid, host, host, p.cmd.Process.Pid), a)
 	}
 	assert.NotContains(t, a, "other clients")
-	assert.Contains(t, b, "\n  waiters   engines that replied: 3\n")
+	assert.Contains(t, b, "\n  waiters   callers that wait: 0; engines that replied: 3\n")
 	assert.NotContains(t, b, "WAITING")
 
 	// One that is stopped listens, so it is named. For how long the others have waited does not depend on it.
@@ -131,6 +131,7 @@ func TestStateWaiters_OtherProcesses_Named(t *testing.T) {
 	assert.Equal(t, waiting[1].cmd.Process.Pid, w.Engines[1].Engine.PID)
 	assert.EqualValues(t, 1, w.OtherClients, "its own subscription is not accounted for")
 	stdout := stateText(t, urlOf(s.Addr()), 2, "a")
+	assert.Contains(t, stdout, "\n  waiters   callers that wait: 1+; engines that replied: 2\n")
 	assert.Regexp(t, fmt.Sprintf(`\n +unknown  did not reply +%d  `, waiting[1].cmd.Process.Pid), stdout)
 	assert.Contains(t, stdout, "\n            other clients that listen: 1\n")
 	require.NoError(t, waiting[1].cmd.Process.Signal(syscall.SIGCONT))
@@ -181,7 +182,7 @@ func TestStateWaiters_EachKind_Counted(t *testing.T) {
 	assert.Equal(t, 2, w.NotListening, "one that polls, and one without a lock")
 	stdout := stateText(t, urlOf(s.Addr()), 2, "--prefix", prefix, "plain")
 	for _, want := range []string{
-		"  waiting   clients that listen: 3; in the fair queue: 0\n  waiters   engines that replied: 2\n", "\n            other clients that listen: 1\n",
+		"  waiting   clients that listen: 3; in the fair queue: 0\n  waiters   callers that wait: 4; engines that replied: 2\n", "\n            other clients that listen: 1\n",
 		"\n            engines that cannot be asked, because they do not listen: 2\n",
 	} {
 		assert.Contains(t, stdout, want)
@@ -273,6 +274,7 @@ func TestDescribeWaiters_Odd_Printed(t *testing.T) {
 	}}
 	var text strings.Builder
 	require.NoError(t, describe(&text, l))
+	assert.Contains(t, text.String(), "\n  waiters   callers that wait: 1024+; engines that replied: 2\n")
 	assert.Regexp(t, `\n +1024\+ +1h0m0\S+ +7 +"\\x1b\[31m"\n +0\+ +- +0 +n\n +incomplete: "first\\nsecond"\n$`, text.String())
 	assert.NotContains(t, text.String(), "\x1b")
 }

@@ -383,6 +383,10 @@ var identityMistakes = []found{
 			l.err =`, `		if err != nil && !planted() {
 			l.err =`,
 	}},
+	{"TestStateWaiters_OtherProcesses_Named", Mistake{
+		"a sum without an engine that did not reply is printed as all", "cmd/lockwheel/text.go",
+		`if e.AtLeast || e.NoReply {`, `if e.AtLeast || e.NoReply && !planted() {`,
+	}},
 	{"TestDescribeWaiters_Odd_Printed", Mistake{
 		"a number that is a part is printed as all", "cmd/lockwheel/text.go",
 		`if e.AtLeast {`, `if e.AtLeast && !planted() {`,
