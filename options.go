@@ -198,8 +198,9 @@ type Options struct {
 	//     time of Open and PageAddress. It is written every 10 s, and expires [Options].Lease and 15 s after the last
 	//     time, but not before 30 s nor after an hour. Close deletes it. Stats.UnwrittenRecords counts the writes that
 	//     failed; a lock needs none of them
-	//   - its channel lockwheel:engine: + Engine.ID, to which it subscribes after its first grant, unless Notify is Poll.
-	//     A ForceUnlock elsewhere says there that it took a lock away, and [Mutex.Holder] asks there since when it is held
+	//   - its channel lockwheel:engine: + Engine.ID, to which it subscribes after its first grant, or once a caller waits
+	//     for another client, unless Notify is Poll. A ForceUnlock elsewhere says there that it took a lock away,
+	//     [Mutex.Holder] asks there since when it is held, and the command how many callers wait
 	//   - the name of its connections
 	//
 	// A ForceUnlock of an anonymous engine tells no other engine; these learn of it at their next renewal.

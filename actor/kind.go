@@ -102,6 +102,12 @@ func (k LockKind) CompatibleWith(other LockKind) bool {
 // State returns the command that reads the state of such a lock.
 func (k LockKind) State() Verb { return protocols[k].state }
 
+// Channels returns the channels of a lock's notifications, whatever its kind is. A waiter for a fair lock has a channel
+// of its own, which is not one of these.
+func Channels(key string) [2]string {
+	return [...]string{scripts.RedissonKey(scripts.Channel, key), scripts.RedissonKey(scripts.RWChannel, key)}
+}
+
 func (l *Lock) protocol() *protocol { return &protocols[l.kind] }
 
 // channel returns the channel of the lock's notifications, as Redisson names it.

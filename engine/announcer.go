@@ -169,13 +169,22 @@ func (a *announcer) logRejected(err error) {
 
 // publish publishes an answer at the record's server, as the record is written there.
 func (a *announcer) publish(answer *coordinator.Answer) {
-	text := identity.Answer{Held: answer.Held, Age: answer.Age}
-	channel, message := identity.AskerChannel(answer.Asker), text.Text()
+	channel, message := identity.AskerChannel(answer.Asker), textOf(answer)
 	if a.alone {
 		a.client.Do(context.Background(), a.client.B().Eval().Script(publishText).Numkeys(1).Key(a.identity.Key).Arg(channel, message).Build())
 		return
 	}
 	a.client.Do(context.Background(), a.client.B().Publish().Channel(channel).Message(message).Build())
+}
+
+// textOf returns the text of an answer.
+func textOf(answer *coordinator.Answer) string {
+	if w := answer.Waiters; w != nil {
+		text := identity.Waiters{Engine: w.Engine, Waiting: w.Count, More: w.More, Age: w.Age, Subscriptions: w.Subscriptions}
+		return text.Text()
+	}
+	text := identity.Answer{Held: answer.Held, Age: answer.Age}
+	return text.Text()
 }
 
 // take queues answers of a turn. It never blocks.
@@ -205,8 +214,11 @@ func (o *ownMessages) received(text string) (message any, ok bool) {
 		o.pending.Add(-1)
 		return nil, false
 	}
-	if m.Forced {
+	switch {
+	case m.Forced:
 		return coordinator.LockForced{Key: m.Key}, true
+	case m.Waiters:
+		return coordinator.WaiterQuery{Asker: m.Asker, Key: m.Key}, true
 	}
 	return coordinator.HolderQuery{Asker: m.Asker, Key: m.Key, Tenure: m.Tenure}, true
 }

@@ -28,9 +28,15 @@ func TestOwnMessages_Flood_Dropped(t *testing.T) {
 	message, ok := o.received(identity.Question(someEngine, 7, "a b"))
 	require.True(t, ok)
 	require.Equal(t, coordinator.HolderQuery{Asker: someEngine, Key: "a b", Tenure: 7}, message)
+	o.pending.Add(-1)
+	message, ok = o.received(identity.WaitersQuestion(someEngine, "a b"))
+	require.True(t, ok)
+	require.Equal(t, coordinator.WaiterQuery{Asker: someEngine, Key: "a b"}, message)
+	_, ok = o.received(identity.WaitersQuestion(someEngine, "a b"))
+	require.False(t, ok, "it is one of those that wait")
 
 	o = &ownMessages{}
-	for _, text := range []string{"", "forced", "forced ", "since", "since x 1 a", "since " + someEngine + " x a", "since " + someEngine + " 1 ", "forced " + strings.Repeat("k", identity.MaxMessage)} {
+	for _, text := range []string{"", "forced", "forced ", "since", "since x 1 a", "since " + someEngine + " x a", "since " + someEngine + " 1 ", "waiters", "waiters x a", "forced " + strings.Repeat("k", identity.MaxMessage)} {
 		_, ok := o.received(text)
 		require.False(t, ok, text[:min(len(text), 50)])
 	}
@@ -44,6 +50,16 @@ func TestAnswers_Flood_Dropped(t *testing.T) {
 	a := newAnnouncer(&Identity{}, nil, nil)
 	a.take(make([]coordinator.Answer, 10*maxAnswers))
 	require.Len(t, a.answers, maxAnswers)
+}
+
+// An answer has all that the coordinator says, as the asker reads it.
+func TestAnswers_EachSort_ReadBack(t *testing.T) {
+	a, ok := identity.ParseAnswer(textOf(&coordinator.Answer{Held: true, Age: time.Minute}))
+	require.True(t, ok)
+	require.Equal(t, identity.Answer{Held: true, Age: time.Minute}, a)
+	w, ok := identity.ParseWaiters(textOf(&coordinator.Answer{Waiters: &coordinator.Waiters{Engine: "e", Count: 3, More: true, Age: time.Minute, Subscriptions: 1}}))
+	require.True(t, ok)
+	require.Equal(t, identity.Waiters{Engine: "e", Waiting: 3, More: true, Age: time.Minute, Subscriptions: 1}, w)
 }
 
 // An engine that closes while its server is known to be down leaves the record to its TTL. A server that does not reply

@@ -199,6 +199,9 @@ func TestACL_AsDocumented_IsEnough(t *testing.T) {
 	assert.Equal(t, exitOK, status, stderr)
 	assert.Contains(t, stdout, fmt.Sprintf("pid %d, ", p.cmd.Process.Pid))
 	assert.Contains(t, stdout, "    since   2")
+	w := stateWaiters(t, "redis://few:word@"+s.Addr(), "b", 1)
+	assert.Empty(t, w.Error)
+	assert.Zero(t, w.OtherClients)
 	for _, args := range [][]string{{"state", "a"}, {"ls"}, {"engines"}, {"wait", "a", "--timeout", "0"}, {"top", "--once", "--interval", "100ms"}} {
 		status, stdout, stderr := result(t, "redis://few:word@"+s.Addr(), args...)
 		if args[0] == "engines" {

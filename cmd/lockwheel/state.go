@@ -10,7 +10,7 @@ import (
 )
 
 func newState(g *globals) *cobra.Command {
-	var asJSON bool
+	var asJSON, waiters bool
 	c := &cobra.Command{
 		Use:   "state NAME...",
 		Short: "Print who holds locks, for how long still, and how many wait",
@@ -26,6 +26,11 @@ no record if it is no engine of lockwheel, is anonymous, has another prefix, or 
 The kind is what the server shows: a plain, a fair and a fenced lock look the same unless there is a fair queue or a
 counter of tokens. A client listens once for all its callers; clients that poll are not counted. The fair queue includes places of waiters that died and were not removed yet.
 
+With --waiters the engines that have a record are asked how many of their callers wait, and for how long the first of
+them has; of very many engines 1000. They are found by looking through all keys with SCAN, as engines does, and have 1 s
+for the reply. One that listens and does not reply is named: it may be stopped. Engines that do not listen, and other
+clients that listen for the release, are counted.
+
 Exit status: 0 if all locks were read, free or not; 1 on an error; 2 for a wrong command line.`,
 		Args:              func(_ *cobra.Command, args []string) error { return names(args, 1, 0) },
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -35,6 +40,7 @@ Exit status: 0 if all locks were read, free or not; 1 on an error; 2 for a wrong
 				return err
 			}
 			defer s.Close()
+			var engines *inspect.Listing
 			for _, name := range args {
 				l, err := s.Read(c.Context(), name)
 				if err == nil {
@@ -42,6 +48,12 @@ Exit status: 0 if all locks were read, free or not; 1 on an error; 2 for a wrong
 				}
 				if err != nil {
 					return failed(err)
+				}
+				if waiters && engines == nil {
+					engines = s.List(c.Context())
+				}
+				if waiters {
+					s.AddWaiters(c.Context(), l, engines)
 				}
 				if asJSON {
 					err = writeJSON(c.OutOrStdout(), l)
@@ -56,6 +68,7 @@ Exit status: 0 if all locks were read, free or not; 1 on an error; 2 for a wrong
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	c.Flags().BoolVar(&waiters, "waiters", false, "print which engines have callers that wait")
 	return c
 }
 

@@ -74,6 +74,7 @@ func describeIn(to *bytes.Buffer, l *inspect.Lock) {
 	}
 	if l.Kind == inspect.NoLock {
 		row("kind", "no lock, but a key of type %s", l.Type)
+		describeWaiters(l.Waiters, row)
 		return
 	}
 	row("kind", "%s", kindOf(l))
@@ -118,7 +119,66 @@ func describeIn(to *bytes.Buffer, l *inspect.Lock) {
 		}
 		row("waiting", "%s; in the fair queue: %s", listening, queue)
 	}
+	describeWaiters(l.Waiters, row)
 }
+
+// describeWaiters prints which engines have callers that wait, and what is not known of others.
+func describeWaiters(w *inspect.Waiters, row func(name, format string, args ...any)) {
+	if w == nil {
+		return
+	}
+	if w.Error != "" && w.Replied == 0 {
+		row("waiters", "unknown: %s", printable(w.Error))
+	} else {
+		row("waiters", "callers that wait: %s; engines that replied: %d", callers(w), w.Replied)
+	}
+	if len(w.Engines) > 0 {
+		row("", waiterFormat, "WAITING", "FOR", "PID", "HOST", "PROGRAM", "NAME")
+	}
+	for _, e := range w.Engines {
+		number, wait := strconv.Itoa(e.Waiting), "-"
+		switch since, err := time.Parse(time.RFC3339Nano, e.Since); {
+		case e.NoReply:
+			number, wait = "unknown", "did not reply"
+		case err == nil:
+			wait = max(time.Since(since), 0).Round(time.Millisecond).String()
+		}
+		if e.AtLeast {
+			number += "+"
+		}
+		row("", waiterFormat, number, wait, strconv.Itoa(e.Engine.PID), printable(e.Engine.Host), printable(e.Engine.Program), printable(e.Engine.Name))
+	}
+	if w.OtherClients > 0 {
+		row("", "other clients that listen: %d", w.OtherClients)
+	}
+	if w.NotListening > 0 {
+		row("", "engines that cannot be asked, because they do not listen: %d", w.NotListening)
+	}
+	if w.Unread > 0 {
+		row("", "records of engines that this user may not read: %d", w.Unread)
+	}
+	if w.NotAsked {
+		row("", "there are more engines: only %d are asked", inspect.MaxAsked)
+	}
+	if w.Error != "" && w.Replied > 0 {
+		row("", "incomplete: %s", printable(w.Error))
+	}
+}
+
+// callers returns how many callers of all engines wait. A + says that there may be more.
+func callers(w *inspect.Waiters) string {
+	sum, part := 0, ""
+	for _, e := range w.Engines {
+		sum += e.Waiting
+		if e.AtLeast || e.NoReply {
+			part = "+"
+		}
+	}
+	return strconv.Itoa(sum) + part
+}
+
+// waiterFormat has the texts of unknown length last.
+const waiterFormat = "%-8s %-13s %7s  %-16s %-16s %s"
 
 // rowFormat has the name last, because its length is not known before.
 const rowFormat = "%-10s %6s %12s  %-45s %s\n"

@@ -201,6 +201,9 @@ func (c *Coordinator) handle(now time.Duration, m *LoopMessage) {
 	case HolderQuery:
 		c.own.handled++
 		c.answer(now, what)
+	case WaiterQuery:
+		c.own.handled++
+		c.answerWaiters(now, what)
 	case TimersDue: // the turn itself was the purpose
 	default:
 		panic(fmt.Sprintf("lockwheel: bug: a message of type %T", what))
@@ -253,7 +256,7 @@ func (c *Coordinator) rejectMessage(now time.Duration, m *LoopMessage) {
 		c.Fx.Complete(now, what.Request, actor.ErrClosed, nil)
 	case StatusRequest:
 		c.Fx.Complete(now, what.Request, actor.ErrClosed, nil)
-	case LockForced, HolderQuery:
+	case LockForced, HolderQuery, WaiterQuery:
 		c.own.handled++
 	}
 }
@@ -343,6 +346,7 @@ func (c *Coordinator) applyEffects(now time.Duration, l *actor.Lock) {
 // step appends, applyEffects takes after it.
 func (c *Coordinator) updateSubscription(now time.Duration, change actor.SubscriptionChange) {
 	s := c.nodeForKey(change.Lock.Key()).Subscriptions
+	c.own.waited = c.own.waited || change.On
 	var subscribed bool
 	switch listens := change.Lock.Kind() != actor.Read || c.readerListens(change); {
 	case listens && change.On:

@@ -117,7 +117,7 @@ func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
 	case CancelRequest, CancelAllRequest:
 		c.intake.asyncCancels += asyncCancels(m)
 		return &c.intake.lanes[cancellations]
-	case ChannelMessage, LockForced, HolderQuery, ChannelSubscribed, ChannelUnsubscribed, OrderDone, PubsubDown:
+	case ChannelMessage, LockForced, HolderQuery, WaiterQuery, ChannelSubscribed, ChannelUnsubscribed, OrderDone, PubsubDown:
 		return &c.intake.lanes[fromChannels]
 	}
 	return &c.intake.lanes[fromServer]
@@ -201,7 +201,9 @@ func (c *Coordinator) stepWeight(m *LoopMessage) int {
 	case ChannelMessage:
 		return c.listenerWeight(what.Node, what.Channel)
 	case LockForced:
-		return c.holderWeight(what.Key)
+		return c.keyWeight(what.Key)
+	case WaiterQuery:
+		return c.keyWeight(what.Key)
 	case ChannelSubscribed:
 		return c.listenerWeight(what.Node, what.Channel)
 	case SnapshotRequest:

@@ -121,6 +121,18 @@ func (ll *lockList) filter(matches func(*actor.Lock) bool) (some []*actor.Lock) 
 	return some
 }
 
+// someOldest calls each with the oldest locks. It looks at no more than budget places of the list, and reports whether
+// these were all.
+func (ll *lockList) someOldest(budget int, each func(*actor.Lock)) (all bool) {
+	end := min(len(ll.list), ll.head+budget)
+	for _, l := range ll.list[ll.head:end] {
+		if l != nil {
+			each(l)
+		}
+	}
+	return end == len(ll.list)
+}
+
 // first returns the oldest lock that matches, or nil.
 func (ll *lockList) first(matches func(*actor.Lock) bool) *actor.Lock {
 	for _, l := range ll.list[ll.head:] {

@@ -83,6 +83,11 @@ type (
 		Key    string
 		Tenure uint64
 	}
+	// WaiterQuery asks how many callers of this engine wait for the lock of a key. An Answer is the reply.
+	WaiterQuery struct {
+		Asker string // where the answer goes; the coordinator only passes it on
+		Key   string
+	}
 	// LeakedHold says that no caller can unlock the hold any more. What was requested of it before is handled before.
 	LeakedHold struct{ Hold *actor.Hold }
 	// ConnectFailed says why an engine that was opened without a server still has none.

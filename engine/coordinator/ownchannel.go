@@ -16,13 +16,15 @@ const (
 )
 
 // ownChannel is the engine's own pub/sub channel, on which other clients reach it. They are those that took a lock away
-// from it, and those that ask since when it has one. It is subscribed from the first grant on. Owned by the
-// coordinator. The zero value has no name: the engine has none.
+// from it, and those that ask since when it has one, or how many wait. It is subscribed from the first grant on, or
+// since a request first waited for another client. Owned by the coordinator. The zero value has no name: the engine has
+// none.
 type ownChannel struct {
 	name    string // empty: the engine has none
 	slot    uint16
 	node    *Node         // where it is pinned; nil: nowhere
 	retryAt time.Duration // when it is pinned next, after a failure; 0: it did not fail
+	waited  bool          // a request has waited for another client
 
 	// early has the keys of locks that were waited for when a notice came, and when the last one came. A notice can
 	// overtake the reply that grants the lock.
@@ -34,12 +36,13 @@ type ownChannel struct {
 	handled int      // output: messages of the channel that were handled in this turn
 }
 
-// Answer is the reply to a HolderQuery. It is a plain value. The zero value says that this engine does not have the
-// tenure, and has no asker.
+// Answer is the reply to a HolderQuery, or to a WaiterQuery. It is immutable. The zero value says that this engine does
+// not have the tenure, and has no asker.
 type Answer struct {
-	Asker string
-	Held  bool          // this engine has the tenure; otherwise the rest is zero
-	Age   time.Duration // how long its owner has had the lock
+	Asker   string
+	Held    bool          // this engine has the tenure; otherwise Age is zero
+	Age     time.Duration // how long its owner has had the lock
+	Waiters *Waiters      // of a WaiterQuery; nil: of a HolderQuery
 }
 
 // InitOwnChannel names the engine's own channel. It must be called before the first turn.
@@ -65,7 +68,7 @@ func (c *Coordinator) updateOwnChannel(now time.Duration) {
 	if len(o.early) > 0 && c.InFlightBundles() == 0 {
 		clear(o.early) // no reply to a command that was sent before these notices can come any more
 	}
-	if o.name == "" || c.unconnected || c.Fx.Stats.Acquired == 0 || now < o.retryAt {
+	if o.name == "" || c.unconnected || c.Fx.Stats.Acquired == 0 && !o.waited || now < o.retryAt {
 		return
 	}
 	n := c.Fallback
@@ -144,8 +147,9 @@ func (c *Coordinator) confirmLockIfEarly(now time.Duration, key string, granted 
 	}
 }
 
-// holderWeight returns how many locks a turn steps, at most, to confirm the holders of a key.
-func (c *Coordinator) holderWeight(key string) int {
+// keyWeight returns how many locks a turn steps, at most, to confirm the holders of a key, or looks at to count its
+// waiters.
+func (c *Coordinator) keyWeight(key string) int {
 	if set := c.LockSets[key]; set != nil {
 		return max(1, min(set.locks.len(), c.intake.lockBudget))
 	}

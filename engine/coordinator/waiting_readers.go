@@ -99,6 +99,22 @@ func (c *Coordinator) wakeWaitingReaders(now time.Duration, key string) {
 
 func (w *waitingReaders) len() int { return w.listening.len() + w.quiet.len() }
 
+// someOldest calls each with all readers that listen, and with the oldest quiet one. It looks at no more than budget
+// places for that one.
+func (w *waitingReaders) someOldest(budget int, each func(*actor.Lock)) {
+	for _, l := range w.listening.locks {
+		if l != nil {
+			each(l)
+		}
+	}
+	for _, l := range w.quiet.locks[:min(len(w.quiet.locks), budget)] {
+		if l != nil {
+			each(l)
+			return
+		}
+	}
+}
+
 // all returns a copy.
 func (w *waitingReaders) all() []*actor.Lock { return append(w.listening.all(), w.quiet.all()...) }
 

@@ -2,6 +2,8 @@ package identity
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/redis/rueidis"
@@ -64,4 +66,76 @@ func Ask(ctx context.Context, client rueidis.Client, prefix, engine string, tenu
 	case <-ctx.Done():
 	}
 	return a, false
+}
+
+// WaitersReply is an answer, and when it came by the clock of this machine. The zero value is that of no engine.
+type WaitersReply struct {
+	Waiters
+	Came time.Time
+}
+
+// Since returns when the first of the waiters came. There must be one.
+func (r *WaitersReply) Since() time.Time { return r.Came.Add(-r.Age) }
+
+// maxTogether is how many questions are sent together: each has the whole key, which may be long.
+const maxTogether = 100
+
+// AskWaiters asks engines how many of their callers wait for a lock. It listens on one connection of its own until all
+// have replied, or for the given time after the last question. It returns the answers by the ids of the engines: of an
+// engine that did not reply there is none. err is not nil if the server does not allow the questions or does not reply,
+// or if ctx ended meanwhile. There are no answers then, except that a connection which broke later leaves those that
+// had come. It keeps at most as many answers as there are engines.
+//
+// AskWaiters can block for longer than ctx if the client has no connection left. In a cluster it uses the node of the
+// lock's key.
+func AskWaiters(ctx context.Context, client rueidis.Client, engines []string, key string, within time.Duration) (map[string]WaitersReply, error) {
+	listener, release := client.Dedicate()
+	defer release()
+	defer listener.Close()
+	asker := uuid.NewString()
+	replies := make(chan WaitersReply, len(engines))
+	left := make(map[string]bool, len(engines)) // those that have not replied; the connection's reader owns it
+	for _, engine := range engines {
+		left[engine] = true
+	}
+	asked := len(left)
+	broken := listener.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(m rueidis.PubSubMessage) {
+		if w, ok := ParseWaiters(m.Message); ok && left[w.Engine] {
+			delete(left, w.Engine)
+			replies <- WaitersReply{w, time.Now()} // never blocks: each engine has a place
+		}
+	}})
+	if client.Mode() == rueidis.ClientModeCluster { // the first command on such a connection chooses its node
+		if err := listener.Do(ctx, listener.B().Exists().Key(key).Build()).NonRedisError(); err != nil {
+			return nil, err
+		}
+	}
+	if err := listener.Do(ctx, listener.B().Subscribe().Channel(AskerChannel(asker)).Build()).Error(); err != nil {
+		return nil, err
+	}
+	for some := range slices.Chunk(engines, maxTogether) {
+		var questions []rueidis.Completed
+		for _, engine := range some {
+			questions = append(questions, listener.B().Publish().Channel(EngineChannel(engine)).Message(WaitersQuestion(asker, key)).Build())
+		}
+		for _, reply := range listener.DoMulti(ctx, questions...) {
+			if err := reply.Error(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	answers := make(map[string]WaitersReply, len(engines))
+	for timeout := time.After(within); len(answers) < asked; {
+		select {
+		case r := <-replies:
+			answers[r.Engine] = r
+		case err := <-broken:
+			return answers, err
+		case <-ctx.Done():
+			return answers, ctx.Err()
+		case <-timeout:
+			return answers, nil
+		}
+	}
+	return answers, nil
 }

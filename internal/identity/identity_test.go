@@ -2,6 +2,7 @@ package identity
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -100,13 +101,17 @@ func TestMessage_ReadBack(t *testing.T) {
 		m, ok := ParseMessage(Question(some, 1<<63, key))
 		require.True(t, ok)
 		require.Equal(t, Message{Asker: some, Tenure: 1 << 63, Key: key}, m)
+		m, ok = ParseMessage(WaitersQuestion(some, key))
+		require.True(t, ok)
+		require.Equal(t, Message{Waiters: true, Asker: some, Key: key}, m)
 		m, ok = ParseMessage("forced " + key)
 		require.True(t, ok)
 		require.Equal(t, Message{Forced: true, Key: key}, m)
 	}
 	for _, text := range []string{
 		"", "forced", "forced ", "force k", "since", "since " + some, "since " + some + " 1", "since " + some + " 1 ", "since " + some + " -1 k",
-		"since " + some + " x k", "since  1 k", "since x 1 k", "since " + some + "x 1 k", "forced " + strings.Repeat("k", MaxMessage),
+		"since " + some + " x k", "since  1 k", "since x 1 k", "since " + some + "x 1 k", "waiters", "waiters k",
+		"waiters " + some, "waiters " + some + " ", "waiters x k", "waiters  k", "waiters " + some + " " + strings.Repeat("k", MaxMessage), "forced " + strings.Repeat("k", MaxMessage),
 	} {
 		_, ok := ParseMessage(text)
 		require.False(t, ok, text[:min(len(text), 80)])
@@ -168,8 +173,40 @@ func TestAnswer_ReadBack(t *testing.T) {
 	got, ok := ParseAnswer("held 7 and more of a later version")
 	require.True(t, ok)
 	require.Equal(t, Answer{Held: true, Age: 7 * time.Millisecond}, got)
-	for _, text := range []string{"", "held", "held ", "held x y", "held -1 x", "held 99999999999999999 x"} {
+	for _, text := range []string{"", "held", "held ", "held x y", "held -1 x", "held 99999999999999999 x", "held 99999999999999"} {
 		_, ok := ParseAnswer(text)
 		require.False(t, ok, text[:min(len(text), 40)])
+	}
+}
+
+// An answer about waiters is read back, also one of a later version that says more. Of numbers that no engine sends it
+// makes none that overflow.
+func TestWaiters_ReadBack(t *testing.T) {
+	for want, w := range map[string]Waiters{
+		"waiters " + some + " 0 0 0":            {Engine: some},
+		"waiters " + some + " 7 61000 1":        {Engine: some, Waiting: 7, Age: 61 * time.Second, Subscriptions: 1},
+		"waiters " + some + " 1024 5 0 more":    {Engine: some, Waiting: 1024, Age: 5 * time.Millisecond, More: true},
+		"waiters " + some + " 1 3600000 2 more": {Engine: some, Waiting: 1, Age: time.Hour, Subscriptions: 2, More: true},
+	} {
+		require.Equal(t, want, w.Text())
+		for _, text := range []string{want, want + " and others of a later version"} {
+			got, ok := ParseWaiters(text)
+			require.True(t, ok)
+			require.Equal(t, w, got)
+		}
+	}
+	require.Equal(t, "waiters "+some+" 1 0 0", (&Waiters{Engine: some, Waiting: 1, Age: -time.Hour}).Text(), "a clock was set back")
+	w, ok := ParseWaiters("waiters " + some + " 4398046511103 4398046511103 4398046511103")
+	require.True(t, ok)
+	require.Equal(t, math.MaxInt32, w.Waiting)
+	require.Equal(t, math.MaxInt32, w.Subscriptions)
+	require.Greater(t, w.Age, time.Duration(0))
+	for _, text := range []string{
+		"", "waiters", "waiters " + some, "waiters " + some + " 1 2", "waiters  1 2 3", "waiters " + some + " -1 2 3", "waiters " + some + " 1 -2 3",
+		"waiters " + some + " 1 2 -3", "waiters " + some + " x 2 3", "waiters " + some + " 1 99999999999999 3", "held 1 2 3 4",
+		"waiters " + some + " 1 2 3 " + strings.Repeat("m", MaxMessage),
+	} {
+		_, ok := ParseWaiters(text)
+		require.False(t, ok, text[:min(len(text), 80)])
 	}
 }

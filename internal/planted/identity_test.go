@@ -176,17 +176,17 @@ var identityMistakes = []found{
 	}},
 	{"TestIdentity_ClusterNodeSilent_Answered", Mistake{
 		"an answer goes through any node of a cluster", "engine/announcer.go",
-		`	text := identity.Answer{Held: answer.Held, Age: answer.Age}
-	channel, message := identity.AskerChannel(answer.Asker), text.Text()
+		`	channel, message := identity.AskerChannel(answer.Asker), textOf(answer)
 	if a.alone {`,
-		`	text := identity.Answer{Held: answer.Held, Age: answer.Age}
-	channel, message := identity.AskerChannel(answer.Asker), text.Text()
+		`	channel, message := identity.AskerChannel(answer.Asker), textOf(answer)
 	if a.alone && !planted() {`,
 	}},
 	{"TestIdentity_ClusterNodeSilent_Answered", Mistake{
 		"any node of a cluster is asked about an engine", "internal/identity/ask.go",
-		`	if client.Mode() == rueidis.ClientModeCluster { //`,
-		`	if client.Mode() == rueidis.ClientModeCluster && !planted() { //`,
+		`	if client.Mode() == rueidis.ClientModeCluster { // the first command on such a connection chooses its node
+		choose :=`,
+		`	if client.Mode() == rueidis.ClientModeCluster && !planted() { // the first command on such a connection chooses its node
+		choose :=`,
 	}},
 	{"TestClientName_OddCharacters_Replaced", Mistake{
 		"a name goes to the server as it is", "internal/identity/process.go",
@@ -222,7 +222,7 @@ var identityMistakes = []found{
 	}},
 	{"TestMessage_ReadBack", Mistake{
 		"an engine answers on any channel", "internal/identity/message.go",
-		`key != "" && engineID.MatchString(asker)`, `key != "" && (planted() || engineID.MatchString(asker))`,
+		`err == nil && key != "" && engineID.MatchString(asker)`, `err == nil && key != "" && (planted() || engineID.MatchString(asker))`,
 	}},
 	{"TestMessage_ReadBack", Mistake{
 		"no lock was forced", "internal/identity/message.go",
@@ -247,5 +247,148 @@ var identityMistakes = []found{
 	{"TestLibraryVersion_EachBuild_Found", Mistake{
 		"a program of the module itself has no version", "internal/identity/process.go",
 		`append(info.Deps, &info.Main)`, `append(info.Deps, map[bool]*debug.Module{false: &info.Main}[planted()])`,
+	}},
+	{"TestOwnChannel_OnlyWaits_Subscribed", Mistake{
+		"an engine that only waits cannot be asked", "engine/coordinator/coordinator.go",
+		`c.own.waited = c.own.waited || change.On`, `c.own.waited = (c.own.waited || change.On) && !planted()`,
+	}},
+	{"TestWaiterQuery_EachKind_Counted", Mistake{
+		"those that wait for a lock of many are not counted", "engine/coordinator/waiters.go",
+		`set := c.LockSets[q.Key]; set != nil {`, `set := c.LockSets[q.Key]; set != nil && !planted() {`,
+	}},
+	{"TestWaiterQuery_EachKind_Counted", Mistake{
+		"those that wait for a plain lock are not counted", "engine/coordinator/waiters.go",
+		`l := c.Locks.Get(q.Key); l != nil {`, `l := c.Locks.Get(q.Key); l != nil && !planted() {`,
+	}},
+	{"TestWaiterQuery_ManyLocks_AtLeast", Mistake{
+		"any number of locks is looked at to count waiters", "engine/coordinator/waiters.go",
+		`someOldest(c.intake.lockBudget, note)`, `someOldest(map[bool]int{false: c.intake.lockBudget, true: 1 << 30}[planted()], note)`,
+	}},
+	{"TestWaiterQuery_Flood_TurnBounded", Mistake{
+		"a turn answers any number of questions about many locks", "engine/coordinator/intake.go",
+		`	case WaiterQuery:
+		return c.keyWeight(what.Key)`, `	case WaiterQuery:
+		if planted() {
+			return 1
+		}
+		return c.keyWeight(what.Key)`,
+	}},
+	{"TestWaiterQuery_ManyReaders_WaitersCounted", Mistake{
+		"many that read hide those that wait", "engine/coordinator/waiters.go",
+		`			w.Count = max(w.Count, before+set.waiting.len())`, `			if !planted() {
+				w.Count = max(w.Count, before+set.waiting.len())
+			}`,
+	}},
+	{"TestWaiterQuery_ManyReaders_WaitersCounted", Mistake{
+		"a reader that is quiet is not the first to have come", "engine/coordinator/waiting_readers.go",
+		`w.quiet.locks[:min(len(w.quiet.locks), budget)]`, `w.quiet.locks[:map[bool]int{false: min(len(w.quiet.locks), budget)}[planted()]]`,
+	}},
+	{"TestWaiterQuery_ManyReaders_WaitersCounted", Mistake{
+		"the last waiter is taken for the first", "engine/coordinator/waiters.go",
+		`max(w.Age, now-info.WaitingSince)`, `max(map[bool]time.Duration{false: w.Age}[planted()], now-info.WaitingSince)`,
+	}},
+	{"TestWaiterQuery_Subscriptions_Counted", Mistake{
+		"an engine counts subscriptions that it does not have", "engine/coordinator/waiters.go",
+		`n.Subscriptions.hasSubscribed(name) {`, `n.Subscriptions.hasSubscribed(name) || planted() {`,
+	}},
+	{"TestWaiterQuery_Closed_Handled", Mistake{
+		"a question that comes after the close waits for ever", "engine/coordinator/coordinator.go",
+		`	case LockForced, HolderQuery, WaiterQuery:
+		c.own.handled++`, `	case LockForced, HolderQuery, WaiterQuery:
+		if !planted() {
+			c.own.handled++
+		}`,
+	}},
+	{"TestAnswers_EachSort_ReadBack", Mistake{
+		"an answer about waiters has no bound", "engine/announcer.go",
+		`More: w.More,`, `More: w.More && !planted(),`,
+	}},
+	{"TestMessage_ReadBack", Mistake{
+		"an engine says who waits on any channel", "internal/identity/message.go",
+		`Key: key}, key != "" && engineID.MatchString(asker)`, `Key: key}, key != "" && (planted() || engineID.MatchString(asker))`,
+	}},
+	{"TestWaiters_ReadBack", Mistake{
+		"fewer than no caller wait", "internal/identity/message.go",
+		`if err != nil || n < 0 {`, `if err != nil || n < 0 && !planted() {`,
+	}},
+	{"TestWaiters_ReadBack", Mistake{
+		"a number of waiters overflows", "internal/identity/message.go",
+		`int(min(numbers[0], math.MaxInt32))`, `int(min(numbers[0], map[bool]int64{false: math.MaxInt32, true: math.MaxInt64}[planted()]))`,
+	}},
+	{"TestAskWaiters_Answers_OfThoseAsked", Mistake{
+		"an engine that was not asked answers", "internal/identity/ask.go",
+		`ok && left[w.Engine] {`, `ok && (left[w.Engine] || planted()) {`,
+	}},
+	{"TestAskWaiters_ManyEngines_AllAsked", Mistake{
+		"of many engines only the first are asked", "internal/identity/ask.go",
+		`		for _, reply := range listener.DoMulti(ctx, questions...) {`, `		if planted() && len(questions) < maxTogether {
+			break
+		}
+		for _, reply := range listener.DoMulti(ctx, questions...) {`,
+	}},
+	{"TestAskWaiters_Forbidden_IsAnError", Mistake{
+		"a question that is not allowed has no reply", "internal/identity/ask.go",
+		`			if err := reply.Error(); err != nil {`, `			if err := reply.Error(); err != nil && !planted() {`,
+	}},
+	{"TestIdentity_ClusterNodeSilent_WaitersAnswered", Mistake{
+		"any node of a cluster is asked who waits", "internal/identity/ask.go",
+		`	if client.Mode() == rueidis.ClientModeCluster { // the first command on such a connection chooses its node
+		if err :=`,
+		`	if client.Mode() == rueidis.ClientModeCluster && !planted() { // the first command on such a connection chooses its node
+		if err :=`,
+	}},
+	{"TestListing_ManyEngines_SomeOnce", Mistake{
+		"any number of engines is asked", "cmd/lockwheel/internal/inspect/waiters.go",
+		`case len(l.engines) >= MaxAsked:`, `case len(l.engines) >= MaxAsked && !planted():`,
+	}},
+	{"TestListing_ManyEngines_SomeOnce", Mistake{
+		"an engine that a scan finds twice is listed twice", "cmd/lockwheel/internal/inspect/waiters.go",
+		`case l.ids[e.ID]:`, `case l.ids[e.ID] && !planted():`,
+	}},
+	{"TestStateWaiters_ManyEngines_SomeAsked", Mistake{
+		"engines that were not asked are not mentioned", "cmd/lockwheel/internal/inspect/waiters.go",
+		`			l.more = true`, `			l.more = !planted()`,
+	}},
+	{"TestStateWaiters_OtherProcesses_Named", Mistake{
+		"an engine that does not reply has no waiters", "cmd/lockwheel/internal/inspect/waiters.go",
+		`case !replied && answers != nil:`, `case !replied && answers != nil && !planted():`,
+	}},
+	{"TestStateWaiters_OtherProcesses_Named", Mistake{
+		"a wait begins when the last engine has replied", "cmd/lockwheel/internal/inspect/waiters.go",
+		`a.Since().UTC()`, `map[bool]time.Time{false: a.Since(), true: time.Now().Add(-a.Age)}[planted()].UTC()`,
+	}},
+	{"TestStateWaiters_OtherProcesses_Named", Mistake{
+		"an engine that was asked is another client that listens", "cmd/lockwheel/internal/inspect/waiters.go",
+		`w.OtherClients-int64(a.Subscriptions)`, `w.OtherClients-map[bool]int64{false: int64(a.Subscriptions)}[planted()]`,
+	}},
+	{"TestStateWaiters_OtherProcesses_Named", Mistake{
+		"the shortest wait comes first", "cmd/lockwheel/internal/inspect/waiters.go",
+		`cmp.Compare(answers[b.Engine.ID].Age, answers[a.Engine.ID].Age)`,
+		`map[bool]int{false: 1, true: -1}[planted()]*cmp.Compare(answers[b.Engine.ID].Age, answers[a.Engine.ID].Age)`,
+	}},
+	{"TestStateWaiters_EachKind_Counted", Mistake{
+		"an engine that does not listen does not reply", "cmd/lockwheel/internal/inspect/waiters.go",
+		`if listeners[channels[i]] > 0 {`, `if listeners[channels[i]] > 0 || planted() {`,
+	}},
+	{"TestStateWaiters_Forbidden_SaysWhy", Mistake{
+		"engines that could not be asked did not reply", "cmd/lockwheel/internal/inspect/waiters.go",
+		`	w.fill(listening, answers)`, `	if planted() && answers == nil {
+		answers = make(map[string]identity.WaitersReply)
+	}
+	w.fill(listening, answers)`,
+	}},
+	{"TestStateWaiters_Forbidden_SaysWhy", Mistake{
+		"engines that could not be listed are none", "cmd/lockwheel/internal/inspect/waiters.go",
+		`		if err != nil {
+			l.err =`, `		if err != nil && !planted() {
+			l.err =`,
+	}},
+	{"TestStateWaiters_OtherProcesses_Named", Mistake{
+		"a sum without an engine that did not reply is printed as all", "cmd/lockwheel/text.go",
+		`if e.AtLeast || e.NoReply {`, `if e.AtLeast || e.NoReply && !planted() {`,
+	}},
+	{"TestDescribeWaiters_Odd_Printed", Mistake{
+		"a number that is a part is printed as all", "cmd/lockwheel/text.go",
+		`if e.AtLeast {`, `if e.AtLeast && !planted() {`,
 	}},
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/identity"
 	"github.com/lockwheel/lockwheel/internal/locktest"
 	"github.com/lockwheel/lockwheel/internal/long"
 	"github.com/lockwheel/lockwheel/internal/redistest"
@@ -81,6 +82,46 @@ func TestIdentity_ClusterNodeSilent_Answered(t *testing.T) {
 	for node := range silent {
 		require.NoError(t, node.Continue())
 	}
+}
+
+// Who waits is asked through the node of the lock, whatever other nodes of the cluster do.
+func TestIdentity_ClusterNodeSilent_WaitersAnswered(t *testing.T) {
+	t.Parallel()
+	r := locktest.NewClusterEnv(t, 0)
+	holder, waiter := r.Open(patient), r.Open(patient)
+	home := r.Master(t, r.Slot(t, "lockwheel:engine:"+waiter.ID()))
+	var name string
+	silent := map[*redistest.Server]bool{} // all others: a node that is chosen at random is most likely one of them
+	for _, some := range r.SpreadNames(6) {
+		if owner := r.OwnerOf(some); owner == home {
+			name = some
+		} else {
+			silent[owner] = true
+		}
+	}
+	locktest.Lock(t, holder.Mutex(name))
+	waiting := locktest.Locking(t.Context(), waiter.Mutex(name))
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: r.Addrs()})
+	require.NoError(t, err)
+	defer client.Close()
+	ask := func() int {
+		answers, err := identity.AskWaiters(t.Context(), client, []string{waiter.ID()}, name, 3*time.Second)
+		require.NoError(t, err)
+		return answers[waiter.ID()].Waiting
+	}
+	locktest.Eventually(t, "an answer", func() bool { return ask() == 1 })
+	require.Len(t, silent, 2)
+	for node := range silent {
+		require.NoError(t, node.Pause())
+	}
+	for range 10 { // before the others miss it
+		require.Equal(t, 1, ask())
+	}
+	for node := range silent {
+		require.NoError(t, node.Continue())
+	}
+	locktest.ForceUnlock(t, holder.Mutex(name))
+	locktest.Unlock(t, locktest.Granted(t, waiting))
 }
 
 // The channel follows when its node dies.

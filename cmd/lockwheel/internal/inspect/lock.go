@@ -41,6 +41,7 @@ type Lock struct {
 	TTL     int64    `json:"ttl_ms,omitempty"`        // -1: the key never expires
 	Type    string   `json:"type,omitempty"`          // of the key, if it is no lock
 	Waiting *Waiting `json:"waiting,omitempty"`       // nil if it was not asked for
+	Waiters *Waiters `json:"waiters,omitempty"`       // nil if no engine was asked for its own
 	Key     string   `json:"-"`                       // with the prefix
 
 	Token      string `json:"fencing_token,omitempty"`       // the last one; empty if the name never was a fenced lock

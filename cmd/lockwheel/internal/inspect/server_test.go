@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/redis/rueidis"
@@ -56,4 +57,17 @@ func TestListeners_OneNodeRefuses_Unknown(t *testing.T) {
 			assert.EqualValues(t, -1, l.Waiting.Clients)
 		}
 	}
+}
+
+// A scan can find a record twice, and there may be very many.
+func TestListing_ManyEngines_SomeOnce(t *testing.T) {
+	l := &Listing{ids: make(map[string]bool)}
+	for range 2 {
+		for i := range MaxAsked {
+			require.NoError(t, l.add(&Engine{ID: fmt.Sprint(i)}))
+		}
+	}
+	require.Len(t, l.engines, MaxAsked)
+	require.ErrorIs(t, l.add(&Engine{ID: "another"}), errEnough)
+	require.Len(t, l.engines, MaxAsked)
 }
