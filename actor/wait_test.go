@@ -372,10 +372,11 @@ func TestWaiter_LocalHolder_WaitsForLease(t *testing.T) {
 func TestWaiter_ServerSilent_LastLeaseDecides(t *testing.T) {
 	t.Run("it goes on, and tries fail", func(t *testing.T) {
 		runTranscript(t, `
-			0s     A locks wait 10s      → acquire #1 30s
+			// whatever lease it wants itself
+			0s     A locks lease 1s wait 10s → acquire #1 1s
 			1ms    #1 taken 60s holder   → listen
-			2ms    subscribed            → acquire #2 30s
-			1s     #2 unanswered timeout → acquire #2 30s
+			2ms    subscribed            → acquire #2 1s
+			1s     #2 unanswered timeout → acquire #2 1s
 			10s    timer                 → A lock not acquired
 			+250ms timer                 → leave
 			11s    #2 unanswered timeout → release #2
@@ -389,9 +390,13 @@ func TestWaiter_ServerSilent_LastLeaseDecides(t *testing.T) {
 			0s     A locks wait 2s       → acquire #1 30s
 			1ms    #1 taken -1ms holder  → listen
 			125ms..500ms timer           → acquire #2 30s
+			1s     #2 unanswered timeout → acquire #2 30s
 			2s     timer                 → A lock not acquired
-			2s     #2 taken -1ms holder  → nothing
-			+250ms timer                 → leave
+			+1ms   #2 taken -1ms holder  → release #2
+			+1ms   #2 gone               → nothing
+			+248ms timer                 → leave
+			5.002s timer                 → release #2
+			+1ms   #2 gone               → nothing
 		`)
 	})
 	t.Run("it has ended, and the last try has no reply yet", func(t *testing.T) {
