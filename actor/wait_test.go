@@ -367,8 +367,8 @@ func TestWaiter_LocalHolder_WaitsForLease(t *testing.T) {
 	`, func(c *actor.Config) { c.MaxHandoffTime = time.Second })
 }
 
-// A waiter of a server that does not reply hears what the lease in the last reply says: that another caller holds the
-// lock until that lease ends, and from then on that the server does not reply. How long a call may take is not decisive.
+// A waiter of a server that does not reply hears what the lease in the last reply says. Until it ends, another caller
+// holds the lock; from then on the server does not reply. How long a call may take is not decisive.
 func TestWaiter_ServerSilent_LastLeaseDecides(t *testing.T) {
 	t.Run("it goes on, and tries fail", func(t *testing.T) {
 		runTranscript(t, `

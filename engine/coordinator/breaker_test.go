@@ -213,9 +213,9 @@ func TestBreaker_ReleasesInVain_NotCalledHeld(t *testing.T) {
 	`, d.line)
 }
 
-// A server that has replied to nothing since the lease ended that it told of is silent, though its calls have not failed
-// yet: its waiters do not hear that another caller holds the lock. While it replies to others, the last thing known
-// counts.
+// A server that has replied to nothing since the lease ended that it told of is silent, though its calls have not
+// failed yet: its waiters do not hear that another caller holds the lock. While it replies to others, the last thing
+// known counts.
 func TestBreaker_SilentSinceLeaseEnded_NotCalledHeld(t *testing.T) {
 	runConversation(t, 3, `
 		1ms    lock a b       → 1: acquire a b
