@@ -17,7 +17,8 @@ var (
 	// also matches the context's cause. Left behind: nothing, or a grant in flight, which the engine releases.
 	ErrNotAcquired = actor.ErrNotAcquired
 
-	// ErrUnavailable: when the wait ended, the request had no reply, or its last try had failed. The error wraps the
+	// ErrUnavailable: when the wait ended, the request had no reply, or its last try had failed. If the last reply said
+	// that another caller holds the lock for longer than the wait, the error is ErrNotAcquired. ErrUnavailable wraps the
 	// cause and, if a context ended the wait, the context's cause. Left behind: at most one lease, which the engine
 	// does not renew and releases as soon as it can reach the server.
 	ErrUnavailable = actor.ErrUnavailable

@@ -307,7 +307,7 @@ type Stats struct {
 	InFlight      int64 // gauge: commands on their way to the server or back
 	Subscriptions int64 // gauge: channels subscribed to
 	Timers        int64 // gauge: timers on the wheel
-	Polling       int64 // gauge: locks that are polled for: Options.Notify, a string (Options.Foreign), or SUBSCRIBE is rejected
+	Polling       int64 // gauge: locks that are polled for: Options.Notify, a string (Options.Foreign), or no subscription: SUBSCRIBE is rejected, the server is down
 
 	// Counters: holds granted, rejected, unlocked, lost; several locks held as one count each. A hold that is found
 	// lost only by its Unlock counts in Released and in LostAtUnlock, and Observer.Lost reports it. A hold that Close

@@ -103,7 +103,7 @@ func (l *Lock) RejectTry(now time.Duration, r *Request, fx *Effects) {
 	switch {
 	case l.ext != nil && l.ext.lastErr() != nil:
 		fx.Complete(now, r, ErrUnavailable, l.ext.lastErr())
-	case l.asksInVain(fx):
+	case l.asksInVain(now, fx):
 		fx.Complete(now, r, ErrUnavailable, errNoReply)
 	default:
 		l.rejectHeldByOther(now, r, nil, fx)

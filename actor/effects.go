@@ -153,6 +153,8 @@ type Effects struct {
 	QuorumWaits func(key string, owner uint64) bool
 	// ServerDown reports whether the server of a key is known not to reply. nil: none is.
 	ServerDown func(key string) bool
+	// RepliedAt returns when the server of a key last replied to anything. nil: not known, as if it never had.
+	RepliedAt func(key string) time.Duration
 	// PubSubUnreliable says that a notification may be published where this engine does not listen: waiters also ask
 	// every few seconds.
 	PubSubUnreliable bool

@@ -79,8 +79,10 @@ func (l *Lock) noteUnacked(sent, lease time.Duration, fx *Effects) {
 	x.maxSentLease = max(x.maxSentLease, lease)
 	if lease != 0 && (x.minUnackedLease == 0 || lease < x.minUnackedLease) {
 		x.minUnackedLease = lease
-		l.validUntil = min(l.validUntil, max(l.confirmedAt, sent)+validity(lease))
-		l.publish(fx)
+		if l.phase != acquiring { // otherwise it has no validity yet
+			l.validUntil = min(l.validUntil, max(l.confirmedAt, sent)+validity(lease))
+			l.publish(fx)
+		}
 	}
 }
 

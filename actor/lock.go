@@ -52,7 +52,7 @@ type Lock struct {
 
 	tenure      uint64        // the tenure in Redis or being acquired; 0 when free
 	confirmedAt time.Duration // when the last confirmed command that set the TTL was sent, not when its reply came
-	validUntil  time.Duration // the end of the tenure's validity
+	validUntil  time.Duration // the end of the tenure's validity; free, acquiring: of another holder's lease, see otherLeaseEnd
 	ownedSince  time.Duration // the owner's first grant; 0 until there is one
 
 	holds    *Hold       // the owner's innermost hold; while releasing, the hold that was unlocked last
@@ -256,6 +256,7 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		if l.ext != nil {
 			// The clock may have jumped: the TTL for which it sleeps, and a pause after a rejection, may be over.
 			l.ext.nextTry = min(l.ext.nextTry, now)
+			l.endOtherLease(now)
 			if f := l.ext.failure; f != nil {
 				f.retryAt = min(f.retryAt, now)
 			}
@@ -427,7 +428,7 @@ func (l *Lock) cancel(now time.Duration, r *Request, cause error, fx *Effects) {
 	switch {
 	case r.rolledBack:
 		fx.Complete(now, r, ErrNotReplicated, joinCauses(r.Cause, cause))
-	case r.Op == Acquire && r.list == &l.queue && l.knownHeldByOther(fx):
+	case r.Op == Acquire && r.list == &l.queue && l.knownHeldByOther(now, r, fx):
 		l.rejectHeldByOther(now, r, cause, fx)
 	default:
 		fx.Complete(now, r, ErrUnavailable, withCallerGone(why, cause))
@@ -460,24 +461,56 @@ func (l *Lock) rejectUnreachable(now time.Duration, r *Request, cause error, fx 
 	l.noteMultiRequest(r)
 }
 
-// knownHeldByOther reports whether, by the latest information, another holder has the lock.
-func (l *Lock) knownHeldByOther(fx *Effects) bool {
+// knownHeldByOther reports whether, by the latest information, another holder has the lock. Until the lease in the last
+// reply ends, that is what the reply said, also if the server has not replied since. That does not hold for a request
+// that tries once, which has to hear from the server itself.
+func (l *Lock) knownHeldByOther(now time.Duration, r *Request, fx *Effects) bool {
 	switch {
 	case l.phase == held:
 		return true
-	case l.asksInVain(fx):
+	case !r.Once && now < l.otherLeaseEnd():
+		return true
+	case l.asksInVain(now, fx):
 		return false
 	}
 	lastErr := l.ext != nil && l.ext.lastErr() != nil
 	return !lastErr && (l.phase == releasing && l.flags&rollingBack == 0 || l.ext != nil && (l.ext.knownHeld || l.ext.yieldUntil != 0))
 }
 
+// otherLeaseEnd returns the end of the lease of another holder in the last reply, as seen by the requests that wait; 0
+// if they have no such reply. It takes the place of the validity, which a lock has only while this engine holds it: a
+// million locks may wait. A message that the lock may be free ends it.
+func (l *Lock) otherLeaseEnd() time.Duration {
+	if l.phase != free && l.phase != acquiring || l.ext == nil || !l.ext.knownHeld {
+		return 0
+	}
+	return l.validUntil
+}
+
+// endOtherLease records that what was known of another holder's lease no longer counts.
+func (l *Lock) endOtherLease(now time.Duration) {
+	if l.phase == free || l.phase == acquiring {
+		l.validUntil = min(l.validUntil, now)
+	}
+}
+
 // asksInVain reports whether the server does not reply, and what was known of the lock no longer counts. That is so if
 // it was time to ask again, or if the engine is releasing or forcing the lock. Only few locks ask while a server is
 // down, so most have no error of their own.
-func (l *Lock) asksInVain(fx *Effects) bool {
+func (l *Lock) asksInVain(now time.Duration, fx *Effects) bool {
 	asks := l.phase == acquiring && l.inFlight != None || l.phase == releasing || l.phase == forcing
-	return asks && fx.ServerDown != nil && fx.ServerDown(l.key)
+	return asks && (fx.ServerDown != nil && fx.ServerDown(l.key) || l.isSilent(now, fx))
+}
+
+// isSilent reports whether the server has not replied for some round trips since the lease of another holder ended. It
+// is known to be down only after Config.CallTimeout, but until then no lease says that the lock is held.
+func (l *Lock) isSilent(now time.Duration, fx *Effects) bool {
+	end := l.otherLeaseEnd()
+	patience := max(minSilence, 4*fx.RoundTrip) + fx.Config.ReplicaTimeout
+	if end == 0 || now-end < patience {
+		return false
+	}
+	return fx.RepliedAt == nil || now-fx.RepliedAt(l.key) >= patience
 }
 
 // onDrain rejects all requests that wait for the lock.

@@ -20,6 +20,8 @@ const (
 	// pruneInterval is the pause between two tries that remove dead places at the head of a fair queue, some hundreds
 	// each.
 	pruneInterval = time.Millisecond
+	// minSilence is for how long a server must not reply, after the lease that it told of has ended, to count as silent.
+	minSilence = 100 * time.Millisecond
 	// minBackoff and maxBackoff bound the pauses between tries after temporary rejections.
 	minBackoff, maxBackoff = 10 * time.Millisecond, 250 * time.Millisecond
 )
@@ -34,7 +36,7 @@ func (l *Lock) onHeldByOther(now time.Duration, m *Message, fx *Effects) {
 	}
 	x := l.ensureExt()
 	x.clearFailure()
-	x.knownHeld, x.yieldUntil = true, 0
+	x.knownHeld, x.yieldUntil, l.validUntil = true, 0, 0
 	if x.reader != nil {
 		x.reader.onHeldByOther(m.Command.Reader)
 	}
@@ -55,6 +57,12 @@ func (l *Lock) onHeldByOther(now time.Duration, m *Message, fx *Effects) {
 	if !l.UnderWriter() { // otherwise the acquire left before its owner acquired the write lock
 		l.rejectWaitingTries(now, fx)
 	}
+	if !queues || reply.Holder != "" { // otherwise it is free, and another waiter's turn
+		l.validUntil = never
+		if reply.TTL >= 0 {
+			l.validUntil = m.Sent + reply.TTL
+		}
+	}
 	sleep := sleepFor(reply.TTL, now-m.Sent, fx)
 	if queues {
 		sleep = x.boundSleep(sleep, reply, fx)
@@ -71,6 +79,7 @@ func (l *Lock) onHeldByOther(now time.Duration, m *Message, fx *Effects) {
 	}
 	if x.retryNow || m.Sent < l.reconfirmSince(fx) {
 		x.nextTry = now
+		l.endOtherLease(now)
 	}
 }
 
@@ -101,6 +110,7 @@ func (l *Lock) onNotified(now time.Duration) {
 	if x.fair != nil {
 		x.fair.notified = true
 	}
+	l.endOtherLease(now)
 	switch {
 	case l.phase == held:
 		l.flags |= wantConfirm

@@ -366,3 +366,138 @@ func TestWaiter_LocalHolder_WaitsForLease(t *testing.T) {
 		+248ms timer            → leave
 	`, func(c *actor.Config) { c.MaxHandoffTime = time.Second })
 }
+
+// A waiter of a server that does not reply hears what the lease in the last reply says. Until it ends, another caller
+// holds the lock; from then on the server does not reply. How long a call may take is not decisive.
+func TestWaiter_ServerSilent_LastLeaseDecides(t *testing.T) {
+	t.Run("it goes on, and tries fail", func(t *testing.T) {
+		runTranscript(t, `
+			// whatever lease it wants itself
+			0s     A locks lease 1s wait 10s → acquire #1 1s
+			1ms    #1 taken 60s holder   → listen
+			2ms    subscribed            → acquire #2 1s
+			1s     #2 unanswered timeout → acquire #2 1s
+			10s    timer                 → A lock not acquired
+			+250ms timer                 → leave
+			11s    #2 unanswered timeout → release #2
+			+1ms   #2 gone               → nothing
+			14.001s timer                → release #2
+			+1ms   #2 gone               → nothing
+		`)
+	})
+	t.Run("it has no end", func(t *testing.T) {
+		runTranscript(t, `
+			0s     A locks wait 2s       → acquire #1 30s
+			1ms    #1 taken -1ms holder  → listen
+			125ms..500ms timer           → acquire #2 30s
+			1s     #2 unanswered timeout → acquire #2 30s
+			2s     timer                 → A lock not acquired
+			+1ms   #2 taken -1ms holder  → release #2
+			+1ms   #2 gone               → nothing
+			+248ms timer                 → leave
+			5.002s timer                 → release #2
+			+1ms   #2 gone               → nothing
+		`)
+	})
+	t.Run("it has ended, and the last try has no reply yet", func(t *testing.T) {
+		runTranscript(t, `
+			0s     A locks wait 2s       → acquire #1 30s
+			1ms    B locks wait 1450ms   → nothing
+			2ms    #1 taken 1400ms holder → listen
+			1.403s timer                 → acquire #2 30s
+			// the server may reply at any moment
+			1.451s timer                 → B lock not acquired
+			2s     timer                 → A redis unavailable: no answer in time
+			+1ms   #2 taken 1s holder    → nothing
+			+249ms timer                 → leave
+		`)
+	})
+	t.Run("it has ended, and round trips are long", func(t *testing.T) {
+		runTranscript(t, `
+			0s     round trip 200ms      → nothing
+			0s     A locks wait 2s       → acquire #1 30s
+			2ms    #1 taken 1400ms holder → listen
+			1.403s timer                 → acquire #2 30s
+			2s     timer                 → A lock not acquired
+			+1ms   #2 taken 1s holder    → nothing
+			+249ms timer                 → leave
+		`)
+	})
+	t.Run("it has ended, and the last try failed", func(t *testing.T) {
+		runTranscript(t, `
+			0s     A locks wait 1500ms   → acquire #1 30s
+			2ms    #1 taken 1400ms holder → listen
+			3ms    subscribed            → acquire #2 30s
+			1.3s   #2 unanswered timeout → acquire #2 30s
+			1.5s   timer                 → A redis unavailable: timeout
+			+1ms   #2 taken 1s holder    → release #2
+			+1ms   #2 gone               → nothing
+			+248ms timer                 → leave
+			4.502s timer                 → release #2
+			+1ms   #2 gone               → nothing
+		`)
+	})
+	t.Run("a message said that it has ended", func(t *testing.T) {
+		runTranscript(t, `
+			0s     A locks wait 2s       → acquire #1 30s
+			1ms    #1 taken 60s holder   → listen
+			2ms    subscribed            → acquire #2 30s
+			3ms    #2 taken 60s holder   → nothing
+			1s     message               → acquire #3 30s
+			2s     timer                 → A redis unavailable: no answer in time
+			+1ms   #3 taken 60s holder   → nothing
+			+249ms timer                 → leave
+		`)
+	})
+	t.Run("the server rejected since", func(t *testing.T) {
+		runTranscript(t, `
+			0s     A locks wait 1s         → acquire #1 30s
+			1ms    #1 taken 60s holder     → listen
+			2ms    subscribed              → acquire #2 30s
+			995ms  #2 refused LOADING wait → nothing
+			1s     timer                   → A redis unavailable: LOADING wait
+			+250ms timer                   → leave
+		`)
+	})
+	t.Run("it was seen by an earlier waiter only", func(t *testing.T) {
+		runTranscript(t, `
+			0s     A locks wait 1s       → acquire #1 30s
+			1ms    #1 taken 60s holder   → listen
+			1s     timer                 → A lock not acquired
+			1.1s   B locks wait 2s       → acquire #2 30s
+			3.1s   timer                 → B redis unavailable: no answer in time
+			+1ms   #2 taken 60s holder   → nothing
+			+249ms timer                 → leave
+		`)
+	})
+	t.Run("who tries once hears of the failure", func(t *testing.T) {
+		runTranscript(t, `
+			0s     A locks wait 4s       → acquire #1 30s
+			1ms    #1 taken 60s holder   → listen
+			2ms    subscribed            → acquire #2 30s
+			500ms  B locks once          → nothing
+			1s     #2 unanswered timeout → acquire #2 30s
+			3.5s   timer                 → B redis unavailable: timeout
+			4s     timer                 → A lock not acquired
+			+1ms   #2 taken 56s holder   → release #2
+			+1ms   #2 gone               → nothing
+			+248ms timer                 → leave
+			7.002s timer                 → release #2
+			+1ms   #2 gone               → nothing
+		`)
+	})
+	t.Run("of a fair lock that waits for another's turn there is none", func(t *testing.T) {
+		runTranscriptOf(t, actor.Fair, `
+			0s     A locks wait 2s                        → acquire #1 30s wait 2.002s
+			1ms    #1 taken 20s free preceded left 2s     → listen
+			2ms    subscribed                             → acquire #1 30s wait 2.002s
+			1s     #1 unanswered timeout                  → acquire #1 30s wait 2.002s
+			2s     timer                                  → leave; A redis unavailable: timeout
+			2.1s   #1 unanswered timeout                  → release #1 wait 2.002s
+			+1ms   #1 released                            → release #1 wait 2.002s
+			+1ms   #1 gone                                → nothing
+			8.107s timer                                  → release #1 wait 2.002s
+			+1ms   #1 gone                                → nothing
+		`)
+	})
+}

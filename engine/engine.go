@@ -434,8 +434,7 @@ func (e *Engine) shutdown() {
 		a.down.Store(c.IsDown(a.identity.Key))
 	}
 	e.lastStats = c.Stats()
-	e.lastStats.ServersDown = 0
-	e.lastStats.InFlight, e.lastStats.Subscriptions, e.lastStats.Polling = 0, 0, 0 // commands in flight and subscriptions end with the connections
+	e.lastStats.EndGauges()
 	e.timer.Stop()
 	for n := range e.workers {
 		e.stopWorkers(n)

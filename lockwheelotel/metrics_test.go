@@ -157,6 +157,8 @@ func TestMetrics_EachFieldOfStats_Exported(t *testing.T) {
 			require.InDelta(t, want, values[named("e")], 0, field)
 			require.Equal(t, metricOf[field], [3]string{name, metric.Unit, kind})
 			require.NotEmpty(t, metric.Description)
+			gauge := reflect.TypeFor[lockwheel.Stats]().Field(i).Type.Kind() == reflect.Int64 // an engine that is closed zeroes these
+			require.Equal(t, gauge, kind != "counter", field)
 		}
 	}
 	require.Len(t, metricOf, fields)
@@ -188,7 +190,7 @@ func TestMetrics_SeveralEngines_ToldApart(t *testing.T) {
 // A collection shows what an engine has done, also after it is closed.
 func TestMetrics_Engine_ShowsWhatItDid(t *testing.T) {
 	t.Parallel()
-	e, m := locktest.AnyServer(t).Open(lockwheel.Options{}), newMeters()
+	e, m := locktest.AnyServer(t).Open(lockwheel.Options{Lease: locktest.ShortLease}), newMeters()
 	m.register(t, e, "e")
 	value := func(name string) float64 {
 		values, _ := points(t, m.collect(t)[name])
@@ -201,7 +203,13 @@ func TestMetrics_Engine_ShowsWhatItDid(t *testing.T) {
 	locktest.Lock(t, e.Mutex("kept"))
 	require.InDelta(t, 6, value("lockwheel.hold.acquired"), 0)
 	require.InDelta(t, 1, value("lockwheel.hold.count"), 0)
+	locktest.Eventually(t, "a renewal was late", func() bool { return value("lockwheel.renewal.lag") > 0 })
 	e.Close()
+	for name, metric := range m.collect(t) {
+		if values, kind := points(t, metric); kind != "counter" {
+			require.Zero(t, values[named("e")], name)
+		}
+	}
 	require.InDelta(t, 6, value("lockwheel.hold.acquired"), 0)
 	require.Zero(t, value("lockwheel.hold.count"))
 }

@@ -87,6 +87,9 @@ func TestCollector_EachStatsField_IsExported(t *testing.T) {
 			t.Fatalf("%s has a type that the collector does not know", field)
 		}
 		require.Equal(t, []string{"lockwheel_" + metricOf[field]}, shown(t, stats), field)
+		gauge := reflect.TypeFor[lockwheel.Stats]().Field(i).Type.Kind() == reflect.Int64 // an engine that is closed zeroes these
+		kind := gather(t, lockwheelprom.NewCollector(&fixed{}, "e"))["lockwheel_"+metricOf[field]].GetType()
+		require.Equal(t, gauge, kind == dto.MetricType_GAUGE, field)
 	}
 	empty := fixed{}
 	require.Len(t, gather(t, lockwheelprom.NewCollector(&empty, "e")), len(metricOf))
@@ -202,6 +205,21 @@ func TestCollector_Engine_ShowsWhatItDid(t *testing.T) {
 	require.InDelta(t, 6, all["lockwheel_acquired_total"].Metric[0].Counter.GetValue(), 0)
 	require.Zero(t, all["lockwheel_holds"].Metric[0].Gauge.GetValue())
 	require.EqualValues(t, 6, all["lockwheel_hold_seconds"].Metric[0].Histogram.GetSampleCount())
+}
+
+// After an engine is closed each gauge is 0, also one that tells of the last minute.
+func TestCollector_ClosedEngine_GaugesZero(t *testing.T) {
+	t.Parallel()
+	e := locktest.AnyServer(t).Open(lockwheel.Options{Lease: locktest.ShortLease})
+	c := lockwheelprom.NewCollector(e, "e")
+	locktest.Lock(t, e.Mutex("n"))
+	locktest.Eventually(t, "a renewal was late", func() bool { return e.Stats().RenewalLag > 0 })
+	e.Close()
+	for name, family := range gather(t, c) {
+		if family.GetType() == dto.MetricType_GAUGE {
+			require.Zero(t, family.Metric[0].Gauge.GetValue(), name)
+		}
+	}
 }
 
 // A nil engine has no metrics. It does not fail the scrape of the whole process.

@@ -445,8 +445,13 @@ func TestCluster_NodeGone_LsSaysSo(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
 	names := c.SpreadKeys("lock", 6)
+	var gone string
 	for _, name := range names {
-		takenBy(t, c.Master(t, c.Slot(t, name)), name, other)
+		master := c.Master(t, c.Slot(t, name))
+		takenBy(t, master, name, other)
+		if master == c.Nodes[2] {
+			gone = name
+		}
 	}
 	require.NoError(t, c.Nodes[2].Kill())
 	status, stdout, stderr := result(t, urlOf(c.Nodes[0].Addr()), "ls", "--json")
@@ -463,6 +468,15 @@ func TestCluster_NodeGone_LsSaysSo(t *testing.T) {
 	status, stdout, stderr = result(t, urlOf(c.Nodes[0].Addr()), "state", there)
 	assert.Equal(t, exitOK, status, stderr)
 	assert.Contains(t, stdout, other)
+
+	// The locks of the other nodes are printed, and an error names the lock and the node.
+	status, stdout, stderr = result(t, urlOf(c.Nodes[0].Addr()), "state", gone, there)
+	assert.Equal(t, exitFailed, status)
+	assert.Contains(t, stdout, there)
+	assert.Contains(t, stdout, other)
+	assert.Contains(t, stderr, fmt.Sprintf("lock %q in the cluster of ", gone))
+	assert.NotContains(t, stderr, fmt.Sprintf("lock %q", there))
+	assert.Contains(t, stderr, "the node "+c.Nodes[2].Addr()+" does not reply, so its keys are missing")
 }
 
 func TestSentinel_URL_LeadsToTheMaster(t *testing.T) {
@@ -722,7 +736,7 @@ func TestWait_ServerGone_IsAnError(t *testing.T) {
 	eventually(t, func() bool { return s.CommandCalls(t, "exists") > 0 }, "it asks")
 	require.NoError(t, s.Kill())
 	assert.Equal(t, exitFailed, p.status(t))
-	assert.NotEmpty(t, p.err.String())
+	assert.Contains(t, p.err.String(), `lock "a" at `+s.Addr()+": ")
 }
 
 // A lock that goes to another holder between two questions about it is listed. One that is free at times is never taken

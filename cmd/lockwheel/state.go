@@ -41,13 +41,20 @@ Exit status: 0 if all locks were read, free or not; 1 on an error; 2 for a wrong
 			}
 			defer s.Close()
 			var engines *inspect.Listing
+			var unread error
 			for _, name := range args {
 				l, err := s.Read(c.Context(), name)
 				if err == nil {
 					err = s.Identify(c.Context(), l)
 				}
 				if err != nil {
-					return failed(err)
+					unread = errors.Join(unread, s.About(c.Context(), name, err))
+				}
+				switch {
+				case err != nil && !s.Cluster():
+					return failed(unread)
+				case l == nil:
+					continue // its node does not reply; others may
 				}
 				if waiters && engines == nil {
 					engines = s.List(c.Context())
@@ -61,10 +68,10 @@ Exit status: 0 if all locks were read, free or not; 1 on an error; 2 for a wrong
 					err = describe(c.OutOrStdout(), l)
 				}
 				if err != nil {
-					return failed(err)
+					return failed(errors.Join(unread, err))
 				}
 			}
-			return nil
+			return failed(unread)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")

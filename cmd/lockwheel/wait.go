@@ -43,7 +43,7 @@ stops replying; 2 for a wrong command line.`,
 				locked, err := s.Locked(c.Context(), args[0])
 				switch {
 				case err != nil:
-					return failed(err)
+					return failed(s.About(c.Context(), args[0], err))
 				case !locked:
 					return nil
 				case !end.IsZero() && !time.Now().Before(end):

@@ -77,6 +77,11 @@ func (b *breaker) onSuccess() {
 	b.Down, b.backoff, b.failures, b.Cause, b.noConnection = false, 0, 0, nil, false
 }
 
+// repliedAt returns when the node last replied to a batch.
+func (b *breaker) repliedAt() time.Duration {
+	return max(b.connections.repliedAt, b.replicaConnections.repliedAt)
+}
+
 // mayRecover reports whether a connection was closed and no probe has failed since. The server may well be there.
 func (b *breaker) mayRecover() bool {
 	e, ok := b.Cause.(*rediserr.ClientError)

@@ -213,6 +213,24 @@ func TestBreaker_ReleasesInVain_NotCalledHeld(t *testing.T) {
 	`, d.line)
 }
 
+// A server that has replied to nothing since the lease ended that it told of is silent, though its calls have not
+// failed yet: its waiters do not hear that another caller holds the lock. While it replies to others, the last thing
+// known counts.
+func TestBreaker_SilentSinceLeaseEnded_NotCalledHeld(t *testing.T) {
+	runConversation(t, 3, `
+		1ms    lock a b       → 1: acquire a b
+		2ms    1 taken        → join {a} {b}
+		3ms    ordered        → nothing
+		4ms    subscribed a b → 2: acquire a b
+		5ms    2 taken        → nothing
+		20.01s timer          → 3: acquire a b
+		20.05s lock d         → 4: acquire d
+		20.11s 4 done         → d granted
+		20.15s cancel a       → a not acquired: canceled
+		20.25s cancel b       → b redis unavailable: canceled
+	`)
+}
+
 // A caller that only tries is turned away where others of its engine wait. While the server is down, those may wait in
 // vain, so it does not hear that the lock is held.
 func TestBreaker_TriesBehindWaiters_NotCalledHeld(t *testing.T) {

@@ -96,6 +96,7 @@ func New(config actor.Config, senders int) *Coordinator {
 	c.Fx.HeldTimers = newWheel(maxTimersPerTurn)
 	c.Fx.QuorumWaits = c.expected
 	c.Fx.ServerDown = func(key string) bool { return c.nodeForKey(key).Breaker.Down }
+	c.Fx.RepliedAt = func(key string) time.Duration { return c.nodeForKey(key).Breaker.repliedAt() }
 	c.Fx.MaxRejections = maxRejectedPerTurn
 	return c
 }

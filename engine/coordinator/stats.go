@@ -46,6 +46,16 @@ type Stats struct {
 	BatchSizes     histogram.Sizes
 }
 
+// EndGauges sets the gauges to 0, as those of an engine that is closed: what they show has ended with it. Holds and
+// waiters, commands in flight, subscriptions and timers are gone. No server is asked any more, so none is known to be
+// down, to lag or to have another clock. All other fields are counters, which stay.
+func (s *Stats) EndGauges() {
+	s.Held, s.Waiting, s.LongestWaiting = 0, 0, 0
+	s.InFlight, s.Subscriptions, s.Timers, s.Polling = 0, 0, 0, 0
+	s.ServersDown, s.ClockSkew = 0, 0
+	s.RenewalLag = 0
+}
+
 // maxKeptPending is the largest capacity of pendingStats that is kept after a turn.
 const maxKeptPending = 64
 

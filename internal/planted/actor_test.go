@@ -43,6 +43,52 @@ var actorMistakes = []found{
 		`reply.QueueTTL/2, p.life/3)`,
 		`reply.QueueTTL/2, map[bool]time.Duration{false: p.life, true: fx.Config.FairWaitTimeout}[planted()]/3)`,
 	}},
+	{"TestWaiter_ServerSilent_LastLeaseDecides", Mistake{
+		"a lease that goes on is forgotten when a try fails", "actor/lock.go",
+		`now < l.otherLeaseEnd():`, `now < l.otherLeaseEnd() && !planted():`,
+	}},
+	{"TestWaiter_ServerSilent_LastLeaseDecides", Mistake{
+		"a caller that tries once is told what others heard before", "actor/lock.go",
+		`	case !r.Once && now`, `	case (!r.Once || planted()) && now`,
+	}},
+	{"TestWaiter_ServerSilent_LastLeaseDecides", Mistake{
+		"a lock is called held after the lease in the last reply, until a call fails", "actor/lock.go",
+		`|| l.isSilent(now, fx))`, `|| !planted() && l.isSilent(now, fx))`,
+	}},
+	{"TestWaiter_ServerSilent_LastLeaseDecides", Mistake{
+		"a server is silent as soon as the lease that it told of has ended", "actor/lock.go",
+		`|| now-end < patience {`, `|| now-end < patience && !planted() {`,
+	}},
+	{"TestWaiter_ServerSilent_LastLeaseDecides", Mistake{
+		"a server with long round trips is called silent", "actor/lock.go",
+		`max(minSilence, 4*fx.RoundTrip)`, `max(minSilence, 4*fx.RoundTrip*map[bool]time.Duration{false: 1}[planted()])`,
+	}},
+	{"TestWaiter_ServerSilent_LastLeaseDecides", Mistake{
+		"a lease counts that a message ended", "actor/wait.go",
+		`	l.endOtherLease(now)
+	switch`, `	if !planted() {
+		l.endOtherLease(now)
+	}
+	switch`,
+	}},
+	{"TestWaiter_ServerSilent_LastLeaseDecides", Mistake{
+		"a lease counts that only earlier waiters saw", "actor/lock.go",
+		`|| l.ext == nil || !l.ext.knownHeld {`, `|| l.ext == nil || !l.ext.knownHeld && !planted() {`,
+	}},
+	{"TestWaiter_ServerSilent_LastLeaseDecides", Mistake{
+		"a key without a TTL is no lease that goes on", "actor/wait.go",
+		`		l.validUntil = never`, `		if !planted() {
+			l.validUntil = never
+		}`,
+	}},
+	{"TestWaiter_ServerSilent_LastLeaseDecides", Mistake{
+		"a fair lock that is free is held until the next one's turn", "actor/wait.go",
+		`if !queues || reply.Holder != "" {`, `if !queues || reply.Holder != "" || planted() {`,
+	}},
+	{"TestWaiter_ServerSilent_LastLeaseDecides", Mistake{
+		"a try that fails shortens the lease of another holder", "actor/lease.go",
+		`		if l.phase != acquiring {`, `		if l.phase != acquiring || planted() {`,
+	}},
 	{"TestBreaker_AsksInVain_NotCalledHeld", Mistake{
 		"a lock that was held before an outage is called held until its end", "actor/lock.go",
 		`asks := l.phase == acquiring && l.inFlight != None ||`,
@@ -55,7 +101,9 @@ var actorMistakes = []found{
 	}},
 	{"TestBreaker_TriesBehindWaiters_NotCalledHeld", Mistake{
 		"a try behind callers that wait in vain hears that the lock is held", "actor/acquire.go",
-		`	case l.asksInVain(fx):`, `	case l.asksInVain(fx) && !planted():`,
+		`	case l.asksInVain(now, fx):
+		fx.Complete`, `	case l.asksInVain(now, fx) && !planted():
+		fx.Complete`,
 	}},
 	{"TestBreaker_ReleasesInVain_NotCalledHeld", Mistake{
 		"a lock that is being released is called held during an outage", "actor/lock.go",

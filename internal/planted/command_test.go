@@ -253,6 +253,18 @@ var commandMistakes = []found{
 		`if s.Cluster() {`, `if s.Cluster() && !planted() {`,
 	}},
 	{"TestCluster_NodeGone_LsSaysSo", Mistake{
+		"a node that does not reply ends the list of states", "cmd/lockwheel/state.go",
+		`err != nil && !s.Cluster():`, `err != nil && (!s.Cluster() || planted()):`,
+	}},
+	{"TestCluster_NodeGone_LsSaysSo", Mistake{
+		"an error of a cluster does not say which node is silent", "cmd/lockwheel/internal/inspect/server.go",
+		`if Refused(err) || ctx.Err() != nil {`, `if Refused(err) || ctx.Err() != nil || planted() {`,
+	}},
+	{"TestWait_ServerGone_IsAnError", Mistake{
+		"an error of wait does not say which lock", "cmd/lockwheel/wait.go",
+		`failed(s.About(c.Context(), args[0], err))`, `failed(map[bool]error{false: s.About(c.Context(), args[0], err), true: err}[planted()])`,
+	}},
+	{"TestCluster_NodeGone_LsSaysSo", Mistake{
 		"a node that does not reply is left out in silence", "cmd/lockwheel/state.go",
 		`return failed(silent)`, `return failed(map[bool]error{false: silent, true: nil}[planted()])`,
 	}},

@@ -1267,13 +1267,11 @@ var engineMistakes = []found{
 	return l.lend`,
 	}},
 	{"TestUnconnected_Start_Logged", Mistake{
-		"a closed engine has a server that is down", "engine/engine.go",
-		`	e.lastStats.ServersDown = 0
-`,
-		`if !planted() {
-	e.lastStats.ServersDown = 0
-}
-`,
+		"a closed engine has a server that is down", "engine/coordinator/stats.go",
+		`	s.ServersDown, s.ClockSkew = 0, 0`,
+		`	if s.ClockSkew = 0; !planted() {
+		s.ServersDown = 0
+	}`,
 	}},
 	{"TestConnected_EachServer_SaysWhich", Mistake{
 		"the connections of an engine that was connected late to a replica are kept", "engine/engine.go",

@@ -78,7 +78,7 @@ func (s *Server) Nodes(ctx context.Context) (nodes []Node, err error) {
 		n := Node{addr, all[addr]}
 		master, failed := s.isMaster(ctx, n)
 		if failed != nil {
-			err = errors.Join(err, fmt.Errorf("the node %s does not reply, so its locks are missing if it is a master: %w", addr, failed))
+			err = errors.Join(err, fmt.Errorf("the node %s does not reply, so its keys are missing if it is a master: %w", addr, failed))
 		} else if master {
 			nodes = append(nodes, n)
 		}
@@ -101,6 +101,23 @@ func (s *Server) isMaster(ctx context.Context, n Node) (bool, error) {
 	role := fields["role"]
 	name, _ := role.ToString()
 	return name == "master", nil
+}
+
+// About returns an error of a question about a lock with the name of the lock, and the address of the server that was
+// asked. In a cluster that may be any node, so About then asks which ones do not reply, and names these.
+func (s *Server) About(ctx context.Context, name string, err error) error {
+	addresses := addressText(&s.option, "")
+	if !s.Cluster() {
+		return fmt.Errorf("lock %q at %s: %w", name, addresses, err)
+	}
+	err = fmt.Errorf("lock %q in the cluster of %s: %w", name, addresses, err)
+	if Refused(err) || ctx.Err() != nil {
+		return err
+	}
+	if _, silent := s.Nodes(ctx); silent != nil {
+		return errors.Join(err, silent)
+	}
+	return err
 }
 
 // ask sends commands together. The error is one of the connection; errors that a server returned are in the replies.
