@@ -213,3 +213,20 @@ func TestQuorum_ManyReaders_WriterGranted(t *testing.T) {
 		})
 	}
 }
+
+// A quorum that another caller holds until the wait ends was not acquired, also when a minority of its servers is gone:
+// a majority is there. No server that replies is said not to answer.
+func TestQuorum_MinorityGone_NotAcquired(t *testing.T) {
+	t.Parallel()
+	p := locktest.NewServerSet(t, 3)
+	engines := [][]*lockwheel.Engine{p.Client(lockwheel.Options{}), p.Client(lockwheel.Options{})}
+	require.NoError(t, p[1].Real.Kill())
+	held := locktest.LockAll(t, locktest.Quorum(engines[0], "n"))
+	for _, wait := range []time.Duration{0, 20 * time.Millisecond, 200 * time.Millisecond} {
+		_, err := locktest.Quorum(engines[1], "n").Lock(t.Context(), lockwheel.Wait(wait))
+		require.ErrorIs(t, err, lockwheel.ErrNotAcquired, wait)
+		require.NotErrorIs(t, err, lockwheel.ErrUnavailable, wait)
+		require.NotContains(t, err.Error(), "no answer", wait)
+	}
+	locktest.Unlock(t, held)
+}
