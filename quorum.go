@@ -34,7 +34,8 @@ import (
 // if there is still a majority without the earlier ones: another caller may keep a single lock for long.
 //
 // Grants are not held long for a server that does not reply. Once a majority has replied, a caller with too few
-// grants releases them within 400 ms, or within 5 ms if a lock before these is held by another. A server that is known not to reply counts as a rejection immediately.
+// grants releases them within 400 ms, or within 5 ms if a lock before these is held by another and it has not queued. A
+// server that is known not to reply counts as a rejection immediately.
 //
 // # Holding
 //

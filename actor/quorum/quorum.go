@@ -376,7 +376,7 @@ func (q *Quorum) Cancel() {
 			q.Acquired = q.countIn(memberHeld)
 		}
 		for i := range q.members {
-			if m := &q.members[i]; m.state == requested && m.answer == alive && i > q.queuedFirst && q.queuedFirst != noMember {
+			if m := &q.members[i]; m.state == requested && m.answer != failing && i > q.queuedFirst && q.queuedFirst != noMember {
 				m.reason = HeldByOther // it has waited there until now
 			}
 		}
