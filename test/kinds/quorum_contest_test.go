@@ -222,11 +222,28 @@ func TestQuorum_MinorityGone_NotAcquired(t *testing.T) {
 	engines := [][]*lockwheel.Engine{p.Client(lockwheel.Options{}), p.Client(lockwheel.Options{})}
 	require.NoError(t, p[1].Real.Kill())
 	held := locktest.LockAll(t, locktest.Quorum(engines[0], "n"))
-	for _, wait := range []time.Duration{0, 20 * time.Millisecond, 200 * time.Millisecond} {
-		_, err := locktest.Quorum(engines[1], "n").Lock(t.Context(), lockwheel.Wait(wait))
-		require.ErrorIs(t, err, lockwheel.ErrNotAcquired, wait)
-		require.NotErrorIs(t, err, lockwheel.ErrUnavailable, wait)
-		require.NotContains(t, err.Error(), "no answer", wait)
+	for name, call := range map[string]func() error{
+		"tried once": func() error {
+			_, err := locktest.Quorum(engines[1], "n").TryLock(t.Context())
+			return err
+		},
+		"queued": func() error {
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			result, before := make(chan error, 1), engines[1][0].Stats().Failed
+			go func() {
+				_, err := locktest.Quorum(engines[1], "n").Lock(ctx)
+				result <- err
+			}()
+			locktest.Eventually(t, "a waiter", func() bool { s := engines[1][0].Stats(); return s.Failed > before && s.Waiting == 1 })
+			stop()
+			return <-result
+		},
+	} {
+		err := call()
+		require.ErrorIs(t, err, lockwheel.ErrNotAcquired, name)
+		require.NotErrorIs(t, err, lockwheel.ErrUnavailable, name)
+		require.NotContains(t, err.Error(), "no answer", name)
 	}
 	locktest.Unlock(t, held)
 }
