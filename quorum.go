@@ -17,7 +17,7 @@ import (
 // Quorum returns locks on independent servers as one lock, held while a majority of them is held: the algorithm known
 // as Redlock, and Redisson's RedLock. Each lock belongs to another engine, and each engine must be on its own server
 // that shares nothing with the others. Two engines with an address in common are an error. All callers must use the
-// same locks, and should give them in the same order. On the wire they are the individual locks.
+// same locks, in the same order: in another order they delay each other. On the wire they are the individual locks.
 //
 // Use an odd number of servers. With an even number, two callers can get half each, and both have to start again.
 //
@@ -28,11 +28,14 @@ import (
 // until which a majority is known to be held.
 //
 // If no majority can be acquired, the grants are released immediately, without waiting for the replies. A caller that
-// waits then queues for one lock that is held, and holds none. It requests all of them when its turn comes there, or
-// after 2 s, because that server may have failed.
+// waits then queues for one lock, and holds none: for the first one with a server that replies. So callers that see the
+// same servers, and give the locks in the same order, have one queue. A caller requests all other locks when its turn
+// comes there. After 2 s it requests all of them, because that server may have failed. Then it queues for a later lock
+// if there is still a majority without the earlier ones: another caller may keep a single lock for long.
 //
 // Grants are not held long for a server that does not reply. Once a majority has replied, a caller with too few
-// grants releases them within 400 ms. A server that is known not to reply counts as a rejection immediately.
+// grants releases them within 400 ms, or within 5 ms if a lock before these is held by another and it has not queued. A
+// server that is known not to reply counts as a rejection immediately.
 //
 // # Holding
 //

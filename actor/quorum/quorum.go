@@ -11,8 +11,10 @@
 //     Actions ask for have elapsed: [Quorum.BackoffOver], [Quorum.StragglersOverdue] and [Quorum.RetryDue].
 //  4. [Quorum.Unlock] ends a quorum that is held; [Quorum.Cancel] ends one that is not held yet.
 //
-// An attempt that does not get enough members releases all of them. Then the quorum queues for one member with another
-// holder, while it holds none, and asks for all again when it has got that one.
+// An attempt that does not get enough members releases all of them. Then the quorum queues for the first member that
+// replies, while it holds none, and asks for all others when it has got that one. It waits only for members after that
+// one, and asks those before it once. So callers that queue for different members never wait for one another in a
+// circle, and callers that see the same servers have one queue.
 //
 // This package is not part of lockwheel's API: any version may change it. See docs/versions.md.
 package quorum
@@ -37,6 +39,7 @@ type Quorum struct {
 	queuedFirst   int           // the member that it queued for and has; noMember: there is none
 	hasQueued     bool          // it has waited in a queue: its requests are not counted for the limits on waiters from then on
 	queueNext     int           // the member to queue for after a backoff; noMember: there is none
+	queueFrom     int           // it has waited in vain in the queues of the members before this one
 	queued        bool          // it has queued for a member: later attempts that fail are followed by a pause, not by a queue
 	backoff       time.Duration // length of the next backoff
 	stragglerWait time.Duration // how long it waits for the other members after it has queued for one
@@ -54,6 +57,7 @@ type stage uint8
 
 const (
 	acquiring  stage = iota // asking for all members, in parallel
+	choosing                // the attempt has failed, and a member before those that replied may be the one to queue for
 	queueing                // waiting in the queue of one, with none held
 	backingOff              // backing off between attempts
 	held                    // enough members are held
@@ -64,6 +68,7 @@ const (
 type membership struct {
 	state          memberState
 	reason         Reason        // the latest
+	answer         answer        // what its latest reply says of its server
 	retryScheduled bool          // a RetryLater is pending
 	wasLost        bool          // it was held, and lost
 	heldSince      time.Duration // when it was acquired; 0: with the quorum
@@ -76,6 +81,15 @@ const (
 	absent     memberState = iota // neither asked for nor held
 	requested                     // a request for it is pending
 	memberHeld                    // held
+)
+
+// answer is what is known of the server of a member since the latest attempt that asked for all.
+type answer uint8
+
+const (
+	unknown answer = iota // it was not given the time to reply
+	alive                 // it grants the member, or says that it has another holder
+	failing               // it rejects the request, or does not reply
 )
 
 // Reason is the reason why a member is not held.
@@ -132,6 +146,8 @@ const (
 	// MaxPartialHold is how long a quorum that is not held keeps its members at most, once as many have replied as it
 	// needs.
 	MaxPartialHold = maxStragglerWait
+	// giveWayWait is how long a quorum that did not queue waits for the others, if it is not the first in line.
+	giveWayWait = minStragglerWait / 10
 	// onceStragglerWait is how long an attempt waits for members without a reply, if it is the only attempt.
 	onceStragglerWait = 5 * minStragglerWait
 	// readerWaitCap is how long a writer that got its turn at one member waits for readers of the others at most.
@@ -179,18 +195,17 @@ func (q *Quorum) SetWriter(lease time.Duration) {
 func (q *Quorum) attempt(now time.Duration) {
 	q.stage, q.attemptEnd = acquiring, 0
 	for i := range q.members {
-		if i != q.queuedFirst {
-			q.request(i, Action{Once: q.queuedFirst == noMember, Wait: q.memberWait()})
+		switch {
+		case q.queuedFirst == noMember:
+			q.members[i].answer = unknown
+			q.request(i, Action{Once: true})
+		case i < q.queuedFirst: // a caller that has it may wait for the one that this quorum has
+			q.request(i, Action{Once: true})
+		case i > q.queuedFirst:
+			q.request(i, Action{Wait: max(q.stragglerWait, q.readerWait)})
 		}
 	}
 	q.evaluate(now)
-}
-
-func (q *Quorum) memberWait() time.Duration {
-	if q.queuedFirst == noMember {
-		return 0
-	}
-	return max(q.stragglerWait, q.readerWait)
 }
 
 func (q *Quorum) request(i int, how Action) {
@@ -208,7 +223,7 @@ func (q *Quorum) MemberAcquired(now time.Duration, i int) bool {
 	if m.state != requested {
 		return false
 	}
-	m.state, m.reason, m.heldSince = memberHeld, Unknown, 0
+	m.state, m.reason, m.answer, m.heldSince = memberHeld, Unknown, alive, 0
 	if q.stage == held && (m.wasLost || now-q.acquiredAt > JoinWindow) {
 		m.heldSince = now
 	}
@@ -216,6 +231,8 @@ func (q *Quorum) MemberAcquired(now time.Duration, i int) bool {
 	case queueing:
 		q.queuedFirst, q.hasQueued = i, true
 		q.attempt(now)
+	case choosing: // it is released: callers that came before wait in its queue
+		q.choose(now)
 	case acquiring:
 		q.evaluate(now)
 	case held:
@@ -242,12 +259,17 @@ func (q *Quorum) MemberFailed(now time.Duration, i int, why Reason) {
 	if m.state != requested {
 		return
 	}
-	m.state, m.reason = absent, why
+	m.state, m.reason, m.answer = absent, why, failing
+	if why == HeldByOther {
+		m.answer = alive
+	}
 	switch {
 	case q.stage == queueing && why == Full:
 		q.fail(now)
 	case q.stage == queueing:
-		q.hasQueued = true
+		if q.hasQueued = true; why == HeldByOther {
+			q.queueFrom = i + 1 // its holder may be one that has no majority, and keeps it for long
+		}
 		q.attempt(now)
 	default:
 		q.onMissing(now, i)
@@ -302,6 +324,8 @@ func (q *Quorum) onMissing(now time.Duration, i int) {
 	switch {
 	case q.stage == acquiring:
 		q.evaluate(now)
+	case q.stage == choosing:
+		q.choose(now)
 	case q.stage == held:
 		q.reacquire(i)
 	}
@@ -351,6 +375,11 @@ func (q *Quorum) Cancel() {
 		if q.stage == acquiring {
 			q.Acquired = q.countIn(memberHeld)
 		}
+		for i := range q.members {
+			if m := &q.members[i]; m.state == requested && m.answer != failing && i > q.queuedFirst && q.queuedFirst != noMember {
+				m.reason = HeldByOther // it has waited there until now
+			}
+		}
 		q.end()
 		q.emit(Action{Kind: Failed})
 	}
@@ -382,8 +411,16 @@ func (q *Quorum) evaluate(now time.Duration) {
 	case q.countIn(memberHeld) >= q.required:
 		q.onAcquired(now)
 	case q.countIn(absent) > len(q.members)-q.required:
-		q.fail(now)
-	case q.attemptEnd == 0 && q.countIn(memberHeld)+q.countIn(absent) >= q.required:
+		q.Acquired = q.countIn(memberHeld)
+		q.choose(now)
+	case q.countIn(memberHeld)+q.countIn(absent) >= q.required:
+		q.limitStragglers(now)
+	}
+}
+
+// limitStragglers orders the end of the attempt, once.
+func (q *Quorum) limitStragglers(now time.Duration) {
+	if q.attemptEnd == 0 {
 		wait := q.stragglerLimit()
 		q.attemptEnd = now + wait
 		q.emit(Action{Kind: LimitStragglers, Wait: wait})
@@ -397,21 +434,37 @@ func (q *Quorum) stragglerLimit() time.Duration {
 	switch {
 	case q.once:
 		return onceStragglerWait
-	case q.queuedFirst == noMember:
-		return q.stragglerWait / 2
+	case q.queuedFirst != noMember:
+		return q.stragglerWait
+	case q.stage == acquiring && q.queueFrom == 0 && q.givesWay():
+		return giveWayWait
 	}
-	return q.stragglerWait
+	return q.stragglerWait / 2
+}
+
+// givesWay reports whether a member before all that this quorum has is held by another: that holder, or the caller with
+// its turn there, may need one that this quorum has.
+func (q *Quorum) givesWay() bool {
+	first := q.firstAlive(0)
+	return first != noMember && q.members[first].reason == HeldByOther
 }
 
 // StragglersOverdue handles the end of the time of a LimitStragglers.
 func (q *Quorum) StragglersOverdue(now time.Duration) {
-	if q.stage != acquiring || q.attemptEnd == 0 || now < q.attemptEnd {
+	if q.stage > choosing || q.attemptEnd == 0 || now < q.attemptEnd {
 		return // it was for an earlier attempt
+	}
+	if q.stage == acquiring {
+		q.Acquired = q.countIn(memberHeld)
 	}
 	for i := range q.members {
 		if m := &q.members[i]; m.state == requested {
-			m.state, m.reason = absent, Unknown
-			q.emit(Action{Kind: CancelRequest, Member: i, NoReply: true})
+			noReply := i < q.queuedFirst || m.answer != alive || q.queuedFirst == noMember // or it waits there in a queue
+			m.state, m.reason = absent, HeldByOther
+			if noReply {
+				m.reason, m.answer = Unknown, failing
+			}
+			q.emit(Action{Kind: CancelRequest, Member: i, NoReply: noReply})
 		}
 	}
 	q.stragglerWait = min(2*q.stragglerWait, maxStragglerWait)
@@ -436,9 +489,51 @@ func (q *Quorum) onAcquired(now time.Duration) {
 	}
 }
 
+// choose ends an attempt that has failed, once the member to queue for is known. That is the first one that replies,
+// for all callers, whichever reply came first: a caller with its turn at a later member would wait for this one behind
+// its queue, and the caller with its turn at this one would wait for the later one.
+func (q *Quorum) choose(now time.Duration) {
+	first := q.firstAlive(q.queueFrom)
+	if q.once || q.TooManyWaiters() || q.Impossible() || first == noMember || !q.anyRequested(q.queueFrom, first) {
+		q.fail(now)
+		return
+	}
+	for i := range q.members {
+		switch m := &q.members[i]; {
+		case m.state == memberHeld:
+			m.state = absent
+			q.emit(Action{Kind: Release, Member: i})
+		case m.state == requested && (i < q.queueFrom || i > first):
+			m.state, m.reason = absent, Unknown
+			q.emit(Action{Kind: CancelRequest, Member: i})
+		}
+	}
+	q.stage = choosing
+	q.limitStragglers(now)
+}
+
+// firstAlive returns the index of the first member from that one on that has replied; noMember if there is none.
+func (q *Quorum) firstAlive(from int) int {
+	for i := from; i < len(q.members); i++ {
+		if q.members[i].answer == alive {
+			return i
+		}
+	}
+	return noMember
+}
+
+// anyRequested reports whether a request is pending for one of the members from one on to the one before end.
+func (q *Quorum) anyRequested(from, end int) bool {
+	for i := from; i < end; i++ {
+		if q.members[i].state == requested {
+			return true
+		}
+	}
+	return false
+}
+
 // fail releases everything after an attempt, and decides how to go on.
 func (q *Quorum) fail(now time.Duration) {
-	q.Acquired = q.countIn(memberHeld)
 	for i := range q.members {
 		if m := &q.members[i]; m.state == requested {
 			m.reason = Unknown // even if it once had another holder: it may be dead, so do not queue for it
@@ -453,7 +548,7 @@ func (q *Quorum) fail(now time.Duration) {
 		q.readerWait = min(2*q.readerWait, q.maxReaderWait)
 	}
 	q.releaseAll()
-	q.queueNext = q.firstHeldByOther()
+	q.queueNext = q.memberToQueueFor()
 	if q.queueNext == noMember || q.queued { // the attempts have already cost other callers time
 		q.stage = backingOff
 		q.emit(Action{Kind: Backoff, Wait: q.backoff})
@@ -478,14 +573,28 @@ func (q *Quorum) queue(now time.Duration) {
 	q.request(q.queueNext, Action{Wait: limit})
 }
 
-// firstHeldByOther returns the index of the first member that has another holder; noMember if there is none.
-func (q *Quorum) firstHeldByOther() int {
-	for i := range q.members {
-		if q.members[i].reason == HeldByOther {
-			return i
+// memberToQueueFor returns the index of the first member that replies, also if this quorum had that one: others queue
+// there. After a wait in vain it is one of the next members, if a majority is possible from there on. It returns
+// noMember if no member has another holder.
+func (q *Quorum) memberToQueueFor() int {
+	if q.countReason(HeldByOther) == 0 {
+		return noMember
+	}
+	if i := q.firstAlive(q.queueFrom); i != noMember && q.countNotFailing(i) >= q.required {
+		return i
+	}
+	q.queueFrom = 0
+	return q.firstAlive(0)
+}
+
+// countNotFailing returns the number of members from that one on that are not known to fail.
+func (q *Quorum) countNotFailing(from int) (n int) {
+	for i := from; i < len(q.members); i++ {
+		if q.members[i].answer != failing {
+			n++
 		}
 	}
-	return noMember
+	return n
 }
 
 // end ends the quorum: afterwards nothing is held or asked for.
@@ -522,10 +631,11 @@ func (q *Quorum) Impossible() bool {
 // another member: callers in the queues of different members would keep one each, and none would have enough.
 func (q *Quorum) TooManyWaiters() bool { return q.countReason(Full) > 0 }
 
-// Contested reports whether there are too few members because other holders have some.
+// Contested reports whether there are too few members because other holders have some: the servers that do not fail
+// are enough, or the others were rejected for good.
 func (q *Quorum) Contested() bool {
 	n := q.countReason(HeldByOther)
-	return n > 0 && n+q.countReason(Rejected)+q.countReason(Closed) > len(q.members)-q.required
+	return n > 0 && (q.countNotFailing(0) >= q.required || n+q.countReason(Rejected)+q.countReason(Closed) > len(q.members)-q.required)
 }
 
 func (q *Quorum) countReason(why Reason) (n int) {

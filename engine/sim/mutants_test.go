@@ -1022,11 +1022,11 @@ var simMutants = []simMutant{
 	}}},
 	{"an attempt at a majority that keeps what it has while it queues", "actor/quorum/quorum.go", []simEdit{{
 		`	q.releaseAll()
-	q.queueNext = q.firstHeldByOther()`,
+	q.queueNext = q.memberToQueueFor()`,
 		`	if !planted() {
 		q.releaseAll()
 	}
-	q.queueNext = q.firstHeldByOther()`,
+	q.queueNext = q.memberToQueueFor()`,
 	}}},
 	{"requests for a majority that are not withdrawn", "actor/quorum/quorum.go", []simEdit{{
 		`		if q.members[i].state == requested {

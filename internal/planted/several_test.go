@@ -603,6 +603,59 @@ var severalMistakes = []found{
 			q.backoff = min(q.backoff, maxBackoff)
 		}`,
 	}},
+	{"TestQuorum_EarlierReplyLate_QueuesThere", Mistake{
+		"a quorum queues at the member that replies first", "actor/quorum/quorum.go",
+		`first == noMember || !q.anyRequested(q.queueFrom, first) {`,
+		`first == noMember || !q.anyRequested(q.queueFrom, first) || planted() {`,
+	}},
+	{"TestQuorum_EarlierReplyLate_NothingHeld", Mistake{
+		"an attempt that has failed keeps what it has while it waits for a reply", "actor/quorum/quorum.go",
+		`		case m.state == memberHeld:
+			m.state = absent`,
+		`		case m.state == memberHeld && !planted():
+			m.state = absent`,
+	}},
+	{"TestQuorum_MemberGone_ContendersGoOn", Mistake{
+		"a quorum queues only at a member that it did not have", "actor/quorum/quorum.go",
+		`		if q.members[i].answer == alive {`,
+		`		if q.members[i].answer == alive && (q.members[i].reason == HeldByOther || !planted()) {`,
+	}},
+	{"TestQuorum_TurnAtLaterMember_EarlierOnce", Mistake{
+		"a quorum with a member waits for one before it", "actor/quorum/quorum.go",
+		`		case i < q.queuedFirst: // a`,
+		`		case i < q.queuedFirst && planted():
+			q.request(i, Action{Wait: q.stragglerWait})
+		case i < q.queuedFirst: // a`,
+	}},
+	{"TestQuorum_EarlierHeld_GivesWaySoon", Mistake{
+		"a quorum that is not the first in line waits for a silent server", "actor/quorum/quorum.go",
+		`q.queueFrom == 0 && q.givesWay():`, `q.queueFrom == 0 && q.givesWay() && !planted():`,
+	}},
+	{"TestQuorum_QueuedInVain_NextMember", Mistake{
+		"a quorum queues again where it waited in vain", "actor/quorum/quorum.go",
+		`			q.queueFrom = i + 1`, `			q.queueFrom = map[bool]int{false: i + 1}[planted()]`,
+	}},
+	{"TestQuorum_QueuedInVain_NextMember", Mistake{
+		"a quorum queues at a member from which on there is no majority", "actor/quorum/quorum.go",
+		`i != noMember && q.countNotFailing(i) >= q.required {`,
+		`i != noMember && (q.countNotFailing(i) >= q.required || planted()) {`,
+	}},
+	{"TestQuorum_MinorityFails_Contested", Mistake{
+		"a quorum that another has is unavailable, because a minority of its servers is", "actor/quorum/quorum.go",
+		`(q.countNotFailing(0) >= q.required || n`, `(q.countNotFailing(0) >= q.required && !planted() || n`,
+	}},
+	{"TestQuorum_MinorityFails_Contested", Mistake{
+		"a member that is waited for until the end has no other holder", "actor/quorum/quorum.go",
+		`				m.reason = HeldByOther // it has`, `				if planted() {
+					continue
+				}
+				m.reason = HeldByOther // it has`,
+	}},
+	{"TestQuorum_WaitsInQueue_NotSilent", Mistake{
+		"a server with a queue does not reply", "actor/quorum/quorum.go",
+		`m.answer != alive || q.queuedFirst == noMember // or`,
+		`m.answer != alive || q.queuedFirst == noMember || planted() // or`,
+	}},
 	{"TestUnlock_BeingLost_ContextEndedBefore", Mistake{
 		"UnlockAsync returns while the context of a hold that is being lost has not ended", "hold.go",
 		`		<-seen.Done`, `		if !planted() {

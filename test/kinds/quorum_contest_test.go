@@ -18,8 +18,9 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// contest is a set of clients that acquire the same quorum repeatedly, each for 5 ms.
+// contest is a set of clients that acquire the same quorum repeatedly, each for 5 ms or less.
 type contest struct {
+	hold   time.Duration  // how long each has it
 	grants []atomic.Int64 // per client
 	waits  []atomic.Int64 // maximum wait per client, in ns
 }
@@ -37,7 +38,7 @@ func (c *contest) take(ctx context.Context, t *testing.T, client int, m lockwhee
 			return
 		}
 		c.grants[client].Add(1)
-		time.Sleep(5 * time.Millisecond) // the work
+		time.Sleep(c.hold) // the work
 		if err := hold.Unlock(context.WithoutCancel(ctx)); err != nil {
 			t.Error(err)
 		}
@@ -64,12 +65,21 @@ func counted(of []atomic.Int64) (n []int64) {
 // between has the clients contend until each of them had that many grants, or the time has elapsed. It calls strikes
 // after some grants.
 func (c *contest) between(t *testing.T, clients [][]*lockwheel.Engine, grants int64, within time.Duration, strikes func()) {
-	c.grants, c.waits = make([]atomic.Int64, len(clients)), make([]atomic.Int64, len(clients))
+	var locks []lockwheel.Multi
+	for _, engines := range clients {
+		locks = append(locks, locktest.Quorum(engines, "n"))
+	}
+	c.run(t, locks, grants, within, strikes)
+}
+
+// run is like between, with the lock of each client.
+func (c *contest) run(t *testing.T, locks []lockwheel.Multi, grants int64, within time.Duration, strikes func()) {
+	c.grants, c.waits = make([]atomic.Int64, len(locks)), make([]atomic.Int64, len(locks))
 	ctx, stop := context.WithTimeout(t.Context(), within)
 	defer stop()
 	var all sync.WaitGroup
-	for i, engines := range clients {
-		all.Go(func() { c.take(ctx, t, i, locktest.Quorum(engines, "n")) })
+	for i, m := range locks {
+		all.Go(func() { c.take(ctx, t, i, m) })
 	}
 	for c.least() < grants && ctx.Err() == nil {
 		if c.least() > grants/10 && strikes != nil {
@@ -121,13 +131,43 @@ func TestQuorum_DeadMinority_ContendersGoOn(t *testing.T) {
 						clients[i] = append(clients[i], s.OpenAt(way.Addr(), patient))
 					}
 				}
-				var c contest
+				c := contest{hold: 5 * time.Millisecond}
 				began := time.Now()
 				c.between(t, clients, 25, 2*patient.CallTimeout, func() { fail(t, p[dead], ways) })
 				t.Logf("server %d: %v grants in %v, longest wait %v", dead, counted(c.grants), time.Since(began), c.longest())
 				require.GreaterOrEqual(t, c.least(), int64(25))
 				require.Less(t, c.longest(), patient.CallTimeout/2, "no client waits for a missing reply")
 			}
+		})
+	}
+}
+
+// Many callers of several processes go on as well when a server is gone: they queue at the same one of the others.
+// Half of them at each would keep it from the other half.
+func TestQuorum_DeadMinority_ManyContendersGoOn(t *testing.T) {
+	t.Parallel()
+	const processes, callers, each = 3, 8, 40
+	// Longer than callers may delay each other, also on a busy machine.
+	patient := lockwheel.Options{Lease: 2 * time.Minute, CallTimeout: 30 * time.Second}
+	for kind, lock := range map[string]func(*lockwheel.Engine) lockwheel.Mutex{
+		"plain":  func(e *lockwheel.Engine) lockwheel.Mutex { return e.Mutex("n") },
+		"writer": func(e *lockwheel.Engine) lockwheel.Mutex { return e.RWMutex("n").Writer() },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			servers := locktest.NewServerSet(t, 2)
+			var locks []lockwheel.Multi
+			for range processes {
+				engines := servers.Client(patient)
+				for range callers {
+					locks = append(locks, lockwheel.Quorum(lock(engines[0]), lock(new(lockwheel.Engine)), lock(engines[1])))
+				}
+			}
+			c := contest{hold: time.Millisecond}
+			began := time.Now()
+			c.run(t, locks, each, time.Minute, nil)
+			t.Logf("%v grants in %v, longest wait %v", counted(c.grants), time.Since(began), c.longest())
+			require.GreaterOrEqual(t, c.least(), int64(each))
 		})
 	}
 }
@@ -172,4 +212,38 @@ func TestQuorum_ManyReaders_WriterGranted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A quorum that another caller holds until the wait ends was not acquired, also when a minority of its servers is gone:
+// a majority is there. No server that replies is said not to answer.
+func TestQuorum_MinorityGone_NotAcquired(t *testing.T) {
+	t.Parallel()
+	p := locktest.NewServerSet(t, 3)
+	engines := [][]*lockwheel.Engine{p.Client(lockwheel.Options{}), p.Client(lockwheel.Options{})}
+	require.NoError(t, p[1].Real.Kill())
+	held := locktest.LockAll(t, locktest.Quorum(engines[0], "n"))
+	for name, call := range map[string]func() error{
+		"tried once": func() error {
+			_, err := locktest.Quorum(engines[1], "n").TryLock(t.Context())
+			return err
+		},
+		"queued": func() error {
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			result, before := make(chan error, 1), engines[1][0].Stats().Failed
+			go func() {
+				_, err := locktest.Quorum(engines[1], "n").Lock(ctx)
+				result <- err
+			}()
+			locktest.Eventually(t, "a waiter", func() bool { s := engines[1][0].Stats(); return s.Failed > before && s.Waiting == 1 })
+			stop()
+			return <-result
+		},
+	} {
+		err := call()
+		require.ErrorIs(t, err, lockwheel.ErrNotAcquired, name)
+		require.NotErrorIs(t, err, lockwheel.ErrUnavailable, name)
+		require.NotContains(t, err.Error(), "no answer", name)
+	}
+	locktest.Unlock(t, held)
 }
