@@ -100,7 +100,11 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 	if now < l.renewAt(now, fx) {
 		return
 	}
+	capped := l.flags & leaseCapped
 	n := l.totalNeed(now, fx)
+	if capped != l.flags&leaseCapped {
+		l.publish(fx) // its holds end for another cause
+	}
 	n.mustSet = n.mustSet || l.flags&wantSet != 0 || l.mayExceedNeed(now, fx) && l.exceedsNeed(now, fx)
 	if p := l.protocol(); !p.holdKeys && !n.mustSet && now < l.renewDue(fx) && n.until <= l.validUntil && l.confirmedAt >= l.reconfirmSince(fx) {
 		n.lease = 0 // the TTL is already what is needed
@@ -169,7 +173,10 @@ func (l *Lock) extend(now time.Duration, r *Request, fx *Effects) {
 		l.expireHolds(now, fx)
 		return
 	}
-	l.flags &^= leaseCapped
+	if l.flags&leaseCapped != 0 {
+		l.flags &^= leaseCapped
+		l.publish(fx) // its holds end for another cause
+	}
 	l.ensureExt().leaseRequests.push(r)
 	fx.SetDeadline(r, now+fx.Config.CallTimeout)
 }
