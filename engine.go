@@ -323,7 +323,8 @@ func (e *Engine) someHeld() string {
 //
 // Close first ends all waiting calls. It then waits, for at most Options.CallTimeout, for what was sent before it. That
 // is each release that Unlock, [Hold.UnlockAsync] or the end of a wait requested. It is also each lock that may be
-// granted after its caller gave up, to release it. A call for several locks that is going on returns the locks that it
+// granted after its caller gave up, to release it, and each command that lowers a TTL to what the holds of a lock need:
+// after an inner hold with a longer lease was unlocked, Close sends it at once. A call for several locks that is going on returns the locks that it
 // has, or releases them: Close waits for it for at most half of that time, and for one of a [Quorum] for a quarter of a
 // second. So an unlocked lock does not stay because its engine is closed. Very many releases, or a slow server, can
 // take longer; [Engine.Shutdown] waits as long as its context. New lock requests are rejected meanwhile, and holds are

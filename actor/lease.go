@@ -27,6 +27,7 @@ func (l *Lock) confirm(sent, lease time.Duration, fx *Effects) {
 	l.flags &^= wantSet | noRenewDue
 	if x := l.ext; x != nil {
 		s := x.ensureLease()
+		l.setLowering(noLowering, fx)
 		s.confirmedLease, s.maxSentLease = lease, max(s.maxSentLease, lease)
 		if x.failure != nil {
 			x.failure.retryAt = 0
@@ -299,6 +300,7 @@ func (l *Lock) heldUntil(now time.Duration, cause error) time.Duration {
 
 // endTenure resets the lock to free. If an acquire without a reply may still run, the tenure becomes an orphan.
 func (l *Lock) endTenure(now time.Duration, fx *Effects) {
+	l.setLowering(noLowering, fx)
 	if x := l.ext; x != nil {
 		if x.acquireUnacked {
 			l.addOrphan(now, l.tenure, l.maxSentLease(), fx)

@@ -110,9 +110,11 @@ var simMutants = []simMutant{
 		`	if limit != never && (h.fixedEnd == 0 || s.live == 1 || !planted()) {`,
 	}}},
 	{"a belief that holds of one owner are not told of", "actor/lease.go", []simEdit{{
-		`		s.until.Store(int64(l.validUntil))`,
-		`		if !planted() {
-			s.until.Store(int64(l.validUntil))
+		`	if s := h.set.Load(); s != nil {
+		l.publishSet(s)`,
+		`	if s := h.set.Load(); s != nil {
+		if !planted() {
+			l.publishSet(s)
 		}`,
 	}}},
 	{"a re-entered hold that goes leaves its owner watched", "actor/holdset.go", []simEdit{{

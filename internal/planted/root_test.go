@@ -582,9 +582,9 @@ var rootMistakes = []found{
 	{"TestUnlock_LeaseExpired_ContextSaysLost", Mistake{
 		"the context of a hold that is unlocked too late says that it was unlocked", "hold.go",
 		`	if h.expired() {
-		err, cause, reason`,
+		err, cause`,
 		`	if h.expired() && !planted() {
-		err, cause, reason`,
+		err, cause`,
 	}},
 	{"TestUnlock_OtherContextEnds_Ends", Mistake{
 		"an unlock waits on though another hold's ended its context", "contexts.go",
