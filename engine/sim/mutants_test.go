@@ -218,7 +218,7 @@ var simMutants = []simMutant{
 		return never`,
 	}}},
 	{"a TTL that stays when who needed it has gone", "actor/lease_need.go", []simEdit{{
-		`return l.ttlEnd()-until > max(`,
+		`return end-until > max(`,
 		`return !planted() && l.ttlEnd()-until > max(`,
 	}}},
 
