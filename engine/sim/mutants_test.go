@@ -219,7 +219,7 @@ var simMutants = []simMutant{
 	}}},
 	{"a TTL that stays when who needed it has gone", "actor/lease_need.go", []simEdit{{
 		`return end-until > max(`,
-		`return !planted() && l.ttlEnd()-until > max(`,
+		`return !planted() && end-until > max(`,
 	}}},
 
 	{"an extension that is told though the hold is over", "actor/renew.go", []simEdit{{
