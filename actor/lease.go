@@ -145,8 +145,8 @@ func (l *Lock) expire(now time.Duration, fx *Effects) {
 	}
 }
 
-// expiryCause returns the cause of a hold that ended with the validity: the one that its user has found by the clock, if
-// that was earlier.
+// expiryCause returns the cause of a hold that ended with the validity: the one that its user has found by the clock,
+// if that was earlier.
 func (l *Lock) expiryCause(h *Hold) error {
 	if cause := h.ExpiryCause(); cause != nil {
 		return cause

@@ -14,7 +14,8 @@ import (
 //
 // A lock that was unlocked must not stay in the server for a lease because its engine is closed at once. Nor must a
 // lock that is granted after its caller gave up. So a close first rejects all waiters, and waits for what is being
-// released or acquired, and for each TTL that is to fall to what the holds of a lock need, for at most Request.Wait; if that is 0, for Config.CallTimeout.
+// released or acquired, and for each TTL that is to fall to what the holds of a lock need, for at most Request.Wait;
+// if that is 0, for Config.CallTimeout.
 type closing struct {
 	round                          // locks that are still to be ended
 	closeRequests []*actor.Request // the close requests; they get their results at the end

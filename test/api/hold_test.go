@@ -35,8 +35,8 @@ func TestHold_Properties_OfItsGrant(t *testing.T) {
 	locktest.Unlock(t, hold)
 }
 
-// A hold that finds its end by the clock says why as the engine does a moment later. Its own lease, and Options.MaxHold,
-// are no renewal that did not come.
+// A hold that finds its end by the clock says why as the engine does a moment later. Its own lease, and
+// Options.MaxHold, are no renewal that did not come.
 func TestHold_EndFoundByClock_CauseAsTold(t *testing.T) {
 	t.Parallel()
 	const lease = 10 * time.Millisecond
