@@ -17,7 +17,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/ctxwatch"
 )
 
-// errLeaseExpired is the cause of a loss that the hold itself finds by the clock.
+// errLeaseExpired is the cause of a loss that a hold itself finds by the clock, if the lock was to be renewed.
 var errLeaseExpired = errors.New("the lease ended before it was renewed")
 
 type (

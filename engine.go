@@ -321,13 +321,14 @@ func (e *Engine) someHeld() string {
 // [Observer] and Logger receive these events before Close returns, unless that takes longer than Options.CallTimeout.
 // Events beyond the 8192 that may wait for an Observer are dropped, and Stats.DroppedEvents counts them.
 //
-// Close first ends all waiting calls. It then waits, for at most Options.CallTimeout, for what was sent before it. That
-// is each release that Unlock, [Hold.UnlockAsync] or the end of a wait requested. It is also each lock that may be
-// granted after its caller gave up, to release it. A call for several locks that is going on returns the locks that it
-// has, or releases them: Close waits for it for at most half of that time, and for one of a [Quorum] for a quarter of a
-// second. So an unlocked lock does not stay because its engine is closed. Very many releases, or a slow server, can
-// take longer; [Engine.Shutdown] waits as long as its context. New lock requests are rejected meanwhile, and holds are
-// still valid. Close does not wait for a server that is known to be down.
+// Close first ends all waiting calls. It then waits, for at most Options.CallTimeout, for what was sent before it.
+// That is each release that Unlock, [Hold.UnlockAsync] or the end of a wait requested. It is also each lock that may
+// be granted after its caller gave up, to release it, and each command that lowers a TTL to what the holds of a lock
+// need: after an inner hold with a longer lease was unlocked, Close sends it at once. A call for several locks that is
+// going on returns the locks that it has, or releases them: Close waits for it for at most half of that time, and for
+// one of a [Quorum] for a quarter of a second. So an unlocked lock does not stay because its engine is closed. Very
+// many releases, or a slow server, can take longer; [Engine.Shutdown] waits as long as its context. New lock requests
+// are rejected meanwhile, and holds are still valid. Close does not wait for a server that is known to be down.
 //
 // The keys of held locks stay until their leases expire, so that no other caller acquires them while the work under
 // them is still stopping. So does the key of a grant of [Mutex.LockAsync] if its context, of a type of the caller's

@@ -110,10 +110,13 @@ func (h *Hold) Err() error {
 		return h.fail(s.Err, s.Cause)
 	}
 	if h.expired() {
-		return h.fail(ErrLost, errLeaseExpired)
+		return h.fail(ErrLost, h.expiryCause())
 	}
 	return nil
 }
+
+// expiryCause returns the cause of a loss that the hold finds by the clock. The engine gives the same one later.
+func (h *Hold) expiryCause() error { return cmp.Or(h.grant.ExpiryCause(), errLeaseExpired) }
 
 // hasEnded reports whether a hold of one lock has ended. It creates no error.
 func (h *Hold) hasEnded() bool {
@@ -368,7 +371,8 @@ var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); retu
 func (h *Hold) endByUnlock() bool {
 	err, cause, reason := ErrNotHeld, error(nil), h.fail(ErrNotHeld, nil)
 	if h.expired() {
-		err, cause, reason = ErrLost, errLeaseExpired, h.fail(ErrLost, errLeaseExpired)
+		err, cause = ErrLost, h.expiryCause()
+		reason = h.fail(err, cause)
 	}
 	if remaining := h.grant.End(err, cause, 0); remaining != nil {
 		h.engine.contexts.end(remaining, reason)
@@ -417,7 +421,8 @@ func (h *Hold) tracer() Tracer {
 	return h.engine.options.Tracer
 }
 
-// giveBack releases a grant that its caller will not have, without waiting.
+// giveBack ends a hold that its caller will not have or unlock any more, and releases it without waiting. The hold and
+// its context have ended when giveBack returns.
 func (h *Hold) giveBack() {
 	if r := h.found(); r != nil {
 		defer runtime.KeepAlive(h)
@@ -425,10 +430,11 @@ func (h *Hold) giveBack() {
 		return
 	}
 	if g := h.multi(); g != nil {
-		g.releaseAsync()
+		g.giveBack(g.hold.fail(ErrNotHeld, nil))
 		return
 	}
-	h.send(canceledCtx, actor.Unlock, 0, false)
+	left := h.endByUnlock()
+	h.send(canceledCtx, actor.Unlock, 0, left)
 }
 
 // Extend sets the lease to d from now, longer or shorter than before. The lock is no longer watched, and its lease
@@ -532,7 +538,7 @@ func (h *Hold) orLostAt(now time.Duration) (*Hold, error) {
 		return h, nil
 	}
 	h.send(canceledCtx, actor.Unlock, 0, false)
-	return nil, h.fail(ErrLost, errLeaseExpired)
+	return nil, h.fail(ErrLost, h.expiryCause())
 }
 
 // canceledCtx is a canceled context, for requests that are sent without waiting for the reply.

@@ -105,11 +105,16 @@ func (g *multiHold) checked() (*Hold, error) {
 	if err == nil {
 		return &g.hold, nil
 	}
-	if g.endByUnlock(err) {
+	g.giveBack(err)
+	return nil, err
+}
+
+// giveBack ends the group on behalf of its caller, unless it has ended, and releases the members without waiting.
+func (g *multiHold) giveBack(reason error) {
+	if g.endByUnlock(reason) {
 		g.apply(g.quorum.Unlock)
 		g.releaseAsync()
 	}
-	return nil, err
 }
 
 // releaseAsync releases all members that are held, without waiting.

@@ -142,7 +142,7 @@ type TracedCall struct {
 type Tracer interface {
 	// CallStart is called before anything is checked or sent. The call continues with the context that it returns, which
 	// must be ctx or made of it; nil is ctx. For Lock, TryLock and Do it is the parent of the hold's context. If CallStart
-	// panics, nothing is sent, but an Unlock ends its hold.
+	// panics, nothing is sent, but an Unlock ends its hold and sends the release. It does not wait for the reply.
 	CallStart(ctx context.Context, call TracedCall) context.Context
 
 	// CallEnd is called before the call returns, with the context of CallStart. hold is what a Lock returns, nil with an

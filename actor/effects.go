@@ -143,6 +143,8 @@ type Effects struct {
 	PolledLocks         int             // locks with waiters that are polled: without a subscription, or held by another library
 	AcquiringLocks      int             // locks being acquired, without a final reply yet
 	ReleasingLocks      int             // locks being released, without a final reply yet; HeldLocks has them, too
+	LoweringLocks       int             // locks with a TTL that is to fall, see lowering
+	ClosingSince        time.Duration   // since when a TTL that is to fall does so at once, because the engine is about to close; 0: it is not
 	WantedLocks         int64           // locks that requests without a result ask for
 	ReconfirmSince      time.Duration   // confirmations sent before this time do not count for grants
 	// MasterSince returns when the master of a key became known: what was sent to another master before that does not

@@ -35,6 +35,7 @@ type ext struct {
 	releaseUnacked    bool  // a release of it got no reply
 	hasLocalReaders   bool  // of a writer: this engine has readers of the lock, holding or waiting
 	spinners          spinnerState
+	lowering          lowering // of the TTL
 
 	failure *failureState
 	lease   *leaseState

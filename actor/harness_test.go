@@ -137,6 +137,11 @@ func (s *harness) end(e actor.HoldEnd) {
 	_, live := s.until[e.Hold]
 	require.True(s.t, live, "%s ends twice", s.names[e.Hold])
 	delete(s.until, e.Hold)
+	if e.Err == actor.ErrLost && strings.Contains(e.Cause.Error(), "lease ended") || actor.IsMaxHold(e.Cause) {
+		found := e.Hold.ExpiryCause() // by a user with a clock that finds the end first
+		require.True(s.t, found == e.Cause || found == nil && strings.HasPrefix(e.Cause.Error(), "the lease ended before it was renewed"),
+			"%s ends with %q, and said %q before", s.names[e.Hold], e.Cause, found)
+	}
 	e.Hold.End(e.Err, e.Cause, 0)
 	s.lastHeld = e.Held
 	how := map[error]string{actor.ErrNotHeld: "over", actor.ErrLost: "lost", actor.ErrClosed: "closed"}[e.Err]

@@ -25,8 +25,29 @@ type Hold struct {
 	set      atomic.Pointer[holdSet] // its set, from when its owner has several holds until this one ends; nil otherwise
 	fixedEnd time.Duration           // end of its own lease; 0: watched; negative: see hasEnded
 
-	until  atomic.Int64 // end of its validity; in a set: see storeLimit
+	until  atomic.Int64 // end of its validity, with its limitCause; in a set: see storeLimit
 	signal atomic.Pointer[HoldSignal]
+}
+
+// limitCause is why a hold ends at the end of its validity, if nothing changes that. A Hold has it in the lowest bits
+// of the time, so that its users find the cause with the end, and in no more memory. The time loses up to 3 ns.
+type limitCause int64
+
+const (
+	notRenewed  limitCause = iota // it will not have been renewed in time
+	leaseOver                     // its own lease ends
+	maxHoldOver                   // Config.MaxHold elapses
+	unlimited                     // of a hold in a set without a limit of its own: the bits of never
+
+	limitCauses = 3 // the bits
+)
+
+// with returns the end of a validity together with its cause.
+func (c limitCause) with(until time.Duration) int64 {
+	if until == never {
+		return int64(never)
+	}
+	return int64(until)&^limitCauses | int64(c)
 }
 
 // HoldSignal notifies users of the end of a hold. Its maker owns it until Install; from then on no goroutine writes to
@@ -87,11 +108,40 @@ func (h *Hold) Until() time.Duration {
 	for {
 		until := h.until.Load()
 		if until >= 0 {
-			return time.Duration(until)
+			return time.Duration(until &^ limitCauses)
 		}
 		if s := h.set.Load(); s != nil {
-			return time.Duration(min(-until, s.until.Load())) // see storeLimit
+			return time.Duration(min(-until, s.until.Load()) &^ limitCauses) // see storeLimit
 		} // it ended meanwhile: load again
+	}
+}
+
+// ExpiryCause returns why the hold ends at Until, as the end of the hold will say then: its own lease, or
+// Config.MaxHold. It returns nil if a renewal would have moved that end. Safe for concurrent use.
+func (h *Hold) ExpiryCause() error {
+	switch limitCause(h.expiry() & limitCauses) {
+	case leaseOver:
+		return errFixedLeaseOver
+	case maxHoldOver:
+		return errMaxHold
+	}
+	return nil
+}
+
+// expiry returns the end of the validity with its cause, see limitCause.
+func (h *Hold) expiry() int64 {
+	for {
+		until := h.until.Load()
+		if until >= 0 {
+			return until
+		}
+		if s := h.set.Load(); s != nil {
+			own, all := -until, s.until.Load()
+			if own&^limitCauses <= all&^limitCauses {
+				return own
+			}
+			return all
+		}
 	}
 }
 
@@ -183,14 +233,29 @@ func (h *Hold) EndError() (err, cause error) {
 	return ErrNotHeld, nil
 }
 
-// publish stores the end of the hold's validity for its users.
-func (h *Hold) publish(until time.Duration) {
-	h.until.Store(int64(until))
+// publish stores the end of the hold's validity, and why it ends then, for its users.
+func (h *Hold) publish(until time.Duration, cause limitCause) { h.until.Store(cause.with(until)) }
+
+// freeze keeps Until as it is when the hold leaves its set.
+func (h *Hold) freeze() { h.until.Store(h.expiry()) }
+
+// ownLimitCause returns why the hold ends at its own limit.
+func (h *Hold) ownLimitCause() limitCause {
+	if h.fixedEnd != 0 {
+		return leaseOver
+	}
+	return maxHoldOver
 }
 
 // storeLimit stores, for a hold in a holdSet, its own limit in the place of its validity, as a negative number. Until
 // then returns the earlier of this limit and the end of the tenure's validity, which the set has once for all holds.
-func (h *Hold) storeLimit(limit time.Duration) { h.until.Store(int64(-limit)) }
+func (h *Hold) storeLimit(limit time.Duration) { h.until.Store(-h.ownLimitCause().with(limit)) }
 
 // limit returns what storeLimit stored. It is not positive if the hold has left the set, or is about to.
-func (h *Hold) limit() time.Duration { return time.Duration(-h.until.Load()) }
+func (h *Hold) limit() time.Duration {
+	limit := -h.until.Load()
+	if limitCause(limit&limitCauses) == unlimited {
+		return never
+	}
+	return time.Duration(limit &^ limitCauses)
+}

@@ -14,7 +14,7 @@ const spareHolds = 8
 // every tenure has one hold and no holdSet. No step scans all holds: its queries take O(log n) amortized, and memory is
 // proportional to the live holds. The zero value is empty. Only until may be read outside the coordinator.
 type holdSet struct {
-	until atomic.Int64 // end of the tenure's validity: no hold is valid for longer
+	until atomic.Int64 // end of the tenure's validity, with its limitCause: no hold is valid for longer
 
 	// Owned by the coordinator.
 	holds     []*Hold // in the order of their grants. An ended hold keeps its slot until it is the first or the last, or half have ended
@@ -35,6 +35,7 @@ func (s *holdSet) add(h *Hold, limit time.Duration) {
 // setLimits records the limit of a hold, when it is granted and when its lease changes.
 func (s *holdSet) setLimits(h *Hold, limit time.Duration) {
 	h.storeLimit(limit)
+	limit = h.limit() // as it was stored
 	if limit != never {
 		s.limits.push(deadline{limit, h})
 	}
@@ -85,7 +86,7 @@ func (s *holdSet) remove(h *Hold) {
 		s.watched--
 	}
 	s.live--
-	h.publish(h.Until())
+	h.freeze()
 	h.set.Store(nil)
 	for last := len(s.holds) - 1; last >= 0 && !s.contains(s.holds[last]); last-- {
 		s.holds[last] = nil
@@ -130,7 +131,7 @@ func (s *holdSet) nextLimit() time.Duration {
 // expired returns the holds with a limit at or before now. They must be removed before anything else changes.
 func (s *holdSet) expired(now time.Duration) []*Hold {
 	for d, some := s.limits.first(s.isLimit); some && d.at <= now; d, some = s.limits.first(s.isLimit) {
-		d.hold.publish(d.hold.Until()) // the entry is outdated now, so the hold is not returned twice
+		d.hold.freeze() // the entry is outdated now, so the hold is not returned twice
 		s.expiring = append(s.expiring, d.hold)
 	}
 	return s.expiring
@@ -189,10 +190,11 @@ func (l *Lock) add(h *Hold, fx *Effects) {
 	}
 	if s == nil {
 		s = &holdSet{holds: make([]*Hold, 0, 4)}
-		s.until.Store(int64(l.validUntil))
+		s.until.Store(notRenewed.with(l.validUntil))
 		s.add(outer, l.holdLimit(outer.fixedEnd, fx))
 	}
 	s.add(h, l.holdLimit(h.fixedEnd, fx))
+	l.publishSet(s)
 }
 
 // remove takes out a hold that is ending.
@@ -206,10 +208,19 @@ func (l *Lock) remove(h *Hold) {
 	l.holds = s.innermost()
 }
 
+// removeOne takes out a hold that ends by itself: what the others say at their end can follow from that.
+func (l *Lock) removeOne(h *Hold) {
+	l.remove(h)
+	if s := l.set(); s != nil {
+		l.publishSet(s)
+	}
+}
+
 // setHoldLease gives a hold a lease of its own that ends at fixed, or makes it watched if fixed is 0.
 func (l *Lock) setHoldLease(h *Hold, fixed time.Duration, fx *Effects) {
 	if s := l.set(); s != nil {
 		s.setLease(h, fixed, l.holdLimit(fixed, fx))
+		l.publishSet(s)
 		return
 	}
 	h.fixedEnd = fixed

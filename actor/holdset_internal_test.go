@@ -46,7 +46,7 @@ func TestHoldSet_MatchesScan(t *testing.T) {
 				l.setHoldLease(all[random.IntN(n)], someFixed(random, now), fx)
 			default:
 				now += time.Duration(random.IntN(400)) * time.Millisecond
-				if l.validUntil = now + time.Duration(random.Int64N(int64(60*time.Second))); random.IntN(3) > 0 {
+				if l.validUntil = now + time.Duration(random.Int64N(int64(60*time.Second)))&^limitCauses; random.IntN(3) > 0 {
 					l.publish(fx)
 				}
 			}

@@ -27,6 +27,7 @@ func (l *Lock) confirm(sent, lease time.Duration, fx *Effects) {
 	l.flags &^= wantSet | noRenewDue
 	if x := l.ext; x != nil {
 		s := x.ensureLease()
+		l.setLowering(noLowering, fx)
 		s.confirmedLease, s.maxSentLease = lease, max(s.maxSentLease, lease)
 		if x.failure != nil {
 			x.failure.retryAt = 0
@@ -93,10 +94,28 @@ func (l *Lock) publish(fx *Effects) {
 		return
 	}
 	if s := h.set.Load(); s != nil {
-		s.until.Store(int64(l.validUntil))
+		l.publishSet(s)
 		return
 	}
-	h.publish(min(l.validUntil, l.holdLimit(h.fixedEnd, fx)))
+	if limit := l.holdLimit(h.fixedEnd, fx); limit < l.validUntil {
+		h.publish(limit, h.ownLimitCause())
+	} else {
+		h.publish(l.validUntil, l.limitCause())
+	}
+}
+
+// publishSet is publish for an owner with several holds.
+func (l *Lock) publishSet(s *holdSet) { s.until.Store(l.limitCause().with(l.validUntil)) }
+
+// limitCause returns why the tenure is over at the end of its validity.
+func (l *Lock) limitCause() limitCause {
+	switch {
+	case l.flags&leaseCapped != 0:
+		return maxHoldOver
+	case l.holds != nil && !l.watched() && !l.leaseCut():
+		return leaseOver
+	}
+	return notRenewed
 }
 
 // holdLimit returns a hold's limit, whatever the tenure's validity: the end of its own lease, or MaxHold.
@@ -118,19 +137,21 @@ func (l *Lock) expire(now time.Duration, fx *Effects) {
 		l.addOrphan(now, l.tenure, l.maxSentLease(), fx)
 		l.endTenure(now, fx)
 	case l.phase == held && now >= l.validUntil:
-		l.lose(now, l.expiryCause(), fx)
+		for h := l.holds; h != nil; h = l.holds {
+			l.remove(h)
+			l.endHold(now, h, ErrLost, l.expiryCause(h), fx)
+		}
+		l.lose(now, errNotRenewed, fx)
 	case l.phase == held && l.holds != nil:
 		l.expireHolds(now, fx)
 	}
 }
 
-// expiryCause returns the cause of a lease that ended.
-func (l *Lock) expiryCause() error {
-	if l.flags&leaseCapped != 0 {
-		return errMaxHold
-	}
-	if l.holds != nil && !l.watched() && !l.leaseCut() {
-		return errFixedLeaseOver
+// expiryCause returns the cause of a hold that ended with the validity: the one that its user has found by the clock,
+// if that was earlier.
+func (l *Lock) expiryCause(h *Hold) error {
+	if cause := h.ExpiryCause(); cause != nil {
+		return cause
 	}
 	return l.lateCause()
 }
@@ -169,7 +190,7 @@ func (l *Lock) expireHold(now time.Duration, h *Hold, fx *Effects) {
 	if h.fixedEnd == 0 {
 		cause = errMaxHold
 	}
-	l.remove(h)
+	l.removeOne(h)
 	l.endHold(now, h, ErrLost, cause, fx)
 }
 
@@ -281,6 +302,7 @@ func (l *Lock) heldUntil(now time.Duration, cause error) time.Duration {
 
 // endTenure resets the lock to free. If an acquire without a reply may still run, the tenure becomes an orphan.
 func (l *Lock) endTenure(now time.Duration, fx *Effects) {
+	l.setLowering(noLowering, fx)
 	if x := l.ext; x != nil {
 		if x.acquireUnacked {
 			l.addOrphan(now, l.tenure, l.maxSentLease(), fx)

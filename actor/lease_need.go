@@ -64,12 +64,80 @@ func (l *Lock) exceedsNeed(now time.Duration, fx *Effects) bool {
 	if l.ext != nil && !l.ext.leaseRequests.empty() {
 		return false
 	}
+	return l.exceeds(now, l.ttlEnd(), l.ttlEnd()-l.confirmedAt, fx)
+}
+
+// exceeds reports whether a lease that lasts until end is longer than any hold needs.
+func (l *Lock) exceeds(now, end, lease time.Duration, fx *Effects) bool {
 	until := l.lastFixed(nil)
 	if l.watched() {
 		until = max(until, now+fx.watchedValidity)
 	}
-	lease := l.ttlEnd() - l.confirmedAt
-	return l.ttlEnd()-until > max(min(lease/50, time.Second), min(lease/16, fx.Config.CallTimeout))+3*grain(lease)
+	return end-until > max(min(lease/50, time.Second), min(lease/16, fx.Config.CallTimeout))+3*grain(lease)
+}
+
+// lowering says whether the TTL of a tenure is to fall to what its holds need. Effects.LoweringLocks counts the locks
+// for which it is not noLowering, so that a close waits for them without looking at each lock.
+type lowering uint8
+
+const (
+	noLowering lowering = iota
+	lowerDue            // a command is to be sent; noted only once the engine is about to close
+	lowerSent           // a command was sent, and none of the tenure has been confirmed since
+)
+
+// lowersAt returns when a command is to lower the TTL, which exceeds the need. There is a limit on how often it is
+// tried. When the engine is about to close it is tried at once: no other command follows.
+func (l *Lock) lowersAt(fx *Effects) time.Duration {
+	if l.confirmedAt < fx.ClosingSince {
+		return 0
+	}
+	return l.confirmedAt + fx.Config.CallTimeout
+}
+
+// noteLowering notes whether the TTL is to fall before a close.
+func (l *Lock) noteLowering(now time.Duration, fx *Effects) {
+	due := l.phase == held && l.holds != nil && l.confirmedAt < fx.ClosingSince && (l.exceedsNeed(now, fx) || l.willExceedNeed(now, fx))
+	switch known := l.lowering(); {
+	case due && known == noLowering:
+		l.setLowering(lowerDue, fx)
+	case !due && known == lowerDue:
+		l.setLowering(noLowering, fx)
+	}
+}
+
+// willExceedNeed reports whether the renewal in flight sets a longer TTL than any hold needs, because the hold that
+// needed it has ended meanwhile.
+func (l *Lock) willExceedNeed(now time.Duration, fx *Effects) bool {
+	if l.ext == nil || l.inFlight != l.protocol().renew {
+		return false
+	}
+	wanted := false
+	l.ext.leaseRequests.each(func(r *Request) { wanted = wanted || r.Op == Acquire || r.Hold.held() })
+	lease := l.ext.leaseView().inFlightLease
+	return !wanted && lease != 0 && l.exceeds(now, now+validity(lease), lease, fx)
+}
+
+// lowering returns whether the TTL is to fall.
+func (l *Lock) lowering() lowering {
+	if l.ext == nil {
+		return noLowering
+	}
+	return l.ext.lowering
+}
+
+// setLowering sets whether the TTL is to fall, and counts the lock.
+func (l *Lock) setLowering(to lowering, fx *Effects) {
+	from := l.lowering()
+	if from == to {
+		return
+	}
+	if from == noLowering {
+		fx.LoweringLocks++
+	} else if to == noLowering {
+		fx.LoweringLocks--
+	}
+	l.ensureExt().lowering = to
 }
 
 // requestNeed returns what a re-entry or an extension needs.

@@ -342,6 +342,9 @@ func (l *Lock) reconcile(now time.Duration, fx *Effects) {
 		l.releaseOrphans(now, fx)
 		l.updateSubscription(now, fx)
 	}
+	if fx.ClosingSince != 0 {
+		l.noteLowering(now, fx)
+	}
 	l.rearm(now, fx)
 }
 

@@ -35,7 +35,7 @@ func (l *Lock) startRelease(fx *Effects) {
 
 // removeHold ends a hold. After the last one, the owner's pending re-entries become ordinary requests.
 func (l *Lock) removeHold(now time.Duration, h *Hold, fx *Effects) {
-	l.remove(h)
+	l.removeOne(h)
 	l.endHold(now, h, ErrNotHeld, nil, fx)
 	if l.holds == nil {
 		l.demoteRequests(now, ErrNotHeld, fx)

@@ -83,7 +83,7 @@ func (l *Lock) renewAt(now time.Duration, fx *Effects) time.Duration {
 		at = 0
 	}
 	if l.mayExceedNeed(now, fx) && l.exceedsNeed(now, fx) {
-		at = min(at, l.confirmedAt+fx.Config.CallTimeout) // a limit on how often it is tried
+		at = min(at, l.lowersAt(fx))
 	}
 	if l.ext != nil && at != never {
 		at = max(at, l.ext.retryAt())
@@ -100,13 +100,21 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 	if now < l.renewAt(now, fx) {
 		return
 	}
+	capped := l.flags & leaseCapped
 	n := l.totalNeed(now, fx)
-	n.mustSet = n.mustSet || l.flags&wantSet != 0 || l.mayExceedNeed(now, fx) && l.exceedsNeed(now, fx)
+	if capped != l.flags&leaseCapped {
+		l.publish(fx) // its holds end for another cause
+	}
+	lowers := l.mayExceedNeed(now, fx) && l.exceedsNeed(now, fx)
+	n.mustSet = n.mustSet || l.flags&wantSet != 0 || lowers
 	if p := l.protocol(); !p.holdKeys && !n.mustSet && now < l.renewDue(fx) && n.until <= l.validUntil && l.confirmedAt >= l.reconfirmSince(fx) {
 		n.lease = 0 // the TTL is already what is needed
 	}
 	mayShorten := l.mayShorten(now, n.lease)
 	if n.lease != 0 {
+		if lowers {
+			l.setLowering(lowerSent, fx)
+		}
 		l.shorten(now, n.lease, fx)
 		if l.ext != nil && l.ext.lease != nil {
 			l.ext.lease.raisedUntil = 0 // if this renewal fails, another one sets the TTL
@@ -169,7 +177,10 @@ func (l *Lock) extend(now time.Duration, r *Request, fx *Effects) {
 		l.expireHolds(now, fx)
 		return
 	}
-	l.flags &^= leaseCapped
+	if l.flags&leaseCapped != 0 {
+		l.flags &^= leaseCapped
+		l.publish(fx) // its holds end for another cause
+	}
 	l.ensureExt().leaseRequests.push(r)
 	fx.SetDeadline(r, now+fx.Config.CallTimeout)
 }

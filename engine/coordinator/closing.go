@@ -14,7 +14,8 @@ import (
 //
 // A lock that was unlocked must not stay in the server for a lease because its engine is closed at once. Nor must a
 // lock that is granted after its caller gave up. So a close first rejects all waiters, and waits for what is being
-// released or acquired, for at most Request.Wait; if that is 0, for Config.CallTimeout.
+// released or acquired, and for each TTL that is to fall to what the holds of a lock need, for at most Request.Wait;
+// if that is 0, for Config.CallTimeout.
 type closing struct {
 	round                          // locks that are still to be ended
 	closeRequests []*actor.Request // the close requests; they get their results at the end
@@ -28,8 +29,9 @@ func (c *Coordinator) requestClose(now time.Duration, r *actor.Request) {
 		c.closing.closeRequests = append(c.closing.closeRequests, r)
 		return
 	}
+	c.Fx.ClosingSince = now
 	if c.Fx.HeldLocks > 0 {
-		c.startDraining(now) // a lock that is to be handed off is being released from now on
+		c.visitLocks(now) // from now on a lock that is to be handed off is being released, and a TTL that is to fall falls
 	}
 	if c.settled() && !c.mayRequestReleases() {
 		c.close(now, r)
@@ -57,12 +59,12 @@ func (c *Coordinator) mayRequestReleases() bool {
 //   - no message is left that could cause a release
 //   - no lock is held, or the round that rejects waiters is over: one that was to be handed off to a waiter is then
 //     being released
-//   - no lock is being released or acquired, or no reply is expected
+//   - no lock is being released or acquired and no TTL is to fall, or no reply is expected
 func (c *Coordinator) settled() bool {
 	if c.DrainRound.On() && c.Fx.HeldLocks > 0 || !c.intake.lanes[aboutHolds].empty() || !c.intake.lanes[asyncUnlocks].empty() || !c.intake.lanes[cancellations].empty() {
 		return false
 	}
-	return c.Fx.ReleasingLocks == 0 && c.Fx.AcquiringLocks == 0 || c.expectsNoReplyOrProbe()
+	return c.Fx.ReleasingLocks == 0 && c.Fx.AcquiringLocks == 0 && c.Fx.LoweringLocks == 0 || c.expectsNoReplyOrProbe()
 }
 
 // expectsNoReplyOrProbe reports whether no reply is expected, also not to a first probe. Unlike

@@ -95,6 +95,63 @@ func TestClose_HandOffAwaitsToken_Released(t *testing.T) {
 	`)
 }
 
+// A TTL that exceeds what the holds of a lock need falls before the close: an inner hold with a longer lease was
+// unlocked, or the lock was handed off to a caller with a shorter one.
+func TestClose_TTLExceedsNeed_FallsFirst(t *testing.T) {
+	inner := `
+		1ms lock a/me              → 1: acquire a
+		2ms 1 done                 → a/me granted
+		3ms lock a/me2             → 2: renew a; a/me2 granted
+		4ms 2 done; extend a/me2   → 3: renew a
+	`
+	for name, conversation := range map[string]string{
+		"a command that lowers it is in flight": inner + `
+			5ms 3 done                 → a/me2 extended
+			6ms unlock a/me2           → a/me2 not held; 4: renew a; a/me2 unlocked
+			7ms close x                → nothing
+			8ms 4 done                 → nothing
+			8ms timer                  → a/me engine closed; x closed
+		`,
+		"the unlock and the close are handled together": inner + `
+			5ms 3 done                 → a/me2 extended
+			6ms unlock a/me2; close x  → a/me2 not held; 4: renew a; a/me2 unlocked
+			7ms 4 done                 → nothing
+			7ms timer                  → a/me engine closed; x closed
+		`,
+		"the command that raises it is in flight": inner + `
+			5ms unlock a/me2; close x  → a/me2 not held; a/me2 unlocked
+			6ms 3 done                 → 4: renew a; a/me2 not held
+			7ms 4 done                 → nothing
+			7ms timer                  → a/me engine closed; x closed
+		`,
+		"it would be lowered later": `
+			1ms lock a                 → 1: acquire a
+			2ms 1 done; extend a       → 2: renew a; a granted
+			3ms cancel a               → a redis unavailable: canceled
+			4ms 2 done                 → nothing
+			5ms close x                → 3: renew a
+			6ms 3 done                 → nothing
+			6ms timer                  → a engine closed; x closed
+		`,
+		"after a shutdown": inner + `
+			5ms 3 done                 → a/me2 extended
+			6ms shutdown y             → nothing
+			7ms unlock a/me2; close x  → a/me2 not held; 4: renew a; a/me2 unlocked
+			8ms 4 done                 → y engine closed
+			8ms timer                  → a/me engine closed; x closed
+		`,
+		"the server does not reply": inner + `
+			5ms 3 done                 → a/me2 extended
+			6ms unlock a/me2           → a/me2 not held; 4: renew a; a/me2 unlocked
+			7ms close x                → nothing
+			3.007s timer               → nothing
+			3.007s timer               → a/me engine closed; x closed
+		`,
+	} {
+		t.Run(name, func(t *testing.T) { runConversation(t, 8, conversation) })
+	}
+}
+
 // An unlock that reaches the loop in the same turn as the close, or in its mailbox behind others, came before it.
 func TestClose_UnlocksQueued_SentFirst(t *testing.T) {
 	const locks = 3 * MaxMessagesPerTurn

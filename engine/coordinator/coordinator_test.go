@@ -463,7 +463,7 @@ func (d *coordinatorHarness) ordered() (said []string) {
 func (d *coordinatorHarness) results() (said []string) {
 	for _, r := range d.c.Results.Ready {
 		what := map[actor.Op]string{
-			actor.Acquire: "granted", actor.Unlock: "unlocked", actor.Force: "forced", AskState: "read", AskCount: "counted",
+			actor.Acquire: "granted", actor.Unlock: "unlocked", actor.Extend: "extended", actor.Force: "forced", AskState: "read", AskCount: "counted",
 			AskShutdown: "complete", AskClose: "closed",
 		}[r.Op]
 		if r.Err != nil {

@@ -16,10 +16,15 @@ func (c *Coordinator) drain(now time.Duration, r *actor.Request) {
 // startDraining begins the round that rejects all waiters, unless there was one.
 func (c *Coordinator) startDraining(now time.Duration) {
 	if !c.Fx.Draining {
-		c.Fx.Draining = true
-		c.DrainRound = c.NewRound()
-		c.drainSome(now)
+		c.visitLocks(now)
 	}
+}
+
+// visitLocks begins a round that steps all locks, and rejects their waiters.
+func (c *Coordinator) visitLocks(now time.Duration) {
+	c.Fx.Draining = true
+	c.DrainRound = c.NewRound()
+	c.drainSome(now)
 }
 
 // drainSome rejects the waiters of the next locks of the round, if there is one.

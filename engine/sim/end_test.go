@@ -202,7 +202,7 @@ func (w *simWorld) nothingIsLeft() {
 		if at, ok := c.Next(); ok && w.failure == "" {
 			w.fail("%s would wake at %v, with nothing to do", e.name, at)
 		}
-		if c.Locks.Len()+len(c.LockSets) > 0 || len(c.Fallback.Subscriptions.Channels) > 0 || c.Fallback.Subscriptions.Subscribed != 0 || c.Fallback.Subscriptions.Busy || e.pubsub.total() > 0 || c.Fx.HeldLocks != 0 || c.Fx.ReleasingLocks != 0 {
+		if c.Locks.Len()+len(c.LockSets) > 0 || len(c.Fallback.Subscriptions.Channels) > 0 || c.Fallback.Subscriptions.Subscribed != 0 || c.Fallback.Subscriptions.Busy || e.pubsub.total() > 0 || c.Fx.HeldLocks != 0 || c.Fx.ReleasingLocks != 0 || c.Fx.LoweringLocks != 0 {
 			w.fail("%s is left with %d locks, %d channels (%d subscribed, %d at the server) and %d tenures", e.name,
 				c.Locks.Len()+len(c.LockSets), len(c.Fallback.Subscriptions.Channels), c.Fallback.Subscriptions.Subscribed, e.pubsub.total(), c.Fx.HeldLocks)
 		}

@@ -110,9 +110,11 @@ var simMutants = []simMutant{
 		`	if limit != never && (h.fixedEnd == 0 || s.live == 1 || !planted()) {`,
 	}}},
 	{"a belief that holds of one owner are not told of", "actor/lease.go", []simEdit{{
-		`		s.until.Store(int64(l.validUntil))`,
-		`		if !planted() {
-			s.until.Store(int64(l.validUntil))
+		`	if s := h.set.Load(); s != nil {
+		l.publishSet(s)`,
+		`	if s := h.set.Load(); s != nil {
+		if !planted() {
+			l.publishSet(s)
 		}`,
 	}}},
 	{"a re-entered hold that goes leaves its owner watched", "actor/holdset.go", []simEdit{{
@@ -216,8 +218,8 @@ var simMutants = []simMutant{
 		return never`,
 	}}},
 	{"a TTL that stays when who needed it has gone", "actor/lease_need.go", []simEdit{{
-		`return l.ttlEnd()-until > max(`,
-		`return !planted() && l.ttlEnd()-until > max(`,
+		`return end-until > max(`,
+		`return !planted() && end-until > max(`,
 	}}},
 
 	{"an extension that is told though the hold is over", "actor/renew.go", []simEdit{{

@@ -12,6 +12,21 @@ var coordinatorMistakes = []found{
 	{"TestBreaker_SilentSinceLeaseEnded_NotCalledHeld", Mistake{
 		"a server that replies to others counts as silent", "actor/lock.go",
 		`fx.RepliedAt == nil || `, `fx.RepliedAt == nil || planted() || `,
+	{"TestClose_TTLExceedsNeed_FallsFirst", Mistake{
+		"a close does not wait for a TTL that is to fall", "engine/coordinator/closing.go",
+		`c.Fx.LoweringLocks == 0 ||`, `(c.Fx.LoweringLocks == 0 || planted()) ||`,
+	}},
+	{"TestClose_TTLExceedsNeed_FallsFirst", Mistake{
+		"before a close a TTL falls as late as ever", "actor/lease_need.go",
+		`	if l.confirmedAt < fx.ClosingSince {`, `	if l.confirmedAt < fx.ClosingSince && !planted() {`,
+	}},
+	{"TestClose_TTLExceedsNeed_FallsFirst", Mistake{
+		"a close does not wait for a command that raises a TTL for a hold that has ended", "actor/lease_need.go",
+		`l.exceedsNeed(now, fx) || l.willExceedNeed(now, fx))`, `l.exceedsNeed(now, fx) || l.willExceedNeed(now, fx) && !planted())`,
+	}},
+	{"TestClose_TTLExceedsNeed_FallsFirst", Mistake{
+		"a close does not wait for a command that lowers a TTL and was sent before", "actor/renew.go",
+		`		if lowers {`, `		if lowers && !planted() {`,
 	}},
 	{"TestWaitingReaders_MessageRefused_CommandsBounded", Mistake{
 		"every waiting reader of a name tries again at each message", "engine/coordinator/waiting_readers.go",

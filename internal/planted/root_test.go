@@ -263,6 +263,27 @@ var rootMistakes = []found{
 		`		if !begun && !planted() {
 			h.giveBack()`,
 	}},
+	{"TestTracer_StartOfUnlockPanics_HoldEndedAtOnce", Mistake{
+		"a hold of several locks goes on for a moment when its tracer panics", "hold.go",
+		`		g.giveBack(g.hold.fail(ErrNotHeld, nil))`,
+		`		if planted() {
+			g.releaseAsync()
+			return
+		}
+		g.giveBack(g.hold.fail(ErrNotHeld, nil))`,
+	}},
+	{"TestTracer_StartOfUnlockPanics_HoldEndedAtOnce", Mistake{
+		"the context of a hold goes on for a moment when its tracer panics", "hold.go",
+		`	left := h.endByUnlock()
+	h.send(`,
+		`	left := !planted() && h.endByUnlock()
+	h.send(`,
+	}},
+	{"TestHold_EndFoundByClock_CauseAsTold", Mistake{
+		"a hold without renewal that finds its end by the clock misses a renewal", "hold.go",
+		`cmp.Or(h.grant.ExpiryCause(), errLeaseExpired)`,
+		`cmp.Or(map[bool]error{false: h.grant.ExpiryCause()}[planted()], errLeaseExpired)`,
+	}},
 	{"TestTracer_EachCall_SameHold", Mistake{
 		"a tracer is told of another hold with FindLeaks", "hold.go",
 		`		return h.traceUnlock(ctx, tracer)`,
@@ -561,9 +582,9 @@ var rootMistakes = []found{
 	{"TestUnlock_LeaseExpired_ContextSaysLost", Mistake{
 		"the context of a hold that is unlocked too late says that it was unlocked", "hold.go",
 		`	if h.expired() {
-		err, cause, reason`,
+		err, cause`,
 		`	if h.expired() && !planted() {
-		err, cause, reason`,
+		err, cause`,
 	}},
 	{"TestUnlock_OtherContextEnds_Ends", Mistake{
 		"an unlock waits on though another hold's ended its context", "contexts.go",

@@ -427,8 +427,8 @@ var severalMistakes = []found{
 	// From a later round of forty mutants.
 	{"TestMultiHold_ExpiredOnWake_Released", Mistake{
 		"a group that is over when its caller wakes is kept", "multihold.go",
-		`	if g.endByUnlock(err) {`,
-		`	if g.endByUnlock(err) && !planted() {`,
+		`	if g.endByUnlock(reason) {`,
+		`	if g.endByUnlock(reason) && !planted() {`,
 	}},
 	{"TestMultiHold_EarlierMemberEnd_Ignored", Mistake{
 		"the end of an earlier part counts for the next", "multihold.go",

@@ -35,6 +35,42 @@ func TestHold_Properties_OfItsGrant(t *testing.T) {
 	locktest.Unlock(t, hold)
 }
 
+// A hold that finds its end by the clock says why as the engine does a moment later. Its own lease, and
+// Options.MaxHold, are no renewal that did not come.
+func TestHold_EndFoundByClock_CauseAsTold(t *testing.T) {
+	t.Parallel()
+	const lease = 10 * time.Millisecond
+	s := locktest.AnyServer(t)
+	e, limited := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{MaxHold: lease})
+	for name, test := range map[string]struct {
+		cause string
+		lock  func() *lockwheel.Hold
+	}{
+		"its own lease": {"its lease ended", func() *lockwheel.Hold {
+			return locktest.Lock(t, e.Mutex("n"), lockwheel.Lease(lease))
+		}},
+		"of an inner hold": {"its lease ended", func() *lockwheel.Hold {
+			outer := locktest.Lock(t, e.Mutex("r"), lockwheel.Lease(2*lease))
+			return locktest.LockWith(t, outer.Context(), e.Mutex("r"), lockwheel.Lease(lease))
+		}},
+		"MaxHold": {"held for Options.MaxHold", func() *lockwheel.Hold { return locktest.Lock(t, limited.Mutex("m")) }},
+	} {
+		for i := range 10 {
+			hold := test.lock()
+			for hold.Err() == nil { // without a pause: so it is quicker than the engine
+			}
+			found := hold.Err().Error()
+			require.Contains(t, found, test.cause, name)
+			if i%2 == 0 {
+				require.EqualError(t, hold.Unlock(t.Context()), found, name)
+				require.EqualError(t, context.Cause(hold.Context()), found, name)
+			}
+			locktest.Receive(t, hold.Done())
+			require.EqualError(t, hold.Err(), found, name)
+		}
+	}
+}
+
 // An unlocked hold has closed Done, ended its context and returns ErrNotHeld, which is no loss.
 func TestHold_Unlocked_ErrNotHeld(t *testing.T) {
 	t.Parallel()

@@ -142,6 +142,36 @@ func TestTracer_StartOfUnlockPanics_LockReleased(t *testing.T) {
 	}
 }
 
+// When an Unlock has panicked because its tracer did, the hold and its context have ended, whatever the kind.
+func TestTracer_StartOfUnlockPanics_HoldEndedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := locktest.AnyServer(t)
+	e := s.Open(lockwheel.Options{Tracer: &recordingTracer{panicsAt: "unlock"}})
+	for name, m := range map[string]interface {
+		Lock(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error)
+	}{
+		"one":     e.Mutex("n"),
+		"several": e.Multi(e.Mutex("a"), e.Mutex("b")),
+		"mixed":   e.Multi(e.Mutex("c"), e.FairMutex("f")),
+		"quorum":  lockwheel.Quorum(e.Mutex("q")),
+	} {
+		for range 30 {
+			hold, err := m.Lock(t.Context())
+			require.NoError(t, err, name)
+			ctx := hold.Context()
+			require.PanicsWithValue(t, "broken", func() { hold.Unlock(t.Context()) }, name)
+			require.Error(t, ctx.Err(), name)
+			require.ErrorIs(t, context.Cause(ctx), lockwheel.ErrNotHeld, name)
+			require.ErrorIs(t, hold.Err(), lockwheel.ErrNotHeld, name)
+			require.True(t, locktest.IsClosed(hold.Done()), name)
+		}
+	}
+	for _, key := range []string{"n", "a", "b", "c", "f", "q"} {
+		locktest.Eventually(t, "released: "+key, func() bool { return !s.Exists(key) })
+	}
+	locktest.RequireIdle(t, e)
+}
+
 // A tracer can tell holds apart: all calls that concern a hold have what Lock returned.
 func TestTracer_EachCall_SameHold(t *testing.T) {
 	t.Parallel()

@@ -39,6 +39,30 @@ func TestClose_AfterUnlock_LockIsFree(t *testing.T) {
 	}
 }
 
+// An inner hold with a long lease was unlocked. When Close returns, the key has at most the lease that the outer hold
+// needs, so that others wait no longer.
+func TestClose_InnerHoldUnlocked_OuterLeaseKept(t *testing.T) {
+	t.Parallel()
+	s := locktest.AnyServer(t)
+	const lease = 3 * time.Second
+	for name, unlock := range map[string]func(*lockwheel.Hold){
+		"unlock":                 func(h *lockwheel.Hold) { locktest.Unlock(t, h) },
+		"unlock without waiting": func(h *lockwheel.Hold) { h.UnlockAsync() },
+	} {
+		for _, opts := range [][]lockwheel.Option{nil, {lockwheel.Lease(lease / 2)}} {
+			for range 10 {
+				e := s.Open(lockwheel.Options{Lease: lease})
+				outer := locktest.Lock(t, e.Mutex("n"), opts...)
+				unlock(locktest.LockWith(t, context.WithoutCancel(outer.Context()), e.Mutex("n"), lockwheel.Lease(time.Minute)))
+				require.NoError(t, e.Close())
+				require.True(t, s.Exists("n"), name)
+				require.LessOrEqual(t, s.PTTL("n"), lease+time.Second, name)
+				s.Do("DEL", "n")
+			}
+		}
+	}
+}
+
 // Very many locks are released one part after the other. Close waits for all parts, also if no caller waits for them.
 func TestClose_ManyUnlockedAsync_NoneLeft(t *testing.T) {
 	t.Parallel()
