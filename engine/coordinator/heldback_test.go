@@ -112,7 +112,7 @@ func TestHeldBack_NodeDown_Taken(t *testing.T) {
 	}
 }
 
-// A request whose owner has the lock needs no server, so it does not wait behind those that do.
+// A request needs no server if its owner has the lock. So it does not wait behind those that do.
 func TestHeldBack_Reentry_AtOnce(t *testing.T) {
 	for _, kind := range heldBackKinds {
 		d := pacedFlood(t, kind, 10_000)

@@ -13,7 +13,7 @@ const (
 	fromServer    = iota // replies and engine control: they free senders and confirm leases
 	fromChannels         // pub/sub messages and subscription changes: a thousand come together where many wait
 	aboutHolds           // unlocks and extensions: they free locks
-	asyncUnlocks         // more unlocks of callers that do not block, and re-entries: they have what aboutHolds leaves of its share
+	asyncUnlocks         // more unlocks of callers that do not block, and re-entries: they have what aboutHolds leaves
 	fromCallers          // requests of callers that block: at most one per caller
 	cancellations        // requests that were canceled: they free places in queues
 	lists                // requests for pages of lists of locks: one page a turn
@@ -58,8 +58,8 @@ func (q *messageQueue) pop() *LoopMessage {
 }
 
 // intake holds messages that have not been handled, and the budgets of a turn. Requests of callers that do not block,
-// such as LockAsync, wait at their node once there are many (heldback.go). New sets the budgets; the zero value would handle only
-// messages of the lane fromServer. Owned by the coordinator.
+// such as LockAsync, wait at their node once there are many (heldback.go). New sets the budgets; the zero value would
+// handle only messages of the lane fromServer. Owned by the coordinator.
 type intake struct {
 	lanes        [lanes]messageQueue
 	laneBudget   int // of a lane per turn; replies get at least MaxMessagesPerTurn

@@ -6,8 +6,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// caughtUpShare divides the share of a turn: if more than that part of it waits for one name in the lane asyncUnlocks, a
-// later request for the name waits there as well.
+// caughtUpShare divides the share of a turn. If more requests for one name than that part wait in the lane
+// asyncUnlocks, a later request for the name waits there as well.
 const caughtUpShare = 8
 
 // waitingOfName holds the requests for one name in the lane asyncUnlocks that are not handled, in their order. Nearly
