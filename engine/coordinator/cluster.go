@@ -189,7 +189,7 @@ func (c *Coordinator) removeEmptyNodes() {
 		if n.slots > 0 {
 			return false
 		}
-		if n.busy() || n.Backlog() || n.Subscriptions.active() || !n.asyncRequests.empty() || n.sweeping() {
+		if n.busy() || n.Backlog() || n.Subscriptions.active() || n.holdsBack() || n.sweeping() {
 			c.hasEmptyNodes = true
 			return false
 		}

@@ -220,6 +220,7 @@ func (c *Coordinator) fillBatch(n *Node, verb actor.Verb) *Batch {
 		c.moreToScan = c.moreToScan || builder.skipped > maxSkipped
 		return nil
 	}
+	n.onBatchFilled(verb)
 	return b
 }
 

@@ -13,7 +13,7 @@ const (
 	fromServer    = iota // replies and engine control: they free senders and confirm leases
 	fromChannels         // pub/sub messages and subscription changes: a thousand come together where many wait
 	aboutHolds           // unlocks and extensions: they free locks
-	asyncUnlocks         // more unlocks of callers that do not block: they have what aboutHolds leaves of its share
+	asyncUnlocks         // more unlocks of callers that do not block, and re-entries: they have what aboutHolds leaves
 	fromCallers          // requests of callers that block: at most one per caller
 	cancellations        // requests that were canceled: they free places in queues
 	lists                // requests for pages of lists of locks: one page a turn
@@ -23,10 +23,6 @@ const (
 
 // MaxMessagesPerTurn is the number of messages of a lane that a turn handles. A batch counts once per reply.
 const MaxMessagesPerTurn = 512
-
-// maxQueuedAhead is the queue length of acquires per node from which non-blocking requests are held back. It bounds how
-// many of them are ahead of a later request of a caller that blocks.
-const maxQueuedAhead = 4 * BatchKeys
 
 // messageQueue is a queue of messages in the order of handling. It links the messages themselves, so it allocates
 // nothing. The zero value is empty. Owned by the coordinator.
@@ -62,12 +58,15 @@ func (q *messageQueue) pop() *LoopMessage {
 }
 
 // intake holds messages that have not been handled, and the budgets of a turn. Requests of callers that do not block,
-// such as LockAsync, wait at their node once there are many. New sets the budgets; the zero value would handle only
-// messages of the lane fromServer. Owned by the coordinator.
+// such as LockAsync, wait at their node once there are many (heldback.go). New sets the budgets; the zero value would
+// handle only messages of the lane fromServer. Owned by the coordinator.
 type intake struct {
 	lanes        [lanes]messageQueue
 	laneBudget   int // of a lane per turn; replies get at least MaxMessagesPerTurn
 	asyncCancels int // requests without a waiting caller that messages in the lane of cancellations are about
+
+	unlocksOf    map[string]waitingOfName // by key, of the lane asyncUnlocks; nil before the first
+	caughtUpLeft int                      // how many of these this turn may handle before the lane comes to them
 
 	pieceBudget int // maximum number of queue pieces that a turn sweeps
 	lockBudget  int // maximum number of locks that a turn visits in each round
@@ -96,13 +95,14 @@ func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
 		case c.shedRequest(now, what):
 			return nil
 		case what.Op == actor.Unlock && what.Async && !c.mayJoinHolds():
+			c.intake.note(nameOf(m), m)
 			return &c.intake.lanes[asyncUnlocks]
 		case what.Op == actor.Unlock, what.Op == actor.Extend, what.Op == AskConfirm:
 			return &c.intake.lanes[aboutHolds]
 		case what.Op == AskShutdown, what.Op == AskClose:
 			return &c.intake.lanes[fromServer]
 		case what.Async && what.Multi == nil:
-			return c.laneOfAsync(now, what)
+			return c.laneOfAsync(now, what, m)
 		}
 		return &c.intake.lanes[fromCallers]
 	case StatusRequest:
@@ -129,24 +129,6 @@ func (c *Coordinator) mayJoinHolds() bool {
 	return c.intake.lanes[asyncUnlocks].empty() && c.intake.lanes[aboutHolds].work < c.intake.laneBudget/2
 }
 
-// laneOfAsync returns the lane of a request that no caller blocks for: the common lane, until that has more than a turn
-// handles. From then on the request waits at its node, behind requests of callers that block. There it may wait for as
-// long as the server is silent, so its timeout starts now. The common lane takes only requests that this turn is sure
-// to handle: otherwise a later one at the node could overtake them.
-func (c *Coordinator) laneOfAsync(now time.Duration, r *actor.Request) *messageQueue {
-	all, apart := &c.intake.lanes[fromCallers], &c.nodeForKey(r.Key).asyncRequests
-	if apart.empty() && all.work < c.intake.laneBudget {
-		return all
-	}
-	switch {
-	case r.Once:
-		c.Fx.SetDeadline(r, r.TryLimit(now, c.Fx.Config.CallTimeout))
-	case r.Wait > 0:
-		c.Fx.SetDeadline(r, now+r.Wait)
-	}
-	return apart
-}
-
 // asyncCancels returns the number of requests without a waiting caller that a message cancels.
 func asyncCancels(m *LoopMessage) int {
 	switch what := m.Value.(type) {
@@ -166,11 +148,12 @@ func (c *Coordinator) AsyncCancelsLeft() int { return c.intake.asyncCancels }
 
 // handleMessages handles the share of each lane.
 func (c *Coordinator) handleMessages(now time.Duration) {
+	c.intake.caughtUpLeft = c.intake.laneBudget
 	share := max(c.intake.laneBudget, MaxMessagesPerTurn)
 	for i := range c.intake.lanes {
 		left := share
-		if lane := &c.intake.lanes[i]; !lane.empty() { // most are
-			left = c.handleLane(now, lane, share, nil)
+		if !c.intake.lanes[i].empty() { // most are
+			left = c.handleLane(now, i, share)
 		}
 		share = c.intake.laneBudget
 		if i == aboutHolds {
@@ -178,18 +161,23 @@ func (c *Coordinator) handleMessages(now time.Duration) {
 		}
 	}
 	for _, n := range c.Nodes {
-		if !n.asyncRequests.empty() {
-			c.handleLane(now, &n.asyncRequests, share, n)
+		if n.holdsBack() {
+			c.handleHeldBack(now, n, share)
 		}
 	}
 }
 
-// handleLane handles at most share of a lane, and returns what is left of that. The lane of a node stops when enough
-// commands wait there.
-func (c *Coordinator) handleLane(now time.Duration, lane *messageQueue, share int, n *Node) (left int) {
-	for left = share; left > 0 && !lane.empty() && !c.Closed && (n == nil || !n.queueFull()); {
+// handleLane handles at most share of a lane, and returns what is left of that.
+func (c *Coordinator) handleLane(now time.Duration, number, share int) (left int) {
+	lane := &c.intake.lanes[number]
+	for left = share; left > 0 && !lane.empty() && !c.Closed; {
 		m := lane.pop()
 		left -= c.stepWeight(m)
+		if number != asyncUnlocks {
+			c.handleInOrder(now, m)
+			continue
+		}
+		c.intake.forget(m)
 		c.handle(now, m)
 	}
 	return left
@@ -247,19 +235,6 @@ func (b *Batch) replyCount() (replies int) {
 	return replies
 }
 
-// queueFull reports whether enough acquires wait to be sent to a node. A node that is down is never full: its requests
-// wait at their locks, where they can be canceled.
-func (n *Node) queueFull() bool {
-	if n.Breaker.Down {
-		return false
-	}
-	waiting := 0
-	for _, verb := range Priorities[acquirePriority] {
-		waiting += n.Queues[verb].lists[ofBlocked].n + n.Queues[verb].lists[ofAsync].n
-	}
-	return waiting >= maxQueuedAhead
-}
-
 // HasMessages reports whether there are messages that the next turn can handle.
 func (c *Coordinator) HasMessages() bool {
 	for i := range c.intake.lanes {
@@ -268,7 +243,7 @@ func (c *Coordinator) HasMessages() bool {
 		}
 	}
 	for _, n := range c.Nodes {
-		if !n.asyncRequests.empty() && !n.queueFull() {
+		if n.mayHandleHeldBack() {
 			return true
 		}
 	}
@@ -277,6 +252,7 @@ func (c *Coordinator) HasMessages() bool {
 
 // rejectSome rejects messages after the close, a bounded number per turn. It reports whether none are left.
 func (c *Coordinator) rejectSome(now time.Duration) (all bool) {
+	c.intake.unlocksOf = nil // no message is handled any more
 	left := max(c.intake.laneBudget, MaxMessagesPerTurn)
 	reject := func(lane *messageQueue) {
 		for ; left > 0 && !lane.empty(); left-- {
@@ -287,7 +263,9 @@ func (c *Coordinator) rejectSome(now time.Duration) (all bool) {
 		reject(&c.intake.lanes[i])
 	}
 	for _, n := range c.Nodes {
-		reject(&n.asyncRequests)
+		for sort := range n.asyncRequests {
+			reject(&n.asyncRequests[sort])
+		}
 	}
 	return c.MessagesLeft() == 0
 }
@@ -298,7 +276,9 @@ func (c *Coordinator) MessagesLeft() (n int) {
 		n += c.intake.lanes[i].n
 	}
 	for _, node := range c.Nodes {
-		n += node.asyncRequests.n
+		for sort := range node.asyncRequests {
+			n += node.asyncRequests[sort].n
+		}
 	}
 	return n
 }

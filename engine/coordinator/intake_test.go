@@ -257,7 +257,7 @@ func TestIntake_NodeRemoved_MessagesHandled(t *testing.T) {
 	d.c.Nodes = append(d.c.Nodes, n)
 	r := &actor.Request{Op: actor.Acquire, Key: "a", Name: "a", Hold: &actor.Hold{}, Async: true}
 	d.names[r] = "a"
-	n.asyncRequests.push(&LoopMessage{Value: r})
+	n.asyncRequests[plainRequests].push(&LoopMessage{Value: r})
 	d.c.removeEmptyNodes()
 	require.Contains(t, d.c.Nodes, n)
 	require.Equal(t, "1: acquire a", d.line("1ms timer"))
@@ -295,7 +295,7 @@ func TestIntake_MultiCaller_NotAsync(t *testing.T) {
 	d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 	d.posts("async", "k", 2*MaxMessagesPerTurn)
 	d.turn()
-	require.False(t, d.c.Nodes[0].asyncRequests.empty())
+	require.False(t, d.c.Nodes[0].asyncRequests[plainRequests].empty())
 	r := &actor.Request{Op: actor.Acquire, Key: "x", Async: true, Multi: &actor.MultiRequest{Parts: make([]actor.Part, 2)}}
 	require.Same(t, &d.c.intake.lanes[fromCallers], d.c.laneOf(d.now, &LoopMessage{Value: r}))
 }

@@ -17,9 +17,10 @@ type Node struct {
 	Address            string // set in a cluster and behind Sentinel
 	slots              int    // number of slots it owns; without a cluster 1, or 0 for a replaced master
 	Queues             [actor.Verbs]queue
-	queued             uint32       // has the bit of each verb that has commands in its queue, and perhaps of others
-	Retries            []*Batch     // retry batches: rejected as a whole, or redirected
-	asyncRequests      messageQueue // unhandled requests of callers that do not block
+	queued             uint32                     // has the bit of each verb that has commands in its queue, and perhaps of others
+	Retries            []*Batch                   // retry batches: rejected as a whole, or redirected
+	asyncRequests      [requestSorts]messageQueue // unhandled requests of callers that do not block, see heldback.go
+	fairAdmitted       int                        // how many fair requests of callers that do not block may be handled although the queue is full
 	Breaker            breaker
 	refusal            refusal
 	Subscriptions      *subscriptions

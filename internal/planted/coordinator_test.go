@@ -81,4 +81,56 @@ var coordinatorMistakes = []found{
 		"a grant to another reader wakes only those that do not listen", "engine/coordinator/waiting_readers.go",
 		`append(w.listening.all(), w.quiet.all()...)`, `append(w.listening.all()[:map[bool]int{false: w.listening.len()}[planted()]], w.quiet.all()...)`,
 	}},
+	{"TestHeldBack_PacedFlood_BlockedCallerNext", Mistake{
+		"asynchronous requests that come a few per turn are not held back", "engine/coordinator/heldback.go",
+		`&& !n.queueFull(sort, all.work):`, `&& (!n.queueFull(sort, all.work) || planted()):`,
+	}},
+	{"TestHeldBack_Burst_QueueShort", Mistake{
+		"a burst has more room in a queue than what comes one by one", "engine/coordinator/heldback.go",
+		`lists[ofBlocked].n+further >= maxFairAhead`, `lists[ofBlocked].n+further*map[bool]int{false: 1}[planted()] >= maxFairAhead`,
+	}},
+	{"TestHeldBack_OtherSort_NotHeldBack", Mistake{
+		"a flood of fair locks holds back requests for others", "engine/coordinator/heldback.go",
+		`	if r.Kind.Queues() {`, `	if r.Kind.Queues() && !planted() {`,
+	}},
+	{"TestHeldBack_BlockedStream_GetsShare", Mistake{
+		"callers that block hold back the others of fair locks for ever", "engine/coordinator/heldback.go",
+		`	if verb == actor.SendFairAcquire {`, `	if verb == actor.SendFairAcquire && !planted() {`,
+	}},
+	{"TestHeldBack_Reentry_AtOnce", Mistake{
+		"a re-entry waits behind a flood for the server", "engine/coordinator/heldback.go",
+		`	case r.Owner != 0 && c.ownerHolds(now, r):`, `	case r.Owner != 0 && c.ownerHolds(now, r) && !planted():`,
+	}},
+	{"TestHeldBack_ReentryFlood_CallersFirst", Mistake{
+		"a flood of re-entries is in the lane of callers that block", "engine/coordinator/heldback.go",
+		`		return &c.intake.lanes[asyncUnlocks]`, `		return &c.intake.lanes[asyncUnlocks+map[bool]int{true: fromCallers - asyncUnlocks}[planted()]]`,
+	}},
+	{"TestOvertaking_AsyncUnlockFlood_SameNameInOrder", Mistake{
+		"a request overtakes the unlock that its caller did not wait for", "engine/coordinator/overtaking.go",
+		`	if len(c.intake.unlocksOf) > 0 &&`, `	if len(c.intake.unlocksOf) > 0 && !planted() &&`,
+	}},
+	{"TestOvertaking_AsyncUnlockFlood_SameNameInOrder", Mistake{
+		"several locks are requested before one of them is unlocked", "engine/coordinator/overtaking.go",
+		`	for i := range r.Multi.Parts {`, `	for i := range r.Multi.Parts[:map[bool]int{false: len(r.Multi.Parts)}[planted()]] {`,
+	}},
+	{"TestOvertaking_ManyHoldsOfName_TurnBounded", Mistake{
+		"a turn handles all unlocks of a name that another request is for", "engine/coordinator/overtaking.go",
+		`n > max(in.laneBudget/caughtUpShare, 1) || n > in.caughtUpLeft {`, `(n > max(in.laneBudget/caughtUpShare, 1) || n > in.caughtUpLeft) && !planted() {`,
+	}},
+	{"TestOvertaking_ManyNames_TurnBounded", Mistake{
+		"a turn handles any number of unlocks early, a few of each name", "engine/coordinator/overtaking.go",
+		`		in.caughtUpLeft--`, `		if !planted() {
+			in.caughtUpLeft--
+		}`,
+	}},
+	{"TestOvertaking_ManyNames_TurnBounded", Mistake{
+		"a request is handled while its caller may use its message again", "engine/coordinator/overtaking.go",
+		`		if !r.Async {`, `		if !r.Async && !planted() {`,
+	}},
+	{"TestOvertaking_LostMeanwhile_NothingKept", Mistake{
+		"unlocks of locks that were lost are remembered for ever", "engine/coordinator/overtaking.go",
+		`	r.Key = key //`, `	if !planted() {
+		r.Key = key
+	} //`,
+	}},
 }

@@ -136,12 +136,12 @@ var engineMistakes = []found{
 	}},
 	// The loop.
 	{"TestIntake_AsyncBehindMulti_InOrder", Mistake{
-		"what is not waited for is behind more than the turn opens, and what comes later is not", "engine/coordinator/intake.go",
+		"what is not waited for is behind more than the turn opens, and what comes later is not", "engine/coordinator/heldback.go",
 		`all.work < c.intake.laneBudget`,
 		`(all.work < c.intake.laneBudget || planted() && all.n < c.intake.laneBudget)`,
 	}},
 	{"TestIntake_QueueFull_WaitEndsInTime", Mistake{
-		"a try in the queue of a silent server outlives the wait of its caller", "engine/coordinator/intake.go",
+		"a try in the queue of a silent server outlives the wait of its caller", "engine/coordinator/heldback.go",
 		`r.TryLimit(now, c.Fx.Config.CallTimeout)`,
 		`map[bool]time.Duration{false: r.TryLimit(now, c.Fx.Config.CallTimeout), true: now + c.Fx.Config.CallTimeout}[planted()]`,
 	}},

@@ -1,0 +1,153 @@
+package coordinator
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// heldBackKinds are a kind of each sort of requests that are held back.
+var heldBackKinds = []string{"", "fair:"}
+
+// pacedFlood returns a harness to which asynchronous requests of one kind came, a few per turn, with no reply so far.
+func pacedFlood(t *testing.T, kind string, requests int) *coordinatorHarness {
+	const perTurn = 50
+	d := newSharedLaneHarness(t, MaxMessagesPerTurn)
+	for i := range requests / perTurn {
+		d.posts("async", fmt.Sprint(kind, "k", i, "-"), perTurn)
+		d.turn()
+	}
+	return d
+}
+
+// answerAll replies to all batches in flight. It returns how many of their commands were for names that begin so.
+func (d *coordinatorHarness) answerAll(word, prefix string) (commands int) {
+	for number, b := range d.inFlight {
+		for i := range b.Commands {
+			if strings.HasPrefix(b.Commands[i].Key, prefix) {
+				commands++
+			}
+		}
+		d.deliverBatch([]string{fmt.Sprint(number), word})
+	}
+	return commands
+}
+
+// Asynchronous requests that come a few per turn are held back as well: a caller that blocks waits for a few batches,
+// also where it is in one queue with them. All get their locks in the end.
+func TestHeldBack_PacedFlood_BlockedCallerNext(t *testing.T) {
+	const flood = 10_000
+	for _, kind := range heldBackKinds {
+		d := pacedFlood(t, kind, flood)
+		require.Greater(t, d.unopened(), flood/2, kind)
+		d.ask("lock", kind+"free")
+		roundTrips := 0
+		for d.turn(); !d.has("free"); d.turn() {
+			require.Less(t, roundTrips, 3, kind)
+			d.answerAll("done", "")
+			roundTrips++
+		}
+		d.opens("done")
+		require.Zero(t, d.unopened(), kind)
+		require.EqualValues(t, flood+1, d.c.Stats().Held, kind)
+	}
+}
+
+// One burst of asynchronous requests leaves the same room as many that come one after the other.
+func TestHeldBack_Burst_QueueShort(t *testing.T) {
+	for i, most := range []int{maxQueuedAhead, maxFairAhead} {
+		d := newSharedLaneHarness(t, MaxMessagesPerTurn)
+		d.posts("async", heldBackKinds[i]+"k", 10_000)
+		for range 100 {
+			d.turn()
+			waiting := 0
+			for verb := range d.c.Fallback.Queues {
+				waiting += d.c.Fallback.Queues[verb].Len()
+			}
+			require.LessOrEqual(t, waiting, most)
+		}
+		require.False(t, d.c.HasMessages(), "no turn is wanted for it")
+	}
+}
+
+// A flood of one sort of locks holds back no asynchronous request for a lock of the other sort.
+func TestHeldBack_OtherSort_NotHeldBack(t *testing.T) {
+	for i, kind := range heldBackKinds {
+		d := pacedFlood(t, kind, 10_000)
+		d.answerAll("done", "")
+		d.ask("async", heldBackKinds[1-i]+"free")
+		d.turn()
+		require.True(t, d.has("free"), kind)
+	}
+}
+
+// Very many callers that block, each again as soon as it has its lock, do not hold back asynchronous requests for ever.
+func TestHeldBack_BlockedStream_GetsShare(t *testing.T) {
+	const callers, rounds = 20 * BatchKeys, 60
+	for _, kind := range heldBackKinds {
+		d := pacedFlood(t, kind, 10_000)
+		d.posts("lock", kind+"s-", callers)
+		sent := 0
+		for round := range rounds {
+			d.turn()
+			sent += d.answerAll("taken", "k")
+			d.posts("lock", fmt.Sprint(kind, "s", round, "-"), BatchKeys-BatchKeys/backgroundShare)
+		}
+		require.Greater(t, sent, rounds/2*BatchKeys/backgroundShare, kind)
+	}
+}
+
+// A node that is down takes the requests that were held back: they can be canceled at their locks.
+func TestHeldBack_NodeDown_Taken(t *testing.T) {
+	for _, kind := range heldBackKinds {
+		d := newSharedLaneHarness(t, MaxMessagesPerTurn)
+		d.line("1ms lock first")
+		d.line("2ms 1 lost EOF")
+		require.True(t, d.c.Fallback.Breaker.Down)
+		d.posts("async", kind+"k", 10_000)
+		d.opens("lost", "EOF")
+		require.Zero(t, d.unopened(), kind)
+	}
+}
+
+// A request needs no server if its owner has the lock. So it does not wait behind those that do.
+func TestHeldBack_Reentry_AtOnce(t *testing.T) {
+	for _, kind := range heldBackKinds {
+		d := pacedFlood(t, kind, 10_000)
+		d.ask("lock", kind+"mine/me")
+		for range 4 {
+			d.turn()
+			d.answerAll("done", "")
+		}
+		d.turn()
+		require.NotZero(t, d.unopened(), kind)
+		d.ask("async", kind+"mine/me2")
+		d.ask("async", kind+"other/me3")
+		d.turn()
+		require.True(t, d.callers[kind+"mine/me2"].latest.Completed(), kind)
+		require.NoError(t, d.callers[kind+"mine/me2"].latest.Err, kind)
+		require.False(t, d.callers[kind+"other/me3"].latest.Handled(), kind)
+		d.opens("done")
+		require.Empty(t, d.c.intake.unlocksOf, kind)
+	}
+}
+
+// However many requests re-enter, those of callers that block come first, and a turn is bounded.
+func TestHeldBack_ReentryFlood_CallersFirst(t *testing.T) {
+	const flood = 20 * MaxMessagesPerTurn
+	d := newSharedLaneHarness(t, MaxMessagesPerTurn)
+	d.line("1ms lock mine/me")
+	d.line("2ms 1 done")
+	d.posts("async", "k", 2*MaxMessagesPerTurn)
+	d.posts("async", "mine/me", flood)
+	d.turn()
+	d.ask("lock", "free")
+	before := d.unopened() + len(d.messages)
+	d.turn()
+	require.True(t, d.has("free"))
+	require.LessOrEqual(t, before-d.unopened(), lanes*MaxMessagesPerTurn)
+	d.opens("done")
+	require.EqualValues(t, flood+2*MaxMessagesPerTurn+2, d.c.Stats().Held)
+}
