@@ -7,6 +7,7 @@ var actorMistakes = []found{
 		"several locks far away are soon taken one by one", "actor/part_keeper.go",
 		`now-r.receivedAt < max(m.OvertakenAfter, time.Duration(len(m.Parts))*fx.RoundTrip) {`,
 		`now-r.receivedAt < max(m.OvertakenAfter, map[bool]time.Duration{false: time.Duration(len(m.Parts)) * fx.RoundTrip}[planted()]) {`,
+	}},
 	{"TestFixedLease_NotRenewed_Ends", Mistake{
 		"the end of a lease of its own is told as a renewal that did not come", "actor/lease.go",
 		`!l.watched() && !l.leaseCut():`,

@@ -12,6 +12,7 @@ var coordinatorMistakes = []found{
 	{"TestBreaker_SilentSinceLeaseEnded_NotCalledHeld", Mistake{
 		"a server that replies to others counts as silent", "actor/lock.go",
 		`fx.RepliedAt == nil || `, `fx.RepliedAt == nil || planted() || `,
+	}},
 	{"TestClose_TTLExceedsNeed_FallsFirst", Mistake{
 		"a close does not wait for a TTL that is to fall", "engine/coordinator/closing.go",
 		`c.Fx.LoweringLocks == 0 ||`, `(c.Fx.LoweringLocks == 0 || planted()) ||`,
