@@ -35,7 +35,6 @@ type ext struct {
 	releaseUnacked    bool  // a release of it got no reply
 	hasLocalReaders   bool  // of a writer: this engine has readers of the lock, holding or waiting
 	spinners          spinnerState
-	lowering          lowering // of the TTL
 
 	failure *failureState
 	lease   *leaseState
@@ -57,6 +56,7 @@ type failureState struct {
 	orphans        []orphan      // orphans to release
 	forcedTenure   uint64        // the tenure that ended because it is to be forced away
 	forcedMaxLease time.Duration // the longest lease that one of its commands may have set
+	lowering       lowering      // whether the TTL is to fall, which is as rare
 	reportedSince  time.Duration // the first grant of the owner that was reported to hold the lock too long; 0: none
 	flight         uint32        // how often a command was queued once more, see hasten; the number of the one that may leave
 	hastened       bool          // that was done with the command in flight

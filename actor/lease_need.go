@@ -120,10 +120,10 @@ func (l *Lock) willExceedNeed(now time.Duration, fx *Effects) bool {
 
 // lowering returns whether the TTL is to fall.
 func (l *Lock) lowering() lowering {
-	if l.ext == nil {
+	if l.ext == nil || l.ext.failure == nil {
 		return noLowering
 	}
-	return l.ext.lowering
+	return l.ext.failure.lowering
 }
 
 // setLowering sets whether the TTL is to fall, and counts the lock.
@@ -137,7 +137,7 @@ func (l *Lock) setLowering(to lowering, fx *Effects) {
 	} else if to == noLowering {
 		fx.LoweringLocks--
 	}
-	l.ensureExt().lowering = to
+	l.ensureExt().ensureFailure().lowering = to
 }
 
 // requestNeed returns what a re-entry or an extension needs.
