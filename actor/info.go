@@ -51,7 +51,7 @@ func (l *Lock) lastUntil(fx *Effects) time.Duration {
 	if l.watched() {
 		limit = max(limit, l.holdLimit(0, fx))
 	}
-	return min(l.validUntil, limit)
+	return min(l.validUntil, limit) &^ limitCauses // as the holds tell it
 }
 
 // firstHold returns the owner's oldest hold that has not ended, or nil.
