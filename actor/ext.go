@@ -133,7 +133,7 @@ func (x *ext) resetTenure() {
 		h.handoffs, h.otherListeners = 0, listenersUnknown
 	}
 	if f := x.failure; f != nil {
-		f.retryAt = 0
+		f.retryAt, f.hastened = 0, false
 	}
 	if x.fair != nil {
 		*x.fair = fairPlace{}

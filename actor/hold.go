@@ -254,7 +254,7 @@ func (h *Hold) storeLimit(limit time.Duration) { h.until.Store(-h.ownLimitCause(
 // limit returns what storeLimit stored. It is not positive if the hold has left the set, or is about to.
 func (h *Hold) limit() time.Duration {
 	limit := -h.until.Load()
-	if limitCause(limit&limitCauses) == unlimited {
+	if limit > 0 && limitCause(limit&limitCauses) == unlimited {
 		return never
 	}
 	return time.Duration(limit &^ limitCauses)

@@ -65,8 +65,9 @@ type intake struct {
 	laneBudget   int // of a lane per turn; replies get at least MaxMessagesPerTurn
 	asyncCancels int // requests without a waiting caller that messages in the lane of cancellations are about
 
-	unlocksOf    map[string]waitingOfName // by key, of the lane asyncUnlocks; nil before the first
-	caughtUpLeft int                      // how many of these this turn may handle before the lane comes to them
+	unlocksOf     map[string]waitingOfName // by key, of the lane asyncUnlocks; nil before the first
+	mostUnlocksOf int                      // how many names it had at most since it was made
+	caughtUpLeft  int                      // how many of these this turn may handle before the lane comes to them
 
 	pieceBudget int // maximum number of queue pieces that a turn sweeps
 	lockBudget  int // maximum number of locks that a turn visits in each round

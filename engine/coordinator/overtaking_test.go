@@ -144,6 +144,19 @@ func TestOvertaking_ManyNames_TurnBounded(t *testing.T) {
 	require.True(t, try.Handled())
 }
 
+// What noted the names of very many unlocks is not kept, as a map never becomes smaller.
+func TestOvertaking_VeryManyNames_MemoryNotKept(t *testing.T) {
+	for flood, kept := range map[int]bool{maxKeptNames: true, 2 * maxKeptNames: false} {
+		d := unlockFlood(t, flood/20+1, "lock")
+		for turns := 0; d.c.HasMessages() || turns == 0; turns++ {
+			require.Less(t, turns, 100)
+			d.turn()
+		}
+		require.Empty(t, d.c.intake.unlocksOf)
+		require.Equal(t, kept, d.c.intake.unlocksOf != nil, flood)
+	}
+}
+
 // Locks that are lost while their unlocks wait leave nothing behind, nor does a close.
 func TestOvertaking_LostMeanwhile_NothingKept(t *testing.T) {
 	d := unlockFlood(t, smallShare, "lock")
