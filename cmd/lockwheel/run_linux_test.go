@@ -63,9 +63,10 @@ func TestRun_ProgramBecomesRoot_SaysItGoesOn(t *testing.T) {
 	require.NoError(t, os.Chmod(folder, 0o755))
 	command, sudo := filepath.Join(folder, "command"), filepath.Join(folder, "sudo")
 	for name, mode := range map[string]os.FileMode{command: 0o755, sudo: 0o755 | os.ModeSetuid} {
-		text, err := os.ReadFile(os.Args[0])
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(name, text, 0o700))
+		// Another process writes it: of a file open for writing here, a process that another test starts has a copy, and
+		// then the file cannot be run.
+		out, err := exec.Command("cp", os.Args[0], name).CombinedOutput()
+		require.NoError(t, err, string(out))
 		require.NoError(t, os.Chmod(name, mode))
 	}
 	const unprivileged = 65534
