@@ -52,21 +52,26 @@ func TestIdentity_Cluster_AnySlot(t *testing.T) {
 	}
 }
 
+// besideRecord returns a name at the node with the record of an engine, and all other nodes.
+func besideRecord(t *testing.T, r *locktest.ClusterEnv, e *lockwheel.Engine) (name string, others map[*redistest.Server]bool) {
+	home := r.Master(t, r.Slot(t, "lockwheel:engine:"+e.ID()))
+	others = map[*redistest.Server]bool{} // a node that is chosen at random is most likely one of them
+	for _, some := range r.SpreadNames(6) {
+		if owner := r.OwnerOf(some); owner == home {
+			name = some
+		} else {
+			others[owner] = true
+		}
+	}
+	return name, others
+}
+
 // A question goes through the node of the engine's record, whatever other nodes of the cluster do.
 func TestIdentity_ClusterNodeSilent_Answered(t *testing.T) {
 	t.Parallel()
 	r := locktest.NewClusterEnv(t, 0)
 	holder, other := r.Open(patient), r.Open(patient)
-	home := r.Master(t, r.Slot(t, "lockwheel:engine:"+holder.ID()))
-	var name string
-	silent := map[*redistest.Server]bool{} // all others: a node that is chosen at random is most likely one of them
-	for _, some := range r.SpreadNames(6) {
-		if owner := r.OwnerOf(some); owner == home {
-			name = some
-		} else {
-			silent[owner] = true
-		}
-	}
+	name, silent := besideRecord(t, r, holder)
 	told(t, holder, other, name)
 	hold := locktest.Lock(t, holder.Mutex(name))
 	require.Len(t, silent, 2)
@@ -89,16 +94,7 @@ func TestIdentity_ClusterNodeSilent_WaitersAnswered(t *testing.T) {
 	t.Parallel()
 	r := locktest.NewClusterEnv(t, 0)
 	holder, waiter := r.Open(patient), r.Open(patient)
-	home := r.Master(t, r.Slot(t, "lockwheel:engine:"+waiter.ID()))
-	var name string
-	silent := map[*redistest.Server]bool{} // all others: a node that is chosen at random is most likely one of them
-	for _, some := range r.SpreadNames(6) {
-		if owner := r.OwnerOf(some); owner == home {
-			name = some
-		} else {
-			silent[owner] = true
-		}
-	}
+	name, silent := besideRecord(t, r, waiter)
 	locktest.Lock(t, holder.Mutex(name))
 	waiting := locktest.Locking(t.Context(), waiter.Mutex(name))
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: r.Addrs()})
