@@ -42,6 +42,7 @@ func TestHold_EndFoundByClock_CauseAsTold(t *testing.T) {
 	const lease = 10 * time.Millisecond
 	s := locktest.AnyServer(t)
 	e, limited := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{MaxHold: lease})
+	outer := locktest.Lock(t, e.Mutex("r"))
 	for name, test := range map[string]struct {
 		cause string
 		lock  func() *lockwheel.Hold
@@ -50,7 +51,6 @@ func TestHold_EndFoundByClock_CauseAsTold(t *testing.T) {
 			return locktest.Lock(t, e.Mutex("n"), lockwheel.Lease(lease))
 		}},
 		"of an inner hold": {"its lease ended", func() *lockwheel.Hold {
-			outer := locktest.Lock(t, e.Mutex("r"), lockwheel.Lease(2*lease))
 			return locktest.LockWith(t, outer.Context(), e.Mutex("r"), lockwheel.Lease(lease))
 		}},
 		"MaxHold": {"held for Options.MaxHold", func() *lockwheel.Hold { return locktest.Lock(t, limited.Mutex("m")) }},
