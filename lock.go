@@ -54,9 +54,11 @@ func (m Mutex) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
 // TryLock acquires the lock if it is free. It waits for other holders only if it is given a [Wait]. It neither queues
 // nor overtakes waiting callers. It may overtake LockAsync calls that the engine has not processed yet.
 //
-// It blocks for one round trip. If the server does not reply, it returns ErrUnavailable after Options.CallTimeout; if
-// no connection can be made, it returns at once. With a [Lease] shorter than the round trip, each grant comes too late;
-// it then returns ErrUnavailable after Options.CallTimeout, too. Otherwise it behaves like Lock.
+// It blocks for one round trip. If the server does not reply, it returns ErrUnavailable after Options.CallTimeout. It
+// does so at once if no connection can be made. The same holds if callers of this engine wait for the lock, the lease of
+// its last known holder has ended, and the engine has handled no reply for 100 ms or four round trips since: the call
+// would wait with them. With a [Lease] shorter than the round trip, each grant comes too late; it then returns
+// ErrUnavailable after Options.CallTimeout, too. Otherwise it behaves like Lock.
 func (m Mutex) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 	if tracer := m.tracer(ctx); tracer != nil {
 		return m.lockTraced(ctx, tracer, "try lock", opts, acquireMode{once: true})

@@ -160,8 +160,8 @@ type Options struct {
 	// itself rejects a call while MaxWaiting + 4096 others have no result. If its context carries an owner, as that of a
 	// hold does, the limit is MaxWaiting + 8192.
 	//
-	// A waiter of LockAsync costs up to 1.1 kB of memory, so the default bounds them to about 2.2 GiB. Default 2097152
-	// (1<<21); at least 1.
+	// A waiter of LockAsync costs up to 1.1 kB of memory, with its name; one for a fair lock or a reader up to 1.5 kB.
+	// So the default bounds them to about 3 GiB. Default 2097152 (1<<21); at least 1.
 	MaxWaiting int
 
 	// MaxWaitingPerLock is the maximum number of callers of this engine that wait for one name. For an RWMutex it

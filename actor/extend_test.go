@@ -44,6 +44,24 @@ func TestExtend_TwoOfOneHold_ConfirmedEach(t *testing.T) {
 	})
 }
 
+// An extension has its result with the reply to the command that it is in, however many come meanwhile: a caller with a
+// long lease does not wait as long as others extend the same hold by less.
+func TestExtend_OthersCameLater_ResultWithReply(t *testing.T) {
+	runTranscript(t, `
+		0s     A locks      → acquire #1 30s
+		1ms    #1 granted   → A granted 29.689s
+		5s     A extends 1s → renew #1 1s; A has 980ms
+		5.001s A extends 1h → nothing
+		5.002s A extends 5s → nothing
+		5.003s #1 renewed   → renew #1 5s; A extended
+		5.004s A extends 2s → nothing
+		5.005s #1 renewed   → renew #1 2s; A extended; A extended; A has 1.97s
+		5.006s #1 renewed   → A extended
+		6s     A unlocks    → A over; release #1
+		+1ms   #1 released  → A unlocked
+	`)
+}
+
 // The outcome of the last extension is the result of those before it: its lease is the hold's.
 func TestExtend_LaterTooLate_BothLost(t *testing.T) {
 	runTranscript(t, `

@@ -206,12 +206,15 @@ func (l *Lock) holdNeed(now time.Duration, h *Hold, change *Request, fx *Effects
 }
 
 // extensions returns the last pending extension of each hold; nil if there is none.
-func (l *Lock) extensions() (last map[*Hold]*Request) {
+func (l *Lock) extensions() (last map[*Hold]*Request) { return l.lastExtensions(false) }
+
+// lastExtensions returns the last pending extension of each hold, of all or of those that are in the command in flight.
+func (l *Lock) lastExtensions(inCommand bool) (last map[*Hold]*Request) {
 	if l.ext == nil {
 		return nil
 	}
 	l.ext.leaseRequests.each(func(r *Request) {
-		if r.Op != Extend {
+		if r.Op != Extend || inCommand && !r.inCommand {
 			return
 		}
 		if last == nil {

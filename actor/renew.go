@@ -233,13 +233,13 @@ func (l *Lock) onRenewed(now time.Duration, m *Message, fx *Effects) {
 	if l.ext == nil {
 		return
 	}
-	last := l.extensions()
+	sent := l.lastExtensions(true)
 	l.ext.leaseRequests.each(func(r *Request) {
 		switch {
 		case m.Sent < l.reconfirmSince(fx):
 			r.inCommand = false // what was confirmed may be over: renew again
 		case r.inCommand && r.Op == Extend:
-			l.applyExtension(now, m, r, last[r.Hold], fx)
+			l.applyExtension(now, m, r, sent[r.Hold], fx)
 		case r.inCommand:
 			l.applyReentry(now, m, r, fx)
 		case r.Op == Acquire && r.Lease == 0:
@@ -283,18 +283,15 @@ func (l *Lock) applyReentry(now time.Duration, m *Message, r *Request, fx *Effec
 	}
 }
 
-// applyExtension gives a hold the lease that was confirmed for it. Of several extensions of one hold the last was sent,
-// and its outcome is the result of all of them. If the last one's caller gave up, the one before is sent next.
-func (l *Lock) applyExtension(now time.Duration, m *Message, r, last *Request, fx *Effects) {
+// applyExtension gives a hold the lease that was confirmed for it. Of several extensions of one hold in one command the
+// last was sent, and its outcome is the result of all of them. If the last one's caller gave up, the one before is sent
+// next. One that came after the command left does not count: else the others would wait as long as callers come.
+func (l *Lock) applyExtension(now time.Duration, m *Message, r, sent *Request, fx *Effects) {
 	h := r.Hold
 	if !h.held() {
 		err, cause := h.EndError()
 		fx.Complete(now, r, err, cause)
 		return
-	}
-	sent := r
-	if last.inCommand {
-		sent = last
 	}
 	if m.Command.Lease < l.requestNeed(now, sent, fx).lease {
 		r.inCommand = false

@@ -204,7 +204,7 @@ func (c *Coordinator) fillBatch(n *Node, verb actor.Verb) *Batch {
 	}
 	builder := &batchBuilder{Batch: b}
 	lists := queueLists
-	if c.backgroundThrottled(n, verb) {
+	if !IsRenewal(verb) && c.backgroundThrottled(n, verb) {
 		lists = ofBlocked + 1
 	}
 	for i := range lists {
@@ -255,7 +255,7 @@ func (c *Coordinator) addOldest(n *Node, q *queue, list *chain, b *batchBuilder)
 		}
 		if c.shouldSend(n, command) {
 			b.Commands = append(b.Commands, *command)
-			b.background = b.background || list != &q.lists[ofBlocked]
+			b.background = b.background || list != &q.lists[ofBlocked] && !IsRenewal(b.Verb)
 			b.keyCount += keys
 			b.bytes += bytes
 		} else {

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +81,43 @@ func TestDispatch_ManyRenewals_HalfTheSenders(t *testing.T) {
 		"4: acquire a", d.turn())
 	// No other command waits any more.
 	require.Equal(t, "5: renew k257 … k384 (128); 6: renew k385 … k512 (128); k000 unlocked; a granted", d.line("10.001s 3 done; 4 done"))
+}
+
+// A renewal that a caller waits for is in the next batch, however many routine renewals are due: they have time.
+func TestDispatch_Extension_BeforeRoutineRenewals(t *testing.T) {
+	const locks = 3000
+	d := newHarness(t, 4)
+	d.c.Fx.RoundTrip = 2 * longRTT
+	deliver := func(of int) {
+		for number := range d.inFlight {
+			if of--; of >= 0 {
+				d.deliverBatch([]string{fmt.Sprint(number), "done"})
+			}
+		}
+		d.turn()
+	}
+	for i := range locks {
+		d.ask("lock", fmt.Sprintf("k%04d", i))
+	}
+	for d.turn(); len(d.inFlight) > 0; {
+		deliver(len(d.inFlight))
+	}
+	d.now = 5 * time.Second
+	d.ask("lock", "a")
+	d.turn()
+	deliver(1)
+	for ; d.c.Fallback.Queues[actor.SendRenew].Len() < locks/2; d.now += 10 * time.Millisecond {
+		require.Less(t, d.now, 30*time.Second)
+		d.turn()
+	}
+	d.ask("extend", "a")
+	d.turn()
+	before := d.batches
+	deliver(1)
+	require.Greater(t, d.batches, before)
+	require.True(t, slices.ContainsFunc(d.inFlight[before+1].Commands, func(c actor.Command) bool { return c.Key == "a" }))
+	// Routine renewals have a part of each batch, however many callers wait.
+	require.Greater(t, len(d.inFlight[before+1].Commands), 1)
 }
 
 func TestBatch_AtMost128Keys(t *testing.T) {

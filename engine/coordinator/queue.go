@@ -24,8 +24,8 @@ type queue struct {
 
 // The lists of a queue.
 const (
-	ofBlocked = iota // first attempts and releases of callers that block, and all that is of no caller
-	ofAsync          // first attempts and releases of callers that do not block
+	ofBlocked = iota // first attempts and releases of callers that block, renewals that a caller waits for or that are late
+	ofAsync          // first attempts and releases of callers that do not block, routine renewals
 	repeated         // repeated attempts for locks that were held
 	queueLists
 )
@@ -64,7 +64,7 @@ func (q *queue) listFor(c *actor.Command) *chain {
 	switch {
 	case c.Retry:
 		return &q.lists[repeated]
-	case c.Async:
+	case c.Async, c.Routine:
 		return &q.lists[ofAsync]
 	}
 	return &q.lists[ofBlocked]

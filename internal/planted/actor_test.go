@@ -236,6 +236,10 @@ var actorMistakes = []found{
 		`		l.storedCount = 0 // not known;`,
 		`		l.storedCount *= map[bool]uint32{true: 1}[planted()] // not known;`,
 	}},
+	{"TestExtend_OthersCameLater_ResultWithReply", Mistake{
+		"an extension has the lease of one that came after its command", "actor/renew.go",
+		`l.lastExtensions(true)`, `l.lastExtensions(!planted())`,
+	}},
 	{"TestExtend_GivenUpBeforeReply_LeaseAsBefore", Mistake{
 		"a hold with an extension that was given up is lost with the lease of that", "actor/renew.go",
 		`l.hasNewRequests() || l.leaseShort() {`, `l.hasNewRequests() || l.leaseShort() && !planted() {`,

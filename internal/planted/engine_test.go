@@ -1192,7 +1192,11 @@ var engineMistakes = []found{
 	}},
 	{"TestBackground_Flood_BlockedCallerNext", Mistake{
 		"asynchronous requests wait in the list of blocked callers", "engine/coordinator/queue.go",
-		`	case c.Async:`, `	case c.Async && !planted():`,
+		`	case c.Async, `, `	case c.Async && !planted(), `,
+	}},
+	{"TestDispatch_Extension_BeforeRoutineRenewals", Mistake{
+		"a renewal that a caller waits for waits behind routine ones", "engine/coordinator/queue.go",
+		`c.Routine:`, `c.Routine && !planted():`,
 	}},
 	{"TestBackground_Flood_BlockedCallerNext", Mistake{
 		"asynchronous releases wait in the list of blocked callers", "actor/release.go",

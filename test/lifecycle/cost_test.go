@@ -133,25 +133,27 @@ func TestIdleEngine_NeverWakes(t *testing.T) {
 
 var waiters = flag.Int("waiters", 100_000, "how many callers TestWaitingCosts_FewBytes has wait")
 
-// Maximum live heap of a caller that waits without a goroutine, with its name. It is measured alone on a name, and on a
-// name that it shares with all others.
-const (
-	mostWaiting = 1100
-	mostSharing = 600
-)
-
-// A waiter of LockAsync needs few bytes, each on a name of its own or all on one.
+// A waiter of LockAsync needs few bytes, with its name: each on a name of its own or all on one.
 func TestWaitingCosts_FewBytes(t *testing.T) {
-	n := *waiters
+	all := *waiters
 	if locktest.RaceEnabled {
-		n = min(n, 10_000)
+		all = min(all, 10_000)
 	}
-	for what, most := range map[string]int64{"each on a name of its own": mostWaiting, "all on one": mostSharing} {
+	type lockOf = func(e *lockwheel.Engine, name string) lockwheel.Mutex
+	writer := func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).Writer() }
+	reader := func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).RLocker() }
+	for what, test := range map[string]struct {
+		most         int64 // live heap
+		n, names     int
+		held, wanted lockOf
+	}{
+		"each on a name of its own":           {1100, all, 2 * all, (*lockwheel.Engine).Mutex, (*lockwheel.Engine).Mutex},
+		"all on one":                          {600, all, 1, (*lockwheel.Engine).Mutex, (*lockwheel.Engine).Mutex},
+		"each for a fair lock of its own":     {1500, all / 5, all, (*lockwheel.Engine).FairMutex, (*lockwheel.Engine).FairMutex},
+		"each for the reader of its own name": {1500, all / 5, all, writer, reader},
+	} {
 		t.Run(what, func(t *testing.T) {
-			s, names := locktest.RealServer(t), 2*n
-			if most == mostSharing {
-				names = 1
-			}
+			s, n, names := locktest.RealServer(t), test.n, test.names
 			name := func(i int) string { return fmt.Sprintf("orders/%07d", i%names) }
 			other, e := s.Open(locktest.SlowTimeouts), s.Open(lockwheel.Options{CallTimeout: 10 * time.Second, Lease: time.Hour})
 			locktest.HoldMany(t, e, 100) // to fill pools and open connections
@@ -159,7 +161,7 @@ func TestWaitingCosts_FewBytes(t *testing.T) {
 			const workers = 64
 			locktest.Crowd(t, workers, func(w int) error {
 				for i := w; i < min(names, n+early); i += workers {
-					if _, err := other.Mutex(name(i)).Lock(t.Context()); err != nil {
+					if _, err := test.held(other, name(i)).Lock(t.Context()); err != nil {
 						return err
 					}
 				}
@@ -167,10 +169,10 @@ func TestWaitingCosts_FewBytes(t *testing.T) {
 			})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			all := make([]*lockwheel.Pending, n+early)
+			pending := make([]*lockwheel.Pending, n+early)
 			ask := func(from, to int) {
 				for i := from; i < to; i++ {
-					all[i] = e.Mutex(name(i)).LockAsync(ctx)
+					pending[i] = test.wanted(e, name(i)).LockAsync(ctx)
 				}
 				locktest.CheckRange(t, time.Minute, "each is asked for, and listened to", func() bool {
 					got := e.Stats()
@@ -187,9 +189,9 @@ func TestWaitingCosts_FewBytes(t *testing.T) {
 			}
 			t.Logf("%d callers wait, %s: %d bytes of live heap each, with names", n, what, each)
 			if !locktest.RaceEnabled {
-				require.LessOrEqual(t, each, most)
+				require.LessOrEqual(t, each, test.most)
 			}
-			runtime.KeepAlive(all)
+			runtime.KeepAlive(pending)
 		})
 	}
 }
