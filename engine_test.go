@@ -773,6 +773,7 @@ func TestMultiHold_LaterSlice_RejectionIndex(t *testing.T) {
 		require.ErrorIs(t, err, ErrNotAcquired)
 		require.ErrorContains(t, err, `lock "`+name+`"`)
 		require.Equal(t, i, at)
+		require.Equal(t, make([]*Hold, len(m.locks)), holds, "a slice is acquired whole, or nothing of it")
 		require.NoError(t, taken.Unlock(t.Context()))
 	}
 }
@@ -1714,4 +1715,18 @@ func TestPing_Rejected_ServerError(t *testing.T) {
 	require.ErrorIs(t, err, ErrUnavailable)
 	require.ErrorContains(t, err, "NOPERM")
 	require.NotContains(t, err.Error(), "User default")
+}
+
+// An answer that has come counts, also if the time for answers is over.
+func TestLatest_AnswersAtTheEnd_LastCounts(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for range 64 { // a select with several ready cases takes any of them
+		answers := make(chan Holder, 2)
+		answers <- Holder{ID: "record"}
+		answers <- Holder{ID: "answer"}
+		require.Equal(t, "answer", latest(ended, Holder{ID: "key"}, answers).ID)
+		close(answers)
+		require.Equal(t, "key", latest(ended, Holder{ID: "key"}, answers).ID)
+	}
 }

@@ -95,6 +95,14 @@ func TestRewatch_PastMaxHold_LosesHold(t *testing.T) {
 			+1ms   #1 released             → nothing
 		`, func(c *actor.Config) { c.MaxHold = 5 * time.Second })
 	})
+	t.Run("exactly at its end", func(t *testing.T) {
+		runTranscript(t, `
+			0s     A locks lease 1h        → acquire #1 1h0m0s
+			1ms    #1 granted              → A granted 59m58.989s
+			5.001s A watches               → A lost: held for Options.MaxHold; release #1; A lock lost: held for Options.MaxHold
+			+1ms   #1 released             → nothing
+		`, func(c *actor.Config) { c.MaxHold = 5 * time.Second })
+	})
 	t.Run("with the answer", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks lease 1h        → acquire #1 1h0m0s

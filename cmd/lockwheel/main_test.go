@@ -162,6 +162,9 @@ func TestCommand_Help_SaysTheExitStatuses(t *testing.T) {
 	status, stdout, _ := result(t, "")
 	assert.Equal(t, exitOK, status)
 	assert.Contains(t, stdout, "LOCKWHEEL_REDIS")
+	for _, c := range newRoot().Commands() {
+		assert.Regexp(t, `(?m)^  `+c.Name()+` +[A-Z].{9}`, stdout, "it says what the command is for")
+	}
 	for _, name := range []string{"run", "state", "ls", "wait", "force", "top"} {
 		status, stdout, stderr := result(t, "", name, "--help")
 		assert.Equal(t, exitOK, status, name)

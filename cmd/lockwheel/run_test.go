@@ -274,7 +274,11 @@ func TestRun_ProgramForbidden_SaysItGoesOn(t *testing.T) {
 	require.NoError(t, err)
 	defer ended.Close()
 	forbidden := make(chan syscall.Signal, 64)
+	mayKill := make(chan struct{})
 	p := &program{cmd: exec.Command("cat"), ended: make(chan struct{}), send: func(_ int, s syscall.Signal) error {
+		if s == syscall.SIGKILL {
+			<-mayKill
+		}
 		forbidden <- s
 		return syscall.EPERM
 	}}
@@ -290,10 +294,12 @@ func TestRun_ProgramForbidden_SaysItGoesOn(t *testing.T) {
 	lost := make(chan error, 1)
 	go func() { lost <- r.attend(p) }()
 	assert.Equal(t, syscall.SIGTERM, <-forbidden)
+	text := fmt.Sprintf("the lock is lost, but process %d goes on: it belongs to another user and cannot be ended (operation not permitted)\n", p.id())
+	eventually(t, func() bool { return strings.Contains(said.String(), text) }, "it is said before the grace is over")
+	close(mayKill)
 	assert.Equal(t, syscall.SIGKILL, <-forbidden)
 	require.NoError(t, input.Close())
 	require.ErrorIs(t, <-lost, lockwheel.ErrLost)
-	text := fmt.Sprintf("the lock is lost, but process %d goes on: it belongs to another user and cannot be ended (operation not permitted)\n", p.id())
 	assert.Equal(t, 1, strings.Count(said.String(), text), said)
 	assert.Contains(t, said.String(), fmt.Sprintf("but what is left of process group %d goes on", p.id()))
 }

@@ -33,6 +33,16 @@ func newClusterHarness(t *testing.T, senders int) clusterHarness {
 	return d
 }
 
+// A slot without a known owner is asked for at a node of the cluster, which replies with the owner.
+func TestCluster_SlotUnknown_FirstNodeAsked(t *testing.T) {
+	d := newHarness(t, 1)
+	d.c.InitCluster(topologyOf(t, "0-99@A 200-299@B"))
+	for _, number := range []int{100, 199, 300, slot.Count - 1} {
+		require.Equal(t, "A:1", d.c.Cluster.slots[number].Address)
+	}
+	require.Equal(t, "B:1", d.c.Cluster.slots[200].Address)
+}
+
 func topologyOf(t testing.TB, text string) *Topology {
 	known := &Topology{}
 	for word := range strings.FieldsSeq(text) {

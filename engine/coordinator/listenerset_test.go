@@ -42,6 +42,22 @@ func TestListenerSet_Remove_StepsLinear(t *testing.T) {
 	require.LessOrEqual(t, steps(10_000), 2*10_000)
 }
 
+// The newest leave first: nothing is left between those that stay, down to the last one.
+func TestListenerSet_RemoveNewestFirst_Empty(t *testing.T) {
+	var h listenerSet
+	all := make([]*actor.Lock, maxScannedListeners+1)
+	for i := range all {
+		all[i] = actor.NewLock(fmt.Sprint(i), actor.Read)
+		h.add(all[i])
+	}
+	for left := len(all) - 1; left >= 0; left-- {
+		require.True(t, h.has(all[left]))
+		h.remove(all[left])
+		require.False(t, h.has(all[left]))
+		require.Equal(t, all[:left], h.all())
+	}
+}
+
 // However many channels there are, a turn examines a bounded number of them. Subscribing and unsubscribing them takes
 // as many turns as there are slices.
 func TestChannels_Many_TurnBounded(t *testing.T) {

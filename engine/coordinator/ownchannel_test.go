@@ -34,8 +34,8 @@ func TestForceNotice_Held_ServerAsked(t *testing.T) {
 	d.requireIdle()
 }
 
-// The cause of a loss names a notice only if the server says that the key is gone, not long after the notice. Few keys
-// are kept, and none of locks that this engine does not have.
+// The cause of a loss names a notice only if the server says that the key is gone, not long after the notice, however
+// long the engine has run. Few keys are kept, and none of locks that this engine does not have.
 func TestForceNotice_KeyGone_CauseNamesIt(t *testing.T) {
 	d := newHarness(t, 8)
 	var causes []string
@@ -55,10 +55,15 @@ func TestForceNotice_KeyGone_CauseNamesIt(t *testing.T) {
 		8ms    5 done; 4 gone      → nothing
 		9s     extend c            → 6: renew c
 		9001ms 6 gone              → c lost; c lost
+		20s    lock d              → 7: acquire d
+		20s    7 done              → d granted
+		20s    tookaway d          → 8: renew d
+		20s    8 gone              → d lost
 	`, d.line)
 	require.Equal(t, []string{
 		"a: the key is gone or someone else's; a message said that it was unlocked by force",
 		"b: WRONGTYPE x", "c: the key is gone or someone else's",
+		"d: the key is gone or someone else's; a message said that it was unlocked by force",
 	}, causes)
 	for i := range 5 * maxForced {
 		d.c.own.forced.note(d.now, fmt.Sprint(i))

@@ -265,6 +265,16 @@ func TestSubscriptions_Forbidden_OthersJoined(t *testing.T) {
 	require.Equal(t, []string{channelOf("bad")}, e.Order.Channels)
 }
 
+// A forbidden channel does not delay the end of a subscription that no lock needs.
+func TestSubscriptions_Forbidden_LastIdleEnds(t *testing.T) {
+	e := newSubscriptions()
+	e.now, e.unsubscribeAt, e.rejectedRetryAt = time.Second, 2*time.Second, time.Minute
+	e.rejected.push(&channel{name: channelOf("bad")})
+	require.Equal(t, time.Minute, e.nextRetry())
+	e.Subscribed, e.unused = 1, 1
+	require.Equal(t, 2*time.Second, e.nextRetry())
+}
+
 // An order names at most MaxChannelsPerCommand channels; the others follow in the next one.
 func TestSubscriptions_OrderSizeBounded(t *testing.T) {
 	e := newSubscriptions()

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -81,6 +83,31 @@ func TestClientError_Timeout_NoContextError(t *testing.T) {
 	}
 	require.ErrorIs(t, HideContextError(errors.Join(context.Canceled, net.ErrClosed)), net.ErrClosed)
 	require.Equal(t, net.ErrClosed, HideContextError(net.ErrClosed))
+}
+
+// Of the errors of the client, those of a connection that the other side ended are known, and those of one that could
+// not be made.
+func TestClientError_ConnEnded_Broken(t *testing.T) {
+	for _, c := range []struct {
+		err          error
+		dial, broken bool
+	}{
+		{err: io.EOF, broken: true},
+		{err: fmt.Errorf("reply: %w", io.EOF), broken: true},
+		{err: fmt.Errorf("reply: %w", io.ErrUnexpectedEOF), broken: true},
+		{err: &net.OpError{Op: "read", Err: syscall.ECONNRESET}, broken: true},
+		{err: fmt.Errorf("send: %w", &net.OpError{Op: "write", Err: syscall.EPIPE}), broken: true},
+		{err: &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}},
+		{err: &net.OpError{Op: "close", Err: syscall.EPIPE}},
+		{err: errors.New("other")},
+		{err: &NotConnected{Err: io.EOF}, dial: true},
+		{err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, dial: true},
+	} {
+		var got *ClientError
+		require.ErrorAs(t, AsClientError(c.err), &got)
+		require.Equal(t, [2]bool{c.dial, c.broken}, [2]bool{got.Dial, got.Broken}, "%v", c.err)
+		require.ErrorContains(t, got, c.err.Error())
+	}
 }
 
 // timeoutError is like those of package net.

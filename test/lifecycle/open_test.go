@@ -408,7 +408,7 @@ func TestOpen_ClientCommandRejected_NoAdvice(t *testing.T) {
 	_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{
 		InitAddress: []string{s.Addr}, Username: locktest.User, Password: locktest.Password, ClientNoTouch: true,
 	}})
-	require.ErrorContains(t, err, "CLIENT NO-TOUCH")
+	require.ErrorContains(t, err, ": [CLIENT NO-TOUCH ON]: ")
 	var said lockwheel.ServerError
 	require.ErrorAs(t, err, &said) // NOPERM, or that an old server does not know the command
 	require.NotContains(t, err.Error(), "DisableCache")

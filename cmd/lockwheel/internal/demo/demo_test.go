@@ -113,6 +113,8 @@ func TestDemo_SoundServer_VerdictGood(t *testing.T) {
 		good, printed := runCaptured(t.Context(), t, newDemo(shortDemo(), where, nil))
 		assert.True(t, good, printed)
 		assert.Contains(t, printed, where.address())
+		assert.Contains(t, printed, "plan     keep 300 locks for 300ms (lease 5s, renewed every 1s); meanwhile\n         5 workers ")
+		assert.Contains(t, printed, " each, and 3 the\n         hot name, which 3 workers ")
 		assert.Contains(t, printed, "took     300 locks")
 		assert.Contains(t, printed, "kept     for ")
 		assert.Contains(t, printed, "released 300 locks")

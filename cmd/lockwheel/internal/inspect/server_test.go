@@ -28,6 +28,22 @@ func TestRefused_KeyElsewhere_NoError(t *testing.T) {
 	require.NoError(t, (&Server{}).refused(client.Do(t.Context(), client.B().Get().Key("none").Build())))
 }
 
+// A question without a reply is an error, and not an answer that says that there are no locks.
+func TestRead_ConnectionGone_Error(t *testing.T) {
+	t.Parallel()
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{redistest.Start(t).Addr()}, ForceSingleClient: true, DisableCache: true})
+	require.NoError(t, err)
+	client.Close()
+	s, to := &Server{client: client}, &recognised{}
+	_, err = s.sizes(t.Context(), client, []string{"a"}, to)
+	require.Error(t, err)
+	_, err = s.shapes(t.Context(), client, []candidate{{key: "a", size: 1}}, to)
+	require.Error(t, err)
+	require.Error(t, s.holders(t.Context(), client, []candidate{{key: "a", size: 1}}, to))
+	_, err = s.Locked(t.Context(), "a")
+	require.Error(t, err)
+}
+
 // If one node does not say how many clients listen, their number is not known, whatever the others say.
 func TestListeners_OneNodeRefuses_Unknown(t *testing.T) {
 	t.Parallel()
