@@ -255,7 +255,8 @@ func (e *Engine) lockInfo(l *actor.Info) LockInfo {
 // If ctx ends first, Shutdown closes the engine immediately, as Close does, and returns an error that matches the
 // context's cause. The remaining holds have then ended with ErrClosed, and their keys expire with their leases. If
 // Close, or another Shutdown with an ended context, interrupts this one, the error matches ErrClosed. Both errors
-// contain the number of holds that were not unlocked. The first names some of them, at most eight, with their labels.
+// contain the number of holds that were not unlocked; of several locks held as one, each counts. The first names some
+// of them, at most eight, with their labels.
 //
 // Shutdown returns nil if there is nothing to wait for, even if ctx has ended, and if the engine is closed already.
 func (e *Engine) Shutdown(ctx context.Context) error {
