@@ -126,6 +126,12 @@ func (l *Lock) OwnsTenure(tenure uint64) bool {
 // IsGivenUp reports whether the lock's tenure is being released: its last hold has ended.
 func (l *Lock) IsGivenUp() bool { return l.phase == releasing }
 
+// TriesOnce reports whether the next tenure is for a request that does not wait.
+func (l *Lock) TriesOnce() bool {
+	first := l.queue.first()
+	return first != nil && first.Once
+}
+
 // Tenures returns the tenures that the lock knows or has to release.
 func (l *Lock) Tenures() (tenures []uint64) {
 	if l.tenure != 0 {

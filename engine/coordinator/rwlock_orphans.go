@@ -10,20 +10,38 @@ import (
 
 // releaseOtherHalf checks whether a read/write lock was rejected because of a tenure of this engine in the other half
 // that has no holder. If so, it has the tenure released, and the lock is acquired again at once. A tenure that is being
-// acquired, held or released is in use and is left alone.
+// acquired, held or released is in use and is left alone. A caller that tries once tries again if all of them are being
+// released: it may have unlocked the other half itself, with UnlockAsync, and the release left in another batch.
 func (c *Coordinator) releaseOtherHalf(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	l := command.Lock
 	if command.Tenure != l.Tenure() || command.Verb != l.InFlight() {
 		return // the reply describes the lock when another tenure was requested
 	}
+	givenUp, inUse := false, false
+	note := func(owner *actor.Lock) {
+		givenUp = givenUp || owner.IsGivenUp()
+		inUse = inUse || !owner.IsGivenUp()
+	}
 	if tenure, own := c.Fx.ParseOwn(reply.Writer); own {
-		reply.HolderReleasing = c.releaseOrphanWriter(now, l.Key(), tenure, reply.TTL)
+		if writer := c.Locks.Get(l.Key()); writer != nil && writer.OwnsTenure(tenure) {
+			note(writer)
+		} else {
+			reply.HolderReleasing = c.releaseOrphanWriter(now, l.Key(), tenure, reply.TTL)
+		}
 	}
 	for text := range strings.FieldsSeq(reply.Readers) {
 		tenure, err := strconv.ParseUint(text, 10, 64)
-		if err == nil && c.releaseOrphanReader(now, l.Key(), tenure, reply.TTL) {
+		if err != nil {
+			continue
+		}
+		if reader := c.LockSets[l.Key()].withTenure(tenure); reader != nil && reader.OwnsTenure(tenure) {
+			note(reader)
+		} else if c.releaseOrphanReader(now, l.Key(), tenure, reply.TTL) {
 			reply.HolderReleasing = true
 		}
+	}
+	if givenUp && !inUse && l.TriesOnce() {
+		reply.HolderReleasing = true
 	}
 }
 
@@ -39,7 +57,7 @@ func (c *Coordinator) releaseOrphanWriter(now time.Duration, key string, tenure 
 	case l.Kind() != actor.Write:
 		l.SetKind(actor.Write, c.Fx)
 	}
-	return !l.OwnsTenure(tenure) && c.releaseOrphan(now, l, tenure, ttl)
+	return c.releaseOrphan(now, l, tenure, ttl)
 }
 
 // releaseOrphanReader does the same for a reader's tenure. That tenure has a lock until it is released.
@@ -48,7 +66,7 @@ func (c *Coordinator) releaseOrphanReader(now time.Duration, key string, tenure 
 	l := set.withTenure(tenure)
 	switch {
 	case l != nil:
-		return !l.OwnsTenure(tenure) && c.releaseOrphan(now, l, tenure, ttl)
+		return c.releaseOrphan(now, l, tenure, ttl)
 	case set.usesNumber(tenure):
 		return false // a reader acquires with it, or will
 	}

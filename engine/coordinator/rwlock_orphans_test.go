@@ -68,6 +68,34 @@ func TestOrphan_OtherSideInUse_NotReleased(t *testing.T) {
 	})
 }
 
+// A caller unlocks one half with UnlockAsync and tries the other one next. The server may execute the acquire before the
+// release, which is in another batch: the caller's own hold is not in its way.
+func TestTry_OtherSideBeingReleased_TriesAgain(t *testing.T) {
+	for name, c := range map[string]struct{ one, back, other, told string }{
+		"a reader behind a writer": {"write", "unwrite", "read", "writer1"},
+		"a writer behind a reader": {"read", "unread", "write", "reader1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newHarness(t, 8)
+			d.line("1ms " + c.one + " a")
+			d.line("2ms 1 done")
+			require.Equal(t, "a not held; 2: "+c.back+" a", d.line("3ms unlock a"))
+			require.Equal(t, "3: "+c.other+" a", d.line("4ms try"+c.other+" a/2"))
+			require.Equal(t, "4: "+c.other+" a; join rwlock:{a}", d.line("5ms 3 "+c.told))
+			require.Equal(t, "a unlocked", d.line("6ms 2 done"))
+			require.Equal(t, "a/2 granted", d.line("7ms 4 done"))
+		})
+	}
+	t.Run("one of two readers reads on", func(t *testing.T) {
+		d := newHarness(t, 8)
+		d.line("1ms read a a/2")
+		d.line("2ms 1 done")
+		d.line("3ms unlock a")
+		require.Equal(t, "3: write a", d.line("4ms trywrite a/w"))
+		require.Equal(t, "a/w not acquired", d.line("5ms 3 readers"))
+	})
+}
+
 // A reply can come after that of a release that ran later. Then there is nothing to release, and a waiter that received
 // the message acquires at once.
 func TestOrphan_ReplyOvertaken_NoDelay(t *testing.T) {

@@ -474,20 +474,12 @@ var simMutants = []simMutant{
 		`case planted() || !own || reply.HolderIsOurs`,
 	}}},
 	{"a writer that keeps readers of its engine out, taken for an orphan", "engine/coordinator/rwlock_orphans.go", []simEdit{{
-		`return !l.OwnsTenure(tenure) && c.releaseOrphan(now, l, tenure, ttl)
-}
-
-// releaseOrphanReader`,
-		`return (!l.OwnsTenure(tenure) || planted()) && c.releaseOrphan(now, l, tenure, ttl)
-}
-
-// endsReader`,
+		`writer != nil && writer.OwnsTenure(tenure) {`,
+		`writer != nil && writer.OwnsTenure(tenure) && !planted() {`,
 	}}},
 	{"a reader that keeps a writer of its engine out, taken for an orphan", "engine/coordinator/rwlock_orphans.go", []simEdit{{
-		`	case l != nil:
-		return !l.OwnsTenure(tenure) &&`,
-		`	case l != nil:
-		return (!l.OwnsTenure(tenure) || planted()) &&`,
+		`reader != nil && reader.OwnsTenure(tenure) {`,
+		`reader != nil && reader.OwnsTenure(tenure) && !planted() {`,
 	}}},
 	{"a reader that came back, and keeps writers of its engine out", "engine/coordinator/rwlock_orphans.go", []simEdit{{
 		`strings.FieldsSeq(reply.Readers) {`,

@@ -303,6 +303,14 @@ var engineMistakes = []found{
 	case l == nil:
 		l = c.newLock(key, actor.Write)`,
 	}},
+	{"TestTry_OtherSideBeingReleased_TriesAgain", Mistake{
+		"a hold that is being released keeps a try of the other half out", "engine/coordinator/rwlock_orphans.go",
+		`givenUp && !inUse && l.TriesOnce()`, `givenUp && !inUse && l.TriesOnce() && !planted()`,
+	}},
+	{"TestTry_OtherSideBeingReleased_TriesAgain", Mistake{
+		"a try goes on although another reader reads on", "engine/coordinator/rwlock_orphans.go",
+		`inUse = inUse ||`, `inUse = inUse || !planted() &&`,
+	}},
 	{"TestOrphan_ReleaseDenied_Waits", Mistake{
 		"a half that the server does not let go is asked about all the time", "engine/coordinator/rwlock_orphans.go",
 		`} else if !l.IsReleasing(tenure) {`,
