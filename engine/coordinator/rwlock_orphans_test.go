@@ -68,8 +68,8 @@ func TestOrphan_OtherSideInUse_NotReleased(t *testing.T) {
 	})
 }
 
-// A caller unlocks one half with UnlockAsync and tries the other one next. The server may execute the acquire before the
-// release, which is in another batch: the caller's own hold is not in its way.
+// A caller unlocks one half with UnlockAsync and tries the other one next. The server may execute the acquire before
+// the release, which is in another batch: the caller's own hold is not in its way.
 func TestTry_OtherSideBeingReleased_TriesAgain(t *testing.T) {
 	for name, c := range map[string]struct{ one, back, other, told string }{
 		"a reader behind a writer": {"write", "unwrite", "read", "writer1"},
