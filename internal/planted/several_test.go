@@ -161,6 +161,11 @@ var severalMistakes = []found{
 		`	case !on.loop.Post(call):`,
 		`	case !on.loop.Post(call) && !planted():`,
 	}},
+	{"TestQuorum_OthersCloseDuringWait_EndsAtOnce", Mistake{
+		"a quorum in the queue of one engine does not notice that the others close", "quorum.go",
+		`	if m.parent.quorum.MemberClosed(m.index) {`,
+		`	if !planted() && m.parent.quorum.MemberClosed(m.index) {`,
+	}},
 	{"TestQuorum_MemberAccepted_HeldAgain", Mistake{
 		"a member that was refused is not recalled", "quorum.go",
 		`g.apply(func() { g.quorum.RetryDue(m.index) })`,
