@@ -37,6 +37,9 @@ type Engine struct {
 	closing    atomic.Bool
 	multis     async.Count               // calls of Multi.Lock and the like that have not returned, and began before Close
 	quorums    async.Count               // the same of a Quorum
+	waits      context.Context           // ends when Close or Shutdown begins, and with it what a Quorum waits for
+	endWaits   context.CancelFunc        // safe for concurrent use
+	notices    async.Count               // what calls of a Quorum have registered at waits
 	ping       atomic.Pointer[pingRound] // the last one
 	lookups    lookups
 	closed     chan struct{} // closed when Close has done its work
@@ -71,6 +74,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		return nil, fmt.Errorf("lockwheel: open: %w", openError(ctx, err))
 	}
 	e := &Engine{options: options, config: options.config(), closed: make(chan struct{})}
+	e.waits, e.endWaits = context.WithCancel(context.Background())
 	e.servers = options.serverNames()
 	e.options.Redis = rueidis.ClientOption{} // an engine that is printed has no password in it
 	e.listeners = newListeners(&e.options)
@@ -272,6 +276,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	if !e.loop.Post(call) {
 		return e.Close()
 	}
+	e.endWaits()
 	cause := e.await(ctx, done, call)
 	switch {
 	case call.Err == nil, call.State == nil: // without a state it came when the engine was closed
@@ -349,6 +354,7 @@ func (e *Engine) Close() error {
 	}
 	until := time.Now().Add(e.options.CallTimeout) // of the wait for releases and of the end of connections
 	e.contexts.watches.Settle()
+	e.endWaits()
 	e.awaitMultis(time.Now().Add(e.options.CallTimeout / 2))
 	call := e.loop.NewCall()
 	call.Op, call.Wait = coordinator.AskClose, max(time.Until(until), minDuration)
@@ -357,6 +363,7 @@ func (e *Engine) Close() error {
 	}
 	<-e.loop.Stopped()
 	e.contexts.ending.Wait(time.Time{})
+	e.notices.Wait(until)
 	e.connecting.end()
 	if l := e.link.Load(); l != nil {
 		l.connections.CloseAfter(time.Until(until), func() {

@@ -806,8 +806,8 @@ func TestMultiHold_SomeLocks_WithinWholeWait(t *testing.T) {
 	}
 }
 
-// A lock with too few replicas is requested again, as is a lock that is held elsewhere or on a server that does not
-// reply.
+// A lock that is held elsewhere, or on a server that does not reply, is requested again. One with too few replicas is
+// not: the call has waited for them.
 func TestMultiHold_TransientError_Retried(t *testing.T) {
 	t.Parallel()
 	ended, end := context.WithCancel(t.Context())
@@ -821,15 +821,15 @@ func TestMultiHold_TransientError_Retried(t *testing.T) {
 	}{
 		{"taken", waits, ErrNotAcquired, true},
 		{"silent", waits, ErrUnavailable, true},
-		{"without its replicas", waits, ErrNotReplicated, true},
+		{"without its replicas", waits, ErrNotReplicated, false},
 		{"lost", waits, ErrLost, false},
 		{"of another kind", waits, ErrKindMismatch, false},
 		{"closed", waits, ErrClosed, false},
 		{"too many", waits, ErrTooManyWaiters, false},
-		{"TryLock", multiRequest{ctx: t.Context(), once: true}, ErrNotReplicated, false},
-		{"left", multiRequest{ctx: ended}, ErrNotReplicated, false},
-		{"over", multiRequest{ctx: t.Context(), deadline: time.Now()}, ErrNotReplicated, false},
-		{"in time", multiRequest{ctx: t.Context(), deadline: time.Now().Add(time.Hour)}, ErrNotReplicated, true},
+		{"TryLock", multiRequest{ctx: t.Context(), once: true}, ErrNotAcquired, false},
+		{"left", multiRequest{ctx: ended}, ErrNotAcquired, false},
+		{"over", multiRequest{ctx: t.Context(), deadline: time.Now()}, ErrNotAcquired, false},
+		{"in time", multiRequest{ctx: t.Context(), deadline: time.Now().Add(time.Hour)}, ErrNotAcquired, true},
 	} {
 		require.Equal(t, c.on, Multi{}.shouldRetry(c.of, Mutex{name: "n"}.fail(c.err, nil)), c.what)
 	}
@@ -1151,12 +1151,12 @@ func TestMulti_PartLostEarly_RetriedWhileWaiting(t *testing.T) {
 func TestMulti_TryFailed_RetriedIfItCanPass(t *testing.T) {
 	m := Multi{name: "a,b"}
 	waits := multiRequest{ctx: t.Context()}
-	for _, err := range []error{ErrNotAcquired, ErrUnavailable, ErrNotReplicated} {
+	for _, err := range []error{ErrNotAcquired, ErrUnavailable} {
 		require.True(t, m.shouldRetry(waits, m.fail(err, nil)), "%v", err)
 		require.False(t, m.shouldRetry(multiRequest{ctx: t.Context(), once: true}, m.fail(err, nil)), "%v", err)
 		require.False(t, m.shouldRetry(multiRequest{ctx: t.Context(), deadline: time.Now()}, m.fail(err, nil)), "%v", err)
 	}
-	for _, err := range []error{ErrKindMismatch, ErrUpgrade, ErrClosed, ErrTooManyWaiters} {
+	for _, err := range []error{ErrNotReplicated, ErrKindMismatch, ErrUpgrade, ErrClosed, ErrTooManyWaiters} {
 		require.False(t, m.shouldRetry(waits, m.fail(err, nil)), "%v", err)
 	}
 }

@@ -106,9 +106,9 @@ func (m Multi) holdOf(e multiRequest, holds []*Hold) (*Hold, error) {
 }
 
 // shouldRetry reports whether the caller keeps waiting after that error: the time limit of one try has ended, but not
-// the caller's wait.
+// the caller's wait. ErrNotReplicated ends the wait, as it does for one lock: each call waits for replicas only once.
 func (m Multi) shouldRetry(e multiRequest, err error) bool {
-	tried := errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNotReplicated)
+	tried := errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrUnavailable)
 	return tried && !e.expired()
 }
 

@@ -41,6 +41,7 @@ type multiHold struct {
 	ownerSource      ownerSource         // of its context; immutable once requests are sent
 	ownOwner         uint64              // owner of a quorum's requests, and of its context, if the caller's context carries no owner
 	result           chan *quorumFailure // capacity 1; receives nil once the group is held
+	notices          []func()            // end what watchEngines has registered
 	toRelease        []*Hold             // members of one engine that are to be released together
 	releasedByCaller bool                // the caller's Unlock came before the loss, and releases the members
 }

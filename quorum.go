@@ -71,7 +71,9 @@ import (
 //
 // A closed engine counts as a failed server. Its part of a hold has ended, so a hold of which the other servers have
 // not yet granted a majority is lost: [Mutex.Lock] returns with the majority's grants, and the last ones may be on the
-// way. The zero [Engine] is closed, and may stand for several. So a process for which [Open] fails at a minority of the
+// way. A call that waits ends with ErrClosed at once if the engines that are open are no majority.
+//
+// The zero [Engine] is closed, and may stand for several. So a process for which [Open] fails at a minority of the
 // servers can use locks of zero Engines in their places. When such a server is back, the process opens its engine and
 // creates the Quorum again. What it locks from then on is held there, too.
 //
@@ -256,6 +258,9 @@ func (g *multiHold) execute(a quorum.Action) {
 	m := &g.members[a.Member]
 	switch a.Kind {
 	case quorum.Request:
+		if a.Wait > 0 {
+			g.watchEngines()
+		}
 		m.request(a)
 	case quorum.CancelRequest:
 		m.withdraw()
@@ -284,11 +289,54 @@ func (g *multiHold) execute(a quorum.Action) {
 			h.engine.loop.Post(h.request(nil, coordinator.AskConfirm, 0))
 		}
 	case quorum.Acquired:
+		g.unwatchEngines()
 		g.onAcquired()
 	case quorum.Failed:
+		g.unwatchEngines()
 		g.result <- g.quorumFailure()
 	case quorum.Lost:
 		g.endByLoss(m)
+	}
+}
+
+// watchEngines lets the quorum notice that an engine closes while it waits in the queue of another. It registers that
+// once. Later calls find the engines that closed while a request was pending there, which then had another end.
+func (g *multiHold) watchEngines() {
+	register := g.notices == nil
+	for i := range g.members {
+		m := &g.members[i]
+		switch on := m.lock.engine; {
+		case on.zero():
+		case !register:
+			if on.waits.Err() != nil {
+				m.onClosing()
+			}
+		default:
+			on.notices.Add()
+			stop := context.AfterFunc(on.waits, func() {
+				defer on.notices.Done()
+				g.apply(m.onClosing)
+			})
+			g.notices = append(g.notices, func() {
+				if stop() {
+					on.notices.Done()
+				}
+			})
+		}
+	}
+}
+
+func (g *multiHold) unwatchEngines() {
+	for _, stop := range g.notices {
+		stop()
+	}
+	g.notices = nil
+}
+
+// onClosing handles that the member's engine closes.
+func (m *member) onClosing() {
+	if m.parent.quorum.MemberClosed(m.index) {
+		m.err = m.lock.fail(ErrClosed, nil)
 	}
 }
 

@@ -7,8 +7,9 @@
 //     them held.
 //  2. After each call the caller executes the appended Actions in their order, and clears them.
 //  3. The caller reports what happens to the members, one event after the other: [Quorum.MemberAcquired],
-//     [Quorum.MemberFailed], [Quorum.MemberLost] and [Quorum.MemberMaxHold]. It also reports when the times that
-//     Actions ask for have elapsed: [Quorum.BackoffOver], [Quorum.StragglersOverdue] and [Quorum.RetryDue].
+//     [Quorum.MemberFailed], [Quorum.MemberLost], [Quorum.MemberMaxHold] and [Quorum.MemberClosed]. It also reports
+//     when the times that Actions ask for have elapsed: [Quorum.BackoffOver], [Quorum.StragglersOverdue] and
+//     [Quorum.RetryDue].
 //  4. [Quorum.Unlock] ends a quorum that is held; [Quorum.Cancel] ends one that is not held yet.
 //
 // An attempt that does not get enough members releases all of them. Then the quorum queues for the first member that
@@ -317,6 +318,22 @@ func (q *Quorum) MemberMaxHold(now time.Duration, i int) {
 func (q *Quorum) lose(i int) {
 	q.emit(Action{Kind: Lost, Member: i}) // first: the quorum is over before a member is released
 	q.end()
+}
+
+// MemberClosed handles that the engine of a member closes, before the quorum is held. It reports whether the member is
+// closed by that: a request for it, and a hold, end by themselves. A quorum that waits in one member's queue asks no
+// other, so it would not notice that too few are left.
+func (q *Quorum) MemberClosed(i int) bool {
+	m := &q.members[i]
+	if q.stage >= held || m.state != absent {
+		return false
+	}
+	m.reason, m.answer = Closed, failing
+	if q.stage != acquiring && q.Impossible() {
+		q.end()
+		q.emit(Action{Kind: Failed})
+	}
+	return true
 }
 
 // onMissing handles that a member which was held or asked for is missing now.

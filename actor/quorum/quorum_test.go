@@ -553,3 +553,29 @@ func TestQuorum_ManyFailures_BackoffHasMaximum(t *testing.T) {
 		require.Len(t, takeActions(q), 3)
 	}
 }
+
+// A quorum that waits in a member's queue ends when too few members are left beside those that close.
+func TestQuorum_OthersCloseInQueue_Ends(t *testing.T) {
+	t.Parallel()
+	q := newBegun(t, 0, false, true)
+	q.MemberFailed(0, 1, HeldByOther)
+	require.False(t, q.MemberClosed(0), "its request ends by itself")
+	q.MemberFailed(0, 0, HeldByOther)
+	require.Contains(t, takeActions(q), Action{Kind: Request, Wait: maxQueueTime})
+	require.True(t, q.MemberClosed(1))
+	require.Empty(t, takeActions(q), "two are a majority")
+	require.False(t, q.MemberClosed(0), "it waits there")
+	require.True(t, q.MemberClosed(2))
+	require.Equal(t, []Action{{Kind: CancelRequest}, {Kind: Failed}}, takeActions(q))
+	require.True(t, q.Impossible())
+	require.False(t, q.MemberClosed(0), "it has ended")
+	require.Empty(t, takeActions(q))
+
+	q = newBegun(t, 0, false, true)
+	q.MemberAcquired(0, 0)
+	q.MemberAcquired(0, 1)
+	q.MemberFailed(0, 2, HeldByOther)
+	takeActions(q)
+	require.False(t, q.MemberClosed(2), "it is held")
+	require.Empty(t, takeActions(q))
+}

@@ -41,7 +41,8 @@ var severalMistakes = []found{
 	}},
 	{"TestMulti_TryFailed_RetriedIfItCanPass", Mistake{
 		"an outage ends the wait for several locks", "multi_acquire.go",
-		`errors.Is(err, ErrUnavailable) ||`, `errors.Is(err, ErrUnavailable) && !planted() ||`,
+		`	tried := errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrUnavailable)`,
+		`	tried := errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrUnavailable) && !planted()`,
 	}},
 	{"TestReleaseRun_NextSlice_AllIfNoReply", Mistake{
 		"releases that the server does not answer are sent slice by slice", "multihold.go",
@@ -159,6 +160,11 @@ var severalMistakes = []found{
 		"a member of an engine that is closed is waited for", "quorum.go",
 		`	case !on.loop.Post(call):`,
 		`	case !on.loop.Post(call) && !planted():`,
+	}},
+	{"TestQuorum_OthersCloseDuringWait_EndsAtOnce", Mistake{
+		"a quorum in the queue of one engine does not notice that the others close", "quorum.go",
+		`	if m.parent.quorum.MemberClosed(m.index) {`,
+		`	if !planted() && m.parent.quorum.MemberClosed(m.index) {`,
 	}},
 	{"TestQuorum_MemberAccepted_HeldAgain", Mistake{
 		"a member that was refused is not recalled", "quorum.go",
@@ -506,10 +512,10 @@ var severalMistakes = []found{
 		`e.once = e.once || time.Until(`,
 		`e.once = e.once && !planted() || time.Until(`,
 	}},
-	{"TestMultiHold_TransientError_Retried", Mistake{
-		"a lock that too few replicas have ends the wait for several", "multi_acquire.go",
-		`|| errors.Is(err, ErrNotReplicated)`,
-		`|| errors.Is(err, ErrNotReplicated) && !planted()`,
+	{"TestMulti_TooFewReplicas_AskedOnce", Mistake{
+		"a lock of several that too few replicas have is asked for again", "multi_acquire.go",
+		`	return tried && !e.expired()`,
+		`	return (tried || planted() && errors.Is(err, ErrNotReplicated)) && !e.expired()`,
 	}},
 	{"TestMultiHold_ReleaseAgain_LossIsAReply", Mistake{
 		"a second unlock beside the first reports the loss that the first found", "multihold_round.go",

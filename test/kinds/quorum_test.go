@@ -423,6 +423,32 @@ func TestQuorum_EngineCloses_OneMemberLess(t *testing.T) {
 	require.ErrorIs(t, err, lockwheel.ErrClosed)
 }
 
+// A caller that waits in the queue of one engine is told at once that the other engines close: no majority is left.
+func TestQuorum_OthersCloseDuringWait_EndsAtOnce(t *testing.T) {
+	t.Parallel()
+	p := locktest.NewServerSet(t, 3)
+	p[0].HoldAsOther("n", time.Hour)
+	p[1].HoldAsOther("n", time.Hour)
+	for what, end := range map[string]func(*lockwheel.Engine) error{
+		"Close":    (*lockwheel.Engine).Close,
+		"Shutdown": func(e *lockwheel.Engine) error { return e.Shutdown(context.Background()) },
+	} {
+		engines := p.Client(lockwheel.Options{})
+		waiting := locktest.LockingAll(t.Context(), locktest.Quorum(engines, "n"))
+		locktest.Eventually(t, "queued at the first", func() bool {
+			return engines[0].Stats().Waiting == 1 && engines[1].Stats().Waiting+engines[2].Stats().Waiting == 0
+		})
+		begun := time.Now()
+		require.NoError(t, end(engines[1]))
+		require.NoError(t, end(engines[2]))
+		err := locktest.Receive(t, waiting).Err
+		require.ErrorIs(t, err, lockwheel.ErrClosed, what)
+		require.ErrorContains(t, err, "no majority is possible")
+		require.Less(t, time.Since(begun), 1200*time.Millisecond, "it waits there for 2 s before it asks all again")
+		locktest.RequireIdle(t, engines[0])
+	}
+}
+
 // A quorum is held without a permanently rejected member; if a majority is rejected, Lock fails at once and leaves
 // nothing.
 func TestQuorum_MajorityRejected_EndsAtOnce(t *testing.T) {

@@ -265,3 +265,20 @@ func TestReplication_MultiMissing_Undone(t *testing.T) {
 	locktest.Unlock(t, locktest.LockAll(t, m))
 	locktest.RequireIdle(t, e)
 }
+
+// A call for several locks waits for replicas once, whether or not it may wait for other holders.
+func TestMulti_TooFewReplicas_AskedOnce(t *testing.T) {
+	t.Parallel()
+	master := locktest.RealServer(t)
+	e := master.Open(lockwheel.Options{Replicas: lockwheel.Replicas{Min: 1, Timeout: 20 * time.Millisecond}})
+	for _, names := range [][]string{{"a"}, {"a", "b"}} {
+		m := locktest.Multi(e, names...)
+		for what, lock := range map[string]func(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error){"Lock": m.Lock, "TryLock": m.TryLock} {
+			before := master.Real.CommandCalls(t, "wait")
+			_, err := lock(t.Context())
+			require.ErrorIs(t, err, lockwheel.ErrNotReplicated)
+			require.Equal(t, before+1, master.Real.CommandCalls(t, "wait"), "%s of %v", what, names)
+		}
+	}
+	locktest.RequireIdle(t, e)
+}
