@@ -37,7 +37,8 @@ const (
 	dispatched
 	// hasStaleCommand survives the end of a tenure: a command of the Lock was taken back and may still be queued.
 	hasStaleCommand
-	// rollingBack: the tenure that is being released was granted to no caller, because too few replicas have it.
+	// rollingBack: the tenure that is being released was granted to no caller, because too few replicas have it, or
+	// because the reply for several locks came too late.
 	rollingBack
 )
 

@@ -221,6 +221,12 @@ func (r *Request) onAllAcquired(now time.Duration, m *Message, fx *Effects) {
 	}
 	if expired {
 		r.lock.onLateReply(now, pause, m.Command.Lease, fx)
+		for _, l := range locks { // the request may wait for these releases, and no other owner has had the locks
+			l.flags |= rollingBack
+			if l.ext != nil {
+				l.ext.knownHeld = false
+			}
+		}
 	}
 	if expired || r.Completed() || m.Sent < r.lock.reconfirmSince(fx) {
 		r.releaseAll(now, locks, fx)

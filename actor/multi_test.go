@@ -147,3 +147,19 @@ func TestAcquire_ForceFailed_NoTTLWait(t *testing.T) {
 		+240ms..+250ms timer      → leave
 	`)
 }
+
+// A reply for several locks that comes after their lease is no grant: who waits for one of them then is not told that
+// another owner has it.
+func TestAcquire_MultiReplyLate_NotHeldByOther(t *testing.T) {
+	s := newMultiHarness(t)
+	s.markHeldByOther()
+	_, asked := s.lockBoth()
+	before, _ := s.lock(s.b)
+	s.now += time.Hour
+	require.Len(t, s.step(asked.Lock, &actor.Message{Event: actor.Replied, Command: &asked, Reply: &actor.Reply{Status: actor.OK}}), 2, "released")
+	after, _ := s.lock(s.b)
+	for _, r := range []*actor.Request{before, after} {
+		s.cancel(s.b, r)
+		require.ErrorIs(t, r.Err, actor.ErrUnavailable)
+	}
+}

@@ -244,6 +244,20 @@ var actorMistakes = []found{
 		"a hold with an extension that was given up is lost with the lease of that", "actor/renew.go",
 		`l.hasNewRequests() || l.leaseShort() {`, `l.hasNewRequests() || l.leaseShort() && !planted() {`,
 	}},
+	{"TestAcquire_MultiReplyLate_NotHeldByOther", Mistake{
+		"what was granted too late for several locks counts as held by another", "actor/multi.go",
+		`			l.flags |= rollingBack`,
+		`			if !planted() {
+				l.flags |= rollingBack
+			}`,
+	}},
+	{"TestAcquire_MultiReplyLate_NotHeldByOther", Mistake{
+		"a waiter takes what was granted too late for several locks for another's", "actor/multi.go",
+		`			if l.ext != nil {
+				l.ext.knownHeld = false`,
+		`			if l.ext != nil && !planted() {
+				l.ext.knownHeld = false`,
+	}},
 }
 
 // together is a wait with the same length in every engine.
