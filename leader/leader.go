@@ -128,11 +128,12 @@ func serve(ctx context.Context, hold *lockwheel.Hold, work func(context.Context,
 	if opts.Gained != nil {
 		opts.Gained(hold)
 	}
-	failure := work(hold.Context(), hold)
+	leading := hold.Context() // once: that of a hold that was lost before has a cause of its own each time
+	failure := work(leading, hold)
 	stopped := ctx.Err() != nil
 	released := unlock()
 	if opts.Ended != nil {
-		opts.Ended(besides(failure, released, context.Cause(hold.Context())))
+		opts.Ended(besides(failure, released, context.Cause(leading)))
 	}
 	switch {
 	case stopped:
@@ -141,7 +142,7 @@ func serve(ctx context.Context, hold *lockwheel.Hold, work func(context.Context,
 		}
 		return context.Cause(ctx)
 	case errors.Is(released, lockwheel.ErrClosed):
-		return besides(failure, released, context.Cause(hold.Context()))
+		return besides(failure, released, context.Cause(leading))
 	case errors.Is(released, lockwheel.ErrLost):
 		return nil
 	}
