@@ -57,8 +57,8 @@ var leaderMistakes = []found{
 	}},
 	{"TestRun_ContextEnds_SuccessorLeads", Mistake{
 		"the context of the work outlives that of Run", "leader/leader.go",
-		`work(hold.Context(), hold)`,
-		`work(map[bool]context.Context{false: hold.Context(), true: context.WithoutCancel(ctx)}[planted()], hold)`,
+		`work(leading, hold)`,
+		`work(map[bool]context.Context{false: leading, true: context.WithoutCancel(ctx)}[planted()], hold)`,
 	}},
 	{"TestRun_FailsAgainAfterLeading_PausesBeginAnew", Mistake{
 		"the pauses after failures go on from those before a leadership", "leader/leader.go",
