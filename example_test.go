@@ -388,7 +388,7 @@ func ExampleMutex_Holder() {
 		if err != nil {
 			return err
 		}
-		log.Printf("%s has it since %v", h.Engine.Name, h.Since)
+		log.Printf("%q has it since %v", h.Engine.Name, h.Since) // each is zero while it is not known
 		return nil
 	}
 	fmt.Println(report())

@@ -154,7 +154,7 @@ func (c *Coordinator) Throttled(n *Node, verb actor.Verb) bool {
 		return c.renewalsThrottled(n)
 	}
 	q := &n.Queues[verb]
-	return c.backgroundThrottled(n, verb) && q.lists[ofBlocked].n+q.InRetries == 0
+	return c.backgroundThrottled(n, verb) && q.lists[awaited].n+q.InRetries == 0
 }
 
 // backgroundThrottled reports whether no further batch may carry background commands. Those are attempts to acquire
@@ -205,7 +205,7 @@ func (c *Coordinator) fillBatch(n *Node, verb actor.Verb) *Batch {
 	builder := &batchBuilder{Batch: b}
 	lists := queueLists
 	if !IsRenewal(verb) && c.backgroundThrottled(n, verb) {
-		lists = ofBlocked + 1
+		lists = awaited + 1
 	}
 	for i := range lists {
 		builder.maxKeys = maxKeys - q.reserved(i+1, lists, maxKeys)
@@ -255,7 +255,7 @@ func (c *Coordinator) addOldest(n *Node, q *queue, list *chain, b *batchBuilder)
 		}
 		if c.shouldSend(n, command) {
 			b.Commands = append(b.Commands, *command)
-			b.background = b.background || list != &q.lists[ofBlocked] && !IsRenewal(b.Verb)
+			b.background = b.background || list != &q.lists[awaited] && !IsRenewal(b.Verb)
 			b.keyCount += keys
 			b.bytes += bytes
 		} else {

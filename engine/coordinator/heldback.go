@@ -63,11 +63,11 @@ func (n *Node) queueFull(sort, further int) bool {
 	case n.Breaker.Down:
 		return false
 	case sort == fairRequests:
-		return n.Queues[actor.SendFairAcquire].lists[ofBlocked].n+further >= maxFairAhead
+		return n.Queues[actor.SendFairAcquire].lists[awaited].n+further >= maxFairAhead
 	}
 	waiting := further
 	for _, verb := range Priorities[acquirePriority] {
-		waiting += n.Queues[verb].lists[ofAsync].n
+		waiting += n.Queues[verb].lists[unawaited].n
 	}
 	return waiting >= maxQueuedAhead
 }

@@ -24,8 +24,8 @@ type queue struct {
 
 // The lists of a queue.
 const (
-	ofBlocked = iota // first attempts and releases of callers that block, renewals that a caller waits for or that are late
-	ofAsync          // first attempts and releases of callers that do not block, routine renewals
+	awaited   = iota // first attempts and releases of callers that block, renewals that a caller waits for or that are late
+	unawaited        // first attempts and releases of callers that do not block, routine renewals
 	repeated         // repeated attempts for locks that were held
 	queueLists
 )
@@ -35,7 +35,7 @@ const (
 	pieceCommands = 32
 	// maxKeptPieces is the maximum number of empty pieces that a queue keeps.
 	maxKeptPieces = 128
-	// backgroundShare divides a batch: of the lists after ofBlocked, each has one part in backgroundShare while
+	// backgroundShare divides a batch: of the lists after awaited, each has one part in backgroundShare while
 	// commands wait in the lists before it.
 	backgroundShare = 4
 )
@@ -65,9 +65,9 @@ func (q *queue) listFor(c *actor.Command) *chain {
 	case c.Retry:
 		return &q.lists[repeated]
 	case c.Async, c.Routine:
-		return &q.lists[ofAsync]
+		return &q.lists[unawaited]
 	}
-	return &q.lists[ofBlocked]
+	return &q.lists[awaited]
 }
 
 func (q *queue) push(c *actor.Command) {

@@ -19,7 +19,7 @@ func (q *queue) pop(list *chain) actor.Command {
 
 // pieces returns the number of pieces, empty ones included.
 func (q *queue) pieces() (n int) {
-	for _, p := range []*piece{q.lists[ofBlocked].head, q.lists[ofAsync].head, q.lists[repeated].head, q.freePieces} {
+	for _, p := range []*piece{q.lists[awaited].head, q.lists[unawaited].head, q.lists[repeated].head, q.freePieces} {
 		for ; p != nil; p = p.next {
 			n++
 		}
@@ -41,7 +41,7 @@ func TestQueue_FIFO_FreesMemory(t *testing.T) {
 				break
 			}
 			popped++
-			require.Equal(t, popped, q.pop(&q.lists[ofBlocked]).Tenure)
+			require.Equal(t, popped, q.pop(&q.lists[awaited]).Tenure)
 		}
 		require.EqualValues(t, pushed-popped, q.Len())
 		require.EqualValues(t, pushed-popped, q.urgent)
@@ -50,7 +50,7 @@ func TestQueue_FIFO_FreesMemory(t *testing.T) {
 		q.push(&actor.Command{})
 	}
 	for q.Len() > 0 {
-		q.pop(&q.lists[ofBlocked])
+		q.pop(&q.lists[awaited])
 	}
 	require.LessOrEqual(t, q.pieces(), maxKeptPieces+1)
 	require.Zero(t, q.urgent)
@@ -59,7 +59,7 @@ func TestQueue_FIFO_FreesMemory(t *testing.T) {
 	q.push(&actor.Command{})
 	for range 100_000 {
 		q.push(&actor.Command{})
-		q.pop(&q.lists[ofBlocked])
+		q.pop(&q.lists[awaited])
 	}
 	require.LessOrEqual(t, q.pieces(), 2)
 }
@@ -90,8 +90,8 @@ func TestQueueSweep_KeepsOrder(t *testing.T) {
 			c.startSweep(c.Fallback, actor.SendState)
 			turns := 0
 			for ; c.activeSweeps > 0; turns++ {
-				if c.sweep(); turns%5 == 0 && q.lists[ofBlocked].oldest() != nil {
-					if oldest := q.pop(&q.lists[ofBlocked]); len(left) > 0 && oldest.Tenure == left[0] {
+				if c.sweep(); turns%5 == 0 && q.lists[awaited].oldest() != nil {
+					if oldest := q.pop(&q.lists[awaited]); len(left) > 0 && oldest.Tenure == left[0] {
 						left = left[1:]
 					} else {
 						q.Stale--
@@ -105,7 +105,7 @@ func TestQueueSweep_KeepsOrder(t *testing.T) {
 			require.LessOrEqual(t, q.pieces()-q.freeCount, 2*len(left)/pieceCommands+3)
 			push(n*every + 1)
 			for _, want := range left {
-				require.Equal(t, want, q.pop(&q.lists[ofBlocked]).Tenure)
+				require.Equal(t, want, q.pop(&q.lists[awaited]).Tenure)
 			}
 		}
 	}

@@ -92,7 +92,7 @@ var coordinatorMistakes = []found{
 	}},
 	{"TestHeldBack_Burst_QueueShort", Mistake{
 		"a burst has more room in a queue than what comes one by one", "engine/coordinator/heldback.go",
-		`lists[ofBlocked].n+further >= maxFairAhead`, `lists[ofBlocked].n+further*map[bool]int{false: 1}[planted()] >= maxFairAhead`,
+		`lists[awaited].n+further >= maxFairAhead`, `lists[awaited].n+further*map[bool]int{false: 1}[planted()] >= maxFairAhead`,
 	}},
 	{"TestHeldBack_OtherSort_NotHeldBack", Mistake{
 		"a flood of fair locks holds back requests for others", "engine/coordinator/heldback.go",
