@@ -252,7 +252,7 @@ func TestHandoff_AtLimit_CountsListeners(t *testing.T) {
 	`, limitHandoff(1, time.Second))
 }
 
-// Without other subscribers the tenure is kept, confirmed every 50 ms, and released about every 100 ms for clients that
+// Without other subscribers the tenure is kept, confirmed every 30 ms, and released about every 100 ms for clients that
 // poll.
 func TestHandoff_Unbounded_ReleasedAtTimes(t *testing.T) {
 	runTranscript(t, `
@@ -267,14 +267,16 @@ func TestHandoff_Unbounded_ReleasedAtTimes(t *testing.T) {
 		3ms    #1 renewed listeners 5 → A has 29.689s
 		4ms    A unlocks              → A over; renew #1 30s listeners but us; B granted 29.688s; A unlocked
 		5ms    #1 renewed listeners 1 → B has 29.689s
-		40ms   B unlocks              → B over; C granted 29.654s; B unlocked
+		34ms   timer                  → renew #1 30s listeners but us
 		// without stopping for it
-		54ms   timer                  → renew #1 30s listeners but us
-		55ms   C unlocks              → C over; D granted 29.639s; C unlocked
-		56ms   #1 renewed listeners 1 → D has 29.688s
-		90ms   D unlocks              → D over; E granted 29.654s; D unlocked
-		104ms  timer                  → renew #1 30s listeners but us
-		105ms  #1 renewed listeners 1 → E has 29.689s
+		35ms   B unlocks              → B over; C granted 29.659s; B unlocked
+		36ms   #1 renewed listeners 1 → C has 29.688s
+		60ms   C unlocks              → C over; D granted 29.664s; C unlocked
+		64ms   timer                  → renew #1 30s listeners but us
+		65ms   #1 renewed listeners 1 → D has 29.689s
+		90ms   D unlocks              → D over; E granted 29.664s; D unlocked
+		94ms   timer                  → renew #1 30s listeners but us
+		95ms   #1 renewed listeners 1 → E has 29.689s
 		106ms  E unlocks              → E over; release #1
 		107ms  #1 released            → E unlocked
 		109ms  timer                  → acquire #2 30s
@@ -285,7 +287,36 @@ func TestHandoff_Unbounded_ReleasedAtTimes(t *testing.T) {
 	`)
 }
 
-// Also beside a fixed lease, with an unchanged TTL: every 50 ms, not every round trip.
+// While one owner keeps the tenure for long, confirmations become rare: they tell what is needed when it unlocks.
+func TestHandoff_LongHold_ConfirmedLessAndLess(t *testing.T) {
+	runTranscript(t, `
+		0s     A locks                → acquire #1 30s
+		1ms    #1 granted             → A granted 29.689s
+		1ms    B locks                → listen
+		1ms    C locks                → nothing
+		4ms    A unlocks              → A over; renew #1 30s listeners; B granted 29.686s; A unlocked
+		5ms    #1 renewed listeners 1 → B has 29.689s
+		34ms   timer                  → renew #1 30s listeners
+		35ms   #1 renewed listeners 1 → B has 29.689s
+		64ms   timer                  → renew #1 30s listeners
+		65ms   #1 renewed listeners 1 → B has 29.689s
+		94ms   timer                  → renew #1 30s listeners
+		95ms   #1 renewed listeners 1 → B has 29.689s
+		139ms  timer                  → renew #1 30s listeners
+		140ms  #1 renewed listeners 1 → B has 29.689s
+		206ms..207ms timer            → renew #1 30s listeners
+		+1ms   #1 renewed listeners 1 → B has 29.689s
+		250ms  B unlocks              → B over; release #1
+		251ms  #1 released            → B unlocked
+		253ms  timer                  → acquire #2 30s
+		254ms  #2 granted             → C granted 29.689s
+		255ms  C unlocks              → C over; release #2
+		256ms  #2 released            → C unlocked
+		504ms  timer                  → leave
+	`)
+}
+
+// Also beside a fixed lease, with an unchanged TTL: every 30 ms, not every round trip.
 func TestHandoff_FixedLease_Reconfirmed(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks                → acquire #1 30s
@@ -295,9 +326,11 @@ func TestHandoff_FixedLease_Reconfirmed(t *testing.T) {
 		4ms    A unlocks              → A over; renew #1 5s; A unlocked
 		5ms    #1 renewed             → renew #1 0s listeners; B granted 4.939s
 		6ms    #1 renewed listeners 1 → nothing
-		54ms..57ms timer              → renew #1 0s listeners
+		35ms   timer                  → renew #1 0s listeners
 		+1ms   #1 renewed listeners 1 → nothing
-		+48ms..+52ms timer            → renew #1 0s listeners
+		65ms   timer                  → renew #1 0s listeners
+		+1ms   #1 renewed listeners 1 → nothing
+		95ms   timer                  → renew #1 0s listeners
 		+1ms   #1 renewed listeners 1 → nothing
 		118ms  B unlocks              → B over; release #1
 		119ms  #1 released            → B unlocked
@@ -320,8 +353,8 @@ func TestHandoff_PeerSubscribes_Ends(t *testing.T) {
 		4ms    A unlocks              → A over; renew #1 30s listeners; B granted 29.686s; A unlocked
 		5ms    #1 renewed listeners 0 → B has 29.689s
 		30ms   B unlocks              → B over; C granted 29.664s; B unlocked
-		54ms   timer                  → renew #1 30s listeners
-		55ms   #1 renewed listeners 1 → C has 29.689s
+		34ms   timer                  → renew #1 30s listeners
+		35ms   #1 renewed listeners 1 → C has 29.689s
 		56ms   C unlocks              → C over; release #1
 		57ms   #1 released            → C unlocked
 		59ms   timer                  → acquire #2 30s

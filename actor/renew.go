@@ -64,7 +64,8 @@ func (l *Lock) renewInterval(fx *Effects) time.Duration {
 	return fx.Config.RenewInterval
 }
 
-// confirmDue returns when a lock that is handed off from owner to owner must be confirmed.
+// confirmDue returns when a lock that is handed off from owner to owner must be confirmed. While one owner keeps it for
+// long, the intervals grow with that: another client then waits for that owner, not for the confirmation.
 func (l *Lock) confirmDue() time.Duration {
 	x := l.ext
 	if x == nil || x.handoff == nil || x.handoff.handoffs == 0 || l.queue.empty() {
@@ -73,7 +74,8 @@ func (l *Lock) confirmDue() time.Duration {
 	if x.handoff.otherListeners == listenersUnknown {
 		return 0
 	}
-	return max(l.confirmedAt, x.leaseView().lastRenewReply) + confirmInterval
+	last := max(l.confirmedAt, x.leaseView().lastRenewReply)
+	return last + max(confirmInterval, (last-x.handoff.handoffStart)/2)
 }
 
 // renewAt returns when the next renewal must be sent, for any reason.

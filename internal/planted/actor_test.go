@@ -240,6 +240,11 @@ var actorMistakes = []found{
 		"an extension has the lease of one that came after its command", "actor/renew.go",
 		`l.lastExtensions(true)`, `l.lastExtensions(!planted())`,
 	}},
+	{"TestHandoff_LongHold_ConfirmedLessAndLess", Mistake{
+		"a tenure that one owner keeps for long is confirmed as often as one that is handed off", "actor/renew.go",
+		`max(confirmInterval, (last-x.handoff.handoffStart)/2)`,
+		`max(confirmInterval, (last-x.handoff.handoffStart)/2*time.Duration(map[bool]int{false: 1}[planted()]))`,
+	}},
 	{"TestExtend_GivenUpBeforeReply_LeaseAsBefore", Mistake{
 		"a hold with an extension that was given up is lost with the lease of that", "actor/renew.go",
 		`l.hasNewRequests() || l.leaseShort() {`, `l.hasNewRequests() || l.leaseShort() && !planted() {`,
