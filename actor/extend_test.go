@@ -147,3 +147,21 @@ func TestExtend_GivenUpBeforeReply_LeaseAsBefore(t *testing.T) {
 		`)
 	})
 }
+
+// The last hold ends at its time while an extension of it is in flight: its caller gets that at once, and not what
+// becomes of a reply that may never come.
+func TestExtend_HoldEndsMeanwhile_LostAtOnce(t *testing.T) {
+	runTranscript(t, `
+		0s     A locks                → acquire #1 30s
+		1ms    #1 granted             → A granted 29.689s
+		2ms    A2 locks lease 4s as A → renew #1 30s count 2; A2 granted 3.95s
+		3ms    #1 renewed             → A has 29.689s
+		4ms    A unlocks              → A over; renew #1 4.04196s count 1; A unlocked
+		5ms    #1 renewed             → nothing
+		3s     A2 extends 50s         → renew #1 50s
+		3.952s timer                  → A2 lost: its lease ended; A2 lock lost
+		3.996s timer                  → release #1
+		4.1s   #1 renewed             → nothing
+		4.2s   #1 released            → nothing
+	`)
+}

@@ -61,7 +61,7 @@ func TestUniversal_Each_LikeItsClient(t *testing.T) {
 		"a cluster's":             {IsClusterMode: true},
 		"sentinels":               {Addrs: two, MasterName: "locks", DB: 3, SentinelPassword: "secret"},
 		"sentinels, reads spread": {Addrs: one, MasterName: "locks", RouteRandomly: true, ReadOnly: true},
-		"sentinels as a cluster":  {MasterName: "locks", IsClusterMode: true, DB: 3},
+		"sentinels as a cluster":  {MasterName: "locks", IsClusterMode: true, DB: 3, ReadOnly: true},
 	} {
 		given := o
 		var want rueidis.ClientOption

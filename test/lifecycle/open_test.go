@@ -80,7 +80,7 @@ func TestOptions_Invalid_Rejected(t *testing.T) {
 		"Options.CallTimeout of 1n":                       {Redis: redis, CallTimeout: 1},
 		"Options.MaxHold of -":                            {Redis: redis, MaxHold: -1},
 		"Options.MaxHold of 1n":                           {Redis: redis, MaxHold: 1},
-		"Options.MaxHold of 2":                            {Redis: redis, MaxHold: math.MaxInt64},
+		"h47m16.854775807s: want 1ms to 10 years":         {Redis: redis, MaxHold: math.MaxInt64},
 		"Options.Handoff.MaxDuration":                     {Redis: redis, Handoff: lockwheel.Handoff{MaxDuration: -1}},
 		"Options.MaxWaiting of -1: want 1 or more":        {Redis: redis, MaxWaiting: -1},
 		"Options.MaxWaitingPerLock of -1: want 1 or more": {Redis: redis, MaxWaitingPerLock: -1},
