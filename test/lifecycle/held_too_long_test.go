@@ -107,6 +107,11 @@ func TestCallSites_EachWay_CallersLine(t *testing.T) {
 	want = append(want, here(1))
 	_, err = e.RWMutex("g").Lock(t.Context())
 	require.NoError(t, err)
+	belowFrames(20, func() {
+		want = append(want, here(1))
+		_, err = e.Mutex("h").Lock(t.Context())
+	})
+	require.NoError(t, err)
 	got := map[string]string{}
 	for lock, err := range e.Locks(t.Context()) {
 		require.NoError(t, err)
@@ -120,6 +125,15 @@ func TestCallSites_EachWay_CallersLine(t *testing.T) {
 		require.Empty(t, lock.CallSite)
 	}
 	require.False(t, bytes.Contains([]byte(got["a"]), []byte("lock.go")))
+}
+
+// belowFrames calls f with at least n frames above it.
+func belowFrames(n int, f func()) {
+	if n == 0 {
+		f()
+		return
+	}
+	belowFrames(n-1, f)
 }
 
 // Code of the library that locks for a caller is no caller. A go statement that calls the library has no line.
