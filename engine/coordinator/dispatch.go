@@ -41,7 +41,7 @@ const maxPassedOver = 8
 // enqueue appends a command to the queue of its node.
 func (c *Coordinator) enqueue(command *actor.Command) {
 	n := c.nodeForKey(command.Key)
-	n.Queues[command.Verb].push(command)
+	n.Queues[command.Verb].push(c.now, command)
 	n.queued |= 1 << command.Verb
 }
 
@@ -186,48 +186,87 @@ func (c *Coordinator) nextRetry(n *Node, verb actor.Verb) *Batch {
 }
 
 // fillBatch returns a batch of the oldest commands of a verb, or nil if none is still wanted. Of the three lists of the
-// queue, each but the first has a quarter of the batch (backgroundShare), and the one before it the rest. Without that
-// share, a continuous stream of first attempts would keep those that wait for a held lock from ever asking again. With
-// the oldest of all lists, a caller of a free lock would wait behind all that ask again. What one list leaves of its
-// part, the others fill.
+// queue, each but the one that it begins with has a quarter of the batch (backgroundShare), and the list before it the
+// rest. Without that share, a continuous stream of first attempts would keep those that wait for a held lock from ever
+// asking again. With the oldest of all lists, a caller of a free lock would wait behind all that ask again. What one
+// list leaves of its part, the others fill.
+//
+// A batch begins with the commands that a caller waits for, with two exceptions: a list that got nothing of the batch
+// before, because its first command did not fit, and routine renewals that have waited for long.
 func (c *Coordinator) fillBatch(n *Node, verb actor.Verb) *Batch {
 	q := &n.Queues[verb]
 	if q.Len() == 0 {
 		return nil
 	}
 	b, maxKeys := c.getBatch(verb), BatchKeys
-	if IsRenewal(verb) && q.urgent == 0 && q.Len() >= renewKeys {
+	late := IsRenewal(verb) && q.lists[unawaited].waited(c.now) > c.Fx.Config.RenewInterval/lateRoutine
+	if IsRenewal(verb) && (q.urgent == 0 || late) && q.Len() >= renewKeys {
 		maxKeys = renewKeys
 	}
 	if n.Breaker.Down && slices.Contains(Priorities[acquirePriority], verb) {
 		maxKeys = 1 // a command without a reply must be released later, so one is enough to probe
 	}
-	builder := &batchBuilder{Batch: b}
-	lists := queueLists
-	if !IsRenewal(verb) && c.backgroundThrottled(n, verb) {
-		lists = awaited + 1
+	if late {
+		q.first = unawaited
 	}
-	for i := range lists {
-		builder.maxKeys = maxKeys - q.reserved(i+1, lists, maxKeys)
-		c.addOldest(n, q, &q.lists[i], builder)
-	}
-	for i := range lists - 1 {
-		c.addOldest(n, q, &q.lists[i], builder)
-	}
+	c.fillFromLists(n, q, &batchBuilder{Batch: b, maxKeys: maxKeys}, !IsRenewal(verb) && c.backgroundThrottled(n, verb))
 	c.sweepIfStale(n, verb)
 	if len(b.Commands) == 0 {
 		c.freeBatches = append(c.freeBatches, b)
-		c.moreToScan = c.moreToScan || builder.skipped > maxSkipped
 		return nil
 	}
 	n.onBatchFilled(verb)
 	return b
 }
 
-// reserved returns how much of a batch of maxKeys the lists of a queue from one on have for themselves.
-func (q *queue) reserved(from, to, maxKeys int) (keys int) {
-	for i := from; i < to; i++ {
-		if q.lists[i].n > 0 {
+// fillFromLists fills a batch from the lists of a queue, or from the first one only.
+func (c *Coordinator) fillFromLists(n *Node, q *queue, b *batchBuilder, onlyAwaited bool) {
+	order, maxKeys := listOrders[q.first], b.maxKeys
+	if onlyAwaited {
+		order = listOrders[awaited][:1]
+	}
+	var taken [queueLists]int
+	take := func(list int) {
+		before := len(b.Commands)
+		c.addOldest(n, q, &q.lists[list], b)
+		taken[list] += len(b.Commands) - before
+	}
+	for i, list := range order {
+		b.maxKeys = maxKeys - q.reserved(order[i+1:], maxKeys)
+		take(list)
+	}
+	b.maxKeys = maxKeys
+	for _, list := range order {
+		take(list)
+	}
+	c.moreToScan = c.moreToScan || len(b.Commands) == 0 && b.skipped > maxSkipped
+	if onlyAwaited {
+		return
+	}
+	q.first = awaited
+	for list := range taken {
+		if taken[list] == 0 && q.lists[list].n > 0 {
+			q.first = list
+		}
+	}
+}
+
+// listOrders has for each list of a queue the order of the lists in a batch that begins with it.
+var listOrders = [queueLists][]int{
+	awaited:   {awaited, unawaited, repeated},
+	unawaited: {unawaited, awaited, repeated},
+	repeated:  {repeated, awaited, unawaited},
+}
+
+// lateRoutine divides Options.RenewInterval: routine renewals that have waited in a queue for longer than that part of
+// it are sent before those that a caller waits for. Else a flood of extensions would keep other holds from being
+// renewed in time.
+const lateRoutine = 4
+
+// reserved returns how much of a batch of maxKeys some lists of a queue have for themselves.
+func (q *queue) reserved(lists []int, maxKeys int) (keys int) {
+	for _, list := range lists {
+		if q.lists[list].n > 0 {
 			keys += maxKeys / backgroundShare
 		}
 	}

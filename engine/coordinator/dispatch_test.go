@@ -120,6 +120,62 @@ func TestDispatch_Extension_BeforeRoutineRenewals(t *testing.T) {
 	require.Greater(t, len(d.inFlight[before+1].Commands), 1)
 }
 
+// However many renewals callers wait for, routine ones that have waited for a quarter of the renewal interval go first,
+// with three quarters of a large batch. Until then they have one quarter.
+func TestDispatch_RoutineRenewalsLate_GoFirst(t *testing.T) {
+	d := newHarness(t, 8)
+	q := &d.c.Fallback.Queues[actor.SendRenew]
+	push := func(now time.Duration, command actor.Command, n int) {
+		for range n {
+			command.Verb, command.Request = actor.SendRenew, &actor.Request{}
+			q.push(now, &command)
+		}
+	}
+	push(0, actor.Command{Routine: true}, 1000)
+	late := d.c.Fx.Config.RenewInterval / 4
+	for i, want := range []int{BatchKeys / 4, renewKeys * 3 / 4} {
+		d.c.now = late + time.Duration(i)
+		push(d.c.now, actor.Command{}, 1000)
+		routine := 0
+		for _, command := range d.c.fillBatch(d.c.Fallback, actor.SendRenew).Commands {
+			if command.Routine {
+				routine++
+			}
+		}
+		require.Equal(t, want, routine)
+	}
+	for q.lists[unawaited].n > 0 {
+		d.c.fillBatch(d.c.Fallback, actor.SendRenew)
+	}
+	push(late+1, actor.Command{Routine: true}, 1000) // these have not waited
+	require.Len(t, d.c.fillBatch(d.c.Fallback, actor.SendRenew).Commands, BatchKeys)
+}
+
+// A command that is larger than the part of its list leaves all the same: it begins the batch after the one into which
+// it did not fit.
+func TestDispatch_LargeCommandBehindOthers_Leaves(t *testing.T) {
+	for what, large := range map[string]actor.Command{
+		"routine":  {Routine: true},
+		"repeated": {Retry: true},
+	} {
+		d := newHarness(t, 8)
+		q := &d.c.Fallback.Queues[actor.SendReadRenew]
+		push := func(command actor.Command, holds int) {
+			command.Verb, command.Request, command.Key = actor.SendReadRenew, &actor.Request{}, "a"
+			command.Reader = &actor.ReaderArgs{Leases: make([]time.Duration, holds)}
+			q.push(0, &command)
+		}
+		push(large, 64)
+		for batch := 0; q.lists[unawaited].n+q.lists[repeated].n > 0; batch++ {
+			require.Less(t, batch, 2, what)
+			for range BatchKeys {
+				push(actor.Command{}, 1)
+			}
+			d.c.fillBatch(d.c.Fallback, actor.SendReadRenew)
+		}
+	}
+}
+
 func TestBatch_AtMost128Keys(t *testing.T) {
 	d := newHarness(t, 8)
 	for i := range 300 {
@@ -384,7 +440,7 @@ func TestBatch_KeysPerCommand_Counted(t *testing.T) {
 		for range 2 * BatchKeys {
 			command := c.of
 			command.Verb, command.Request = c.verb, &actor.Request{}
-			d.c.Fallback.Queues[c.verb].push(&command)
+			d.c.Fallback.Queues[c.verb].push(0, &command)
 		}
 		b := d.c.fillBatch(d.c.Fallback, c.verb)
 		require.Len(t, b.Commands, c.want, c.what)

@@ -2,20 +2,22 @@ package coordinator
 
 import (
 	"iter"
+	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// queue holds the commands of one verb that wait to be sent to a node, in three FIFO lists. So however many retry, or
-// call without blocking, a caller that blocks for a free lock does not wait behind them. Stale commands stay until they
-// reach the head, or until there are many of them and a sweep removes them. So the cost per stale command is constant,
-// however long the queue is. The queue uses little more memory than its commands. The zero value is empty. Owned by the
-// coordinator.
+// queue holds the commands of one verb that wait to be sent to a node, in three FIFO lists. So a caller that blocks
+// does not wait behind those that do not, behind what is tried again or behind routine renewals, however many these
+// are. Stale commands stay until they reach the head, or until there are many of them and a sweep removes them. So the
+// cost per stale command is constant, however long the queue is. The queue uses little more memory than its commands.
+// The zero value is empty. Owned by the coordinator.
 type queue struct {
 	lists      [queueLists]chain
 	n          int // commands in the lists
 	freePieces *piece
 	freeCount  int
+	first      int // the list that the next batch begins with
 	urgent     int // commands other than routine renewals
 	InRetries  int // further commands of the verb, in retry batches
 	Stale      int // commands in the lists and in retry batches that are no longer to be sent
@@ -24,8 +26,8 @@ type queue struct {
 
 // The lists of a queue.
 const (
-	awaited   = iota // first attempts and releases of callers that block, renewals that a caller waits for or that are late
-	unawaited        // first attempts and releases of callers that do not block, routine renewals
+	awaited   = iota // first attempts and releases that a caller waits for, renewals that are not routine
+	unawaited        // other first attempts and releases, routine renewals
 	repeated         // repeated attempts for locks that were held
 	queueLists
 )
@@ -44,6 +46,7 @@ const (
 // index to wait; the zero value has none. It belongs to one queue, in a chain or spare.
 type piece struct {
 	next     *piece
+	since    time.Duration // when the first command of those from index from on was appended, or before that
 	from, to int
 	commands [pieceCommands]actor.Command
 }
@@ -70,11 +73,14 @@ func (q *queue) listFor(c *actor.Command) *chain {
 	return &q.lists[awaited]
 }
 
-func (q *queue) push(c *actor.Command) {
+func (q *queue) push(now time.Duration, c *actor.Command) {
 	list := q.listFor(c)
 	p := list.tail
 	if p == nil || p.to == pieceCommands {
 		p = q.extend(list)
+	}
+	if p.from == p.to {
+		p.since = now
 	}
 	p.commands[p.to] = *c
 	p.to++
@@ -109,6 +115,14 @@ func (list *chain) oldest() *actor.Command {
 		return nil
 	}
 	return &list.head.commands[list.head.from]
+}
+
+// waited returns how long the first command has waited, or longer, as others were appended to its piece before it.
+func (list *chain) waited(now time.Duration) time.Duration {
+	if list.n == 0 {
+		return 0
+	}
+	return now - list.head.since
 }
 
 // drop removes the first command.

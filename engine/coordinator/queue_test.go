@@ -34,7 +34,7 @@ func TestQueue_FIFO_FreesMemory(t *testing.T) {
 	for round := range 10_000 {
 		for range 1 + round%7 {
 			pushed++
-			q.push(&actor.Command{Tenure: pushed})
+			q.push(0, &actor.Command{Tenure: pushed})
 		}
 		for range 1 + (round*3)%7 {
 			if q.Len() == 0 {
@@ -47,7 +47,7 @@ func TestQueue_FIFO_FreesMemory(t *testing.T) {
 		require.EqualValues(t, pushed-popped, q.urgent)
 	}
 	for range 2 * maxKeptPieces * pieceCommands {
-		q.push(&actor.Command{})
+		q.push(0, &actor.Command{})
 	}
 	for q.Len() > 0 {
 		q.pop(&q.lists[awaited])
@@ -56,9 +56,9 @@ func TestQueue_FIFO_FreesMemory(t *testing.T) {
 	require.Zero(t, q.urgent)
 	// Never empty, and yet it does not grow.
 	q = queue{}
-	q.push(&actor.Command{})
+	q.push(0, &actor.Command{})
 	for range 100_000 {
-		q.push(&actor.Command{})
+		q.push(0, &actor.Command{})
 		q.pop(&q.lists[awaited])
 	}
 	require.LessOrEqual(t, q.pieces(), 2)
@@ -81,7 +81,7 @@ func TestQueueSweep_KeepsOrder(t *testing.T) {
 				} else {
 					left = append(left, uint64(number))
 				}
-				q.push(&actor.Command{Verb: actor.SendState, Request: r, Tenure: uint64(number)})
+				q.push(0, &actor.Command{Verb: actor.SendState, Request: r, Tenure: uint64(number)})
 			}
 			for i := range n {
 				push(i)
@@ -118,7 +118,7 @@ func TestQueue_ManyRetries_FirstTriesPass(t *testing.T) {
 		d := newHarness(t, 1)
 		push := func(again bool) {
 			for range n {
-				d.c.Fallback.Queues[actor.SendState].push(&actor.Command{Verb: actor.SendState, Request: &actor.Request{}, Retry: again})
+				d.c.Fallback.Queues[actor.SendState].push(0, &actor.Command{Verb: actor.SendState, Request: &actor.Request{}, Retry: again})
 			}
 		}
 		push(true)
