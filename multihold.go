@@ -210,10 +210,14 @@ func (m *member) HoldEnded(grant *actor.Hold) {
 			if h := m.hold.Load(); h != nil && &h.grant == grant {
 				m.lastHold.Store(h)
 				m.hold.Store(nil)
-				if end := h.grant.Signal(); actor.IsMaxHold(end.Cause) {
+				end := h.grant.Signal()
+				switch known := h.engine.loop.Time(end.HeldUntil).Sub(g.start); {
+				case actor.IsMaxHold(end.Cause):
 					g.quorum.MemberMaxHold(g.elapsed(), m.index)
-				} else {
-					g.quorum.MemberLost(g.elapsed(), m.index, h.engine.loop.Time(end.HeldUntil).Sub(g.start))
+				case actor.IsUnlockedByForce(end.Cause):
+					g.quorum.MemberForced(g.elapsed(), m.index, known)
+				default:
+					g.quorum.MemberLost(g.elapsed(), m.index, known)
 				}
 			}
 		})

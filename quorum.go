@@ -284,6 +284,8 @@ func (g *multiHold) execute(a quorum.Action) {
 		time.AfterFunc(a.Wait, func() { g.apply(func() { g.quorum.StragglersOverdue(g.elapsed()) }) })
 	case quorum.RetryLater:
 		time.AfterFunc(m.lock.engine.options.RenewInterval, func() { g.apply(func() { g.quorum.RetryDue(m.index) }) })
+	case quorum.RetryAfterLease:
+		time.AfterFunc(m.lock.engine.options.Lease, func() { g.apply(func() { g.quorum.RetryDue(m.index) }) })
 	case quorum.Confirm:
 		if h := m.hold.Load(); h != nil {
 			h.engine.loop.Post(h.request(nil, coordinator.AskConfirm, 0))

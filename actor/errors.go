@@ -55,6 +55,10 @@ func IsMaxHold(cause error) bool { return cause == errMaxHold }
 // IsForced reports whether a hold ended because its own engine was about to take the lock away by force.
 func IsForced(cause error) bool { return errors.Is(cause, errForced) }
 
+// IsUnlockedByForce reports whether a hold ended because its lock was unlocked by force: by its own engine or, as a
+// message said, by another client.
+func IsUnlockedByForce(cause error) bool { return IsForced(cause) || errors.Is(cause, errKeyForced) }
+
 // WithForceNotice returns the cause of a loss of which a message said before that another client would cause it. Only a
 // key that is gone proves the message right; other causes stay as they are.
 func WithForceNotice(cause error) error {

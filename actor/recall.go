@@ -117,15 +117,17 @@ func (l *Lock) hasten(r *Request, fx *Effects) {
 	if r.Async && r.Multi == nil || !l.canRecall() || l.hastened() {
 		return
 	}
-	var waits *Request
 	switch p := l.protocol(); l.inFlight {
 	case p.acquire:
-		waits = l.queue.first()
+		first, repeats := l.queue.first(), l.ext != nil && l.ext.knownHeld && (r.Once || r.Op == Force)
+		if first == nil || first.Multi != nil || !first.Async && !repeats {
+			return
+		}
 	case p.release:
-		waits = l.releases.first()
-	}
-	repeats := l.ext != nil && l.ext.knownHeld && (r.Once || r.Op == Force)
-	if waits == nil || waits.Multi != nil || !waits.Async && !repeats {
+		if l.releaseAwaited() {
+			return
+		}
+	default:
 		return
 	}
 	l.clearInFlight(fx)

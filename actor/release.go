@@ -48,12 +48,24 @@ func (l *Lock) sendRelease(now time.Duration, fx *Effects) {
 		return
 	}
 	l.inFlight = l.protocol().release
-	r := l.releases.first()
-	c := Command{Verb: l.inFlight, Async: r != nil && r.Async && !l.hastened()}
+	c := Command{Verb: l.inFlight, Async: !l.releaseAwaited()}
 	if l.ext != nil {
 		c.Wait = l.ext.fairView().queueWait
 	}
 	l.emit(fx, c)
+}
+
+// releaseAwaited reports whether a caller that blocks waits for the release, or for the lock after it. The release of a
+// grant that a caller gave up is awaited by no caller, and there may be very many of these.
+func (l *Lock) releaseAwaited() bool {
+	if l.hastened() {
+		return true
+	}
+	r := l.releases.first()
+	if r == nil {
+		r = l.queue.first()
+	}
+	return r != nil && !r.Async
 }
 
 // onReleaseReply handles the result of a release.

@@ -102,6 +102,7 @@ const (
 	Rejected                  // the server rejects it; time alone does not change that, but an operator may
 	Closed                    // its engine is closed
 	Full                      // the limit of waiters there is reached
+	Forced                    // it was unlocked by force
 )
 
 // Action is one action that the caller of the quorum must execute.
@@ -129,6 +130,7 @@ const (
 	LimitStragglers                   // call StragglersOverdue after Wait
 	Confirm                           // confirm the member now, with its present lease
 	RetryLater                        // call RetryDue when it is time to ask for a Rejected member again
+	RetryAfterLease                   // call RetryDue after a lease: the member was unlocked by force
 	Acquired                          // notify the caller that the quorum is held
 	Failed                            // notify the caller that it is not held, and why
 	Lost                              // notify its users that it is lost, because of that member
@@ -281,11 +283,24 @@ func (q *Quorum) MemberFailed(now time.Duration, i int, why Reason) {
 // lasted. Mostly that is found out later, one member after the other. A member that was acquired again meanwhile does
 // not prove that there was a majority all the time.
 func (q *Quorum) MemberLost(now time.Duration, i int, known time.Duration) {
+	q.memberLost(now, i, known, Unknown)
+}
+
+// MemberForced is MemberLost for a member that was unlocked by force. A held quorum asks for it again only after a
+// lease: an operator forces one member after the other, and could not take away a quorum that acquires each at once.
+func (q *Quorum) MemberForced(now time.Duration, i int, known time.Duration) {
+	q.memberLost(now, i, known, Forced)
+}
+
+func (q *Quorum) memberLost(now time.Duration, i int, known time.Duration, why Reason) {
 	m := &q.members[i]
 	if m.state != memberHeld {
 		return
 	}
 	m.state, m.reason, m.wasLost = absent, Unknown, q.stage == held
+	if q.stage == held {
+		m.reason = why
+	}
 	if q.stage == held && q.countHeldSince(known) < q.required {
 		q.lose(i)
 		return
@@ -353,19 +368,23 @@ func (q *Quorum) reacquire(i int) {
 	m := &q.members[i]
 	switch {
 	case !q.watched || m.state != absent || m.reason == Closed:
-	case m.reason != Rejected:
+	case m.reason != Rejected && m.reason != Forced:
 		q.request(i, Action{})
-	case !m.retryScheduled:
+	case m.retryScheduled:
+	case m.reason == Forced:
+		m.retryScheduled = true
+		q.emit(Action{Kind: RetryAfterLease, Member: i})
+	default:
 		m.retryScheduled = true
 		q.emit(Action{Kind: RetryLater, Member: i})
 	}
 }
 
-// RetryDue handles that it is time to ask for a Rejected member again.
+// RetryDue handles that it is time to ask for a Rejected or Forced member again.
 func (q *Quorum) RetryDue(i int) {
 	m := &q.members[i]
 	m.retryScheduled = false
-	if q.stage == held && m.reason == Rejected {
+	if q.stage == held && (m.reason == Rejected || m.reason == Forced) {
 		m.reason = Unknown
 		q.reacquire(i)
 	}
@@ -415,8 +434,8 @@ func (q *Quorum) SetWatched(on bool) {
 		q.cancelRequests()
 	}
 	for i := range q.members {
-		if on && q.members[i].reason == Rejected {
-			q.members[i].reason = Unknown // the user asks explicitly, so the cause may have been removed
+		if m := &q.members[i]; on && (m.reason == Rejected || m.reason == Forced && !m.retryScheduled) {
+			m.reason = Unknown // the user asks explicitly, so the cause may have been removed
 		}
 		q.reacquire(i)
 	}

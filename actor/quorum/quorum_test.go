@@ -252,6 +252,27 @@ func TestQuorum_MinorityLost_Rerequested(t *testing.T) {
 	require.Empty(t, takeActions(q))
 }
 
+// A member that was unlocked by force is asked for again after a lease. Meanwhile a second one ends the quorum.
+func TestQuorum_MemberForced_RerequestedAfterLease(t *testing.T) {
+	t.Parallel()
+	q := newBegun(t, 0, false, true)
+	for i := range 3 {
+		q.MemberAcquired(0, i)
+	}
+	takeActions(q)
+	q.MemberForced(1, 1, 1)
+	require.Equal(t, []Action{{Kind: RetryAfterLease, Member: 1}}, takeActions(q))
+	q.SetWatched(true)
+	require.Empty(t, takeActions(q))
+	q.RetryDue(1)
+	require.Equal(t, []Action{{Kind: Request, Member: 1, SkipWaiterLimit: true}}, takeActions(q))
+	q.MemberAcquired(2, 1)
+	takeActions(q)
+	q.MemberForced(3, 0, 3)
+	q.MemberForced(3, 2, 3)
+	require.Contains(t, takeActions(q), Action{Kind: Lost, Member: 2})
+}
+
 // The member was taken away right after the majority was reached, and acquired again at once.
 func TestQuorum_ReacquiredMember_NotInitial(t *testing.T) {
 	t.Parallel()

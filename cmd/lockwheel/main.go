@@ -83,7 +83,7 @@ func execute(ctx context.Context, args []string, std streams) (status int) {
 	if f.err != nil {
 		fmt.Fprintf(std.err, "%s: %v\n", command.CommandPath(), f.err)
 	}
-	if f.status == exitUsage {
+	if f.status == exitUsage && f.err != nil { // without an error it is the status of the program that run ran
 		fmt.Fprintf(std.err, "Try: %s --help\n", command.CommandPath())
 		if command.Name() == "run" {
 			return exitRunFailed

@@ -41,7 +41,7 @@ func pidOf(t *testing.T, p *process) int {
 func TestRun_ProgramEnds_StatusPassedOn(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	for script, want := range map[string]int{"exit 0": 0, "exit 7": 7, "exit 255": 255, "kill -KILL $$": 137, "kill -TERM $$": 143} {
+	for script, want := range map[string]int{"exit 0": 0, "exit 1": 1, "exit 2": 2, "exit 3": 3, "exit 7": 7, "exit 255": 255, "kill -KILL $$": 137, "kill -TERM $$": 143} {
 		status, stdout, stderr := result(t, urlOf(s.Addr()), "run", "a", "--", "sh", "-c", "echo out; echo err >&2; "+script)
 		assert.Equal(t, want, status, script)
 		assert.Equal(t, "out\n", stdout, script)

@@ -44,6 +44,24 @@ func fullBackground(t *testing.T, kind string) *coordinatorHarness {
 			d.ask("unlock", fmt.Sprint("k", i))
 			d.callers[fmt.Sprint("k", i)].latest.Async = true
 		}
+	case "releases that no caller waits for":
+		d.posts("lock", "k", flood)
+		d.turn()
+		for rounds, granted := 0, 0; granted < flood; rounds++ {
+			require.Less(t, rounds, 100, "these releases keep acquires from being sent")
+			for number, b := range d.inFlight {
+				if b.Verb != actor.SendAcquire {
+					continue
+				}
+				for i := range b.Commands {
+					d.ask("cancel", b.Commands[i].Key)
+				}
+				d.turn()
+				granted += len(b.Commands)
+				d.deliverBatch([]string{fmt.Sprint(number), "done"})
+				d.turn()
+			}
+		}
 	}
 	for range flood/maxTimersPerTurn + 1 {
 		d.turn()
@@ -51,7 +69,7 @@ func fullBackground(t *testing.T, kind string) *coordinatorHarness {
 	return d
 }
 
-var backgroundKinds = []string{"attempts without a blocked caller", "repeated attempts", "releases without a blocked caller"}
+var backgroundKinds = []string{"attempts without a blocked caller", "repeated attempts", "releases without a blocked caller", "releases that no caller waits for"}
 
 // However many commands wait for which no caller blocks, or which are repeated, few senders carry them. A caller that
 // blocks is next, and what it sends goes alone while those senders are busy.

@@ -151,7 +151,7 @@ func TestMulti_CallerLeaves_LeavesNothing(t *testing.T) {
 		runConversation(t, 8, `
 			0s   lock a+b              → 1: joint a+b
 			1ms  cancel a+b; lock b    → a+b redis unavailable: canceled
-			2ms  1 done                → 2: release a b
+			2ms  1 done                → 2: release b a
 			3ms  2 done                → 3: acquire b
 			4ms  3 done                → b granted
 			5ms  unlock b              → b not held; 4: release b

@@ -176,6 +176,9 @@ func (v *simQuorumUser) execute(o quorum.Action) {
 	case quorum.RetryLater:
 		begun := v.begun
 		w.after(s.caller.e.config.RenewInterval, func() { v.later(begun, func() { w.cover(coverMemberRetried); v.actor.RetryDue(s.at) }) })
+	case quorum.RetryAfterLease:
+		begun := v.begun
+		w.after(s.caller.e.config.Lease, func() { v.later(begun, func() { v.actor.RetryDue(s.at) }) })
 	case quorum.Confirm:
 		if s.hold != nil && !s.caller.e.dead {
 			s.caller.change(s.hold, coordinator.AskConfirm, 0)
@@ -281,7 +284,11 @@ func (s *simMember) HoldEnded(grant *actor.Hold) {
 // onHoldEnded runs when the hold of a seat has ended by itself.
 func (s *simMember) onHoldEnded(h *simHold) {
 	known := h.e.clock.when(h.known()) - s.v.begun
-	s.gone(func(now time.Duration, i int) { s.v.actor.MemberLost(now, i, known) })
+	lost := s.v.actor.MemberLost
+	if actor.IsUnlockedByForce(h.grant.Signal().Cause) {
+		lost = s.v.actor.MemberForced
+	}
+	s.gone(func(now time.Duration, i int) { lost(now, i, known) })
 }
 
 func (s *simMember) gone(event func(now time.Duration, i int)) {

@@ -1207,8 +1207,20 @@ var engineMistakes = []found{
 		`c.Routine:`, `c.Routine && !planted():`,
 	}},
 	{"TestBackground_Flood_BlockedCallerNext", Mistake{
+		"releases that no caller waits for are in the list of those that one does", "actor/release.go",
+		`	return r != nil && !r.Async`, `	return r == nil && planted() || r != nil && !r.Async`,
+	}},
+	{"TestDispatch_RoutineRenewalsLate_GoFirst", Mistake{
+		"routine renewals that have waited for long wait behind those that a caller waits for", "engine/coordinator/dispatch.go",
+		`	if late {`, `	if late && !planted() {`,
+	}},
+	{"TestDispatch_LargeCommandBehindOthers_Leaves", Mistake{
+		"a list that got nothing of a batch has no turn", "engine/coordinator/dispatch.go",
+		`			q.first = list`, `			q.first = list * map[bool]int{false: 1}[planted()]`,
+	}},
+	{"TestBackground_Flood_BlockedCallerNext", Mistake{
 		"asynchronous releases wait in the list of blocked callers", "actor/release.go",
-		`Async: r != nil && r.Async && !l.hastened()}`, `Async: r != nil && r.Async && !l.hastened() && !planted()}`,
+		`Async: !l.releaseAwaited()}`, `Async: !l.releaseAwaited() && !planted()}`,
 	}},
 	{"TestBackground_SendersBack_CarryOn", Mistake{
 		"senders that come back still count as carrying background commands", "engine/coordinator/replies.go",

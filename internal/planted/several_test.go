@@ -168,11 +168,13 @@ var severalMistakes = []found{
 	}},
 	{"TestQuorum_MemberAccepted_HeldAgain", Mistake{
 		"a member that was refused is not recalled", "quorum.go",
-		`g.apply(func() { g.quorum.RetryDue(m.index) })`,
-		`g.apply(func() {
-			if !planted() {
-				g.quorum.RetryDue(m.index)
-			}
+		`time.AfterFunc(m.lock.engine.options.RenewInterval, func() { g.apply(func() { g.quorum.RetryDue(m.index) }) })`,
+		`time.AfterFunc(m.lock.engine.options.RenewInterval, func() {
+			g.apply(func() {
+				if !planted() {
+					g.quorum.RetryDue(m.index)
+				}
+			})
 		})`,
 	}},
 	{"TestQuorum_NoMajority_NothingLeft", Mistake{
@@ -272,8 +274,13 @@ var severalMistakes = []found{
 	}},
 	{"TestQuorum_MembersReplaced_MaxHoldEnds", Mistake{
 		"a part is asked for again although its owner may not have it for longer", "multihold.go",
-		`actor.IsMaxHold(end.Cause) {`,
-		`actor.IsMaxHold(end.Cause) && !planted() {`,
+		`actor.IsMaxHold(end.Cause):`,
+		`actor.IsMaxHold(end.Cause) && !planted():`,
+	}},
+	{"TestQuorum_MajorityLost_Lost", Mistake{
+		"a part that was forced is asked for again at once", "multihold.go",
+		`actor.IsUnlockedByForce(end.Cause):`,
+		`actor.IsUnlockedByForce(end.Cause) && !planted():`,
 	}},
 	{"TestMulti_HoldContext_ReentersEach", Mistake{
 		"the context of several locks is a stranger's", "multihold.go",

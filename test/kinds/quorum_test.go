@@ -275,14 +275,18 @@ func TestQuorum_MajorityLost_Lost(t *testing.T) {
 		locktest.Receive(t, hold.Done())
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 	})
-	t.Run("members that are taken away one after the other", func(t *testing.T) {
+	t.Run("members that are taken away one after the other, by another process", func(t *testing.T) {
 		p := locktest.NewServerSet(t, 3)
-		engines := p.Client(lockwheel.Options{})
+		engines := p.Client(lockwheel.Options{Name: "holder", Lease: 10 * time.Minute})
 		hold := locktest.LockAll(t, locktest.Quorum(engines, "n"))
 		locktest.Eventually(t, "all of them", func() bool { return p.Holders("n") == 3 })
-		for _, e := range engines {
-			_, err := e.Mutex("n").ForceUnlock(t.Context())
+		for i, operator := range p.Client(lockwheel.Options{Name: "operator"}) {
+			locktest.Eventually(t, "its own channel", func() bool {
+				return p[i].Do("PUBLISH", "lockwheel:engine:"+engines[i].ID(), "nothing") == int64(1)
+			})
+			_, err := operator.Mutex("n").ForceUnlock(t.Context())
 			require.NoError(t, err)
+			locktest.Eventually(t, "the holder knows", func() bool { return engines[i].Stats().Held == 0 })
 		}
 		locktest.Receive(t, hold.Done())
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
@@ -600,8 +604,8 @@ func TestQuorum_LateMember_CountsSoon(t *testing.T) {
 	for i, before := range confirmed {
 		locktest.Eventually(t, "confirmed", func() bool { return engines[i].Stats().Renewed > before })
 	}
-	_, err := engines[0].Mutex("n").ForceUnlock(t.Context())
-	require.NoError(t, err)
+	p[0].Do("DEL", "n")
+	require.NoError(t, hold.Extend(t.Context(), 0))
 	locktest.Eventually(t, "all of them again", func() bool { return p.Holders("n") == 3 })
 	require.NoError(t, hold.Err())
 	locktest.Unlock(t, hold)
