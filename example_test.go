@@ -577,6 +577,17 @@ func ExampleEngine_Stats() {
 	// Output: 1 held, 0 waiting, 0 lost, renewals late by 0s
 }
 
+func ExampleEngine_Stats_quantile() {
+	ctx, locks := openExample()
+	defer locks.Close()
+	hold, _ := locks.Mutex("orders/7").Lock(ctx)
+	defer hold.Unlock(ctx)
+
+	now := locks.Stats()
+	log.Print("99 of 100 lock requests since Open waited at most ", now.AcquireWaits.Quantile(0.99))
+	// Output:
+}
+
 func ExampleEngine_Multi() {
 	ctx, locks := openExample()
 	defer locks.Close()
