@@ -388,8 +388,8 @@ type NodeStatus struct {
 }
 
 // Status returns what the engine knows of its server, or of each master of its cluster, from the calls that it made. It
-// asks no server: an engine without work does not notice an outage. [Engine.Ping] asks. Status returns nil after Close.
-// It blocks for some turns of the loop.
+// asks no server: an engine without work does not notice an outage. [Engine.Ping] asks, and its error is the answer of
+// that moment; Status learns nothing from it. Status returns nil after Close. It blocks for some turns of the loop.
 //
 // An engine of [Options].Lazy that was never connected has one entry, which is down since Open. Its Err is that of the
 // last attempt to connect, also if the server rejects the password.
@@ -413,7 +413,7 @@ func (e *Engine) Status() []NodeStatus {
 
 // Ping asks the server for a reply, or in a cluster each node that the client knows, for health checks. It returns nil
 // if all replied. Otherwise the error matches ErrUnavailable, or ErrClosed after Close, and the context's cause if that
-// ended the wait.
+// ended the wait. The result changes nothing in [Engine.Status].
 //
 // Ping blocks until the replies, the end of ctx or Options.CallTimeout, whichever is first. It uses the engine's
 // connections, so it also waits for the calls before it. A call joins the PING of another call that has no reply yet,

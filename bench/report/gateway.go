@@ -13,7 +13,7 @@ const gatewayText = "An HTTP service locks one of 10 000 accounts for each reque
 	"whether earlier ones are answered or not, each for an account at random, and count from when they were due. With each library the service takes " +
 	"turns of a second. Two PINGs take the places of lock and unlock, which need at least these round trips; without a lock only the backend works. With " + "UnlockAsync a request does not wait for the reply to its unlock, as those of " +
 	"the other contestants do. " +
-	"Added is what a quantile of requests exceeds that of requests without a lock by, in the same round. Figures are medians of the rounds, and the last " +
+	"Added is a quantile of the requests with a lock minus the same quantile of the requests without one, in the same round. Figures are medians of the rounds, and the last " +
 	"columns compare what is added."
 
 // added returns what a contestant's lock added to a request in each round, nil if that was not measured.

@@ -108,12 +108,13 @@ func (m *member) work(ctx context.Context, _ *lockwheel.Hold) error {
 	if m.crash > 0 {
 		over = time.After(m.crash)
 	}
-	for n := 1; ; n++ {
+	for n := 1; ; {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-count.C:
 			m.log.Printf("%s counts %d", m.name, n)
+			n++
 		case <-over:
 			over = nil
 			if m.stepDown {

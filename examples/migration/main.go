@@ -9,7 +9,7 @@
 //   - One member has the lock and migrates, batch by batch. After some batches it crashes: its engine is closed without
 //     a release, as if the process had been killed.
 //   - When its lease is over, another member gets the lock and goes on at the batch where the first one ended.
-//   - When all is done, the others get the lock in turn, see that nothing is left to do, and serve.
+//   - The second member crashes, too. The last one applies the batches that are left, and serves.
 //
 // A lock alone does not make this safe. A member that is suspended in the middle, and goes on after its lease is over,
 // would write beside its successor. So a marker in the store says how many batches are done, and which token was the
@@ -24,7 +24,8 @@
 //
 // What to try:
 //
-//   - -crash 0: the first member does everything.
+//   - -crash 0: the first member does everything. Then the others get the lock in turn, see that nothing is left to do,
+//     and serve.
 //   - Ctrl-C in the middle: the member stops between two batches and unlocks.
 //   - -redis redis://127.0.0.1:6379 -members 1 -crash 0 in several terminals: real processes. Kill the one that works
 //     with kill -9, or stop it with Ctrl-Z for longer than its lease and continue it with fg. Its next batch is
