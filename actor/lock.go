@@ -133,6 +133,12 @@ func (l *Lock) TriesOnce() bool {
 	return first != nil && first.Once
 }
 
+// BlocksCaller reports whether the caller that the next tenure is for blocks until it has it.
+func (l *Lock) BlocksCaller() bool {
+	first := l.queue.first()
+	return first != nil && !first.Async
+}
+
 // Tenures returns the tenures that the lock knows or has to release.
 func (l *Lock) Tenures() (tenures []uint64) {
 	if l.tenure != 0 {
@@ -270,6 +276,8 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		}
 	case OrphanSeen:
 		l.releaseOrphansNow(now)
+	case ReleaseAwaited:
+		l.hastenRelease(fx)
 	case Displaced:
 		if l.phase == held {
 			l.lose(now, errDisplaced, fx)

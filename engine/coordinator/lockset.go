@@ -162,6 +162,7 @@ func (c *Coordinator) markKnownHolder(now time.Duration, command *actor.Command,
 	case l == nil:
 	case l.OwnsTenure(tenure):
 		reply.HolderIsOurs, reply.HolderReleasing = true, command.Wait == 0 && l.IsGivenUp()
+		c.hastenRelease(now, l, command.Lock)
 	default:
 		reply.HolderIsOurs, reply.HolderReleasing = true, true
 		c.step(now, l, &actor.Message{Event: actor.OrphanSeen})

@@ -21,6 +21,7 @@ func (c *Coordinator) releaseOtherHalf(now time.Duration, command *actor.Command
 	note := func(owner *actor.Lock) {
 		givenUp = givenUp || owner.IsGivenUp()
 		inUse = inUse || !owner.IsGivenUp()
+		c.hastenRelease(now, owner, l)
 	}
 	if tenure, own := c.Fx.ParseOwn(reply.Writer); own {
 		if writer := c.Locks.Get(l.Key()); writer != nil && writer.OwnsTenure(tenure) {
@@ -42,6 +43,14 @@ func (c *Coordinator) releaseOtherHalf(now time.Duration, command *actor.Command
 	}
 	if givenUp && !inUse && l.TriesOnce() {
 		reply.HolderReleasing = true
+	}
+}
+
+// hastenRelease has a lock that is in the way of another one release soon, if it is being released and a caller blocks
+// for the other one. Otherwise it may be behind very many releases for which no caller blocks.
+func (c *Coordinator) hastenRelease(now time.Duration, holder, waiting *actor.Lock) {
+	if holder.IsGivenUp() && waiting.BlocksCaller() {
+		c.step(now, holder, &actor.Message{Event: actor.ReleaseAwaited})
 	}
 }
 

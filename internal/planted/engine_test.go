@@ -311,6 +311,24 @@ var engineMistakes = []found{
 		"a try goes on although another reader reads on", "engine/coordinator/rwlock_orphans.go",
 		`inUse = inUse ||`, `inUse = inUse || !planted() &&`,
 	}},
+	{"TestReleaseInFlood_OtherLockRefused_LeavesNext", Mistake{
+		"a caller waits behind a flood for the release of the other half, or of a fair lock", "engine/coordinator/rwlock_orphans.go",
+		`if holder.IsGivenUp() &&`, `if !planted() && holder.IsGivenUp() &&`,
+	}},
+	{"TestReleaseInFlood_OtherLockRefused_LeavesNext", Mistake{
+		"a release that no blocked caller waits for leaves before others", "engine/coordinator/rwlock_orphans.go",
+		` waiting.BlocksCaller() {`, ` (waiting.BlocksCaller() || planted()) {`,
+	}},
+	{"TestReleaseInFlood_OtherLockRefused_LeavesNext", Mistake{
+		"a fair lock's caller waits behind a flood for the release of its engine", "engine/coordinator/lockset.go",
+		`		c.hastenRelease(now, l, command.Lock)`, `		if !planted() {
+			c.hastenRelease(now, l, command.Lock)
+		}`,
+	}},
+	{"TestReleaseAwaited_Repeatedly_QueuedOnceMore", Mistake{
+		"a release that is found in the way again and again goes to the end of the queue each time", "actor/recall.go",
+		`l.hastened() || unlock == nil`, `l.hastened() && !planted() || unlock == nil`,
+	}},
 	{"TestOrphan_ReleaseDenied_Waits", Mistake{
 		"a half that the server does not let go is asked about all the time", "engine/coordinator/rwlock_orphans.go",
 		`} else if !l.IsReleasing(tenure) {`,
