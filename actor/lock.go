@@ -124,8 +124,11 @@ func (l *Lock) OwnsTenure(tenure uint64) bool {
 	return l.tenure == tenure || l.ext != nil && l.ext.forcedTenure() == tenure
 }
 
-// IsGivenUp reports whether the lock's tenure is being released: its last hold has ended.
-func (l *Lock) IsGivenUp() bool { return l.phase == releasing }
+// IsGivenUp reports whether no caller has the lock's tenure or wants it: it is being released, or its acquire is in
+// flight and will be released if it is granted. A lock that is reserved for a request for several is wanted.
+func (l *Lock) IsGivenUp() bool {
+	return l.phase == releasing || l.phase == acquiring && l.queue.empty() && l.inFlight != SendMultiAcquire
+}
 
 // TriesOnce reports whether the next tenure is for a request that does not wait.
 func (l *Lock) TriesOnce() bool {

@@ -148,6 +148,18 @@ func TestAcquire_ForceFailed_NoTTLWait(t *testing.T) {
 	`)
 }
 
+// Locks that are reserved for a request for several are wanted, although no request waits at most of them.
+func TestMulti_Reserved_NotGivenUp(t *testing.T) {
+	s := newMultiHarness(t)
+	both, asked := s.lockBoth()
+	require.False(t, s.a.IsGivenUp())
+	require.False(t, s.b.IsGivenUp())
+	s.cancel(s.a, both)
+	s.reply(asked, actor.Reply{Status: actor.OK})
+	require.True(t, s.a.IsGivenUp())
+	require.True(t, s.b.IsGivenUp())
+}
+
 // A reply for several locks that comes after their lease is no grant: who waits for one of them then is not told that
 // another owner has it.
 func TestAcquire_MultiReplyLate_NotHeldByOther(t *testing.T) {

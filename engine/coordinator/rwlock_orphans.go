@@ -10,8 +10,9 @@ import (
 
 // releaseOtherHalf checks whether a read/write lock was rejected because of a tenure of this engine in the other half
 // that has no holder. If so, it has the tenure released, and the lock is acquired again at once. A tenure that is being
-// acquired, held or released is in use and is left alone. A caller that tries once tries again if all of them are being
-// released: it may have unlocked the other half itself, with UnlockAsync, and the release left in another batch.
+// acquired, held or released is left alone. A caller that tries once tries again if no caller has or wants any of them.
+// It may have unlocked the other half itself, with UnlockAsync, and the release left in another batch. Or it has given
+// up its acquire of the other half, and the reply to that has not come yet.
 func (c *Coordinator) releaseOtherHalf(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	l := command.Lock
 	if command.Tenure != l.Tenure() || command.Verb != l.InFlight() {

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -96,6 +97,46 @@ func TestTry_OtherSideBeingReleased_TriesAgain(t *testing.T) {
 		d.line("3ms unlock a")
 		require.Equal(t, "3: write a", d.line("4ms trywrite a/w"))
 		require.Equal(t, "a/w not acquired", d.line("5ms 3 readers"))
+	})
+}
+
+// A caller gives up while its acquire of one half is in flight, and tries the other half next. The reply to that can
+// come first, and name the tenure that no caller wants any more.
+func TestTry_OtherSideGivenUp_TriesAgain(t *testing.T) {
+	for name, c := range map[string]struct{ one, back, other, told string }{
+		"a reader behind a writer": {"write", "unwrite", "read", "writer1"},
+		"a writer behind a reader": {"read", "unread", "write", "reader1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runConversation(t, 8, strings.NewReplacer("ONE", c.one, "BACK", c.back, "OTHER", c.other, "TOLD", c.told).Replace(`
+				1ms  ONE a           → 1: ONE a
+				2ms  cancel a        → a redis unavailable: canceled
+				3ms  tryOTHER a/2    → 2: OTHER a
+				4ms  2 TOLD          → 3: OTHER a; join rwlock:{a}
+				5ms  1 done          → 4: BACK a
+				6ms  4 done          → nothing
+				7ms  3 done          → a/2 granted
+			`))
+		})
+	}
+	t.Run("another caller wants it", func(t *testing.T) {
+		runConversation(t, 8, `
+			1ms  write a         → 1: write a
+			2ms  cancel a        → a redis unavailable: canceled
+			3ms  tryread a/2     → 2: read a
+			4ms  write a/3       → nothing
+			5ms  2 writer1       → a/2 not acquired
+			6ms  1 done          → a/3 granted
+		`)
+	})
+	t.Run("another reader is wanted", func(t *testing.T) {
+		runConversation(t, 8, `
+			1ms  read a a/2      → 1: read a a
+			2ms  cancel a        → a redis unavailable: canceled
+			3ms  trywrite a/3    → 2: write a
+			4ms  2 readers       → a/3 not acquired
+			5ms  1 done          → 3: unread a; a/2 granted
+		`)
 	})
 }
 
