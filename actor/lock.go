@@ -38,7 +38,7 @@ const (
 	// hasStaleCommand survives the end of a tenure: a command of the Lock was taken back and may still be queued.
 	hasStaleCommand
 	// rollingBack: the tenure that is being released was granted to no caller, because too few replicas have it, or
-	// because the reply for several locks came too late.
+	// because a grant of several locks could not be relied on or was not wanted any more.
 	rollingBack
 )
 
@@ -129,6 +129,9 @@ func (l *Lock) OwnsTenure(tenure uint64) bool {
 func (l *Lock) IsGivenUp() bool {
 	return l.phase == releasing || l.phase == acquiring && l.queue.empty() && l.inFlight != SendMultiAcquire
 }
+
+// rollsBack reports whether the tenure is being released without having had an owner.
+func (l *Lock) rollsBack() bool { return l.flags&rollingBack != 0 }
 
 // TriesOnce reports whether the next tenure is for a request that does not wait.
 func (l *Lock) TriesOnce() bool {
@@ -495,7 +498,7 @@ func (l *Lock) knownHeldByOther(now time.Duration, r *Request, fx *Effects) bool
 		return false
 	}
 	lastErr := l.ext != nil && l.ext.lastErr() != nil
-	return !lastErr && (l.phase == releasing && l.flags&rollingBack == 0 || l.ext != nil && (l.ext.knownHeld || l.ext.yieldUntil != 0))
+	return !lastErr && (l.phase == releasing && !l.rollsBack() || l.ext != nil && (l.ext.knownHeld || l.ext.yieldUntil != 0))
 }
 
 // otherLeaseEnd returns the end of the lease of another holder in the last reply, as seen by the requests that wait; 0
