@@ -55,10 +55,13 @@ func (m Mutex) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
 // nor overtakes waiting callers. It may overtake LockAsync calls that the engine has not processed yet.
 //
 // It blocks for one round trip. If the server does not reply, it returns ErrUnavailable after Options.CallTimeout. It
-// does so at once if no connection can be made. The same holds if callers of this engine wait for the lock, the lease
-// of its last known holder has ended, and the engine has handled no reply for 100 ms or four round trips since: the
-// call would wait with them. With a [Lease] shorter than the round trip, each grant comes too late; it then returns
-// ErrUnavailable after Options.CallTimeout, too. Otherwise it behaves like Lock.
+// does so at once if no connection can be made, or if callers of this engine wait for the lock and their last try
+// failed. With a [Lease] shorter than the round trip, each grant comes too late; it then returns ErrUnavailable after
+// Options.CallTimeout, too. Otherwise it behaves like Lock.
+//
+// It does not ask the server for a fair lock that callers of this engine wait for, nor to read while such callers wait
+// to write: it returns ErrNotAcquired at once. The error is ErrUnavailable if their last try failed, or if the lease of
+// the last known holder has ended and the engine has handled no reply for 100 ms or four round trips since.
 func (m Mutex) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 	if tracer := m.tracer(ctx); tracer != nil {
 		return m.lockTraced(ctx, tracer, "try lock", opts, acquireMode{once: true})

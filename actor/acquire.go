@@ -45,8 +45,8 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 }
 
 // rejectsTry reports whether a request that tries once can be rejected without asking the server. That is so if this
-// engine has the lock, or had it just now and yields to other engines. A reply about another holder's lock is no
-// reason, because it may be outdated.
+// engine has the lock, or had it just now and yields to other engines. A grant that is given back because no owner got
+// it is no reason. Nor is a reply about another holder's lock, because it may be outdated.
 func (l *Lock) rejectsTry(now time.Duration) bool {
 	x := l.ext
 	switch {
@@ -57,7 +57,7 @@ func (l *Lock) rejectsTry(now time.Duration) bool {
 	case l.phase == free || l.phase == acquiring || l.phase == forcing:
 		return x != nil && (now < x.yieldUntil || x.lastErr() != nil)
 	}
-	return true
+	return !l.rollsBack()
 }
 
 // rejectWaitingTries rejects the requests that try once: another owner has the lock.

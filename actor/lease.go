@@ -311,7 +311,7 @@ func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 			x.reader.onTenureEnd(l)
 		}
 		x.resetTenure()
-		x.knownHeld = x.knownHeld || l.phase == held || l.phase == releasing && l.flags&rollingBack == 0
+		x.knownHeld = x.knownHeld || l.phase == held || l.phase == releasing && !l.rollsBack()
 		if h := x.handoff; h != nil && h.yieldAfterRelease != 0 {
 			x.yieldUntil, h.yieldAfterRelease = now+h.yieldAfterRelease, 0
 			x.nextTry = x.yieldUntil

@@ -38,7 +38,7 @@ const (
 	// hasStaleCommand survives the end of a tenure: a command of the Lock was taken back and may still be queued.
 	hasStaleCommand
 	// rollingBack: the tenure that is being released was granted to no caller, because too few replicas have it, or
-	// because the reply for several locks came too late.
+	// because a grant of several locks could not be relied on or was not wanted any more.
 	rollingBack
 )
 
@@ -124,13 +124,25 @@ func (l *Lock) OwnsTenure(tenure uint64) bool {
 	return l.tenure == tenure || l.ext != nil && l.ext.forcedTenure() == tenure
 }
 
-// IsGivenUp reports whether the lock's tenure is being released: its last hold has ended.
-func (l *Lock) IsGivenUp() bool { return l.phase == releasing }
+// IsGivenUp reports whether no caller has the lock's tenure or wants it: it is being released, or its acquire is in
+// flight and will be released if it is granted. A lock that is reserved for a request for several is wanted.
+func (l *Lock) IsGivenUp() bool {
+	return l.phase == releasing || l.phase == acquiring && l.queue.empty() && l.inFlight != SendMultiAcquire
+}
+
+// rollsBack reports whether the tenure is being released without having had an owner.
+func (l *Lock) rollsBack() bool { return l.flags&rollingBack != 0 }
 
 // TriesOnce reports whether the next tenure is for a request that does not wait.
 func (l *Lock) TriesOnce() bool {
 	first := l.queue.first()
 	return first != nil && first.Once
+}
+
+// BlocksCaller reports whether the caller that the next tenure is for blocks until it has it.
+func (l *Lock) BlocksCaller() bool {
+	first := l.queue.first()
+	return first != nil && !first.Async
 }
 
 // Tenures returns the tenures that the lock knows or has to release.
@@ -270,6 +282,8 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		}
 	case OrphanSeen:
 		l.releaseOrphansNow(now)
+	case ReleaseAwaited:
+		l.hastenRelease(fx)
 	case Displaced:
 		if l.phase == held {
 			l.lose(now, errDisplaced, fx)
@@ -484,7 +498,7 @@ func (l *Lock) knownHeldByOther(now time.Duration, r *Request, fx *Effects) bool
 		return false
 	}
 	lastErr := l.ext != nil && l.ext.lastErr() != nil
-	return !lastErr && (l.phase == releasing && l.flags&rollingBack == 0 || l.ext != nil && (l.ext.knownHeld || l.ext.yieldUntil != 0))
+	return !lastErr && (l.phase == releasing && !l.rollsBack() || l.ext != nil && (l.ext.knownHeld || l.ext.yieldUntil != 0))
 }
 
 // otherLeaseEnd returns the end of the lease of another holder in the last reply, as seen by the requests that wait; 0

@@ -20,6 +20,7 @@ const (
 	Unreachable                        // no connection to the server, for Cause: ends Request, or if that is nil all requests that try once
 	Reconfirm                          // confirmations may be void, by a clock jump or a new master: confirm before granting anything
 	OrphanSeen                         // an orphan of the lock is in Redis: release it now
+	ReleaseAwaited                     // the lock's tenure keeps another Lock of the key from its own, for which a caller blocks
 	Displaced                          // another Lock of this engine was granted the same key, which excludes this one
 	Evicted                            // a force of another Lock of this engine will take this one away too
 	Drain                              // no more grants: the engine shuts down

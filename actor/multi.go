@@ -207,8 +207,8 @@ func (r *Request) abandon(now time.Duration, fx *Effects) {
 	}
 }
 
-// onAllAcquired handles the grant of all locks. They are released if the request is gone, or if the reply came too late
-// to be relied on.
+// onAllAcquired handles the grant of all locks. They are released if the request is gone, or if the grant cannot be
+// relied on: its reply came too late, or the clock jumped or the master changed since it was sent.
 func (r *Request) onAllAcquired(now time.Duration, m *Message, fx *Effects) {
 	locks, expired, pause := r.unreserve(fx), false, r.lock.lateReplyBackoff()
 	for _, l := range locks {
@@ -221,15 +221,9 @@ func (r *Request) onAllAcquired(now time.Duration, m *Message, fx *Effects) {
 	}
 	if expired {
 		r.lock.onLateReply(now, pause, m.Command.Lease, fx)
-		for _, l := range locks { // the request may wait for these releases, and no other owner has had the locks
-			l.flags |= rollingBack
-			if l.ext != nil {
-				l.ext.knownHeld = false
-			}
-		}
 	}
 	if expired || r.Completed() || m.Sent < r.lock.reconfirmSince(fx) {
-		r.releaseAll(now, locks, fx)
+		rollBackAll(now, locks, fx)
 		return
 	}
 	for i, l := range locks {
@@ -253,10 +247,16 @@ func (r *Request) onAllAcquired(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
-func (r *Request) releaseAll(now time.Duration, locks []*Lock, fx *Effects) {
+// rollBackAll releases locks that were granted together, and to no caller. Requests may wait for these releases, that
+// for all of the locks too, and no other owner has had the locks.
+func rollBackAll(now time.Duration, locks []*Lock, fx *Effects) {
 	for _, l := range locks {
 		l.validUntil = max(l.validUntil, now+fx.Config.CallTimeout) // for the release only
 		l.startRelease(fx)
+		l.flags |= rollingBack
+		if l.ext != nil {
+			l.ext.knownHeld = false
+		}
 	}
 }
 
@@ -317,7 +317,7 @@ func (l *Lock) onEnqueued(now time.Duration, r *Request, fx *Effects) {
 		fx.RejectReentry(now, r)
 		return
 	}
-	if r.Once && (l.phase == held || !l.queue.empty()) {
+	if r.Once && (l.phase == held || !l.queue.empty() && !l.rollsBack()) {
 		l.RejectTry(now, r, fx)
 		return
 	}

@@ -148,6 +148,18 @@ func TestAcquire_ForceFailed_NoTTLWait(t *testing.T) {
 	`)
 }
 
+// Locks that are reserved for a request for several are wanted, although no request waits at most of them.
+func TestMulti_Reserved_NotGivenUp(t *testing.T) {
+	s := newMultiHarness(t)
+	both, asked := s.lockBoth()
+	require.False(t, s.a.IsGivenUp())
+	require.False(t, s.b.IsGivenUp())
+	s.cancel(s.a, both)
+	s.reply(asked, actor.Reply{Status: actor.OK})
+	require.True(t, s.a.IsGivenUp())
+	require.True(t, s.b.IsGivenUp())
+}
+
 // A reply for several locks that comes after their lease is no grant: who waits for one of them then is not told that
 // another owner has it.
 func TestAcquire_MultiReplyLate_NotHeldByOther(t *testing.T) {
@@ -161,5 +173,90 @@ func TestAcquire_MultiReplyLate_NotHeldByOther(t *testing.T) {
 	for _, r := range []*actor.Request{before, after} {
 		s.cancel(s.b, r)
 		require.ErrorIs(t, r.Err, actor.ErrUnavailable)
+	}
+}
+
+// voidGrants are the reasons for which a grant of both locks is given back.
+var voidGrants = map[string]func(s *multiHarness, both *actor.Request){
+	"late":           func(s *multiHarness, _ *actor.Request) { s.now += time.Hour },
+	"unconfirmed":    func(s *multiHarness, _ *actor.Request) { s.fx.ReconfirmSince = s.now },
+	"not wanted":     func(s *multiHarness, both *actor.Request) { s.cancel(s.a, both) },
+	"late, unwanted": func(s *multiHarness, both *actor.Request) { s.cancel(s.a, both); s.now += time.Hour },
+}
+
+// giveBack acquires both locks, and has the grant given back while a caller waits for b. It returns the requests and
+// the releases.
+func (s *multiHarness) giveBack(void func(*multiHarness, *actor.Request)) (both, before *actor.Request, releases []actor.Command) {
+	s.markHeldByOther()
+	both, asked := s.lockBoth()
+	sent := s.now
+	before, _ = s.lock(s.b)
+	void(s, both)
+	releases = s.step(asked.Lock, &actor.Message{Event: actor.Replied, Sent: sent, Command: &asked, Reply: &actor.Reply{Status: actor.OK}})
+	require.Len(s.t, releases, 2)
+	return both, before, releases
+}
+
+func (s *multiHarness) try(l *actor.Lock) *actor.Request {
+	r := &actor.Request{Op: actor.Acquire, Key: l.Key(), Hold: &actor.Hold{}, Once: true}
+	s.fx.Receive(s.now, r)
+	s.step(l, &actor.Message{Event: actor.Requested, Request: r})
+	return r
+}
+
+// While a grant of several locks is given back that no caller has had, no other owner has any of them. So
+// no wait that ends then is ErrNotAcquired.
+func TestAcquire_MultiGivenBack_NotHeldByOther(t *testing.T) {
+	for name, void := range voidGrants {
+		t.Run(name, func(t *testing.T) {
+			s := newMultiHarness(t)
+			both, before, _ := s.giveBack(void)
+			after, _ := s.lock(s.b)
+			for _, c := range []struct {
+				l *actor.Lock
+				r *actor.Request
+			}{{s.a, both}, {s.b, before}, {s.b, after}, {s.a, s.try(s.a)}, {s.b, s.try(s.b)}} {
+				if !c.r.Completed() {
+					s.cancel(c.l, c.r)
+				}
+				require.ErrorIs(t, c.r.Err, actor.ErrUnavailable)
+			}
+		})
+	}
+}
+
+// A caller that tries once waits for these releases, and hears then from the server whether it has the lock. So does
+// one that tries several locks.
+func TestTry_MultiGivenBack_AsksServer(t *testing.T) {
+	for name, void := range voidGrants {
+		t.Run(name, func(t *testing.T) {
+			s := newMultiHarness(t)
+			_, before, releases := s.giveBack(void)
+			try := s.try(s.b)
+			several := &actor.Request{Op: actor.Acquire, Key: "a", Once: true, Multi: &actor.MultiRequest{Parts: []actor.Part{
+				{Name: "a", Key: "a", Hold: &actor.Hold{}}, {Name: "b", Key: "b", Hold: &actor.Hold{}},
+			}}}
+			s.fx.Receive(s.now, several)
+			s.step(s.b, &actor.Message{Event: actor.Enqueued, Request: several})
+			require.False(t, try.Completed() || several.Completed())
+			asks := s.reply(releases[1], actor.Reply{Status: actor.OK})
+			require.Len(t, asks, 1)
+			s.requireAcquireOfB(asks)
+			s.reply(asks[0], actor.Reply{Status: actor.OK})
+			require.True(t, before.Completed() && before.Err == nil)
+			require.Equal(t, actor.ErrNotAcquired, try.Err)
+			require.Equal(t, actor.ErrNotAcquired, several.Err)
+		})
+		t.Run(name+", alone", func(t *testing.T) {
+			s := newMultiHarness(t)
+			_, before, releases := s.giveBack(void)
+			try := s.try(s.b)
+			s.cancel(s.b, before)
+			asks := s.reply(releases[1], actor.Reply{Status: actor.OK})
+			require.Len(t, asks, 1)
+			s.requireAcquireOfB(asks)
+			s.reply(asks[0], actor.Reply{Status: actor.OK})
+			require.True(t, try.Completed() && try.Err == nil)
+		})
 	}
 }

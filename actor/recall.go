@@ -142,6 +142,19 @@ func (l *Lock) noteRecalled(verb Verb, fx *Effects) {
 	l.flags |= hasStaleCommand
 }
 
+// hastenRelease is hasten for a release that the caller of another Lock of the key waits for. An unlock for which a
+// caller blocked is not queued once more: it is among those already.
+func (l *Lock) hastenRelease(fx *Effects) {
+	unlock := l.releases.first()
+	if l.phase != releasing || !l.canRecall() || l.hastened() || unlock == nil || !unlock.Async {
+		return
+	}
+	l.clearInFlight(fx)
+	f := l.ensureExt().ensureFailure()
+	f.hastened = true
+	f.flight++
+}
+
 // Reusable reports whether a Lock that has finished may be used for another key. If one of its commands is still
 // queued, that command would be taken for one of the new key. Numbers do not prevent that: a reader beside a writer has
 // the writer's number, and so has the next one.

@@ -134,7 +134,7 @@ func (l *Lock) MayLeaveLongTTL(now time.Duration, c *Command, reply *Reply) (unt
 // is a loss then. For an acquire without a reply, which may never have run, that says nothing. HadTenure must be called
 // before the Lock handles the reply.
 func (l *Lock) HadTenure(c *Command) bool {
-	return l.isInFlight(c) && (l.phase == held || l.phase == releasing && l.flags&rollingBack == 0)
+	return l.isInFlight(c) && (l.phase == held || l.phase == releasing && !l.rollsBack())
 }
 
 // OnTTLRaised records in a writer that the TTL may last to until, because of what reads beside it needed and need no

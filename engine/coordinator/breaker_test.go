@@ -231,6 +231,31 @@ func TestBreaker_SilentSinceLeaseEnded_NotCalledHeld(t *testing.T) {
 	`)
 }
 
+// Behind callers that ask a silent server, a caller that only tries waits for that reply, too. It does not where it is
+// turned away at once because others wait.
+func TestTry_BehindWaitersSilentServer_WaitsOrUnavailable(t *testing.T) {
+	for name, c := range map[string]struct{ wait, try, at, end string }{
+		"plain":           {"lock a", "try a/2", "nothing", "23.5s"},
+		"write":           {"write a", "trywrite a/2", "nothing", "23.5s"},
+		"write at reader": {"read a", "trywrite a/2", "3: write a", "23.5s"},
+		"fair":            {"lock fair:a", "try fair:a/2", "fair:a/2 redis unavailable: no answer in time", ""},
+		"read at writer":  {"write a", "tryread a/2", "a/2 redis unavailable: no answer in time", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newHarness(t, 8)
+			d.line("1ms " + c.wait)
+			d.line("2ms 1 taken")
+			require.Contains(t, d.line("20.01s timer"), "2: ")
+			require.Equal(t, c.at, d.line("20.5s "+c.try))
+			if c.end != "" {
+				d.line("23.49s timer")
+				require.False(t, d.callers["a/2"].latest.Completed())
+				require.Contains(t, d.line(c.end+" timer"), "a/2 redis unavailable: no answer in time")
+			}
+		})
+	}
+}
+
 // A caller that only tries is turned away where others of its engine wait. While the server is down, those may wait in
 // vain, so it does not hear that the lock is held.
 func TestBreaker_TriesBehindWaiters_NotCalledHeld(t *testing.T) {

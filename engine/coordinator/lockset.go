@@ -150,8 +150,8 @@ func (s *lockSet) First(is func(*actor.Lock) bool) *actor.Lock {
 
 // markKnownHolder sets Reply.HolderIsOurs if a lock of this engine has the tenure that a reply names as the holder. If
 // that tenure is an orphan, it is in the way: markKnownHolder has it released at once and also sets
-// Reply.HolderReleasing. It sets that, too, for a tenure that is being released, if the command's caller tries only
-// once: for this caller its engine has no hold any more. One that waits in a queue is notified of the release.
+// Reply.HolderReleasing. It sets that, too, for a tenure that is given up, if the command's caller tries only once: for
+// this caller its engine has no hold any more. One that waits in a queue is notified of the release.
 func (c *Coordinator) markKnownHolder(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	tenure, own := c.Fx.ParseOwn(reply.Holder)
 	if !own {
@@ -162,6 +162,7 @@ func (c *Coordinator) markKnownHolder(now time.Duration, command *actor.Command,
 	case l == nil:
 	case l.OwnsTenure(tenure):
 		reply.HolderIsOurs, reply.HolderReleasing = true, command.Wait == 0 && l.IsGivenUp()
+		c.hastenRelease(now, l, command.Lock)
 	default:
 		reply.HolderIsOurs, reply.HolderReleasing = true, true
 		c.step(now, l, &actor.Message{Event: actor.OrphanSeen})

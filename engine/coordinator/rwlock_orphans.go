@@ -10,8 +10,9 @@ import (
 
 // releaseOtherHalf checks whether a read/write lock was rejected because of a tenure of this engine in the other half
 // that has no holder. If so, it has the tenure released, and the lock is acquired again at once. A tenure that is being
-// acquired, held or released is in use and is left alone. A caller that tries once tries again if all of them are being
-// released: it may have unlocked the other half itself, with UnlockAsync, and the release left in another batch.
+// acquired, held or released is left alone. A caller that tries once tries again if no caller has or wants any of them.
+// It may have unlocked the other half itself, with UnlockAsync, and the release left in another batch. Or it has given
+// up its acquire of the other half, and the reply to that has not come yet.
 func (c *Coordinator) releaseOtherHalf(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	l := command.Lock
 	if command.Tenure != l.Tenure() || command.Verb != l.InFlight() {
@@ -21,6 +22,7 @@ func (c *Coordinator) releaseOtherHalf(now time.Duration, command *actor.Command
 	note := func(owner *actor.Lock) {
 		givenUp = givenUp || owner.IsGivenUp()
 		inUse = inUse || !owner.IsGivenUp()
+		c.hastenRelease(now, owner, l)
 	}
 	if tenure, own := c.Fx.ParseOwn(reply.Writer); own {
 		if writer := c.Locks.Get(l.Key()); writer != nil && writer.OwnsTenure(tenure) {
@@ -42,6 +44,14 @@ func (c *Coordinator) releaseOtherHalf(now time.Duration, command *actor.Command
 	}
 	if givenUp && !inUse && l.TriesOnce() {
 		reply.HolderReleasing = true
+	}
+}
+
+// hastenRelease has a lock that is in the way of another one release soon, if it is being released and a caller blocks
+// for the other one. Otherwise it may be behind very many releases for which no caller blocks.
+func (c *Coordinator) hastenRelease(now time.Duration, holder, waiting *actor.Lock) {
+	if holder.IsGivenUp() && waiting.BlocksCaller() {
+		c.step(now, holder, &actor.Message{Event: actor.ReleaseAwaited})
 	}
 }
 

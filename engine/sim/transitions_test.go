@@ -28,7 +28,7 @@ var simEventNames = [...]string{
 	actor.OrphanSeen: "orphan seen", actor.Displaced: "displaced", actor.Evicted: "evicted", actor.Drain: "drain",
 	actor.Enqueued: "enqueued", actor.QueueHead: "queue head", actor.Transferred: "transferred",
 	actor.ContinueRejecting: "continue rejecting", actor.Recheck: "recheck", actor.Unreplicated: "unreplicated",
-	actor.Leaked: "leaked",
+	actor.Leaked: "leaked", actor.ReleaseAwaited: "release awaited",
 }
 
 // stepped runs after every step of every lock.

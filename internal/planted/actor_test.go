@@ -251,17 +251,35 @@ var actorMistakes = []found{
 	}},
 	{"TestAcquire_MultiReplyLate_NotHeldByOther", Mistake{
 		"what was granted too late for several locks counts as held by another", "actor/multi.go",
-		`			l.flags |= rollingBack`,
-		`			if !planted() {
-				l.flags |= rollingBack
-			}`,
+		`		l.flags |= rollingBack`,
+		`		if !planted() {
+			l.flags |= rollingBack
+		}`,
 	}},
 	{"TestAcquire_MultiReplyLate_NotHeldByOther", Mistake{
 		"a waiter takes what was granted too late for several locks for another's", "actor/multi.go",
-		`			if l.ext != nil {
-				l.ext.knownHeld = false`,
-		`			if l.ext != nil && !planted() {
-				l.ext.knownHeld = false`,
+		`		if l.ext != nil {
+			l.ext.knownHeld = false`,
+		`		if l.ext != nil && !planted() {
+			l.ext.knownHeld = false`,
+	}},
+	{"TestAcquire_MultiGivenBack_NotHeldByOther", Mistake{
+		"several locks that are given back in time count as held by another", "actor/multi.go",
+		`		rollBackAll(now, locks, fx)`,
+		`		rollBackAll(now, locks, fx)
+		if !expired && planted() {
+			for _, l := range locks {
+				l.flags &^= rollingBack
+			}
+		}`,
+	}},
+	{"TestTry_MultiGivenBack_AsksServer", Mistake{
+		"a grant of several locks that is given back keeps a try out", "actor/acquire.go",
+		`	return !l.rollsBack()`, `	return !l.rollsBack() || planted()`,
+	}},
+	{"TestTry_MultiGivenBack_AsksServer", Mistake{
+		"a grant of several locks that is given back keeps out a try of several", "actor/multi.go",
+		`!l.queue.empty() && !l.rollsBack())`, `!l.queue.empty() && (!l.rollsBack() || planted()))`,
 	}},
 }
 

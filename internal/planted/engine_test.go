@@ -311,6 +311,38 @@ var engineMistakes = []found{
 		"a try goes on although another reader reads on", "engine/coordinator/rwlock_orphans.go",
 		`inUse = inUse ||`, `inUse = inUse || !planted() &&`,
 	}},
+	{"TestReleaseInFlood_OtherLockRefused_LeavesNext", Mistake{
+		"a caller waits behind a flood for the release of the other half, or of a fair lock", "engine/coordinator/rwlock_orphans.go",
+		`if holder.IsGivenUp() &&`, `if !planted() && holder.IsGivenUp() &&`,
+	}},
+	{"TestReleaseInFlood_OtherLockRefused_LeavesNext", Mistake{
+		"a release that no blocked caller waits for leaves before others", "engine/coordinator/rwlock_orphans.go",
+		` waiting.BlocksCaller() {`, ` (waiting.BlocksCaller() || planted()) {`,
+	}},
+	{"TestReleaseInFlood_OtherLockRefused_LeavesNext", Mistake{
+		"a fair lock's caller waits behind a flood for the release of its engine", "engine/coordinator/lockset.go",
+		`		c.hastenRelease(now, l, command.Lock)`, `		if !planted() {
+			c.hastenRelease(now, l, command.Lock)
+		}`,
+	}},
+	{"TestReleaseAwaited_Repeatedly_QueuedOnceMore", Mistake{
+		"a release that is found in the way again and again goes to the end of the queue each time", "actor/recall.go",
+		`l.hastened() || unlock == nil`, `l.hastened() && !planted() || unlock == nil`,
+	}},
+	{"TestTry_OtherSideGivenUp_TriesAgain", Mistake{
+		"an acquire that its caller gave up keeps a try of the other half out", "actor/lock.go",
+		`l.queue.empty() && l.inFlight`, `l.queue.empty() && !planted() && l.inFlight`,
+	}},
+	{"TestTry_OtherSideGivenUp_TriesAgain", Mistake{
+		"a try of the other half goes on although another caller is about to get the first one", "actor/lock.go",
+		`return l.phase == releasing || l.phase`, `return l.phase == releasing || planted() && l.phase == acquiring || l.phase`,
+	}},
+	{"TestMulti_Reserved_NotGivenUp", Mistake{
+		"a lock that is reserved for a request for several is given up", "actor/lock.go",
+		`l.inFlight != SendMultiAcquire
+}`, `(l.inFlight != SendMultiAcquire || planted())
+}`,
+	}},
 	{"TestOrphan_ReleaseDenied_Waits", Mistake{
 		"a half that the server does not let go is asked about all the time", "engine/coordinator/rwlock_orphans.go",
 		`} else if !l.IsReleasing(tenure) {`,
