@@ -3,6 +3,11 @@ package planted
 // actorMistakes are mistakes of the actors that the simulation does not look for, or seldom sees. Most concern what
 // many engines would do at the same moment.
 var actorMistakes = []found{
+	{"TestHeldTooLong_FromFirstMoment_OncePerOwner", Mistake{
+		"of a tenure, only the first owner is reported to have it for too long", "actor/lease.go",
+		`l.reportedSince() == l.ownedSince {`,
+		`l.reportedSince() == l.ownedSince || planted() && l.reportedSince() != 0 {`,
+	}},
 	{"TestOvertaken_ServerFar_LaterByRoundTrips", Mistake{
 		"several locks far away are soon taken one by one", "actor/part_keeper.go",
 		`now-r.receivedAt < max(m.OvertakenAfter, time.Duration(len(m.Parts))*fx.RoundTrip) {`,
