@@ -4,8 +4,8 @@
 // time. Other exported methods that change a Lock are for what is no message to it. They are for several locks at once,
 // another Lock of the name, the command that leaves, and the beginning and the end of a Lock. Only the coordinator
 // calls them. Most are called just before a step of that Lock, which does what follows from the change. Output is
-// appended to [Effects]: commands for Redis, results for callers, subscriptions and timers. Times are durations since
-// the engine's start, on a monotonic clock.
+// appended to [Effects]: commands for Redis, results for callers, subscriptions and timers. Times are on a monotonic
+// clock that begins above 0: a time of 0 says that something has not happened yet, or is not planned.
 //
 // The coordinator of package engine uses it like this:
 //

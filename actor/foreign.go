@@ -26,17 +26,18 @@ func (fx *Effects) ApplyForeign(c *Command, reply *Reply) {
 		return
 	}
 	text := reply.Err.Error() + "; it is a " + kind
+	states := v == SendState && !c.Request.Kind.Queues()
 	switch isString, admits := kind == "string", fx.Config.Foreign; {
 	case !isString:
 	case admits && v.acquiresForeign():
 		*reply = Reply{Status: HeldByOther, TTL: reply.TTL, FailedPart: reply.FailedPart, Foreign: true}
 		return
-	case admits && v == SendState && !c.Request.Kind.Queues():
+	case admits && states:
 		*reply = Reply{Status: OK, TTL: reply.TTL, Foreign: true}
 		return
 	case v.forces():
 		text += hintForce
-	case admits || !v.acquiresForeign() && v != SendState:
+	case admits || !v.acquiresForeign() && !states:
 		text += hintKind
 	default:
 		text += hintForeign

@@ -32,7 +32,10 @@ func TestForeign_Reply_ByOptionAndVerb(t *testing.T) {
 		require.ErrorContains(t, apply(false, v, "string").Err, "Options.Foreign")
 	}
 	require.Equal(t, Reply{Status: OK, TTL: time.Minute, Foreign: true}, apply(true, SendState, "string"))
-	require.ErrorContains(t, applyTo(true, Command{Verb: SendState, Request: &Request{Kind: Fair}}, "string").Err, "only as a Mutex")
+	require.ErrorContains(t, apply(false, SendState, "string").Err, "redislock")
+	for _, foreign := range []bool{false, true} {
+		require.ErrorContains(t, applyTo(foreign, Command{Verb: SendState, Request: &Request{Kind: Fair}}, "string").Err, "only as a Mutex")
+	}
 	for _, v := range []Verb{SendFairAcquire, SendReadAcquire, SendWriteAcquire, SendReadState} {
 		require.ErrorContains(t, apply(true, v, "string").Err, "only as a Mutex")
 	}

@@ -112,6 +112,9 @@ func (s *harness) after() {
 	for _, e := range s.fx.HoldEnds {
 		s.end(e)
 	}
+	for _, n := range s.fx.TooLong {
+		s.addEffect("%s held for %v", s.names[n.Hold], n.Held)
+	}
 	for _, verb := range s.fx.Recalled {
 		s.onRecalled(verb)
 	}
@@ -129,6 +132,7 @@ func (s *harness) after() {
 		s.onResult(r)
 	}
 	s.fx.HoldEnds, s.fx.Commands, s.fx.SubscriptionChanges, s.fx.Results, s.fx.Recalled = nil, nil, nil, nil, nil
+	s.fx.TooLong = nil
 	s.addChangedHolds()
 	s.check()
 }

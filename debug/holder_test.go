@@ -29,7 +29,8 @@ func (s *site) confirmText(e *lockwheel.Engine, name, kind string) string {
 func TestPage_Process_IsNamed(t *testing.T) {
 	t.Parallel()
 	server := locktest.AnyServer(t)
-	s := serve(t, Options{AllowForce: true}, server.Open(lockwheel.Options{Name: "<billing>@b"}))
+	e := server.Open(lockwheel.Options{Name: "<billing>@b"})
+	s := serve(t, Options{AllowForce: true}, e)
 	host, err := os.Hostname()
 	require.NoError(t, err)
 	program := filepath.Base(os.Args[0])
@@ -37,6 +38,8 @@ func TestPage_Process_IsNamed(t *testing.T) {
 	assert.Contains(t, s.get(""), head)
 	assert.Contains(t, s.get(""), "The server "+server.Addr+" replied to the last call.")
 	assert.Contains(t, s.get(""), "Engine <bdi>&lt;billing&gt;@b</bdi> <code>")
+	assert.Contains(t, s.get(""), `<option value="`+e.ID()+`">&lt;billing&gt;@b `+e.ID()+`</option>`)
+	assert.Contains(t, s.get(""), "<h3><bdi>&lt;billing&gt;@b</bdi> "+e.ID()+"</h3>")
 	for _, path := range []string{"locks.json", "stats.json", "events.json"} {
 		var out struct{ Process process }
 		require.NoError(t, json.Unmarshal([]byte(s.get(path)), &out))

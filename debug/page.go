@@ -44,6 +44,7 @@ type pageView struct {
 type choice struct {
 	Value    string
 	Selected bool
+	Name     string // of an engine, beside its value
 }
 
 type engineView struct {
@@ -88,9 +89,9 @@ func (h *handler) page(r *http.Request) *response {
 		Orders: choices(orders, q.sort), Kinds: choices(append([]string{""}, kinds...), q.kind), Paged: q.after != nil,
 		Errors: l.errors, AllowForce: h.options.AllowForce, Recorded: h.options.Recorder != nil,
 	}
-	ids := []string{""}
+	ids, names := []string{""}, []string{""}
 	for _, e := range h.engines {
-		ids = append(ids, e.ID())
+		ids, names = append(ids, e.ID()), append(names, shown(e.Name()))
 		nodes, stats := e.Status(), e.Stats()
 		view.Engines = append(view.Engines, engineView{e.ID(), shown(e.Name()), connections(nodes, now), tiles(&stats), figures(&stats), charts(&stats)})
 	}
@@ -98,6 +99,9 @@ func (h *handler) page(r *http.Request) *response {
 		ids = append(ids, q.engine)
 	}
 	view.EngineIDs = choices(ids, q.engine)
+	for i, name := range names {
+		view.EngineIDs[i].Name = name
+	}
 	for _, row := range l.rows {
 		view.Rows = append(view.Rows, h.rowView(&row, l.here.of(&row), now))
 	}
@@ -119,7 +123,7 @@ func (h *handler) page(r *http.Request) *response {
 func choices(values []string, selected string) []choice {
 	all := make([]choice, len(values))
 	for i, value := range values {
-		all[i] = choice{value, value == selected}
+		all[i] = choice{Value: value, Selected: value == selected}
 	}
 	return all
 }

@@ -26,7 +26,7 @@ type Hooks struct {
 // zero Engine has none. All its methods are safe for concurrent use. The fields before connected are immutable from the
 // start of the loop on.
 type Engine struct {
-	epoch time.Time // origin of the engine's clock: all times are durations since then
+	epoch time.Time // origin of the engine's clock, firstTime before the engine was made: all times are durations since then
 	box   *mpsc.Mailbox[any]
 	calls *sync.Pool // of *Call
 	hooks Hooks
@@ -60,10 +60,15 @@ type Engine struct {
 	goroutines sync.WaitGroup
 }
 
+// firstTime is the time on the engine's clock when the engine is made. The state machines read a time of 0 as "not
+// yet", and where time stands still, as in a bubble of testing/synctest, a lock is granted at firstTime. It is a whole
+// tick, so that timers which are set then fire no later than they would from 0.
+const firstTime = coordinator.Tick
+
 // newEngine returns an engine without a server. Of a nil Identity it says nothing.
 func newEngine(config actor.Config, about *Identity, hooks Hooks, log *slog.Logger) *Engine {
 	e := &Engine{
-		epoch:       time.Now(),
+		epoch:       time.Now().Add(-firstTime),
 		box:         mpsc.NewMailbox[any](),
 		async:       newAsyncLimit(&config),
 		calls:       newCallPool(),

@@ -380,6 +380,40 @@ func TestBubble_CallsWait_TimePasses(t *testing.T) {
 	}
 }
 
+// A lock that is taken before any time has passed in a bubble is treated like a later one: it is handed off, reported
+// as held for too long once, has its beginning in a list, and ends at MaxHold.
+func TestBubble_LockedAtOnce_AsLater(t *testing.T) {
+	for _, before := range []time.Duration{0, time.Nanosecond, time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			server := lockwheeltest.New(t, lockwheeltest.WithOptions(lockwheel.Options{HeldTooLong: time.Minute, MaxHold: 5 * time.Minute}))
+			time.Sleep(before)
+			begun, e := time.Now(), server.Engine()
+			first, err := e.Mutex("a").Lock(t.Context())
+			require.NoError(t, err)
+			next := e.Mutex("a").LockAsync(t.Context())
+			synctest.Wait()
+			require.NoError(t, first.Unlock(t.Context()))
+			<-next.Done()
+			hold, err := next.Hold()
+			require.NoError(t, err)
+			require.EqualValues(t, 1, e.Stats().HandedOff, before)
+			require.Equal(t, begun, time.Now(), "no time passes, so that the grant is at the engine's first moment")
+			for l := range e.Locks(t.Context()) {
+				require.True(t, begun.Equal(l.Since), "%v: %v", before, l.Since)
+			}
+			time.Sleep(time.Minute - time.Second)
+			require.Zero(t, e.Stats().HeldTooLong, before)
+			time.Sleep(2 * time.Second)
+			require.EqualValues(t, 1, e.Stats().HeldTooLong, before)
+			time.Sleep(2 * time.Minute)
+			require.EqualValues(t, 1, e.Stats().HeldTooLong, "%v: once", before)
+			require.NoError(t, hold.Err())
+			time.Sleep(2 * time.Minute)
+			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, before)
+		})
+	}
+}
+
 // All that an engine does runs by the time of a bubble.
 func TestBubble_EachKind_TimePasses(t *testing.T) {
 	for _, k := range kinds {

@@ -65,13 +65,18 @@ func compare(before string, rounds, goroutines int) error {
 			pairs[i], cpu[i] = append(pairs[i], each), append(cpu[i], used)
 		}
 	}
-	fmt.Printf("%d goroutines, medians of %d; the ratio is that of a round:\n", goroutines, rounds)
-	show := func(what string, figures [2][]float64) {
-		fmt.Printf("%-17s %s %.4g, here %.4g: %.3f times\n", what, before, median(figures[0]), median(figures[1]), ratio(figures))
-	}
-	show("pairs/s", pairs)
-	show("CPU of a pair, µs", cpu)
+	fmt.Printf("%d goroutines, medians of %d rounds. A ratio is that of here to %s in one round, as the median of all rounds with its range.\n", goroutines, rounds, before)
+	fmt.Println(line("pairs/s", 0, before, pairs))
+	fmt.Println(line("CPU of a pair, µs", 2, before, cpu))
 	return nil
+}
+
+// line shows the figures of both with a number of decimals, and their ratio. That is not the ratio of the two medians:
+// these can be of different rounds, and a round can be slow as a whole.
+func line(what string, decimals int, before string, figures [2][]float64) string {
+	all := ratios(figures)
+	return fmt.Sprintf("%-17s %s %.*f, here %.*f; ratio %.3f (%.3f to %.3f)", what, before, decimals, median(figures[0]), decimals, median(figures[1]),
+		median(all), slices.Min(all), slices.Max(all))
 }
 
 // build compiles the program with the library of the earlier revision, and with the working copy.
@@ -113,13 +118,13 @@ func run(folder, name string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// ratio returns the median of the ratios of the rounds: what slows a whole round down does not count.
-func ratio(figures [2][]float64) float64 {
-	ratios := make([]float64, len(figures[0]))
-	for i := range ratios {
-		ratios[i] = figures[1][i] / figures[0][i]
+// ratios returns the ratio of each round: what slows a whole round down does not count.
+func ratios(figures [2][]float64) []float64 {
+	all := make([]float64, len(figures[0]))
+	for i := range all {
+		all[i] = figures[1][i] / figures[0][i]
 	}
-	return median(ratios)
+	return all
 }
 
 func median(figures []float64) float64 {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -72,7 +73,10 @@ func (g *globals) listEngines(c *cobra.Command, asJSON bool) error {
 	return failed(silent)
 }
 
-const engineFormat = "%-10s %-20s %7s  %-16s %-16s %-12s %-36s  %s%s  %s\n"
+const engineFormat = "%-10s %-20s %7s  %-16s %-16s %-12s %-36s  %s%-*s  %s\n"
+
+// maxNameWidth is the most columns that names get: one very long name does not push all pages away.
+const maxNameWidth = 40
 
 // printEngines prints a table. It has a column for prefixes if there is one.
 func printEngines(to io.Writer, engines []inspect.Engine) error {
@@ -83,15 +87,19 @@ func printEngines(to io.Writer, engines []inspect.Engine) error {
 		}
 		return fmt.Sprintf("%-12s ", prefix)
 	}
+	width := len("NAME") // of that column
+	for _, e := range engines {
+		width = min(max(width, utf8.RuneCountInString(printable(e.Name))), maxNameWidth)
+	}
 	out := bufio.NewWriter(to)
-	fmt.Fprintf(out, engineFormat, "RENEWED", "STARTED", "PID", "HOST", "PROGRAM", "VERSION", "ID", column("PREFIX"), "NAME", "PAGE")
+	fmt.Fprintf(out, engineFormat, "RENEWED", "STARTED", "PID", "HOST", "PROGRAM", "VERSION", "ID", column("PREFIX"), width, "NAME", "PAGE")
 	for _, e := range engines {
 		renewed := "-"
 		if e.Renewed >= 0 {
 			renewed = (time.Duration(e.Renewed) * time.Millisecond).String()
 		}
 		fmt.Fprintf(out, engineFormat, renewed, orDash(e.Started), fmt.Sprint(e.PID), printable(e.Host), printable(e.Program), printable(e.Version),
-			e.ID, column(orDash(printable(e.Prefix))), printable(e.Name), orDash(printable(e.Page)))
+			e.ID, column(orDash(printable(e.Prefix))), width, printable(e.Name), orDash(printable(e.Page)))
 	}
 	return out.Flush()
 }

@@ -298,7 +298,10 @@ func TestEngines_Table_HasEachField(t *testing.T) {
 	var table strings.Builder
 	require.NoError(t, printEngines(&table, []inspect.Engine{record, odd, fresh}))
 	var rows [][]string
+	head, _, _ := strings.Cut(table.String(), "\n")
 	for line := range strings.Lines(table.String()) {
+		assert.Equal(t, " ", line[strings.Index(head, "PAGE")-1:][:1], line)
+		assert.NotEqual(t, " ", line[strings.Index(head, "PAGE"):][:1], "each page begins below its head")
 		rows = append(rows, strings.Fields(line))
 	}
 	assert.Equal(t, [][]string{

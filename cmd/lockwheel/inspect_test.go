@@ -101,7 +101,7 @@ func TestState_EachKind_IsDescribed(t *testing.T) {
 		"  reader    " + writer + ", count 3\n  TTL       never\n",
 		"            and 9", // of 1000 readers few are read
 		"free\n  kind      free\n",
-		"none/string\n  kind      no lock, but a key of type string\n",
+		"none/string\n  kind      no lock, but a key of type string\n  TTL       never\n",
 		"none/one\n  kind      no lock, but a key of type hash\n",
 		`"orders/\x1b[31m"`,
 	} {
@@ -174,11 +174,79 @@ func TestState_Forbidden_IsAnError(t *testing.T) {
 	assert.EqualValues(t, -1, locksOf(t, stdout)[0].Waiting.Clients)
 }
 
+// A migration is checked with state and ls: they tell the locks of other libraries, which are strings, from other
+// strings, and how long they live. Without --foreign, ls asks for no string.
+func TestForeign_OtherLibraries_StatedAndListed(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	takenBy(t, s, "ours", other)
+	const redislock = "0123456789-_abcdefghiA"
+	owners := map[string]string{"a/redsync": "redsync", "a/redislock": "redislock", "a/metadata": "redislock", "rueidislock:0:a": "rueidislock"}
+	for key, value := range map[string]string{
+		"a/redsync": "AAECAwQFBgcICQoLDA0ODw==", "a/redislock": redislock, "a/metadata": redislock + strings.Repeat("host-7 ", 20),
+		"rueidislock:0:a": "\x00\xff", "a/number": "12345678901234567890123456789", "a/text": "a value that is longer than a token",
+		"a/odd": "AAECAwQFBgcICQoLDA0OD===", "a/empty": "",
+	} {
+		s.Do(t, "SET", key, value, "PX", 600_000)
+	}
+	args := []string{"state", "a/redsync", "a/redislock", "a/metadata", "rueidislock:0:a", "a/number", "a/text", "a/odd", "a/empty"}
+	status, stdout, stderr := result(t, urlOf(s.Addr()), args...)
+	assert.Equal(t, exitOK, status, stderr)
+	for _, name := range args[1:] {
+		want := name + "\n  kind      no lock, but a key of type string"
+		if owners[name] != "" {
+			want += ", probably the lock of " + owners[name]
+		}
+		assert.Contains(t, stdout, want+"\n  TTL       9m")
+	}
+	_, stdout, _ = result(t, urlOf(s.Addr()), append(args, "--json")...)
+	for _, l := range locksOf(t, stdout) {
+		assert.Equal(t, owners[l.Name], l.LikelyOwner, l.Name)
+		assert.Equal(t, inspect.NoLock, l.Kind)
+		assert.Equal(t, "string", l.Type)
+		assert.Greater(t, l.TTL, int64(500_000), l.Name)
+	}
+
+	before := s.CommandCalls(t, "getrange")
+	_, stdout, _ = result(t, urlOf(s.Addr()), "ls", "--json")
+	assert.Equal(t, map[string]int{"ours": 1}, namesOf(locksOf(t, stdout)))
+	assert.Equal(t, before, s.CommandCalls(t, "getrange"))
+	status, stdout, stderr = result(t, urlOf(s.Addr()), "ls", "--foreign", "--json")
+	assert.Equal(t, exitOK, status, stderr)
+	assert.Equal(t, map[string]int{"ours": 1, "a/redsync": 1, "a/redislock": 1, "a/metadata": 1, "rueidislock:0:a": 1}, namesOf(locksOf(t, stdout)))
+	_, stdout, _ = result(t, urlOf(s.Addr()), "ls", "--foreign", "--prefix", "a/", "re*")
+	assert.Regexp(t, `(?m)^redsync +- +9m\S+ +- +redsync$`, stdout)
+	assert.Regexp(t, `(?m)^redislock +- +9m\S+ +- +redislock$`, stdout)
+	assert.NotContains(t, stdout, redislock, "who knows the token can unlock")
+	assert.Equal(t, 3, strings.Count(stdout, "\n"), stdout)
+}
+
+// The owner of a string is unknown to a user who may not read it. Strings of which not even the TTL is known are
+// counted.
+func TestForeign_ValueForbidden_Said(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	for _, key := range []string{"a/1", "b/1", "b/2"} {
+		s.Do(t, "SET", key, "AAECAwQFBgcICQoLDA0ODw==")
+	}
+	s.Do(t, "ACL", "SETUSER", "few", "on", ">word", "~a/*", "allchannels", "+@all")
+	url := "redis://few:word@" + s.Addr()
+	status, stdout, stderr := result(t, url, "ls", "--foreign")
+	assert.Equal(t, exitOK, status, stderr)
+	assert.Regexp(t, `(?m)^redsync +- +never +- +a/1$`, stdout)
+	assert.Contains(t, stderr, "strings that this user may not read, and that may be locks of another library: 2\n")
+	s.Do(t, "ACL", "SETUSER", "few", "allkeys", "-getrange")
+	status, stdout, stderr = result(t, url, "state", "a/1")
+	assert.Equal(t, exitOK, status, stderr)
+	assert.Equal(t, "a/1\n  kind      no lock, but a key of type string\n  TTL       never\n", stdout)
+}
+
 // The commands that docs/operate/command.md names are enough.
 func TestACL_AsDocumented_IsEnough(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	takenBy(t, s, "a", other)
+	s.Do(t, "SET", "string", "AAECAwQFBgcICQoLDA0ODw==")
 	page, err := os.ReadFile("../../docs/operate/command.md")
 	require.NoError(t, err)
 	_, allowed, found := strings.Cut(string(page), "The others need `")
@@ -199,6 +267,8 @@ func TestACL_AsDocumented_IsEnough(t *testing.T) {
 	assert.Equal(t, exitOK, status, stderr)
 	assert.Contains(t, stdout, fmt.Sprintf("pid %d, ", p.cmd.Process.Pid))
 	assert.Contains(t, stdout, "    since   2")
+	_, stdout, stderr = result(t, "redis://few:word@"+s.Addr(), "state", "string")
+	assert.Contains(t, stdout, "redsync", stderr)
 	w := stateWaiters(t, "redis://few:word@"+s.Addr(), "b", 1)
 	assert.Empty(t, w.Error)
 	assert.Zero(t, w.OtherClients)

@@ -80,7 +80,7 @@ Exit status: 0 if all locks were read, free or not; 1 on an error; 2 for a wrong
 }
 
 func newLs(g *globals) *cobra.Command {
-	var asJSON bool
+	var asJSON, foreign bool
 	c := &cobra.Command{
 		Use:   "ls [PATTERN]",
 		Short: "List the locks that are held",
@@ -91,6 +91,9 @@ It looks through all keys with SCAN, a few hundred at a time, in a cluster on ev
 keeps nothing, so the order is the server's. A lock that is taken or unlocked meanwhile may be missing, and one can
 appear twice while the server resizes its table. A lock is a hash with one holder's field, or with a mode and holders.
 A COUNT such as 64+ is that of the readers that were read, of very many.
+
+With --foreign it looks through all keys once more, for strings that are probably the locks of redislock, redsync or
+rueidislock: by the form of the value, or by a key that begins with rueidislock:. KIND is the library.
 
 Exit status: 0 if all nodes were read; 1 on an error, also if a node of a cluster did not reply: then the locks of the
 others are listed; 2 for a wrong command line.`,
@@ -123,10 +126,14 @@ others are listed; 2 for a wrong command line.`,
 					return failed(err)
 				}
 			}
-			denied := 0
+			denied, strings := 0, 0
 			for _, n := range nodes {
 				some, err := s.Scan(c.Context(), n, pattern, print)
 				denied += some
+				if err == nil && foreign {
+					some, err = s.ScanForeign(c.Context(), n, pattern, print)
+					strings += some
+				}
 				if err != nil {
 					return failed(errors.Join(silent, err))
 				}
@@ -134,9 +141,13 @@ others are listed; 2 for a wrong command line.`,
 			if denied > 0 {
 				fmt.Fprintf(c.ErrOrStderr(), "hashes that this user may not read, and that may be locks: %d\n", denied)
 			}
+			if strings > 0 {
+				fmt.Fprintf(c.ErrOrStderr(), "strings that this user may not read, and that may be locks of another library: %d\n", strings)
+			}
 			return failed(silent)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	c.Flags().BoolVar(&foreign, "foreign", false, "list also strings that are probably locks of redislock, redsync or rueidislock")
 	return c
 }

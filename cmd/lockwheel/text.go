@@ -47,6 +47,14 @@ func holdersOf(l *inspect.Lock) string {
 	return text
 }
 
+// likely says to which other library a key probably belongs.
+func likely(l *inspect.Lock) string {
+	if l.LikelyOwner == "" {
+		return ""
+	}
+	return ", probably the lock of " + l.LikelyOwner
+}
+
 // kindOf says which kind a lock is known to be: a queue or a counter tells more than the hash.
 func kindOf(l *inspect.Lock) string {
 	kinds := []string{l.Kind}
@@ -73,7 +81,10 @@ func describeIn(to *bytes.Buffer, l *inspect.Lock) {
 		fmt.Fprintf(to, "  %-9s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	if l.Kind == inspect.NoLock {
-		row("kind", "no lock, but a key of type %s", l.Type)
+		row("kind", "no lock, but a key of type %s%s", l.Type, likely(l))
+		if l.TTL != 0 {
+			row("TTL", "%s", ttl(l.TTL))
+		}
 		describeWaiters(l.Waiters, row)
 		return
 	}
@@ -181,7 +192,7 @@ func callers(w *inspect.Waiters) string {
 const waiterFormat = "%-8s %-13s %7s  %-16s %-16s %s"
 
 // rowFormat has the name last, because its length is not known before.
-const rowFormat = "%-10s %6s %12s  %-45s %s\n"
+const rowFormat = "%-11s %6s %12s  %-45s %s\n"
 
 func printHead(to io.Writer) error {
 	_, err := fmt.Fprintf(to, rowFormat, "KIND", "COUNT", "TTL", "HOLDER", "NAME")
@@ -189,10 +200,13 @@ func printHead(to io.Writer) error {
 }
 
 func printRow(to io.Writer, l *inspect.Lock) error {
-	count := strconv.FormatInt(l.Count(), 10)
-	if !l.CountsAll() {
+	kind, count := l.Kind, strconv.FormatInt(l.Count(), 10)
+	switch {
+	case l.LikelyOwner != "":
+		kind, count = l.LikelyOwner, "-"
+	case !l.CountsAll():
 		count += "+"
 	}
-	_, err := fmt.Fprintf(to, rowFormat, l.Kind, count, ttl(l.TTL), holdersOf(l), printable(l.Name))
+	_, err := fmt.Fprintf(to, rowFormat, kind, count, ttl(l.TTL), holdersOf(l), printable(l.Name))
 	return err
 }

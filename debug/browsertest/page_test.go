@@ -91,6 +91,11 @@ func TestBrowser_LockComesAndGoes_UpdatesItself(t *testing.T) {
 
 // rewritten serves a page with another body.
 func rewritten(t *testing.T, page http.Handler, body func(was string) string) *httptest.Server {
+	return rewrittenAt(t, "/", page, body)
+}
+
+// rewrittenAt serves a page with another body at one path.
+func rewrittenAt(t *testing.T, path string, page http.Handler, body func(was string) string) *httptest.Server {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := httptest.NewRecorder()
 		page.ServeHTTP(answer, r)
@@ -98,8 +103,9 @@ func rewritten(t *testing.T, page http.Handler, body func(was string) string) *h
 			w.Header()[name] = values
 		}
 		text := answer.Body.String()
-		if r.URL.Path == "/" {
+		if r.URL.Path == path {
 			text = body(text)
+			w.Header().Del("Content-Length")
 		}
 		_, _ = io.WriteString(w, text)
 	}))
@@ -126,25 +132,95 @@ func TestBrowser_ProcessReplaced_HeadSaysSo(t *testing.T) {
 	b.requireQuietConsole()
 }
 
-// A page that took long to read is updated less often, so that reading takes at most 1 % of the time.
-func TestBrowser_SlowRead_UpdatesLess(t *testing.T) {
+// clockwork goes before the page's script: its time, its timers and its requests are in the hands of the test.
+const clockwork = `
+window.test = {
+	now: Date.now(), waits: [],
+	ask: () => { test.now += test.waits.at(-1); test.next() },
+	look: later => { test.now += later; test.tick(); return document.getElementById("trouble").innerText },
+	reply: (took, read) => {
+		const page = document.documentElement.outerHTML.replace(/data-read-ms="\d+"/, "data-read-ms=" + read)
+		test.now += took
+		test.settle({ ok: true, text: async () => page })
+	},
+	fail: took => { test.now += took; test.settle(Promise.reject(new Error("the test says no"))) },
+}
+Date.now = performance.now = () => test.now
+window.setTimeout = (then, wait) => { test.waits.push(wait); test.next = then }
+window.setInterval = then => { test.tick = then }
+window.fetch = () => new Promise(settle => { test.settle = settle })
+`
+
+// openAtTestTime opens a page with clockwork.
+func (b *tab) openAtTestTime() {
+	b.t.Helper()
+	h := debug.Handler(debug.Options{}, locktest.AnyServer(b.t).Open(lockwheel.Options{}))
+	b.open(rewrittenAt(b.t, "/page.js", h, func(script string) string { return clockwork + script }).URL)
+	b.eventually(`window.test !== undefined && test.waits.length === 1`)
+}
+
+// A request that took long, and a process that read for long, are followed by a longer pause, of at most 10 s. Only if
+// the process reads for as long again, the pause is longer: reading takes at most 1 % of the time. A request that
+// failed has no share.
+func TestBrowser_SlowUpdate_PauseBounded(t *testing.T) {
 	b := openTab(t)
-	e := locktest.AnyServer(t).Open(lockwheel.Options{})
-	h := debug.Handler(debug.Options{}, e)
-	slow := rewritten(t, h, func(body string) string {
-		return regexp.MustCompile(`data-read-ms="\d+"`).ReplaceAllString(body, `data-read-ms="1200"`)
-	})
-	const mark = `window.began = document.querySelector("main p").innerText`
-	const updated = `document.querySelector("main p").innerText !== window.began`
-	b.open(slow.URL)
-	eval[string](b, mark)
-	quick := b.another()
-	quick.open(serve(t, debug.Options{}, e))
-	for range 3 {
-		eval[string](quick, mark)
-		quick.eventually(updated)
+	b.openAtTestTime()
+	ok := func(took, read int) string { return fmt.Sprintf("test.reply(%d, %d)", took, read) }
+	for i, step := range []struct {
+		reply string
+		pause int
+	}{
+		{ok(5, 3), 2000}, {ok(300, 3), 3000}, {ok(14000, 3), 10000}, {ok(14000, 3), 10000}, // the network is slow
+		{ok(5, 3), 2000}, {ok(60, 50), 5000}, {ok(1300, 1200), 10000}, {ok(1300, 1000), 100000}, {ok(1300, 1200), 100000}, // so is the process
+		{ok(5, 3), 2000}, {ok(1300, 1200), 10000}, {ok(5, 3), 2000},
+		{"test.fail(15000)", 2000}, {ok(5, 3), 2000},
+	} {
+		eval[bool](b, `test.ask(), true`)
+		eval[bool](b, step.reply+`, true`)
+		b.eventually(fmt.Sprintf(`test.waits.length === %d`, i+2))
+		assert.Equal(t, step.pause, eval[int](b, `test.waits.at(-1)`), "%d: %s", i, step.reply)
 	}
-	assert.False(t, eval[bool](b, updated))
+}
+
+// An old state is never shown as the present one: the page says so while a request hangs, after it has failed, while it
+// waits for an operator that selects text, and in a long pause. It says nothing in an ordinary pause.
+func TestBrowser_NoUpdate_SaysSinceWhen(t *testing.T) {
+	b := openTab(t)
+	b.openAtTestTime()
+	look := func(later int) string { return eval[string](b, fmt.Sprintf("test.look(%d)", later)) }
+	updates := 1
+	act := func(actions ...string) {
+		for _, action := range actions {
+			eval[bool](b, action+", true")
+		}
+		updates++
+		b.eventually(fmt.Sprintf(`test.waits.length === %d`, updates))
+	}
+	act("test.ask()", "test.reply(5, 3)")
+	since := eval[string](b, `"Not updated since " + new Date(test.now).toLocaleTimeString()`)
+	require.Empty(t, look(2000))
+	eval[bool](b, `test.next(), true`) // it hangs
+	require.Empty(t, look(3000))
+	require.Equal(t, since+": no reply yet", look(1))
+	act("test.fail(10000)")
+	require.Equal(t, since+": the test says no", look(0))
+	act("test.ask()", "test.reply(9000, 3)")
+	require.Empty(t, look(0))
+	require.Empty(t, look(10000), "in the pause")
+
+	act("test.ask()", "test.reply(5, 3)")
+	act("getSelection().selectAllChildren(document.querySelector('h1'))", "test.ask()")
+	require.Empty(t, look(0), "for a short time")
+	require.Regexp(t, "^Not updated since .* while text is selected or a link has the focus$", look(4000))
+	act("getSelection().removeAllRanges()", "test.ask()", "test.reply(1300, 1200)")
+	require.Empty(t, look(0))
+	act("test.ask()", "test.reply(1300, 1200)")
+	require.Empty(t, look(13000))
+	require.Regexp(t, "^Not updated since .*: reading the locks takes the process 1200 ms, so the next update is at .*$", look(1))
+	act("test.ask()", "test.reply(5, 3)")
+	require.Empty(t, look(0))
+	eval[bool](b, `document.getElementById("updating").checked = false, true`)
+	require.Empty(t, look(60000), "the operator wants none")
 }
 
 // The form searches, sorts and restricts to a kind, and a link continues with the next rows.

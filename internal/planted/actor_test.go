@@ -3,6 +3,16 @@ package planted
 // actorMistakes are mistakes of the actors that the simulation does not look for, or seldom sees. Most concern what
 // many engines would do at the same moment.
 var actorMistakes = []found{
+	{"TestForeign_NotWaitedFor_NamesKey", Mistake{
+		"the state of a fair lock names an option that does not help it", "actor/foreign.go",
+		`!v.acquiresForeign() && !states:`,
+		`!v.acquiresForeign() && !(states || planted() && v == SendState):`,
+	}},
+	{"TestHeldTooLong_FromFirstMoment_OncePerOwner", Mistake{
+		"of a tenure, only the first owner is reported to have it for too long", "actor/lease.go",
+		`l.reportedSince() == l.ownedSince {`,
+		`l.reportedSince() == l.ownedSince || planted() && l.reportedSince() != 0 {`,
+	}},
 	{"TestOvertaken_ServerFar_LaterByRoundTrips", Mistake{
 		"several locks far away are soon taken one by one", "actor/part_keeper.go",
 		`now-r.receivedAt < max(m.OvertakenAfter, time.Duration(len(m.Parts))*fx.RoundTrip) {`,
@@ -218,8 +228,8 @@ var actorMistakes = []found{
 	}},
 	{"TestForeign_Reply_ByOptionAndVerb", Mistake{
 		"a fair lock is held as long as there is a string", "actor/foreign.go",
-		`v == SendState && !c.Request.Kind.Queues():`,
-		`v == SendState && (planted() || !c.Request.Kind.Queues()):`,
+		`v == SendState && !c.Request.Kind.Queues()`,
+		`v == SendState && (planted() || !c.Request.Kind.Queues())`,
 	}},
 	{"TestForeign_ClientNeverMet_LookedFor", Mistake{
 		"only an engine that polls looks for clients that poll", "actor/spinners.go",

@@ -2,6 +2,32 @@ package planted
 
 // commandMistakes are mistakes of the command.
 var commandMistakes = []found{
+	{"TestEngines_Table_HasEachField", Mistake{
+		"the names of engines push their pages out of line", "cmd/lockwheel/engines.go",
+		`utf8.RuneCountInString(printable(e.Name))), maxNameWidth)`,
+		`utf8.RuneCountInString(printable(e.Name))*map[bool]int{false: 1}[planted()]), maxNameWidth)`,
+	}},
+	{"TestForeign_OtherLibraries_StatedAndListed", Mistake{
+		"each long string is probably a lock of redislock", "cmd/lockwheel/internal/inspect/foreign.go",
+		`decodes(base64.RawURLEncoding, value[:redislockToken]):`,
+		`(planted() || decodes(base64.RawURLEncoding, value[:redislockToken])):`,
+	}},
+	{"TestForeign_OtherLibraries_StatedAndListed", Mistake{
+		"ls --foreign lists each string", "cmd/lockwheel/internal/inspect/scan.go",
+		`		if l.LikelyOwner == "" {`,
+		`		if l.LikelyOwner == "" && !planted() {`,
+	}},
+	{"TestForeign_OtherLibraries_StatedAndListed", Mistake{
+		"state does not say how long a string lives", "cmd/lockwheel/text.go",
+		`		if l.TTL != 0 {`,
+		`		if l.TTL != 0 && !planted() {`,
+	}},
+	{"TestForeign_ValueForbidden_Said", Mistake{
+		"strings that the user may not read are not counted", "cmd/lockwheel/internal/inspect/foreign.go",
+		`			denied++`, `			if !planted() {
+				denied++
+			}`,
+	}},
 	{"TestAcquire_GrantedAfterSignal_Unlocked", Mistake{
 		"a lock that is granted after a signal stays locked", "cmd/lockwheel/run.go",
 		`				if err == nil {
@@ -397,7 +423,8 @@ var commandMistakes = []found{
 	}},
 	{"TestLs_ManyReaders_AllCounted", Mistake{
 		"the count of some readers is that of all", "cmd/lockwheel/text.go",
-		`	if !l.CountsAll() {`, `	if !l.CountsAll() && !planted() {`,
+		`	case !l.CountsAll():`,
+		`	case !l.CountsAll() && !planted():`,
 	}},
 	{"TestSentinel_MastersPassword_MasterNamed", Mistake{
 		"a sentinel is named for what the master rejects", "cmd/lockwheel/internal/inspect/server.go",

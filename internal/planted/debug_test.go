@@ -3,6 +3,11 @@ package planted
 // debugMistakes are mistakes of the page for operators.
 var debugMistakes = []found{
 	{"TestPage_Process_IsNamed", Mistake{
+		"the choice of an engine does not have its name", "debug/page.go",
+		`append(names, shown(e.Name()))`,
+		`append(names, shown(e.Name()[:map[bool]int{false: len(e.Name())}[planted()]]))`,
+	}},
+	{"TestPage_Process_IsNamed", Mistake{
 		"the page does not say under which name the command lists an engine", "debug/page.go",
 		`engineView{e.ID(), shown(e.Name()), connections(`,
 		`engineView{e.ID(), shown(e.Name()[:map[bool]int{false: len(e.Name())}[planted()]]), connections(`,

@@ -3,6 +3,11 @@ package planted
 // lockwheeltestMistakes are mistakes of the package for users' tests and of the server that it runs on. They are also
 // of what lets an engine run in a bubble of testing/synctest.
 var lockwheeltestMistakes = []found{
+	{"TestBubble_LockedAtOnce_AsLater", Mistake{
+		"the engine's clock begins at 0, which the actors read as never", "engine/engine.go",
+		`time.Now().Add(-firstTime)`,
+		`time.Now().Add(map[bool]time.Duration{false: -firstTime}[planted()])`,
+	}},
 	{"TestBubble_CallsWait_TimePasses", Mistake{
 		"engines share their calls", "engine/call.go",
 		`func newCallPool() *sync.Pool {

@@ -103,13 +103,13 @@ func TestForeign_NotWaitedFor_NamesKey(t *testing.T) {
 		require.ErrorContains(t, err, "WRONGTYPE")
 		require.ErrorContains(t, err, part)
 	}
-	for _, lock := range []lockwheel.Mutex{with.FairMutex("n"), without.FairMutex("n"), with.RWMutex("n").Writer(), with.RWMutex("n").RLocker()} {
-		_, err := lock.Lock(ctx)
-		rejected(err, "only as a Mutex")
-	}
-	for _, lock := range []lockwheel.Mutex{with.FairMutex("n"), with.RWMutex("n").Writer(), with.RWMutex("n").RLocker()} {
-		_, err := lock.State(ctx)
-		rejected(err, "only as a Mutex")
+	for _, e := range []*lockwheel.Engine{with, without} {
+		for _, lock := range []lockwheel.Mutex{e.FairMutex("n"), e.RWMutex("n").Writer(), e.RWMutex("n").RLocker()} {
+			_, err := lock.Lock(ctx)
+			rejected(err, "only as a Mutex")
+			_, err = lock.State(ctx)
+			rejected(err, "only as a Mutex")
+		}
 	}
 	for _, lock := range []lockwheel.Mutex{without.Mutex("n"), without.FencedMutex("n")} {
 		_, err := lock.Lock(ctx)

@@ -39,10 +39,13 @@ type Lock struct {
 	Holders []Holder `json:"holders,omitempty"`       // at most maxHolders
 	Number  int64    `json:"holder_fields,omitempty"` // of all holders' fields; a writer that also reads has two
 	TTL     int64    `json:"ttl_ms,omitempty"`        // -1: the key never expires
-	Type    string   `json:"type,omitempty"`          // of the key, if it is no lock
+	Type    string   `json:"type,omitempty"`          // of the key, if it is no lock of ours
 	Waiting *Waiting `json:"waiting,omitempty"`       // nil if it was not asked for
 	Waiters *Waiters `json:"waiters,omitempty"`       // nil if no engine was asked for its own
 	Key     string   `json:"-"`                       // with the prefix
+
+	// LikelyOwner is the library that a string is probably a lock of: redislock, redsync or rueidislock.
+	LikelyOwner string `json:"likely_owner,omitempty"`
 
 	Token      string `json:"fencing_token,omitempty"`       // the last one; empty if the name never was a fenced lock
 	TokenError string `json:"fencing_token_error,omitempty"` // why it is not known

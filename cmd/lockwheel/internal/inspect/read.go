@@ -50,6 +50,14 @@ func (s *Server) Read(ctx context.Context, name string) (*Lock, error) {
 		case len(found.gone) == 0:
 			l.Kind = NoLock
 		}
+	case "string":
+		found, _, err := s.foreign(ctx, s.client, []string{key})
+		if err != nil {
+			return nil, err
+		}
+		if l.Kind = NoLock; len(found) > 0 {
+			*l = found[0]
+		}
 	default:
 		l.Kind = NoLock
 	}

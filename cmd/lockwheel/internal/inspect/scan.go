@@ -17,9 +17,26 @@ const maxKeys = 500
 // keeps no more. The order is the server's. A lock is reported once
 // unless the server resizes its table meanwhile; one that comes or goes during the scan may be missing.
 func (s *Server) Scan(ctx context.Context, n Node, pattern string, each func(*Lock) error) (denied int, err error) {
+	return s.scanType(ctx, n, pattern, "hash", s.recognised, each)
+}
+
+// ScanForeign is Scan for strings that are probably the locks of another library, see Lock.LikelyOwner.
+func (s *Server) ScanForeign(ctx context.Context, n Node, pattern string, each func(*Lock) error) (denied int, err error) {
+	return s.scanType(ctx, n, pattern, "string", s.foreign, func(l *Lock) error {
+		if l.LikelyOwner == "" {
+			return nil
+		}
+		return each(l)
+	})
+}
+
+// reader finds the locks among keys, and counts those that the user may not read.
+type reader func(ctx context.Context, at rueidis.Client, keys []string) (locks []Lock, denied int, err error)
+
+func (s *Server) scanType(ctx context.Context, n Node, pattern, kind string, read reader, each func(*Lock) error) (denied int, err error) {
 	match := globSpecial.Replace(s.prefix) + pattern
 	for cursor := uint64(0); ; {
-		replies, err := s.ask(ctx, n.client, n.client.B().Scan().Cursor(cursor).Match(match).Count(maxKeys).Type("hash").Build())
+		replies, err := s.ask(ctx, n.client, n.client.B().Scan().Cursor(cursor).Match(match).Count(maxKeys).Type(kind).Build())
 		if err != nil {
 			return denied, err
 		}
@@ -27,7 +44,7 @@ func (s *Server) Scan(ctx context.Context, n Node, pattern string, each func(*Lo
 		if err != nil {
 			return denied, redisurl.WithoutSecrets(err, &s.option)
 		}
-		some, err := s.eachOf(ctx, n, page.Elements, each)
+		some, err := s.eachOf(ctx, n, page.Elements, read, each)
 		denied += some
 		if err != nil {
 			return denied, err
@@ -38,17 +55,23 @@ func (s *Server) Scan(ctx context.Context, n Node, pattern string, each func(*Lo
 	}
 }
 
-func (s *Server) eachOf(ctx context.Context, n Node, keys []string, each func(*Lock) error) (denied int, err error) {
+// recognised is recognise as a reader.
+func (s *Server) recognised(ctx context.Context, at rueidis.Client, keys []string) (locks []Lock, denied int, err error) {
+	found, err := s.recognise(ctx, at, keys)
+	return found.locks, found.denied, err
+}
+
+func (s *Server) eachOf(ctx context.Context, n Node, keys []string, read reader, each func(*Lock) error) (denied int, err error) {
 	for keys = distinct(keys); len(keys) > 0; {
 		some := keys[:min(len(keys), maxKeys)]
 		keys = keys[len(some):]
-		found, err := s.recognise(ctx, n.client, some)
-		denied += found.denied
+		locks, more, err := read(ctx, n.client, some)
+		denied += more
 		if err != nil {
 			return denied, err
 		}
-		for i := range found.locks {
-			if err := each(&found.locks[i]); err != nil {
+		for i := range locks {
+			if err := each(&locks[i]); err != nil {
 				return denied, err
 			}
 		}
@@ -129,7 +152,7 @@ func (s *Server) sampleOf(ctx context.Context, n Node, keys []string, to *Sample
 			return err
 		}
 	}
-	denied, err := s.eachOf(ctx, n, hashes, func(l *Lock) error {
+	denied, err := s.eachOf(ctx, n, hashes, s.recognised, func(l *Lock) error {
 		copied := *l
 		to.Locks = append(to.Locks, &copied)
 		return nil
