@@ -339,7 +339,7 @@ func (e *Engine) someHeld() string {
 // The keys of held locks stay until their leases expire, so that no other caller acquires them while the work under
 // them is still stopping. So does the key of a grant of [Mutex.LockAsync] if its context, of a type of the caller's
 // own, ended only just before Close. Places in the queues of fair locks are given up like releases. One that a server
-// does not confirm in time stays until its FairWaitTimeout expires.
+// does not confirm in time stays until its FairWaitTimeout expires, or longer if very many wait (docs/limits.md).
 //
 // When Close returns, no goroutine of the engine is left and no command follows. Goroutines of the Redis client can
 // take some seconds more if a server does not reply. On a dead connection Close may block for Options.CallTimeout, and

@@ -316,6 +316,35 @@ func TestHandoff_LongHold_ConfirmedLessAndLess(t *testing.T) {
 	`)
 }
 
+// After a long hold the number of other subscribers is old: it is asked for once more before the lock is released, as a
+// client that has subscribed since would be taken for one that polls.
+func TestHandoff_CountOld_AskedBeforeRelease(t *testing.T) {
+	runTranscript(t, `
+		0s     A locks                → acquire #1 30s
+		1ms    #1 granted             → A granted 29.689s
+		1ms    B locks                → listen
+		1ms    C locks                → nothing
+		4ms    A unlocks              → A over; renew #1 30s listeners; B granted 29.686s; A unlocked
+		5ms    #1 renewed listeners 0 → B has 29.689s
+		34ms   timer                  → renew #1 30s listeners
+		35ms   #1 renewed listeners 0 → B has 29.689s
+		64ms   timer                  → renew #1 30s listeners
+		65ms   #1 renewed listeners 0 → B has 29.689s
+		94ms   timer                  → renew #1 30s listeners
+		95ms   #1 renewed listeners 0 → B has 29.689s
+		139ms  timer                  → renew #1 30s listeners
+		140ms  #1 renewed listeners 0 → B has 29.689s
+		200ms  B unlocks              → B over; renew #1 30s listeners; B unlocked
+		201ms  #1 renewed listeners 1 → release #1
+		202ms  #1 released            → nothing
+		204ms  timer                  → acquire #2 30s
+		205ms  #2 granted             → C granted 29.689s
+		206ms  C unlocks              → C over; release #2
+		207ms  #2 released            → C unlocked
+		455ms  timer                  → leave
+	`)
+}
+
 // Also beside a fixed lease, with an unchanged TTL: every 30 ms, not every round trip.
 func TestHandoff_FixedLease_Reconfirmed(t *testing.T) {
 	runTranscript(t, `

@@ -223,7 +223,7 @@ func (r *Request) onAllAcquired(now time.Duration, m *Message, fx *Effects) {
 		r.lock.onLateReply(now, pause, m.Command.Lease, fx)
 	}
 	if expired || r.Completed() || m.Sent < r.lock.reconfirmSince(fx) {
-		rollBackAll(now, locks, fx)
+		rollBackAll(now, locks, !r.Completed() && !r.Async, fx)
 		return
 	}
 	for i, l := range locks {
@@ -248,14 +248,18 @@ func (r *Request) onAllAcquired(now time.Duration, m *Message, fx *Effects) {
 }
 
 // rollBackAll releases locks that were granted together, and to no caller. Requests may wait for these releases, that
-// for all of the locks too, and no other owner has had the locks.
-func rollBackAll(now time.Duration, locks []*Lock, fx *Effects) {
+// for all of the locks too, and no other owner has had the locks. If awaited, a caller that blocks waits for all of
+// these releases.
+func rollBackAll(now time.Duration, locks []*Lock, awaited bool, fx *Effects) {
 	for _, l := range locks {
 		l.validUntil = max(l.validUntil, now+fx.Config.CallTimeout) // for the release only
 		l.startRelease(fx)
 		l.flags |= rollingBack
 		if l.ext != nil {
 			l.ext.knownHeld = false
+		}
+		if awaited {
+			l.ensureExt().ensureFailure().hastened = true
 		}
 	}
 }

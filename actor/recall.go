@@ -142,11 +142,9 @@ func (l *Lock) noteRecalled(verb Verb, fx *Effects) {
 	l.flags |= hasStaleCommand
 }
 
-// hastenRelease is hasten for a release that the caller of another Lock of the key waits for. An unlock for which a
-// caller blocked is not queued once more: it is among those already.
+// hastenRelease is hasten for a release that the caller of another Lock of the key waits for.
 func (l *Lock) hastenRelease(fx *Effects) {
-	unlock := l.releases.first()
-	if l.phase != releasing || !l.canRecall() || l.hastened() || unlock == nil || !unlock.Async {
+	if l.phase != releasing || !l.canRecall() || l.releaseAwaited() {
 		return
 	}
 	l.clearInFlight(fx)

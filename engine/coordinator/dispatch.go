@@ -206,7 +206,7 @@ func (c *Coordinator) fillBatch(n *Node, verb actor.Verb) *Batch {
 	if n.Breaker.Down && slices.Contains(Priorities[acquirePriority], verb) {
 		maxKeys = 1 // a command without a reply must be released later, so one is enough to probe
 	}
-	if late {
+	if late && !q.passedOver {
 		q.first = unawaited
 	}
 	c.fillFromLists(n, q, &batchBuilder{Batch: b, maxKeys: maxKeys}, !IsRenewal(verb) && c.backgroundThrottled(n, verb))
@@ -243,10 +243,12 @@ func (c *Coordinator) fillFromLists(n *Node, q *queue, b *batchBuilder, onlyAwai
 	if onlyAwaited {
 		return
 	}
-	q.first = awaited
-	for list := range taken {
-		if taken[list] == 0 && q.lists[list].n > 0 {
-			q.first = list
+	begun := q.first
+	q.first, q.passedOver = awaited, false
+	for i := range queueLists - 1 {
+		if list := (begun + 1 + i) % queueLists; taken[list] == 0 && q.lists[list].n > 0 {
+			q.first, q.passedOver = list, true // in turn: each of them begins one soon
+			return
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 const (
 	// maxForced is the maximum number of keys that are kept of notices about locks that this engine has.
-	maxForced = 64
+	maxForced = 4096
 	// forcedFor is for how long after the last notice they are kept. The engine asks at once, so a hold that was forced
 	// ends within a round trip.
 	forcedFor = 5 * time.Second
@@ -22,7 +22,8 @@ type forced struct {
 	last time.Duration // when the last notice came
 }
 
-// note notes that a notice came. What is forgotten because there are too many only lacks the hint.
+// note notes that a notice came. What is forgotten because there are too many lacks the hint, and a quorum acquires
+// such a member again at once.
 func (f *forced) note(now time.Duration, key string) {
 	if f.keys == nil || len(f.keys) >= maxForced {
 		f.keys = make(map[string]struct{})

@@ -17,10 +17,11 @@ type queue struct {
 	n          int // commands in the lists
 	freePieces *piece
 	freeCount  int
-	first      int // the list that the next batch begins with
-	urgent     int // commands other than routine renewals
-	InRetries  int // further commands of the verb, in retry batches
-	Stale      int // commands in the lists and in retry batches that are no longer to be sent
+	first      int  // the list that the next batch begins with
+	passedOver bool // that list got nothing of the last batch
+	urgent     int  // commands other than routine renewals
+	InRetries  int  // further commands of the verb, in retry batches
+	Stale      int  // commands in the lists and in retry batches that are no longer to be sent
 	Sweep      sweep
 }
 

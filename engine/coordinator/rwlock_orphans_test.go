@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -230,6 +231,61 @@ func TestReleaseInFlood_OtherLockRefused_LeavesNext(t *testing.T) {
 				require.Zero(t, d.c.Fallback.Queues[verb].Stale)
 			}
 		})
+	}
+}
+
+// So can the release of a grant that its caller gave up before the reply.
+func TestReleaseInFlood_GrantGivenUp_LeavesNext(t *testing.T) {
+	const flood = 20 * BatchKeys
+	for held, c := range map[string]struct{ wanted, told string }{"read": {"write", "reader1"}, "write": {"read", "writer1"}} {
+		d := newHarness(t, 8)
+		d.ask(held, "n")
+		d.turn()
+		d.posts(held, "k", flood)
+		d.ask("cancel", "n")
+		for d.turn(); len(d.inFlight) > 1; d.turn() { // the first one is on its way for long
+			for number := range d.inFlight {
+				if number != 1 {
+					d.deliverBatch([]string{fmt.Sprint(number), "done"})
+				}
+			}
+		}
+		for i := range flood {
+			d.unlockAsync(fmt.Sprint("k", i))
+		}
+		d.turn()
+		d.deliverBatch([]string{"1", "done"})
+		d.turn()
+		require.False(t, d.has("n"), "the release is behind the others")
+		d.ask(c.wanted, "n/2")
+		d.turn()
+		require.True(t, d.has("n"))
+		d.deliverBatch([]string{fmt.Sprint(d.batches), c.told})
+		d.turn()
+		require.True(t, d.has("n"), "it leaves next")
+	}
+}
+
+// A grant of several locks that is given back beside a flood of releases is given back at once, all of it: its caller
+// waits for the locks.
+func TestReleaseInFlood_MultiGivenBack_AllLeaveNext(t *testing.T) {
+	const flood, parts = 20 * BatchKeys, "abcdef"
+	d := newHarness(t, 8)
+	d.posts("lock", "k", flood)
+	d.opens("done")
+	d.ask("lock", strings.Join(strings.Split(parts, ""), "+"))
+	d.turn()
+	multi := d.batches
+	for i := range flood {
+		d.unlockAsync(fmt.Sprint("k", i))
+	}
+	d.turn()
+	d.now += time.Millisecond
+	d.c.ReconfirmAll(d.now)
+	d.deliverBatch([]string{fmt.Sprint(multi), "done"})
+	d.turn()
+	for _, part := range parts {
+		require.True(t, d.has(string(part)), string(part))
 	}
 }
 

@@ -327,7 +327,11 @@ var engineMistakes = []found{
 	}},
 	{"TestReleaseAwaited_Repeatedly_QueuedOnceMore", Mistake{
 		"a release that is found in the way again and again goes to the end of the queue each time", "actor/recall.go",
-		`l.hastened() || unlock == nil`, `l.hastened() && !planted() || unlock == nil`,
+		`!l.canRecall() || l.releaseAwaited()`, `!l.canRecall() || l.releaseAwaited() && !planted()`,
+	}},
+	{"TestReleaseInFlood_MultiGivenBack_AllLeaveNext", Mistake{
+		"of several locks that are given back, only one is given back soon", "actor/multi.go",
+		`		if awaited {`, `		if awaited && !planted() {`,
 	}},
 	{"TestTry_OtherSideGivenUp_TriesAgain", Mistake{
 		"an acquire that its caller gave up keeps a try of the other half out", "actor/lock.go",
@@ -1244,11 +1248,11 @@ var engineMistakes = []found{
 	}},
 	{"TestDispatch_RoutineRenewalsLate_GoFirst", Mistake{
 		"routine renewals that have waited for long wait behind those that a caller waits for", "engine/coordinator/dispatch.go",
-		`	if late {`, `	if late && !planted() {`,
+		`	if late && `, `	if late && !planted() && `,
 	}},
 	{"TestDispatch_LargeCommandBehindOthers_Leaves", Mistake{
 		"a list that got nothing of a batch has no turn", "engine/coordinator/dispatch.go",
-		`			q.first = list`, `			q.first = list * map[bool]int{false: 1}[planted()]`,
+		`			q.first, q.passedOver = list, true`, `			q.first, q.passedOver = list*map[bool]int{false: 1}[planted()], true`,
 	}},
 	{"TestBackground_Flood_BlockedCallerNext", Mistake{
 		"asynchronous releases wait in the list of blocked callers", "actor/release.go",
