@@ -154,20 +154,26 @@ func (h *handler) forceTarget(ctx context.Context, client string, t target, form
 		"holder", state.Owner, "engine", t.engine.ID(), "client", client, "was_locked", wasLocked, "error", err)
 	view := forceView{Process: thisProcess, Name: shown(t.name), Engine: t.engine.ID(), Done: "The lock was taken from its holder."}
 	switch {
-	case errors.Is(err, lockwheel.ErrUnavailable):
-		return failure(http.StatusBadGateway, "The server did not reply. The command may still take effect: "+shown(err.Error()))
+	case unanswered(err):
+		return failure(http.StatusBadGateway, "The server did not reply. The command may still take effect. If this process held the lock, it has lost it: "+shown(err.Error()))
 	case err != nil:
-		return failure(http.StatusBadGateway, "The lock was not forced: "+shown(err.Error()))
+		return failure(http.StatusBadGateway, "The lock was not forced. If this process held it, it has lost it all the same: "+shown(err.Error()))
 	case !wasLocked:
 		view.Done = "The lock was free already."
 	}
 	return render(http.StatusOK, "force.html", view)
 }
 
+// unanswered reports whether the server did not reply: a reply that rejects the command is one.
+func unanswered(err error) bool {
+	var said lockwheel.ServerError
+	return errors.Is(err, lockwheel.ErrUnavailable) && !errors.As(err, &said)
+}
+
 // became says for the log what became of a lock.
 func became(err error) string {
 	switch {
-	case errors.Is(err, lockwheel.ErrUnavailable):
+	case unanswered(err):
 		return "a lock may have been forced by the debug page: the server did not reply"
 	case err != nil:
 		return "a lock was not forced by the debug page, which tried to"
