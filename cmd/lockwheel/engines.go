@@ -121,6 +121,9 @@ func identityOf(h *inspect.Holder) (who, since string) {
 	if h.NotHeld {
 		return who, "unknown: its engine does not hold it"
 	}
+	if h.NotAsked {
+		return who, "unknown: its engine was not asked, as those of other holders were"
+	}
 	granted, err := time.Parse(time.RFC3339Nano, h.Since)
 	if err != nil {
 		return who, "unknown: its engine did not reply"

@@ -200,8 +200,9 @@ func TestState_HeldByProcess_NamedWithSince(t *testing.T) {
 // Since when a lock is held is unknown for two reasons, and the operator has to do something else for each.
 func TestIdentityOf_SinceUnknown_SaysWhy(t *testing.T) {
 	for want, h := range map[string]inspect.Holder{
-		"unknown: its engine did not reply":    {},
-		"unknown: its engine does not hold it": {NotHeld: true},
+		"unknown: its engine did not reply":                                 {},
+		"unknown: its engine does not hold it":                              {NotHeld: true},
+		"unknown: its engine was not asked, as those of other holders were": {NotAsked: true},
 	} {
 		h.Engine = &inspect.Engine{}
 		_, since := identityOf(&h)

@@ -131,7 +131,7 @@ func (g *globals) read(ctx context.Context, name string) (*inspect.Lock, error) 
 	defer s.Close()
 	l, err := s.Read(ctx, name)
 	if err == nil {
-		err = s.Identify(ctx, l)
+		_ = s.Identify(ctx, l) // the description of the holder says why its engine is not known
 	}
 	return l, failed(err)
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/cmd/lockwheel/internal/inspect"
+	"github.com/lockwheel/lockwheel/internal/identity"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
@@ -350,7 +352,7 @@ func TestACL_RecordForbidden_IsUnknown(t *testing.T) {
 	for _, rules := range [][]any{{"~orders/*", "+@all"}, {"allkeys", "-hmget"}} {
 		s.Do(t, append([]any{"ACL", "SETUSER", "few", "on", ">word", "allchannels"}, rules...)...)
 		_, stdout, _ := result(t, "redis://few:word@"+s.Addr(), "state", "orders/1")
-		assert.Contains(t, stdout, "engine  unknown: its record may not be read: NOPERM", rules)
+		assert.Contains(t, stdout, "engine  unknown: its record could not be read: NOPERM", rules)
 		_, stdout, _ = result(t, "redis://few:word@"+s.Addr(), "state", "--json", "orders/1")
 		assert.Contains(t, locksOf(t, stdout)[0].Holders[0].EngineError, "NOPERM", rules)
 	}
@@ -523,6 +525,23 @@ func TestCluster_NodeGone_LsSaysSo(t *testing.T) {
 			gone = name
 		}
 	}
+	// The record of this holder's engine would be at the node that goes, and its lock is at another one.
+	elsewhere := ""
+	for i := 0; elsewhere == ""; i++ {
+		id := fmt.Sprintf("00000000-0000-4000-8000-%012d", i)
+		if c.Master(t, c.Slot(t, identity.Key("", id))) == c.Nodes[2] {
+			elsewhere = id + ":1"
+		}
+	}
+	var kept string
+	for _, name := range names {
+		if master := c.Master(t, c.Slot(t, name)); master != c.Nodes[2] {
+			kept = name
+			master.Do(t, "DEL", name)
+			takenBy(t, master, name, elsewhere)
+			break
+		}
+	}
 	require.NoError(t, c.Nodes[2].Kill())
 	status, stdout, stderr := result(t, urlOf(c.Nodes[0].Addr()), "ls", "--json")
 	assert.Equal(t, exitFailed, status)
@@ -534,7 +553,8 @@ func TestCluster_NodeGone_LsSaysSo(t *testing.T) {
 		assert.Contains(t, stderr, "the node "+c.Nodes[2].Addr()+" does not reply", args)
 		assert.NotEmpty(t, stdout, args)
 	}
-	there := locksOf(t, stdout)[0].Name
+	i := slices.IndexFunc(locksOf(t, stdout), func(l inspect.Lock) bool { return l.Name != kept })
+	there := locksOf(t, stdout)[i].Name
 	status, stdout, stderr = result(t, urlOf(c.Nodes[0].Addr()), "state", there)
 	assert.Equal(t, exitOK, status, stderr)
 	assert.Contains(t, stdout, other)
@@ -547,6 +567,14 @@ func TestCluster_NodeGone_LsSaysSo(t *testing.T) {
 	assert.Contains(t, stderr, fmt.Sprintf("lock %q in the cluster of ", gone))
 	assert.NotContains(t, stderr, fmt.Sprintf("lock %q", there))
 	assert.Contains(t, stderr, "the node "+c.Nodes[2].Addr()+" does not reply, so its keys are missing")
+
+	// A record at that node only describes the holder: the lock is stated, with the reason, and can be taken away.
+	status, stdout, _ = result(t, urlOf(c.Nodes[0].Addr()), "state", kept)
+	assert.Equal(t, exitFailed, status)
+	assert.Contains(t, stdout, elsewhere)
+	assert.Contains(t, stdout, "its record could not be read: ")
+	status, _, stderr = result(t, urlOf(c.Nodes[0].Addr()), "force", kept, "--yes")
+	assert.Equal(t, exitOK, status, stderr)
 }
 
 func TestSentinel_URL_LeadsToTheMaster(t *testing.T) {

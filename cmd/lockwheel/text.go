@@ -103,7 +103,7 @@ func describeIn(to *bytes.Buffer, l *inspect.Lock) {
 			row("  engine", "%s", who)
 			row("  since", "%s", since)
 		} else if len(l.Holders) == 1 && h.EngineError != "" {
-			row("  engine", "unknown: its record may not be read: %s", printable(h.EngineError))
+			row("  engine", "unknown: its record could not be read: %s", printable(h.EngineError))
 		} else if len(l.Holders) == 1 { // of many readers it would be a line for each
 			row("  engine", "unknown: it has no record")
 		}

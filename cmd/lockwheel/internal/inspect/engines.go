@@ -152,7 +152,8 @@ func engineOf(r *identity.Record) Engine {
 }
 
 // Identify adds to the holders of a lock what is known of their engines, or why a record could not be read. An engine
-// without a record is not asked. It returns an error if the server does not reply.
+// without a record is not asked, nor are those after maxQuestions. It returns an error if a server does not reply. In a
+// cluster that may be another one than the lock's, which is known all the same.
 func (s *Server) Identify(ctx context.Context, l *Lock) error {
 	byID := make(map[string]*Engine)
 	var keys []string
@@ -163,19 +164,16 @@ func (s *Server) Identify(ctx context.Context, l *Lock) error {
 		}
 	}
 	unread := make(map[string]error)
-	engines, _, err := s.records(ctx, s.client, keys, unread)
-	if err != nil {
-		return err
-	}
+	engines, _, failed := s.records(ctx, s.client, keys, unread)
 	for i := range engines {
 		*byID[engines[i].ID] = engines[i]
 	}
-	if engines, err = s.prefixed(ctx, l.Key, byID); err != nil {
-		return err
-	}
-	for i := range engines {
-		*byID[engines[i].ID] = engines[i]
-		delete(unread, engines[i].ID)
+	if failed == nil {
+		engines, failed = s.prefixed(ctx, l.Key, byID)
+		for i := range engines {
+			*byID[engines[i].ID] = engines[i]
+			delete(unread, engines[i].ID)
+		}
 	}
 	asked := 0
 	var asking sync.WaitGroup
@@ -186,15 +184,20 @@ func (s *Server) Identify(ctx context.Context, l *Lock) error {
 			h.EngineError = unread[id].Error()
 		}
 		if e := byID[id]; e == nil || e.ID == "" {
+			if e != nil && failed != nil && h.EngineError == "" {
+				h.EngineError = failed.Error()
+			}
 			continue
 		}
 		h.Engine = byID[id]
 		if asked++; asked <= maxQuestions {
 			asking.Go(func() { s.askSince(ctx, h, tenure, l.Key) })
+		} else {
+			h.NotAsked = true
 		}
 	}
 	asking.Wait()
-	return nil
+	return failed
 }
 
 // maxPrefix is the length of the longest prefix that is looked for in the key of a lock.

@@ -29,6 +29,7 @@ type Holder struct {
 	EngineError string  `json:"engine_error,omitempty"` // why the engine's record could not be read
 	Since       string  `json:"since,omitempty"`        // when it was granted the lock, by the clock of this machine
 	NotHeld     bool    `json:"not_held,omitempty"`     // the engine replied, and it does not hold the lock
+	NotAsked    bool    `json:"not_asked,omitempty"`    // the engine was not asked since when: others were, and no more are
 }
 
 // Lock is a lock as it was when it was read.
