@@ -81,12 +81,6 @@ func tabOf(t *testing.T, parent context.Context) *tab {
 	return &tab{t, ctx, chromedp.Console(ctx)}
 }
 
-// another opens one more tab of the same browser.
-func (b *tab) another() *tab {
-	b.t.Helper()
-	return tabOf(b.t, b.ctx)
-}
-
 // requireQuietConsole fails the test if the page wrote anything into the console. It reads up to a message of its own.
 func (b *tab) requireQuietConsole() {
 	b.t.Helper()
