@@ -119,17 +119,22 @@ func TestBackground_SendersBack_CarryOn(t *testing.T) {
 	}
 }
 
-// A stream of calls of callers that block does not keep back those of others: batches of all leave them a part.
+// A stream of calls of callers that block does not keep back those of others: batches of all leave them a part, and no
+// more than that.
 func TestBackground_BlockedStream_GetsShare(t *testing.T) {
 	for _, kind := range backgroundKinds[:2] {
 		d := fullBackground(t, kind)
 		sent := 0
 		for round := range 10 {
 			for number, b := range d.inFlight {
+				background := 0
 				for i := range b.Commands {
 					if b.Commands[i].Async || b.Commands[i].Retry {
-						sent++
+						background++
 					}
+				}
+				if sent += background; round > 0 {
+					require.LessOrEqual(t, background, BatchKeys/backgroundShare, kind)
 				}
 				d.deliverBatch([]string{fmt.Sprint(number), "taken"})
 			}
