@@ -287,38 +287,9 @@ func TestHandoff_Unbounded_ReleasedAtTimes(t *testing.T) {
 	`)
 }
 
-// While one owner keeps the tenure for long, confirmations become rare: they tell what is needed when it unlocks.
-func TestHandoff_LongHold_ConfirmedLessAndLess(t *testing.T) {
-	runTranscript(t, `
-		0s     A locks                → acquire #1 30s
-		1ms    #1 granted             → A granted 29.689s
-		1ms    B locks                → listen
-		1ms    C locks                → nothing
-		4ms    A unlocks              → A over; renew #1 30s listeners; B granted 29.686s; A unlocked
-		5ms    #1 renewed listeners 1 → B has 29.689s
-		34ms   timer                  → renew #1 30s listeners
-		35ms   #1 renewed listeners 1 → B has 29.689s
-		64ms   timer                  → renew #1 30s listeners
-		65ms   #1 renewed listeners 1 → B has 29.689s
-		94ms   timer                  → renew #1 30s listeners
-		95ms   #1 renewed listeners 1 → B has 29.689s
-		139ms  timer                  → renew #1 30s listeners
-		140ms  #1 renewed listeners 1 → B has 29.689s
-		206ms..207ms timer            → renew #1 30s listeners
-		+1ms   #1 renewed listeners 1 → B has 29.689s
-		250ms  B unlocks              → B over; release #1
-		251ms  #1 released            → B unlocked
-		253ms  timer                  → acquire #2 30s
-		254ms  #2 granted             → C granted 29.689s
-		255ms  C unlocks              → C over; release #2
-		256ms  #2 released            → C unlocked
-		504ms  timer                  → leave
-	`)
-}
-
-// After a long hold the number of other subscribers is old: it is asked for once more before the lock is released, as a
-// client that has subscribed since would be taken for one that polls.
-func TestHandoff_CountOld_AskedBeforeRelease(t *testing.T) {
+// While one owner keeps the tenure for long, confirmations become rare. So the number of other subscribers is old when
+// it unlocks, and is asked for once more: a client that has subscribed since would be taken for one that polls.
+func TestHandoff_LongHold_CountedLessAndAtItsEnd(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks                → acquire #1 30s
 		1ms    #1 granted             → A granted 29.689s

@@ -130,6 +130,18 @@ func (l *Lock) hasten(r *Request, fx *Effects) {
 	default:
 		return
 	}
+	l.queueOnceMore(fx)
+}
+
+// hastenRelease is hasten for a release that the caller of another Lock of the key waits for.
+func (l *Lock) hastenRelease(fx *Effects) {
+	if l.phase == releasing && l.canRecall() && !l.releaseAwaited() {
+		l.queueOnceMore(fx)
+	}
+}
+
+// queueOnceMore has the tenure's command, which has not left, queued among those of callers that block.
+func (l *Lock) queueOnceMore(fx *Effects) {
 	l.clearInFlight(fx)
 	f := l.ensureExt().ensureFailure()
 	f.hastened = true
@@ -140,17 +152,6 @@ func (l *Lock) hasten(r *Request, fx *Effects) {
 func (l *Lock) noteRecalled(verb Verb, fx *Effects) {
 	fx.Recalled = append(fx.Recalled, verb)
 	l.flags |= hasStaleCommand
-}
-
-// hastenRelease is hasten for a release that the caller of another Lock of the key waits for.
-func (l *Lock) hastenRelease(fx *Effects) {
-	if l.phase != releasing || !l.canRecall() || l.releaseAwaited() {
-		return
-	}
-	l.clearInFlight(fx)
-	f := l.ensureExt().ensureFailure()
-	f.hastened = true
-	f.flight++
 }
 
 // Reusable reports whether a Lock that has finished may be used for another key. If one of its commands is still

@@ -58,14 +58,8 @@ func (l *Lock) sendRelease(now time.Duration, fx *Effects) {
 // releaseAwaited reports whether a caller that blocks waits for the release, or for the lock after it. The release of a
 // grant that a caller gave up is awaited by no caller, and there may be very many of these.
 func (l *Lock) releaseAwaited() bool {
-	if l.hastened() {
-		return true
-	}
-	r := l.releases.first()
-	if r == nil {
-		r = l.queue.first()
-	}
-	return r != nil && !r.Async
+	unlock := l.releases.first()
+	return l.hastened() || unlock != nil && !unlock.Async || l.BlocksCaller()
 }
 
 // onReleaseReply handles the result of a release.

@@ -439,6 +439,19 @@ func TestForce_ForeignString_NotForced(t *testing.T) {
 	assert.NotContains(t, log.String(), "lock was forced")
 }
 
+// A reply that rejects a force is told as that, also if it was repeated until the time was over.
+func TestForce_Error_SaysWhetherServerReplied(t *testing.T) {
+	t.Parallel()
+	rejected := fmt.Errorf("%w: %w", lockwheel.ErrUnavailable, lockwheel.ServerError("NOREPLICAS Not enough good replicas to write."))
+	for want, err := range map[string]error{
+		"a lock was forced by the debug page":                                     nil,
+		"a lock was not forced by the debug page, which tried to":                 rejected,
+		"a lock may have been forced by the debug page: the server did not reply": lockwheel.ErrUnavailable,
+	} {
+		assert.Equal(t, want, became(err))
+	}
+}
+
 // What a forced holder notices depends on its engine.
 func TestForce_Form_SaysWhenHolderKnows(t *testing.T) {
 	t.Parallel()

@@ -370,13 +370,13 @@ func (q *Quorum) reacquire(i int) {
 	case !q.watched || m.state != absent || m.reason == Closed:
 	case m.reason != Rejected && m.reason != Forced:
 		q.request(i, Action{})
-	case m.retryScheduled:
-	case m.reason == Forced:
+	case !m.retryScheduled:
 		m.retryScheduled = true
-		q.emit(Action{Kind: RetryAfterLease, Member: i})
-	default:
-		m.retryScheduled = true
-		q.emit(Action{Kind: RetryLater, Member: i})
+		kind := RetryLater
+		if m.reason == Forced {
+			kind = RetryAfterLease
+		}
+		q.emit(Action{Kind: kind, Member: i})
 	}
 }
 

@@ -145,6 +145,26 @@ func TestBackground_BlockedStream_GetsShare(t *testing.T) {
 	}
 }
 
+// An UnlockAsync in a flood of them leaves next if a caller blocks for the lock, also one that came before it.
+func TestBackground_UnlockAsyncAwaited_LeavesNext(t *testing.T) {
+	const flood = 20 * BatchKeys
+	d := newHarness(t, 8)
+	d.now, d.c.Fx.Config.MaxHandoffGrants = time.Millisecond, -1
+	d.ask("lock", "n")
+	d.posts("lock", "k", flood)
+	d.opens("done")
+	d.ask("lock", "n/2")
+	d.turn()
+	for i := range flood {
+		d.unlockAsync(fmt.Sprint("k", i))
+	}
+	d.unlockAsync("n")
+	for range flood/MaxMessagesPerTurn + 1 {
+		d.turn()
+	}
+	require.True(t, d.has("n"))
+}
+
 // A fair lock keeps its callers in the order in which they came, whether they block or not.
 func TestBackground_FairCallers_InOrder(t *testing.T) {
 	d := newHarness(t, 1)

@@ -1043,10 +1043,8 @@ var simMutants = []simMutant{
 		`	if q.stage == held && (m.wasLost || now-q.acquiredAt > JoinWindow) && !planted() {`,
 	}}},
 	{"a barred member of a quorum that is never asked for again", "actor/quorum/quorum.go", []simEdit{{
-		`	default:
-		m.retryScheduled = true`,
-		`	case !planted():
-		m.retryScheduled = true`,
+		`	case !m.retryScheduled:`,
+		`	case !m.retryScheduled && !planted():`,
 	}}},
 	{"a quorum that keeps what it has while it waits for a server that is dead", "actor/quorum/quorum.go", []simEdit{{
 		`		q.emit(Action{Kind: LimitStragglers, Wait: wait})`,

@@ -250,11 +250,11 @@ var actorMistakes = []found{
 		"an extension has the lease of one that came after its command", "actor/renew.go",
 		`l.lastExtensions(true)`, `l.lastExtensions(!planted())`,
 	}},
-	{"TestHandoff_CountOld_AskedBeforeRelease", Mistake{
+	{"TestHandoff_LongHold_CountedLessAndAtItsEnd", Mistake{
 		"an old number of listeners is taken for none", "actor/handoff.go",
 		`lastRenewReply > staleCount:`, `lastRenewReply > staleCount && !planted():`,
 	}},
-	{"TestHandoff_LongHold_ConfirmedLessAndLess", Mistake{
+	{"TestHandoff_LongHold_CountedLessAndAtItsEnd", Mistake{
 		"a tenure that one owner keeps for long is confirmed as often as one that is handed off", "actor/renew.go",
 		`max(confirmInterval, (last-x.handoff.handoffStart)/2)`,
 		`max(confirmInterval, (last-x.handoff.handoffStart)/2*time.Duration(map[bool]int{false: 1}[planted()]))`,

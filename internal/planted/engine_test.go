@@ -327,7 +327,7 @@ var engineMistakes = []found{
 	}},
 	{"TestReleaseAwaited_Repeatedly_QueuedOnceMore", Mistake{
 		"a release that is found in the way again and again goes to the end of the queue each time", "actor/recall.go",
-		`!l.canRecall() || l.releaseAwaited()`, `!l.canRecall() || l.releaseAwaited() && !planted()`,
+		`l.canRecall() && !l.releaseAwaited()`, `l.canRecall() && (!l.releaseAwaited() || planted())`,
 	}},
 	{"TestReleaseInFlood_MultiGivenBack_AllLeaveNext", Mistake{
 		"of several locks that are given back, only one is given back soon", "actor/multi.go",
@@ -1244,7 +1244,7 @@ var engineMistakes = []found{
 	}},
 	{"TestBackground_Flood_BlockedCallerNext", Mistake{
 		"releases that no caller waits for are in the list of those that one does", "actor/release.go",
-		`	return r != nil && !r.Async`, `	return r == nil && planted() || r != nil && !r.Async`,
+		`	return l.hastened() || `, `	return l.hastened() || unlock == nil && planted() || `,
 	}},
 	{"TestDispatch_RoutineRenewalsLate_GoFirst", Mistake{
 		"routine renewals that have waited for long wait behind those that a caller waits for", "engine/coordinator/dispatch.go",
