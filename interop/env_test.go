@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -94,17 +95,26 @@ func (s *testEnv) engine(opts lockwheel.Options) *lockwheel.Engine {
 	return s.engineOn(rueidis.ClientOption{}, opts)
 }
 
-// mortalEngine opens an engine on our side. die cuts it off from the servers for good, as if its process had died.
-func (s *testEnv) mortalEngine(opts lockwheel.Options) (e *lockwheel.Engine, die context.CancelFunc) {
+// mortalEngine opens an engine on our side. die cuts it off from the servers for good, as if its process had died. When it
+// returns, the engine can send nothing more.
+func (s *testEnv) mortalEngine(opts lockwheel.Options) (e *lockwheel.Engine, die func()) {
 	s.t.Helper()
-	alive, die := context.WithCancel(s.t.Context())
+	alive, cut := context.WithCancel(s.t.Context())
+	var conns sync.WaitGroup
+	die = func() {
+		cut()
+		conns.Wait()
+	}
 	return s.engineOn(rueidis.ClientOption{
 		DialCtxFn: func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 			conn, err := d.DialContext(ctx, "tcp", addr)
 			if err != nil {
 				return nil, err
 			}
-			context.AfterFunc(alive, func() { conn.Close() })
+			conns.Go(func() {
+				<-alive.Done()
+				conn.Close()
+			})
 			return conn, alive.Err()
 		},
 	}, opts), die
