@@ -157,6 +157,15 @@ func TestRenewLag_Unwatched_Zero(t *testing.T) {
 	require.Zero(t, s.fx.RenewLag.Max())
 }
 
+// A lease that a caller who has left wanted is longer than a watched hold's. However late it is granted, the first
+// renewal of the watched hold that gets it is not delayed.
+func TestRenewLag_GrantOfLongerLease_Zero(t *testing.T) {
+	s := newHarness(t, defaultConfig())
+	s.play("0s A locks lease 1m", "1s B locks", "2s A cancels", "35s #1 granted", "+1ms #1 renewed")
+	require.Zero(t, s.fx.RenewLag.Max())
+	require.EqualValues(t, 1, s.fx.Stats.Renewed)
+}
+
 // The delay of a late renewal is measured, and so is how long an owner had the lock.
 func TestLockStats_RenewLagAndHoldTime(t *testing.T) {
 	s := newHarness(t, defaultConfig())
