@@ -492,6 +492,24 @@ func TestReply_ReplacedMaster_Ignored(t *testing.T) {
 	`)
 }
 
+// The call for a slot that has moved away still shows whether its node replies, for the slots that the node has kept.
+func TestReply_SlotMovedAway_ShowsWhetherNodeReplies(t *testing.T) {
+	for _, replies := range []bool{false, true} {
+		d := newClusterHarness(t, 1)
+		old := d.c.Nodes[0]
+		d.line("1ms lock b")
+		d.line("2ms pubsubdown@B")
+		d.line("3ms charted 0-3000@A 3001-10922@B 10923-16383@C")
+		old.Breaker.Down = replies
+		if replies {
+			d.line("4ms 1 done")
+		} else {
+			d.line("4ms 1 lost EOF")
+		}
+		require.Equal(t, !replies, old.Breaker.Down)
+	}
+}
+
 // A re-entry in the turn in which another master becomes known waits until that master has confirmed the lock.
 func TestReentry_NewMaster_WaitsForConfirm(t *testing.T) {
 	runClusterConversation(t, 1, `
