@@ -43,6 +43,16 @@ func TestCluster_SlotUnknown_FirstNodeAsked(t *testing.T) {
 	require.Equal(t, "B:1", d.c.Cluster.slots[200].Address)
 }
 
+// An engine that was opened without a server knows the nodes of its cluster as soon as it is connected: it asks the
+// owner of each slot, and not one node that redirects it.
+func TestCluster_ConnectedLater_OwnersKnown(t *testing.T) {
+	d := clusterHarness{newHarness(t, 1)}
+	d.c.InitUnconnected(errors.New("down"))
+	require.Equal(t, "nothing", d.line("1ms lock a b"))
+	d.queueMessage(&LoopMessage{Value: Connected{Topology: topologyOf(t, "0-5460@A 5461-10922@B 10923-16383@C")}})
+	require.Equal(t, "opens ; opens A; opens B; opens C; shuts ; 1@A: acquire b; 2@C: acquire a", d.turn())
+}
+
 func topologyOf(t testing.TB, text string) *Topology {
 	known := &Topology{}
 	for word := range strings.FieldsSeq(text) {
