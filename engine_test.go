@@ -1386,6 +1386,18 @@ func TestMulti_SilentAtLastStep_WaitEnds(t *testing.T) {
 	soon(t, "both locks free", func() bool { return s.Int(t, "EXISTS", "a", "b") == 0 })
 }
 
+// The error of a shutdown that Close interrupts names no lock: the engine has none any more.
+func TestShutdown_ClosedMeanwhile_NamesNone(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	e, err := Open(t.Context(), Options{Redis: rueidis.ClientOption{InitAddress: []string{s.Addr()}}})
+	require.NoError(t, err)
+	held(t, e, "a")
+	require.Equal(t, `: "a"`, e.someHeld())
+	require.NoError(t, e.Close())
+	require.Empty(t, e.someHeld())
+}
+
 // Once the caller's wait has ended, no further lock of several is requested: neither alone nor in a slice of very many.
 func TestMulti_PartsAfterWait_NotRequested(t *testing.T) {
 	t.Parallel()
