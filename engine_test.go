@@ -1359,7 +1359,7 @@ func TestClose_CallDoesNotReturn_Ends(t *testing.T) {
 }
 
 // The wait of a caller bounds the last step of locks that are acquired one by one: all get its lease. If the server
-// does not reply, that is the error, and not that another caller has the lock.
+// does not reply, that is the error, and not that another caller has the lock. It names them all, and then each.
 func TestMulti_SilentAtLastStep_WaitEnds(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
@@ -1375,14 +1375,27 @@ func TestMulti_SilentAtLastStep_WaitEnds(t *testing.T) {
 		ended <- err
 	}()
 	select {
-	case err := <-ended:
-		require.ErrorIs(t, err, ErrUnavailable)
-		require.NotErrorIs(t, err, ErrNotAcquired)
+	case err = <-ended:
 	case <-time.After(8 * time.Second):
 		t.Error("the caller waits for CallTimeout")
 	}
 	require.NoError(t, s.Continue())
+	require.ErrorIs(t, err, ErrUnavailable)
+	require.NotErrorIs(t, err, ErrNotAcquired)
+	require.ErrorContains(t, err, `lockwheel: lock "a,b": redis unavailable: lock "a": redis unavailable: `)
 	soon(t, "both locks free", func() bool { return s.Int(t, "EXISTS", "a", "b") == 0 })
+}
+
+// The error of a shutdown that Close interrupts names no lock: the engine has none any more.
+func TestShutdown_ClosedMeanwhile_NamesNone(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	e, err := Open(t.Context(), Options{Redis: rueidis.ClientOption{InitAddress: []string{s.Addr()}}})
+	require.NoError(t, err)
+	held(t, e, "a")
+	require.Equal(t, `: "a"`, e.someHeld())
+	require.NoError(t, e.Close())
+	require.Empty(t, e.someHeld())
 }
 
 // Once the caller's wait has ended, no further lock of several is requested: neither alone nor in a slice of very many.

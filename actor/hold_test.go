@@ -51,6 +51,19 @@ func TestHold_End_LeavesContextToCaller(t *testing.T) {
 	require.Same(t, remaining, h.Signal())
 }
 
+// The end leaves a hold's context to the caller of End, with Done closed, if no user has asked for Done.
+func TestHold_ContextAlone_LeftToCaller(t *testing.T) {
+	h := &actor.Hold{}
+	ctx := t.Context()
+	require.True(t, h.Install(nil, &actor.HoldSignal{Context: ctx}))
+	remaining := h.End(actor.ErrLost, errors.New("gone"), time.Second)
+	require.Same(t, remaining, h.Signal())
+	require.Equal(t, ctx, remaining.Context)
+	require.Same(t, actor.ErrLost, remaining.Err)
+	require.Equal(t, time.Second, remaining.HeldUntil)
+	requireClosed(t, remaining.Done)
+}
+
 // If Done is asked for while the hold ends, every waiter is notified once.
 func TestHold_DoneDuringEnd_NotifiedOnce(t *testing.T) {
 	for range 2000 {

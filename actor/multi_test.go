@@ -95,6 +95,29 @@ func (s *multiHarness) requireAcquireOfB(commands []actor.Command) {
 	s.t.Errorf("b is not asked for, but %d other commands leave", len(commands))
 }
 
+// A lock with a force that is to be repeated is not acquired together with others before it.
+func TestMulti_ForceToBeRepeated_NotBeforeIt(t *testing.T) {
+	s := newMultiHarness(t)
+	force := &actor.Request{Op: actor.Force, Key: "b"}
+	s.fx.Receive(s.now, force)
+	forces := s.step(s.b, &actor.Message{Event: actor.Requested, Request: force})
+	require.Len(t, forces, 1)
+	s.reply(forces[0], actor.Reply{Status: actor.Rejected, Err: actor.ServerError("LOADING x")})
+	both := &actor.Request{Op: actor.Acquire, Key: "a", Multi: &actor.MultiRequest{Parts: []actor.Part{
+		{Name: "a", Key: "a", Hold: &actor.Hold{}}, {Name: "b", Key: "b", Hold: &actor.Hold{}},
+	}}}
+	s.fx.Receive(s.now, both)
+	s.step(s.a, &actor.Message{Event: actor.Requested, Request: both})
+	require.True(t, s.a.Reservable(s.now, both))
+	require.False(t, s.b.Reservable(s.now, both))
+	s.now += time.Second
+	forces = s.step(s.b, &actor.Message{Event: actor.Recheck})
+	require.Len(t, forces, 1, "it is repeated")
+	s.reply(forces[0], actor.Reply{Status: actor.OK})
+	require.True(t, force.Completed())
+	require.True(t, s.b.Reservable(s.now, both))
+}
+
 // A reply from before a lock was acquired together with others is no reason to wait, whatever the outcome of that
 // command.
 func TestAcquire_MultiFailed_NoTTLWait(t *testing.T) {

@@ -30,6 +30,15 @@ func TestPlaceLife_AnyNumber_WithinBounds(t *testing.T) {
 	}
 }
 
+// The life of the places is that of few waiters until there are three renewals a place at 5000 a second.
+func TestPlaceLife_AsManyAsCanBeRenewed_NotLonger(t *testing.T) {
+	var p placeLives
+	p.change(5000, 3*time.Second)
+	require.Zero(t, p.doublings)
+	p.change(1, 3*time.Second)
+	require.EqualValues(t, 1, p.doublings)
+}
+
 // Waiters that come and go in turn do not change the life each time: those with unequal lives share no time.
 func TestPlaceLife_NumberVaries_FewChanges(t *testing.T) {
 	const life = time.Second

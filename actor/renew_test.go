@@ -157,6 +157,25 @@ func TestRenewLag_Unwatched_Zero(t *testing.T) {
 	require.Zero(t, s.fx.RenewLag.Max())
 }
 
+// A lease that a caller who has left wanted is longer than a watched hold's. However late it is granted, the first
+// renewal of the watched hold that gets it is not delayed.
+func TestRenewLag_GrantOfLongerLease_Zero(t *testing.T) {
+	s := newHarness(t, defaultConfig())
+	s.play("0s A locks lease 1m", "1s B locks", "2s A cancels", "35s #1 granted", "+1ms #1 renewed")
+	require.Zero(t, s.fx.RenewLag.Max())
+	require.EqualValues(t, 1, s.fx.Stats.Renewed)
+}
+
+// A renewal with an extension that was sent to a master which is replaced meanwhile is sent again at once, also before
+// the lock is told that it is to be confirmed.
+func TestExtend_MasterReplacedMeanwhile_SentAgain(t *testing.T) {
+	s := newHarness(t, defaultConfig())
+	require.Equal(t, "renew #1 1m0s", s.play("0s A locks", "1ms #1 granted", "1s A extends 1m"))
+	s.fx.MasterSince = func(string) time.Duration { return 2 * time.Second }
+	require.Equal(t, "renew #1 1m0s; A has 57.39s", s.play("3s #1 renewed"))
+	require.Equal(t, "A extended; A has 59.389s", s.play("+1ms #1 renewed"))
+}
+
 // The delay of a late renewal is measured, and so is how long an owner had the lock.
 func TestLockStats_RenewLagAndHoldTime(t *testing.T) {
 	s := newHarness(t, defaultConfig())

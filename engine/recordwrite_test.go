@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/mpsc"
 	"github.com/lockwheel/lockwheel/engine/wire"
@@ -40,6 +41,28 @@ func TestRecordWrite_BatchSent_GoesAlong(t *testing.T) {
 		require.Equal(t, 1, strings.Count(server.receivedOn(1), "EVAL "))
 		require.Empty(t, server.receivedOn(2), "all on one connection")
 	}
+}
+
+// Each sender of a node takes the write along.
+func TestRecordWrite_EngineOfServer_SendersTakeIt(t *testing.T) {
+	server, client := newScriptedServer(t, func(int, []string) string { return "" })
+	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second}, &Identity{Key: "record"}, Hooks{}, nil)
+	e.server = &Server{client: client}
+	n := e.coordinator.Fallback
+	e.startWorkers(n)
+	for sent := range 3 {
+		e.announcer.write.offered.Store(true)
+		e.workers[n].batches <- acquireBatch()
+		select {
+		case err := <-e.announcer.write.results:
+			require.NoError(t, err)
+		case <-time.After(10 * time.Second):
+			t.Fatal("no sender took it")
+		}
+		require.Equal(t, sent+1, strings.Count(server.receivedOn(1), "EVAL "))
+	}
+	e.stopWorkers(n)
+	e.goroutines.Wait()
 }
 
 // announced returns the record of an announcer with a client.

@@ -47,6 +47,21 @@ func TestYield_OthersCompute_Paused(t *testing.T) {
 	require.Equal(t, ended, e.longYieldEnded, "there is no other yield before")
 }
 
+// A caller that does not block yields after some of its calls, not after each.
+func TestPostAsync_FewCalls_YieldsAfterSome(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	e := newHeldLoop()
+	e.async = newAsyncLimit(&actor.Config{MaxWaiting: 2 * callsPerYield})
+	var ran atomic.Bool
+	go ran.Store(true)
+	for calls := 1; calls < callsPerYield; calls++ {
+		require.NotNil(t, e.post(t, 0))
+		require.False(t, ran.Load(), calls)
+	}
+	require.NotNil(t, e.post(t, 0))
+	require.True(t, ran.Load())
+}
+
 // A yield that takes too long is followed by a pause in proportion; one of callers that only post is not.
 func TestYield_TookLong_PausedInProportion(t *testing.T) {
 	e := idleEngine(2)

@@ -85,7 +85,7 @@ func TestState_EachKind_IsDescribed(t *testing.T) {
 	s := redistest.Start(t)
 	fill(t, s)
 	s.Do(t, "SET", "redisson_lock_token:{orders/exclusive}", 17)
-	s.Do(t, "RPUSH", "redisson_lock_queue:{orders/exclusive}", reader, writer)
+	s.Do(t, "RPUSH", "redisson_lock_queue:{orders/exclusive}", reader, writer, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
 	s.Subscribe(t, "redisson_lock__channel:{orders/exclusive}")
 	s.Subscribe(t, "redisson_lock__channel:{orders/exclusive}")
 	s.Subscribe(t, "redisson_rwlock:{orders/read}")
@@ -93,7 +93,7 @@ func TestState_EachKind_IsDescribed(t *testing.T) {
 	assert.Equal(t, exitOK, status, stderr)
 	for _, want := range []string{
 		"orders/exclusive\n  kind      exclusive, fair, fenced\n  holder    " + other + ", count 1\n    engine  unknown: it has no record\n  TTL       9m",
-		"  token     17\n  waiting   clients that listen: 2; in the fair queue: 2\n",
+		"  token     17\n  waiting   clients that listen: 2; in the fair queue: 12\n",
 		"orders/read\n  kind      read\n",
 		"  reader    " + other + ", count 2\n",
 		"  reader    " + reader + ", count 1\n",

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -26,6 +27,18 @@ import (
 
 // untilInputEnds is a program that runs until the test closes its input.
 const untilInputEnds = "echo started $$; cat >/dev/null"
+
+// After a loss run waits for its engine no longer than the close takes, and not for ever.
+func TestAtMost_EndsSooner_NoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		atMost(time.Hour, func() { time.Sleep(time.Second) })
+		require.Equal(t, time.Second, time.Since(began))
+		atMost(time.Minute, func() { time.Sleep(time.Hour) })
+		require.Equal(t, time.Minute+time.Second, time.Since(began))
+		time.Sleep(time.Hour)
+	})
+}
 
 // pidOf returns the process that printed "started" and its number.
 func pidOf(t *testing.T, p *process) int {

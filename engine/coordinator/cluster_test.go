@@ -43,6 +43,16 @@ func TestCluster_SlotUnknown_FirstNodeAsked(t *testing.T) {
 	require.Equal(t, "B:1", d.c.Cluster.slots[200].Address)
 }
 
+// An engine that was opened without a server knows the nodes of its cluster as soon as it is connected: it asks the
+// owner of each slot, and not one node that redirects it.
+func TestCluster_ConnectedLater_OwnersKnown(t *testing.T) {
+	d := clusterHarness{newHarness(t, 1)}
+	d.c.InitUnconnected(errors.New("down"))
+	require.Equal(t, "nothing", d.line("1ms lock a b"))
+	d.queueMessage(&LoopMessage{Value: Connected{Topology: topologyOf(t, "0-5460@A 5461-10922@B 10923-16383@C")}})
+	require.Equal(t, "opens ; opens A; opens B; opens C; shuts ; 1@A: acquire b; 2@C: acquire a", d.turn())
+}
+
 func topologyOf(t testing.TB, text string) *Topology {
 	known := &Topology{}
 	for word := range strings.FieldsSeq(text) {
@@ -490,6 +500,24 @@ func TestReply_ReplacedMaster_Ignored(t *testing.T) {
 		10.008s 2 done                 → shuts A
 		10.009s 3 gone                 → b lost
 	`)
+}
+
+// The call for a slot that has moved away still shows whether its node replies, for the slots that the node has kept.
+func TestReply_SlotMovedAway_ShowsWhetherNodeReplies(t *testing.T) {
+	for _, replies := range []bool{false, true} {
+		d := newClusterHarness(t, 1)
+		old := d.c.Nodes[0]
+		d.line("1ms lock b")
+		d.line("2ms pubsubdown@B")
+		d.line("3ms charted 0-3000@A 3001-10922@B 10923-16383@C")
+		old.Breaker.Down = replies
+		if replies {
+			d.line("4ms 1 done")
+		} else {
+			d.line("4ms 1 lost EOF")
+		}
+		require.Equal(t, !replies, old.Breaker.Down)
+	}
 }
 
 // A re-entry in the turn in which another master becomes known waits until that master has confirmed the lock.

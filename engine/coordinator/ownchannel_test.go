@@ -98,6 +98,18 @@ func TestForceNotice_BeforeGrant_ServerAsked(t *testing.T) {
 	require.Empty(t, d.c.own.early, "kept although nothing was in flight")
 }
 
+// A command leaves after the notices of its turn, so they cannot be about what it is granted.
+func TestForceNotice_InTurnOfCommand_NotAboutIt(t *testing.T) {
+	d := newHarness(t, 2)
+	compare(t, `
+		1ms lock x             → 1: acquire x
+		2ms lock y             → 2: acquire y
+		3ms lock a             → nothing
+		4ms 1 done; tookaway a → 3: acquire a; x granted
+		5ms 3 done             → a granted
+	`, d.line)
+}
+
 // Notices for ever other locks that are waited for keep a bounded number of keys.
 func TestForceNotice_ManyWaited_Bounded(t *testing.T) {
 	d := newHarness(t, 8)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -103,6 +104,32 @@ func TestLazy_WrongPassword_Told(t *testing.T) {
 	}
 	s.Do("CONFIG", "SET", "requirepass", "public") // the operator heals it
 	locktest.Unlock(t, locktest.Granted(t, locktest.Locking(t.Context(), e.Mutex("n"))))
+}
+
+// A server that comes soon is used soon: the pauses between the attempts are 10 ms at first, and 250 ms later.
+func TestLazy_Attempts_SoonAndThenRarely(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		attempts := make(chan time.Time, 1000)
+		e, err := lockwheel.Open(t.Context(), lockwheel.Options{Lazy: true, Redis: rueidis.ClientOption{
+			InitAddress: []string{"anywhere:1"},
+			DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
+				attempts <- time.Now()
+				return nil, errors.New("trouble")
+			},
+		}})
+		require.NoError(t, err)
+		defer func() {
+			e.Close()
+			time.Sleep(time.Minute) // goroutines of rueidis end by themselves
+		}()
+		last, longest := <-attempts, 10*time.Millisecond
+		for range 50 {
+			at := <-attempts
+			require.GreaterOrEqual(t, at.Sub(last), longest/2)
+			require.LessOrEqual(t, at.Sub(last), longest)
+			last, longest = at, min(2*longest, 250*time.Millisecond)
+		}
+	})
 }
 
 // The cause of an outage before the first connection is that of the last attempt: it changes when the trouble does.

@@ -17,6 +17,12 @@ func TestSettings_Defaults_RenewEverySecond(t *testing.T) {
 	assert.Less(t, s.hot, s.workers)
 }
 
+func TestSettings_Fewest_Accepted(t *testing.T) {
+	s, err := parse([]string{"-locks", "1", "-workers", "1", "-hot", "0", "-for", "100ms", "-lease", "100ms"})
+	require.NoError(t, err)
+	assert.Equal(t, []int{1, 1, 0}, []int{s.locks, s.workers, s.hot})
+}
+
 func TestSettings_ManyLocks_LongerLease(t *testing.T) {
 	for _, c := range []struct {
 		args []string

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/redis/rueidis"
@@ -73,6 +74,21 @@ func TestListeners_OneNodeRefuses_Unknown(t *testing.T) {
 			assert.EqualValues(t, -1, l.Waiting.Clients)
 		}
 	}
+}
+
+// The command is one client of its server, whatever it reads: an operator looks when the server may have many.
+func TestOpen_ReadsManyKeys_OneConnection(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	before := strings.Count(redis.String(t, "CLIENT", "LIST"), "id=")
+	s, err := Open(rueidis.ClientOption{InitAddress: []string{redis.Addr()}}, "")
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	for i := range 20 {
+		_, err := s.Locked(t.Context(), fmt.Sprint(i))
+		require.NoError(t, err)
+	}
+	require.Equal(t, before+1, strings.Count(redis.String(t, "CLIENT", "LIST"), "id="))
 }
 
 // A scan can find a record twice, and there may be very many.
