@@ -76,6 +76,9 @@ func (e *simEngine) waitsForItsOwner(a *simRequest) {
 		return
 	}
 	for _, h := range e.holds {
+		if at := a.Lock(); at != nil && at != h.grant.Lock() && at.HasOwner() && at.Owner() == a.Owner {
+			continue // it re-enters another read of its owner, which ends now: it waits there for the renewal or the end
+		}
 		if h.active && h.name == a.name && h.reads == a.hold.reads && h.grant.Owner == a.Owner && h.believed() && !h.unconfirmed && h.tenure.inFlight == 0 && h.tenure.confirmed >= e.doubted && !h.endsSoon() {
 			e.w.fail("%s lets %s wait, though its owner has %s", e.name, a, h)
 		}
