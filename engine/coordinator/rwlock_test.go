@@ -179,7 +179,7 @@ func TestReaders_ForcedLocally_LostAtOnce(t *testing.T) {
 	d.requireIdle()
 }
 
-// A re-entry whose read is lost meanwhile joins another read of its owner, if that was granted while the timer was late.
+// A re-entry joins another read of its owner if that was granted before the timer found its own lost.
 func TestReaders_ReentryLosesRead_JoinsOther(t *testing.T) {
 	d := newHarness(t, 4)
 	d.ask("read", "a/me")

@@ -55,8 +55,8 @@ func (e *simEngine) stepped(step actor.StepTrace) {
 	}
 }
 
-// letsReadersPass reports whether a step is followed by a moment in which a new writer of the engine lets waiting readers
-// go first.
+// letsReadersPass reports whether a step is followed by a moment in which a new writer of the engine lets waiting
+// readers go first.
 func (e *simEngine) letsReadersPass(step actor.StepTrace) bool {
 	if step.Event != actor.Replied || step.Status != actor.NotFound || step.Verb != actor.SendReadForce && step.Verb != actor.SendWriteForce {
 		return false
