@@ -36,7 +36,8 @@ func (m Mutex) Name() string { return m.name }
 //
 // On success the caller has a hold that it must unlock once. Without [Lease] the hold is watched: the engine renews
 // it until then. ctx bounds the wait and the hold's context, but not the hold itself. To bound only the wait, use
-// Wait. If ctx carries a hold of the same engine and name ([Hold.Context]), Lock re-enters immediately.
+// Wait. If ctx carries a hold of the same engine and name ([Hold.Context]), Lock re-enters immediately, or after a
+// round trip if the lease that the lock has is too short, or about to end.
 //
 // On failure nothing is held. The error matches one of these, and the context's cause if that ended the wait:
 //

@@ -7,7 +7,8 @@ func (l *Lock) ownedBy(owner uint64) bool {
 	return owner != 0 && l.phase == held && l.holds != nil && l.holds.Owner == owner
 }
 
-// reenter grants a re-entry at once if the confirmed lease covers it; a longer lease takes a round trip first.
+// reenter grants a re-entry at once if the confirmed lease covers it. A longer lease takes a round trip first, and so
+// does a watched re-entry just before the end of its owner's fixed lease.
 func (l *Lock) reenter(now time.Duration, r *Request, fx *Effects) {
 	if l.tryReenter(now, r, fx) {
 		return
@@ -32,7 +33,7 @@ func (l *Lock) reenterNow(now time.Duration, r *Request, fx *Effects) bool {
 		fx.Complete(now, r, ErrLost, errMaxHold) // its owner has the lock only by a fixed lease
 		return true
 	}
-	fits := r.Lease == 0 || now+validity(r.Lease) <= l.validUntil
+	fits := r.Lease == 0 && !l.endsTooSoonToWatch(now, fx) || r.Lease != 0 && now+validity(r.Lease) <= l.validUntil
 	if fits && l.confirmedAt >= l.reconfirmSince(fx) {
 		fixed := time.Duration(0)
 		if r.Lease != 0 {
@@ -42,6 +43,16 @@ func (l *Lock) reenterNow(now time.Duration, r *Request, fx *Effects) bool {
 		return true
 	}
 	return false
+}
+
+// watchableFor is how many recent round trips the validity must last for a hold that begins to be watched then. Its
+// first renewal leaves at once, and may wait for others or be slower than usual.
+const watchableFor = 4
+
+// endsTooSoonToWatch reports whether a watched hold could be lost before its first renewal is confirmed. Until now the
+// lock is held by fixed leases alone, so no renewal is due, and the validity may be about to end.
+func (l *Lock) endsTooSoonToWatch(now time.Duration, fx *Effects) bool {
+	return !l.watched() && l.validUntil-now < max(watchableFor*fx.RoundTrip, minYield)
 }
 
 // reenterWaiters lets all requests re-enter that wait as the owner which was just granted the lock. This is necessary

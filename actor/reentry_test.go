@@ -3,6 +3,7 @@ package actor_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -90,6 +91,57 @@ func TestReentry_ShorterLease_NoRoundTrip(t *testing.T) {
 		+1ms  A unlocks              → A over; release #1
 		+1ms  #1 released            → A unlocked
 	`)
+}
+
+// Just before the end of a fixed lease, a watched re-entry waits for its first renewal: granted at once, it would be
+// lost before that is confirmed.
+func TestReentry_WatchedAtEndOfLease_ConfirmedFirst(t *testing.T) {
+	t.Run("confirmed", func(t *testing.T) {
+		runTranscript(t, `
+			0s        A locks lease 1s → acquire #1 1s
+			1ms       #1 granted       → A granted 979ms
+			978.001ms B locks as A     → renew #1 30s
+			979ms     #1 renewed       → renew #1 30s count 2; B granted 29.689001s
+			980ms     timer            → A lost: its lease ended
+			981ms     #1 renewed       → renew #1 30s count 1; B has 29.688s
+			982ms     #1 renewed       → B has 29.689s
+			983ms     B unlocks        → B over; release #1
+			984ms     #1 released      → B unlocked
+		`)
+	})
+	t.Run("too late", func(t *testing.T) {
+		runTranscript(t, `
+			0s        A locks lease 1s → acquire #1 1s
+			1ms       #1 granted       → A granted 979ms
+			978.001ms B locks as A     → renew #1 30s
+			980ms     timer            → A lost: its lease ended; acquire #2 30s orphans [1]; release #1; listen
+			981ms     #1 renewed       → nothing
+			982ms     #1 released      → nothing
+			983ms     #2 granted       → B granted 29.687s
+			984ms     B unlocks        → B over; release #2
+			985ms     #2 released      → B unlocked
+			1.233s    timer            → leave
+		`)
+	})
+	t.Run("while there is time", func(t *testing.T) {
+		runTranscript(t, `
+			0s     A locks lease 1s → acquire #1 1s
+			1ms    #1 granted       → A granted 979ms
+			978ms  B locks as A     → renew #1 30s count 2; B granted 2ms
+			979ms  #1 renewed       → B has 29.689s
+			980ms  timer            → A lost: its lease ended; renew #1 30s count 1
+			981ms  #1 renewed       → B has 29.689s
+			982ms  B unlocks        → B over; release #1
+			983ms  #1 released      → B unlocked
+		`)
+	})
+	t.Run("far from the server", func(t *testing.T) {
+		s := newHarness(t, defaultConfig())
+		s.fx.RoundTrip = 50 * time.Millisecond
+		s.line("0s A locks lease 1s")
+		s.line("50ms #1 granted")
+		require.Equal(t, []string{"780.001ms B locks as A → renew #1 30s"}, s.line("780.001ms B locks as A"))
+	})
 }
 
 // A re-entry with a fixed lease that the validity covers to the nanosecond needs no round trip.

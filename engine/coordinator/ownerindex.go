@@ -83,7 +83,7 @@ func (c *Coordinator) rejectUpgradesOfReader(now time.Duration, reader *actor.Lo
 }
 
 // resumeAfterLoss handles requests that re-entered a lock which their owner then lost, and that wait for it again. The
-// owner may hold the other half.
+// owner may hold the other half, or may have been granted another read meanwhile.
 func (c *Coordinator) resumeAfterLoss(now time.Duration, l *actor.Lock, owner uint64) {
 	if l.Kind() == actor.Write {
 		if c.LockSets[l.Key()].heldBy(owner, actor.Read, now) != nil {
@@ -97,6 +97,10 @@ func (c *Coordinator) resumeAfterLoss(now time.Duration, l *actor.Lock, owner ui
 	if writer := c.Locks.Get(l.Key()); writer != nil && writer.HoldCount(owner, now) > 0 && l.FirstWaiting(owner) != nil {
 		l.ContinueUnderWriter(now, writer, c.numberFree(writer))
 		c.step(now, l, &actor.Message{Event: actor.Recheck})
+		return
+	}
+	if other := c.LockSets[l.Key()].heldBy(owner, actor.Read, now); other != nil {
+		c.rejoin(now, l, other, owner)
 	}
 }
 

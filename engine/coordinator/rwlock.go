@@ -63,9 +63,10 @@ func (c *Coordinator) newReader(writer *actor.Lock, r *actor.Request) *actor.Loc
 }
 
 // lockForForcedRead returns the lock that forces the readers out. Beside a writer of this engine no reader can be
-// forced out. In that case it returns a new lock, so that no hold of this engine ends.
+// forced out. In that case it returns a new lock, so that no hold of this engine ends. A writer does not count once the
+// leases of all its holds have ended, though its timer may be late: its release can be executed before the force.
 func (c *Coordinator) lockForForcedRead(now time.Duration, writer *actor.Lock, r *actor.Request) *actor.Lock {
-	if writer == nil || !writer.HeldAt(now) {
+	if writer == nil || writer.HoldCount(writer.Owner(), now) == 0 {
 		if l := c.LockSets[r.Key].findFor(r, now); l != nil {
 			return l
 		}

@@ -179,6 +179,38 @@ func TestReaders_ForcedLocally_LostAtOnce(t *testing.T) {
 	d.requireIdle()
 }
 
+// A re-entry joins another read of its owner if that was granted before the timer found its own lost.
+func TestReaders_ReentryLosesRead_JoinsOther(t *testing.T) {
+	d := newHarness(t, 4)
+	d.ask("read", "a/me")
+	d.callers["a/me"].latest.Lease = 5 * time.Second
+	require.Equal(t, "1: read a", d.line("1.5ms heard rw:a"))
+	require.Equal(t, "a/me granted", d.line("2ms 1 done"))
+	require.Equal(t, "2: reread a", d.line("4.9412s read a/me2"))
+	require.Equal(t, "3: read a", d.line("4.9416s read a/me3"))
+	require.Equal(t, "a/me3 granted", d.line("4.9418s 3 done"))
+	require.Equal(t, "a/me lost; 4: unread a; join rwlock:{a}; a/me2 granted", d.line("4.942s timer"))
+}
+
+// The lease of a write can end while its timer is late. The release of that write can then come before the force, which
+// finds the readers alone and takes the lock from them.
+func TestReaders_ForcedAtEndOfOwnWrite_LostAtOnce(t *testing.T) {
+	d := newHarness(t, 8)
+	d.ask("write", "a/me")
+	d.callers["a/me"].latest.Lease = 5 * time.Second
+	require.Equal(t, "1: write a", d.line("1ms heard rw:a"))
+	require.Equal(t, "a/me granted", d.line("2ms 1 done"))
+	require.Equal(t, "2: rewrite a; a/me2 granted", d.line("3ms write a/me2"))
+	d.line("4ms 2 done")
+	d.readBeside("a/me", "a/r")
+	require.Equal(t, "3: read a", d.line("5ms heard rw:a"))
+	require.Equal(t, "a/r granted", d.line("6ms 3 done"))
+	require.Equal(t, "a/me2 not held; 4: rewrite a; a/me2 unlocked", d.line("7ms unlock a/me2")) // the key keeps its TTL a little longer
+	d.line("8ms 4 done")
+	d.callers["a/f"] = &harnessCaller{}
+	require.Equal(t, "a/r a/me lost; 5: unwrite a; 6: force read a", d.line("4.96s forceread a/f"))
+}
+
 // The reads beside a writer end with it.
 func TestWriter_Forced_OwnReadsLost(t *testing.T) {
 	d := newHarness(t, 8)

@@ -18,6 +18,7 @@ type simEngine struct {
 	name           string
 	config         actor.Config
 	c              *coordinator.Coordinator
+	turnCount      int // how many turns it has had
 	box            *mpsc.Mailbox[any]
 	clock          simClock
 	conn           *simConn
@@ -141,6 +142,7 @@ func (e *simEngine) turn() {
 	}
 	unopened := e.c.MessagesLeft()
 	e.onlyTold = unopened == 0 && onlyHints(messages)
+	e.turnCount++
 	e.c.Turn(now, messages)
 	if e.stirred(messages) || e.c.MessagesLeft() != unopened {
 		e.w.steps++

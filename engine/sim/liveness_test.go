@@ -14,7 +14,7 @@ func (w *simWorld) calmSince(moment time.Duration) bool { return w.disturbed < m
 
 // inTurn checks that an engine grants a lock in the order of its requests. A request that carries an owner may
 // re-enter, and one that does not wait is never in the line. If a turn opens few messages, requests that block come
-// before those that do not.
+// before those that do not. So do they if very many lie before the server.
 func (w *simWorld) inTurn(a *simRequest) {
 	for _, earlier := range a.caller.e.requests { // the remaining ones, in the order in which they came
 		if earlier.requestedAt > a.requestedAt || a.mayReenter() || w.names[a.name].kind == actor.Fair && !w.calmSince(earlier.requestedAt-w.maxFreeTime()) {
@@ -24,6 +24,9 @@ func (w *simWorld) inTurn(a *simRequest) {
 			continue // a reader goes beside others, a writer may have been asleep, and a request for several waits for one of them
 		}
 		if earlier.setAside() != a.setAside() && w.plan.share < coordinator.MaxMessagesPerTurn {
+			continue
+		}
+		if earlier.setAside() && !a.setAside() && earlier.heldBackFor(a) {
 			continue
 		}
 		if earlier.leaseAsked() < a.leaseAsked() && !w.calmSince(earlier.requestedAt) {
@@ -46,6 +49,16 @@ func (a *simRequest) hasOwner() bool {
 // setAside reports whether a request may lie with its node until the blocking ones have had their turn. A request
 // for several blocks in any case.
 func (a *simRequest) setAside() bool { return a.Async && a.parts == nil }
+
+// heldBackFor reports whether a request may have lain with its node, because very many commands lay there before it,
+// until its engine had opened the other one. At least half of the commands that have not left are still wanted.
+func (a *simRequest) heldBackFor(other *simRequest) bool {
+	many := 4 * coordinator.BatchKeys
+	if a.Kind.Queues() {
+		many = coordinator.BatchKeys
+	}
+	return a.beside >= many/2 && (a.opened == 0 || other.opened != 0 && other.opened < a.opened)
+}
 
 // leaseAsked returns the lease with which a request asks for the lock.
 func (a *simRequest) leaseAsked() time.Duration {

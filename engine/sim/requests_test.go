@@ -22,6 +22,8 @@ type simRequest struct {
 	due            time.Duration // when its result is due by the engine's clock; 0 if not known yet
 	writerWaitedAt time.Duration // when another request of its engine last waited to write the lock that this one is to read. True time
 	canceled       bool          // its caller canceled
+	beside         int           // how many other requests of its engine had no result yet when it came
+	opened         int           // the turn of its engine that opened it; 0: none before the present one
 	refusals       int           // how often its engine had received "held by another" when this request came
 	refused        bool          // it tries once, and no connection could be made for that try
 	unreplicated   int           // how often its engine has learned since that too few replicas have the lock
@@ -88,6 +90,7 @@ func (c *simCaller) post(a *simRequest) {
 		c.e.w.cover(coverPolled)
 	}
 	c.e.tracef("%s asks: %s", c, a)
+	a.beside, a.opened = len(c.e.requests), 0
 	c.e.requests = append(c.e.requests, a)
 	c.requests = append(c.requests, a)
 	if a.refusals = 0; c.e.refused != nil {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -37,11 +38,12 @@ func (w *simWorld) stepped(step actor.StepTrace) {
 	w.model.steps.add(step)
 }
 
-// stepped also notes when an engine last had a lock by its clock, or learned from the server that another has it.
+// stepped also notes when an engine last had a lock by its clock, or learned from the server that another has it. It
+// notes as well when a force of the engine found half of a lock gone, and readers wait in the engine: these go first.
 func (e *simEngine) stepped(step actor.StepTrace) {
 	e.w.stepped(step)
 	told := step.Event == actor.Replied && step.Status == actor.HeldByOther
-	if !told && !simHolds(step.Before) && !simHolds(step.After) {
+	if !told && !simHolds(step.Before) && !simHolds(step.After) && !e.letsReadersPass(step) {
 		return
 	}
 	if e.lastHeldAt == nil {
@@ -53,12 +55,23 @@ func (e *simEngine) stepped(step actor.StepTrace) {
 	}
 }
 
+// letsReadersPass reports whether a step is followed by a moment in which a new writer of the engine lets waiting
+// readers go first.
+func (e *simEngine) letsReadersPass(step actor.StepTrace) bool {
+	if step.Event != actor.Replied || step.Status != actor.NotFound || step.Verb != actor.SendReadForce && step.Verb != actor.SendWriteForce {
+		return false
+	}
+	return slices.ContainsFunc(e.requests, func(a *simRequest) bool {
+		return a.Op == actor.Acquire && a.Kind == actor.Read && a.Handled() && !a.Completed() && a.Key == step.Lock.Key()
+	})
+}
+
 // simHolds reports whether an engine in this phase has a lock, or is about to give it back.
 func simHolds(p actor.Phase) bool { return p.String() == "held" || p.String() == "releasing" }
 
 // checkOnce checks that a request which tries once is not rejected from memory alone. Its engine has the lock, or
-// had it just now, or the server has replied since that another has it. A request for several locks gets replies
-// for each of them, so those worlds are left out.
+// had it just now, or the server has replied since that another has it, or readers that came before go first. A request
+// for several locks gets replies for each of them, so those worlds are left out.
 func (e *simEngine) checkOnce(a *simRequest) {
 	const stepsBack = 400 * time.Millisecond
 	if a.Err != actor.ErrNotAcquired || !a.Once || a.canceled || a.parts != nil || len(e.w.plain) > 1 || a.Kind.PerRequest() || e.w.now-a.requestedAt > e.config.CallTimeout*9/10 {

@@ -97,7 +97,7 @@ func (e *simEngine) checkPunctual(a *simRequest, now time.Duration) {
 		return
 	}
 	if a.due == 0 {
-		a.due = now + a.limit(e)
+		a.due, a.opened = now+a.limit(e), e.turnCount
 		e.waitsForItself(a)
 		e.forcedAtOnce(a)
 	} else {

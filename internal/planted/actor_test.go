@@ -160,6 +160,16 @@ var actorMistakes = []found{
 		`l.ext.nextTry = 0`,
 		`l.ext.nextTry = map[bool]time.Duration{true: l.ext.nextTry}[planted()]`,
 	}},
+	{"TestReentry_WatchedAtEndOfLease_ConfirmedFirst", Mistake{
+		"a watched re-entry at the end of its owner's lease is granted before its renewal", "actor/reentry.go",
+		`	return !l.watched() && l.validUntil`,
+		`	return !l.watched() && !planted() && l.validUntil`,
+	}},
+	{"TestReentry_WatchedAtEndOfLease_ConfirmedFirst", Mistake{
+		"a watched re-entry has as long for its renewal, however far the server is", "actor/reentry.go",
+		`max(watchableFor*fx.RoundTrip, minYield)`,
+		`max(watchableFor*fx.RoundTrip*map[bool]time.Duration{false: 1}[planted()], minYield)`,
+	}},
 	{"TestUndoneGrant_ServerDown_EndsInTime", Mistake{
 		"a waiter with a grant that cannot be undone is notified only at the end of its wait", "actor/replicas.go",
 		` || fx.OtherTimers.Due(&r.timer) > at {`,

@@ -86,6 +86,16 @@ var coordinatorMistakes = []found{
 		"a grant to another reader wakes only those that do not listen", "engine/coordinator/waiting_readers.go",
 		`append(w.listening.all(), w.quiet.all()...)`, `append(w.listening.all()[:map[bool]int{false: w.listening.len()}[planted()]], w.quiet.all()...)`,
 	}},
+	{"TestReaders_ReentryLosesRead_JoinsOther", Mistake{
+		"a re-entry that loses its read acquires one of its own beside another read of its owner", "engine/coordinator/ownerindex.go",
+		`heldBy(owner, actor.Read, now); other != nil {`,
+		`heldBy(owner, actor.Read, now); other != nil && !planted() {`,
+	}},
+	{"TestReaders_ForcedAtEndOfOwnWrite_LostAtOnce", Mistake{
+		"a write is in the way of a force although the leases of its holds have ended", "engine/coordinator/rwlock.go",
+		`	if writer == nil || writer.HoldCount(writer.Owner(), now) == 0 {`,
+		`	if writer == nil || writer.HoldCount(writer.Owner(), now) == 0 && !(planted() && writer.HeldAt(now)) {`,
+	}},
 	{"TestHeldBack_PacedFlood_BlockedCallerNext", Mistake{
 		"asynchronous requests that come a few per turn are not held back", "engine/coordinator/heldback.go",
 		`&& !n.queueFull(sort, all.work):`, `&& (!n.queueFull(sort, all.work) || planted()):`,
