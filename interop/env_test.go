@@ -95,8 +95,8 @@ func (s *testEnv) engine(opts lockwheel.Options) *lockwheel.Engine {
 	return s.engineOn(rueidis.ClientOption{}, opts)
 }
 
-// mortalEngine opens an engine on our side. die cuts it off from the servers for good, as if its process had died. When it
-// returns, the engine can send nothing more.
+// mortalEngine opens an engine on our side. die cuts it off from the servers for good, as if its process had died. When
+// it returns, the engine can send nothing more.
 func (s *testEnv) mortalEngine(opts lockwheel.Options) (e *lockwheel.Engine, die func()) {
 	s.t.Helper()
 	alive, cut := context.WithCancel(s.t.Context())

@@ -21,8 +21,8 @@ func Lock(t testing.TB, m lockwheel.Mutex, opts ...lockwheel.Option) *lockwheel.
 	return LockWith(t, t.Context(), m, opts...)
 }
 
-// LockWith acquires a lock with a context that may carry an owner. The hold stays reachable until the test ends, so that a
-// test may drop it and the engine does not take it for leaked.
+// LockWith acquires a lock with a context that may carry an owner. The hold stays reachable until the test ends, so
+// that a test may drop it and the engine does not take it for leaked.
 func LockWith(t testing.TB, ctx context.Context, m lockwheel.Mutex, opts ...lockwheel.Option) *lockwheel.Hold {
 	t.Helper()
 	hold, err := m.Lock(ctx, append([]lockwheel.Option{lockwheel.Wait(patience)}, opts...)...)
