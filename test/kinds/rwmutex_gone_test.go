@@ -83,7 +83,7 @@ func forcedInVain(t *testing.T, _ *lockwheel.Hold, mine lockwheel.Mutex) {
 func TestRWMutex_WriterWithoutReply_ReadersSleepOn(t *testing.T) {
 	t.Parallel()
 	const readers = 30 // so few that all listen
-	s, p, e := locktest.Behind(t, lockwheel.Options{CallTimeout: 300 * time.Millisecond})
+	s, p, e := locktest.Behind(t, lockwheel.Options{CallTimeout: time.Second})
 	other := s.Open(lockwheel.Options{})
 	hold := locktest.Lock(t, other.RWMutex("n").Writer(), lockwheel.Lease(time.Hour))
 	waiting := make([]<-chan locktest.Outcome, readers)
