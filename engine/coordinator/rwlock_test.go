@@ -268,8 +268,8 @@ func (d *coordinatorHarness) readBeside(writer, who string) {
 	d.queueMessage(&LoopMessage{Value: r})
 }
 
-// A read beside its owner's write that is granted too late is given back, and asked for again beside that write: a reader
-// like any other would wait for the write, and so for its own owner.
+// A read beside its owner's write that is granted too late is given back, and asked for again beside that write: a
+// reader like any other would wait for the write, and so for its own owner.
 func TestReadBesideWrite_GrantTooLate_AskedBesideIt(t *testing.T) {
 	d := newHarness(t, 8)
 	d.line("1ms write a")
