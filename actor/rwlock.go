@@ -83,7 +83,7 @@ func (r *readerState) onTenureEnd(l *Lock) {
 		unanswered := l.inFlight != None || x.acquireUnacked || x.releaseUnacked || x.leaseView().minUnackedLease != 0
 		r.burned = r.burned || unanswered || x.isOrphan(l.tenure) || x.forcedTenure() == l.tenure
 	}
-	r.ended = r.ended || r.sentUnderWriter && l.phase != acquiring
+	r.ended = r.ended || r.sentUnderWriter && l.phase != acquiring && l.ownedSince != 0
 }
 
 // UsesNumber reports whether, because of this reader, no other reader may have that number. That is so if this one has

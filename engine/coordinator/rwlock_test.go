@@ -268,6 +268,28 @@ func (d *coordinatorHarness) readBeside(writer, who string) {
 	d.queueMessage(&LoopMessage{Value: r})
 }
 
+// A read beside its owner's write that is granted too late is given back, and asked for again beside that write: a
+// reader like any other would wait for the write, and so for its own owner.
+func TestReadBesideWrite_GrantTooLate_AskedBesideIt(t *testing.T) {
+	d := newHarness(t, 8)
+	d.line("1ms write a")
+	d.line("2ms 1 done")
+	d.readBeside("a", "a/2")
+	for r, who := range d.names {
+		if who == "a/2" {
+			r.Lease = 20 * time.Millisecond
+		}
+	}
+	require.Equal(t, "2: read a", d.line("3ms heard rw:a"))
+	require.Equal(t, "3: unread a; join rwlock:{a}", d.line("60ms 2 done"))
+	require.Equal(t, "nothing", d.line("61ms 3 done"))
+	require.Equal(t, "4: read a", d.line("1s timer"))
+	beside := d.inFlight[4].Commands[0].Reader
+	require.NotNil(t, beside)
+	require.NotZero(t, beside.Writer)
+	require.Equal(t, "a/2 granted", d.line("1.001s 4 done"))
+}
+
 // Two readers in one field of Redis would release each other's lock.
 func TestReaders_UnderWriter_OwnNumbers(t *testing.T) {
 	d := newHarness(t, 8)

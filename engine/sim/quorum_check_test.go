@@ -132,7 +132,7 @@ func (v *simQuorumUser) believed() (n int) {
 }
 
 // whole finds watched quorums that go without a free lock. An engine that shuts down grants nothing any more,
-// however long others hold its locks.
+// however long others hold its locks. A lock that was forced away is asked for again after a lease.
 func (v *simQuorumUser) whole() {
 	w := v.w
 	if !v.held || v.lease != 0 {
@@ -147,7 +147,7 @@ func (v *simQuorumUser) whole() {
 		if s.rejected {
 			timeout += s.caller.e.config.RenewInterval
 		}
-		if since := max(v.since, n.free, w.disturbed, n.silent); w.now-since > timeout {
+		if since := max(v.since, n.free, w.disturbed, n.silent, s.retriesAt); w.now-since > timeout {
 			w.fail("%s goes without %s, which has been free for %v", v, n.key, w.now-n.free)
 		}
 	}

@@ -44,6 +44,8 @@ type simMember struct {
 	request  *simRequest // the request that is to bring it
 	hold     *simHold
 	rejected bool // it was rejected permanently
+
+	retriesAt time.Duration // when it is asked for again after it was forced away. True time
 }
 
 func newSimQuorumUser(w *simWorld, number int) *simQuorumUser {
@@ -178,6 +180,7 @@ func (v *simQuorumUser) execute(o quorum.Action) {
 		w.after(s.caller.e.config.RenewInterval, func() { v.later(begun, func() { w.cover(coverMemberRetried); v.actor.RetryDue(s.at) }) })
 	case quorum.RetryAfterLease:
 		begun := v.begun
+		s.retriesAt = w.now + s.caller.e.config.Lease
 		w.after(s.caller.e.config.Lease, func() { v.later(begun, func() { v.actor.RetryDue(s.at) }) })
 	case quorum.Confirm:
 		if s.hold != nil && !s.caller.e.dead {

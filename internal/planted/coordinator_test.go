@@ -86,6 +86,11 @@ var coordinatorMistakes = []found{
 		"a grant to another reader wakes only those that do not listen", "engine/coordinator/waiting_readers.go",
 		`append(w.listening.all(), w.quiet.all()...)`, `append(w.listening.all()[:map[bool]int{false: w.listening.len()}[planted()]], w.quiet.all()...)`,
 	}},
+	{"TestReadBesideWrite_GrantTooLate_AskedBesideIt", Mistake{
+		"a reader beside its owner's write is like any other after a grant that came too late", "actor/rwlock.go",
+		`l.phase != acquiring && l.ownedSince != 0`,
+		`l.phase != acquiring && (l.ownedSince != 0 || planted())`,
+	}},
 	{"TestReaders_ReentryLosesRead_JoinsOther", Mistake{
 		"a re-entry that loses its read acquires one of its own beside another read of its owner", "engine/coordinator/ownerindex.go",
 		`heldBy(owner, actor.Read, now); other != nil {`,
