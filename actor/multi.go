@@ -344,7 +344,10 @@ func (l *Lock) enqueueByAge(r *Request) {
 	if r.list != nil {
 		r.list.remove(r)
 	}
-	r.lock, r.Owner = l, r.Multi.ownerAt(l.key)
+	r.lock = l
+	if r.Multi != nil { // the owner of a request for one lock is the same at each
+		r.Owner = r.Multi.ownerAt(l.key)
+	}
 	except := l.queue.first()
 	if l.phase == free {
 		except = nil

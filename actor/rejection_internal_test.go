@@ -135,6 +135,39 @@ func TestRejection_ManyWaiters_LaterGoOn(t *testing.T) {
 	}
 }
 
+// Requests that came after the reason for a rejection go on waiting, with their owner and in their order, also if so many
+// are rejected that it takes several turns.
+func TestRejection_BoundedByTime_LaterGoOn(t *testing.T) {
+	const all, early = 20, 8
+	for most := range all {
+		s := newRejectionHarness(t, most+1)
+		random := rand.New(rand.NewPCG(uint64(most), 3))
+		owners := make(map[*Request]uint64, all)
+		for range all {
+			s.enqueue(random)
+		}
+		for i, r := range s.queue {
+			if owners[r] = r.Owner; i < early {
+				s.expected[r] = ErrNotReplicated
+			}
+		}
+		later := s.queue[early:]
+		s.l.rejectUnreplicated(s.now, rejectedPart{bounded: true, until: early}, s.fx)
+		s.takeResults()
+		for turns := 0; s.l.Rejecting(); turns++ {
+			require.Less(t, turns, all)
+			s.fx.Rejections = 0
+			s.l.continueRejecting(s.now, s.fx)
+			s.takeResults()
+		}
+		require.Equal(t, later, s.queue)
+		s.check()
+		for _, r := range later {
+			require.Equal(t, owners[r], r.Owner)
+		}
+	}
+}
+
 // notRejected returns the number of requests in the queue that are not rejected.
 func (s *rejectionHarness) notRejected() (n int) {
 	for r := s.l.queue.first(); r != nil; r = s.l.queue.following(r) {
