@@ -135,8 +135,8 @@ func TestRejection_ManyWaiters_LaterGoOn(t *testing.T) {
 	}
 }
 
-// Requests that came after the reason for a rejection go on waiting, with their owner and in their order, also if so many
-// are rejected that it takes several turns.
+// Requests that came after the reason for a rejection go on waiting, with their owner and in their order, also if so
+// many are rejected that it takes several turns.
 func TestRejection_BoundedByTime_LaterGoOn(t *testing.T) {
 	const all, early = 20, 8
 	for most := range all {

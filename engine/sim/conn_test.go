@@ -220,10 +220,11 @@ func (e *simEngine) refuses(b *coordinator.Batch) {
 	}
 }
 
-// refusedAtOnce checks that those requests received their result in this turn.
+// refusedAtOnce checks that those requests received their result in this turn, or in the next ones if so many are
+// rejected that it takes several.
 func (e *simEngine) refusedAtOnce() {
 	for _, a := range e.requests {
-		if a.refused && !a.decided {
+		if a.refused && !a.decided && !a.Lock().Rejecting() {
 			e.w.fail("%s lets %s of %s wait, which tries once, though no connection can be made", e.name, a, a.caller)
 		}
 	}
