@@ -264,7 +264,8 @@ func (w *simWorld) counted(n *simName, h simHolder, t *simTenure, count int, e *
 
 // fits checks that the TTL of a lock falls to what its holds need, including those that read beside a writer. If
 // the engine dies, others wait for that long. The same holds for the leases of a reader's holds. Tenures are left
-// out while a command without a reply may raise their TTL.
+// out while a command without a reply may raise their TTL, and while they have none: another client took it away, and
+// the next renewal sets it, if there is one.
 func (w *simWorld) fits(n *simName, h simHolder, t *simTenure, e *simEngine) {
 	k, s := w.server.key(h.name()), &t.standing
 	need := time.Duration(0)
@@ -274,7 +275,8 @@ func (w *simWorld) fits(n *simName, h simHolder, t *simTenure, e *simEngine) {
 		}
 		own := e.config.Lease
 		if left := other.grant.Until() - e.now(); !other.watched {
-			own = left + left/16 + e.config.CallTimeout
+			// The TTL counts from when the acquire ran, the hold from when it left.
+			own = left + left/16 + max(e.config.CallTimeout, t.created-e.clock.when(t.confirmed))
 		}
 		need = max(need, own)
 	}
@@ -284,11 +286,12 @@ func (w *simWorld) fits(n *simName, h simHolder, t *simTenure, e *simEngine) {
 			break
 		}
 	}
-	left := simEnd(k.until(h)) - w.now
+	until := k.until(h)
+	left := simEnd(until) - w.now
 	if need != 0 && !h.reads() {
 		need = max(need, time.Duration(w.server.readersNeed(k))*time.Millisecond)
 	}
-	w.since(&s.long, need != 0 && !t.unanswered && !t.keyTaken && !t.revived && !t.late && left > need+need/10+50*time.Millisecond)
+	w.since(&s.long, need != 0 && until != simForever && !t.unanswered && !t.keyTaken && !t.revived && !t.late && left > need+need/10+50*time.Millisecond)
 	if s.long != 0 && w.now-max(s.long, n.moved, w.disturbed) > e.config.CallTimeout+100*time.Millisecond+50*w.plan.latency {
 		w.fail("%s leaves %s with a TTL of %v, though its holds need %v", e.name, n.key, left, need)
 	}
