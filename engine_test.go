@@ -879,7 +879,7 @@ func TestLockAsync_BusyLoop_IsBounded(t *testing.T) {
 	busy.Op, busy.Name, busy.Key = coordinator.AskCount, "n", "n"
 	require.True(t, e.loop.Post(busy))
 	<-held
-	const want = `lockwheel: lock "n": too many wait already: 100 in this engine (Options.MaxWaiting)`
+	const want = `lockwheel: lock "n": too many would wait: more than 100 in this engine (Options.MaxWaiting)`
 	var wg sync.WaitGroup
 	var posted, rejected atomic.Int64
 	for range callers {

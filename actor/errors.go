@@ -19,7 +19,7 @@ var (
 	// ErrNotReplicated ends a request with a grant that fewer replicas than wanted had, and that was undone.
 	ErrNotReplicated = errors.New("too few replicas have the lock")
 	// ErrTooManyWaiters ends a request on arrival, because the limit of waiters was reached.
-	ErrTooManyWaiters = errors.New("too many wait already")
+	ErrTooManyWaiters = errors.New("too many would wait")
 )
 
 // ServerError is an error reply of the server.

@@ -53,7 +53,7 @@ func (e heldLoop) post(t *testing.T, owner uint64) *Call {
 	case nil:
 		return call
 	case actor.ErrTooManyWaiters:
-		require.EqualError(t, cause, "10 in this engine (Options.MaxWaiting)")
+		require.EqualError(t, cause, "more than 10 in this engine (Options.MaxWaiting)")
 	default:
 		t.Error(err)
 	}

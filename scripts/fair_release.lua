@@ -51,6 +51,23 @@ local function leave_all_behind(lock, leavers)
   return rest
 end
 
+-- Removes those leavers from the tail of a long queue behind which no other stands: they subtract nothing, and the queue
+-- is not read for them. Returns the others, in their order.
+local function leave_tail(lock, leavers)
+  local rest = {}
+  for i = #leavers, 1, -1 do
+    local id = leavers[i].id
+    if redis.pcall('LINDEX', lock.queue, '-1') == id then
+      redis.pcall('RPOP', lock.queue)
+      redis.pcall('ZREM', lock.times, id)
+      redis.pcall('HDEL', lock.places, id)
+    else
+      table.insert(rest, 1, leavers[i])
+    end
+  end
+  return rest
+end
+
 -- Removes from a long queue those leavers that subtract nothing, because others share their time or they have none. The
 -- queue is not read for them. Returns the other leavers. A waiter without a time is never far from the ends for long.
 local function leave_quickly(lock, leavers)
@@ -108,6 +125,7 @@ local function leave(lock, leavers)
   local times, length = lock.times, redis.pcall('LLEN', lock.queue)
   local is_long = type(length) == 'number' and length > long
   if is_long and ours(lock, length) then leavers = leave_all_behind(lock, leavers) end
+  if is_long then leavers = leave_tail(lock, leavers) end
   if #leavers == 0 then return end
   local known = ask(lock, leavers)
   if is_long then leavers = leave_quickly(lock, leavers) end

@@ -622,3 +622,31 @@ func TestFairQueue_LongQueue_LeaverRemoved(t *testing.T) {
 		`)
 	})
 }
+
+// A waiter that leaves the tail of a long queue of another client is removed without reading the queue: nothing
+// behind it changes.
+func TestFairQueue_TailOfLongQueue_LeavesUnread(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		const waiting = 2_500
+		s.runTranscript("clock 1000000 → ok\nfair_acquire a:t0:30s:50s → 1")
+		queue, times := []any{"RPUSH", "redisson_lock_queue:{a}"}, []any{"ZADD", "redisson_lock_timeout:{a}"}
+		for i := range waiting {
+			id := fmt.Sprint("w", i)
+			queue, times = append(queue, id), append(times, 1_000_100_000+100_000*i, id)
+		}
+		s.do(queue...)
+		s.do(times...)
+		s.do("RPUSH", "redisson_lock_queue:{a}", "t1", "t2")
+		s.do("ZADD", "redisson_lock_timeout:{a}", 1_300_000_000, "t1", 1_300_100_000, "t2")
+		s.runTranscript(`
+			fair_release a:t1:50s a:t2:50s → 0 0
+			LLEN redisson_lock_queue:{a} → 2500
+			ZCARD redisson_lock_timeout:{a} → 2500
+			LINDEX redisson_lock_queue:{a} -1 → w2499
+			ZSCORE redisson_lock_timeout:{a} w2499 → 1250000000
+		`)
+		if s.real != nil {
+			require.Zero(t, s.real.CommandCalls(t, "lrange"))
+		}
+	})
+}

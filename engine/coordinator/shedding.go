@@ -14,13 +14,13 @@ type limits struct{ engine, lock error }
 func newLimits(config *actor.Config) limits {
 	return limits{
 		engine: TooManyWaiting(config),
-		lock:   fmt.Errorf("%d for this lock in this engine (Options.MaxWaitingPerLock)", config.MaxWaitingPerLock),
+		lock:   fmt.Errorf("more than %d for this lock in this engine (Options.MaxWaitingPerLock)", config.MaxWaitingPerLock),
 	}
 }
 
 // TooManyWaiting returns the error for a request beyond Config.MaxWaiting.
 func TooManyWaiting(config *actor.Config) error {
-	return fmt.Errorf("%d in this engine (Options.MaxWaiting)", config.MaxWaiting)
+	return fmt.Errorf("more than %d in this engine (Options.MaxWaiting)", config.MaxWaiting)
 }
 
 // shedRequest rejects a request on arrival, before it is queued, if Config.MaxWaiting is reached. A request that

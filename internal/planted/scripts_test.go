@@ -132,6 +132,11 @@ var scriptMistakes = []found{
 		`    if is_gone(till) then gone = gone - 1 end
 `, ``,
 	}},
+	{"TestFairQueue_TailOfLongQueue_LeavesUnread", Mistake{
+		"the whole queue is read for a waiter at the tail of another client's", "scripts/fair_release.lua",
+		`if redis.pcall('LINDEX', lock.queue, '-1') == id then`,
+		`if false then`,
+	}},
 	{"TestFairQueue_LongQueue_LeaverRemoved", Mistake{
 		"who leaves a long queue last of those of a time takes nothing back", "scripts/fair_release.lua",
 		`sharers > 1 and leave_end`,

@@ -33,7 +33,7 @@ func TestMaxWaiting_OneTooMany_RejectedAtOnce(t *testing.T) {
 		require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters)
 		require.NotErrorIs(t, err, lockwheel.ErrNotAcquired)
 		require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
-		require.EqualError(t, err, `lockwheel: lock "n": too many wait already: 2 for this lock in this engine (Options.MaxWaitingPerLock)`)
+		require.EqualError(t, err, `lockwheel: lock "n": too many would wait: more than 2 for this lock in this engine (Options.MaxWaitingPerLock)`)
 		_, err = mutex(e, "n").TryLock(t.Context())
 		require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters)
 		pending := mutex(e, "n").LockAsync(t.Context())
@@ -80,7 +80,7 @@ func TestMaxWaiting_Flood_Rejected(t *testing.T) {
 		locktest.Receive(t, p.Done())
 		_, err := p.Hold()
 		require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters)
-		require.ErrorContains(t, err, "1000 in this engine (Options.MaxWaiting)")
+		require.ErrorContains(t, err, "more than 1000 in this engine (Options.MaxWaiting)")
 	}
 	require.EqualValues(t, flood, e.Stats().Shed)
 	require.EqualValues(t, most, e.Stats().Waiting)
