@@ -56,8 +56,10 @@ import (
 // # Unlocking
 //
 // Unlock returns when enough locks are released that another caller can acquire a majority. A missing lock counts as
-// released if it is known that no request has acquired it. Unlock waits for the reply to a request in flight, and
-// releases what that acquires.
+// released if it is known that no request has acquired it, also if another client has it: that one may be about to
+// acquire the majority. If it does not, for example because its process died, a try right after Unlock can be refused
+// until the other releases have arrived. Unlock waits for the reply to a request in flight, and releases what that
+// acquires.
 //
 // # Readers and writers
 //
