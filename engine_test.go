@@ -326,6 +326,22 @@ func TestError_SameCause_PrintedOnce(t *testing.T) {
 	}
 }
 
+// Each callback of an Observer is called also if it is the only one.
+func TestObserver_OneCallback_Notified(t *testing.T) {
+	for what, one := range map[string]Observer{
+		"Acquired": {Acquired: func(string, time.Duration) {}},
+		"Rejected": {Rejected: func(string, time.Duration, error) {}},
+		"Released": {Released: func(string, time.Duration) {}},
+		"Lost":     {Lost: func(string, error) {}},
+		"SlowTurn": {SlowTurn: func(time.Duration) {}},
+	} {
+		l := newListeners(&Options{Observer: one})
+		require.NotNil(t, l.events, what)
+		l.close(time.Now())
+	}
+	require.Nil(t, newListeners(&Options{}).events, "there is nothing to notify")
+}
+
 // A slow turn is reported. Here the callback for a result is slow, which is part of a turn.
 func TestObserver_SlowTurn_Notified(t *testing.T) {
 	t.Parallel()

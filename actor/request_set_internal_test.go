@@ -144,6 +144,21 @@ func requireOutOfOrderKnown(t *testing.T, l *Lock) {
 	require.Equal(t, want, got)
 }
 
+// The order of requests that do not wait in the queue does not count as that of the queue.
+func TestRequestList_OtherThanQueue_OrderNotCounted(t *testing.T) {
+	l := NewLock("k", Plain)
+	unlocks := []*Request{{lock: l, receivedAt: 3}, {lock: l, receivedAt: 1}, {lock: l, receivedAt: 2}}
+	for _, r := range unlocks {
+		l.releases.push(r)
+		requireOutOfOrderKnown(t, l)
+	}
+	require.Nil(t, l.ext, "it costs no memory")
+	for _, r := range unlocks {
+		l.releases.remove(r)
+		requireOutOfOrderKnown(t, l)
+	}
+}
+
 // However requests come to a queue, change their places and leave, its length is known.
 func TestRequestQueue_LengthKnown(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))

@@ -154,3 +154,11 @@ func TestConnected_Cluster_TopologyRefreshed(t *testing.T) {
 	close(e.refreshes)
 	e.Wait()
 }
+
+// The text of commands is overwritten only where the program cannot see it.
+func TestServer_BuffersReused_OnlyIfDeclared(t *testing.T) {
+	s := &Server{}
+	require.False(t, s.encoder("id").ReuseBuffer)
+	s.ReuseBuffers()
+	require.True(t, s.encoder("id").ReuseBuffer)
+}
