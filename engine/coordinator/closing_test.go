@@ -167,6 +167,30 @@ func TestClose_UnlocksQueued_SentFirst(t *testing.T) {
 	require.NoError(t, d.callers["x"].latest.Err)
 }
 
+// The same holds for unlocks of callers that do not block, of one owner with very many holds: only the last of them
+// releases the lock.
+func TestClose_AsyncUnlocksQueued_Released(t *testing.T) {
+	const share, holds = 8, 100
+	d := newSharedLaneHarness(t, share)
+	d.ask("lock", "k/0")
+	d.opens("done")
+	for i := 1; i < holds; i++ {
+		who := fmt.Sprint("k/", i)
+		d.callers[who] = &harnessCaller{hold: d.callers["k/0"].hold} // it enters as the owner of that hold
+		d.ask("ifup", who)
+	}
+	d.opens("done")
+	require.Equal(t, holds, d.c.Locks.Get("k").HoldCount(d.callers["k/0"].hold.Owner, d.now))
+	for i := range holds {
+		d.unlockAsync(fmt.Sprint("k/", i))
+	}
+	d.ask("close", "x")
+	d.opens("done")
+	require.Zero(t, d.c.Stats().Held)
+	require.EqualValues(t, holds, d.c.Stats().Released, "unlocks that succeeded")
+	require.NoError(t, d.callers["x"].latest.Err)
+}
+
 // A server that does not reply delays a close for one CallTimeout, and not at all once it is known to be down.
 func TestClose_ServerSilent_WaitIsBounded(t *testing.T) {
 	runConversation(t, 8, `
