@@ -7,6 +7,8 @@
 package lockwheelprom
 
 import (
+	"strings"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/lockwheel/lockwheel"
@@ -19,8 +21,8 @@ type Source interface {
 }
 
 // NewCollector returns a collector of the statistics of one engine. The value of the label engine is name, which tells
-// the engines of a process apart: register a collector for each, with names that differ. A registry rejects a second
-// collector with the same name.
+// the engines of a process apart: register a collector for each, with names that differ. Bytes that are no UTF-8, which
+// Prometheus requires, are replaced. A registry rejects a second collector with the same name.
 //
 // Each scrape takes one snapshot, which waits for one turn of the engine's loop, as [lockwheel.Engine.Stats] does. It
 // does not use the server. After the engine is closed, the collector exports its last counters, and 0 for gauges. The
@@ -31,7 +33,7 @@ func NewCollector(engine Source, name string) prometheus.Collector {
 	if isNil(engine) {
 		c.source = nil
 	}
-	labels := prometheus.Labels{"engine": name}
+	labels := prometheus.Labels{"engine": strings.ToValidUTF8(name, "\uFFFD")}
 	describe := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc("lockwheel_"+name, help, nil, labels)
 	}

@@ -752,6 +752,15 @@ func TestForce_UserOfPlainLock_Forces(t *testing.T) {
 	assert.True(t, exists(t, s, "other/1"))
 }
 
+// Editors may begin a file with a byte order mark.
+func TestRedisFile_ByteOrderMark_Ignored(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "url")
+	require.NoError(t, os.WriteFile(file, []byte("\xef\xbb\xbf"+urlOf(redistest.Start(t).Addr())+"\r\n"), 0o600))
+	status, _, stderr := result(t, "", "ls", "--redis-file", file)
+	assert.Equal(t, exitOK, status, stderr)
+}
+
 // A file that is longer than any URL is an error, and not cut off.
 func TestRedisFile_TooLong_IsAnError(t *testing.T) {
 	t.Parallel()
@@ -824,6 +833,18 @@ func TestWait_LockFreed_Returns(t *testing.T) {
 		assert.Equal(t, exitOK, p.status(t), timeout)
 		assert.Empty(t, p.out.String()+p.err.String())
 	}
+}
+
+// A server that is silent does not keep wait much longer than its timeout.
+func TestWait_ServerSilent_EndsSoonAfterTimeout(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	takenBy(t, s, "a", other)
+	p := startCommand(t, urlOf(s.Addr()), "wait", "a", "--timeout", "1s")
+	eventually(t, func() bool { return s.CommandCalls(t, "exists") > 0 }, "it asks")
+	require.NoError(t, s.Pause())
+	assert.Equal(t, exitFailed, p.status(t))
+	assert.Regexp(t, `lock "a" at .*: no reply within [12](\.\d)?s`, p.err.String())
 }
 
 func TestWait_ServerGone_IsAnError(t *testing.T) {

@@ -9,8 +9,9 @@ import (
 	"github.com/lockwheel/lockwheel/cmd/lockwheel/internal/inspect"
 )
 
-// holderTime is how long run looks for the holder of a lock that it did not get.
-const holderTime = time.Second
+// holderTime is how long run looks for the holder of a lock that it did not get. It must exceed the time that the
+// holder's engine has for its reply: who holds the lock is told also if that engine is dead or stopped.
+const holderTime = 2 * time.Second
 
 // withHolder adds to the error of a lock that was not acquired who holds it, if that is known soon enough.
 func (r *runner) withHolder(err error) error {

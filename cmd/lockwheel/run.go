@@ -51,7 +51,7 @@ on without the lock, and a line on stderr says so. Write sudo lockwheel run NAME
 sudo PROGRAM.
 
 If the server does not reply, --wait and signals end the wait about 4 s later at most. Who holds a lock that was not
-acquired is said if that is known within 1 s.
+acquired is said if that is known within 2 s.
 
 When only a message is left to print, signals end lockwheel: it would wait for ever for the reader of a full pipe.
 

@@ -484,6 +484,11 @@ func TestRun_NotAcquired_HolderIsNamed(t *testing.T) {
 	status, _, stderr := result(t, urlOf(s.Addr()), "run", "a", "--prefix", "my:", "--write", "--no-wait", "--", "echo", "it ran")
 	assert.Equal(t, exitNotAcquired, status)
 	assert.Regexp(t, fmt.Sprintf(`; held by \S+:\d+, .*: program .*, pid %d, .*; since 2`, p.cmd.Process.Pid), stderr)
+
+	// Also that of a stopped program, which does not reply since when it has the lock.
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGSTOP))
+	_, _, stderr = result(t, urlOf(s.Addr()), "run", "a", "--prefix", "my:", "--write", "--no-wait", "--", "echo", "it ran")
+	assert.Regexp(t, fmt.Sprintf(`; held by \S+:\d+, .*: program .*, pid %d, .*; since unknown: its engine did not reply`, p.cmd.Process.Pid), stderr)
 }
 
 // The program and its group end also if the message about the loss cannot be printed: its reader does not read, or is

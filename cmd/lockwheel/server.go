@@ -32,6 +32,7 @@ func (g *globals) option() (rueidis.ClientOption, error) {
 		return parseServer("--redis", g.redis)
 	case g.redisFile != "":
 		text, err := readShort(g.redisFile)
+		text = strings.TrimPrefix(text, "\uFEFF") // some editors begin each file with it
 		if err != nil {
 			return rueidis.ClientOption{}, wrong("--redis-file: %w", err)
 		}

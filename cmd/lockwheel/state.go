@@ -84,7 +84,7 @@ func newLs(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ls [PATTERN]",
 		Short: "List the locks that are held",
-		Long: `Lists the locks that are held, those with a name that matches the pattern: * is any text, ? any character, [ab] one of
+		Long: `Lists the locks that are held, those with a name that matches the pattern: * is any text, ? any byte, [ab] one of
 some, and \ takes the meaning from the next character. Quote it, so that the shell does not read it.
 
 It looks through all keys with SCAN, a few hundred at a time, in a cluster on every master. It prints as it goes and

@@ -1,14 +1,19 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 )
 
-// waitPause is how long wait pauses between two questions.
-const waitPause = 100 * time.Millisecond
+const (
+	// waitPause is how long wait pauses between two questions.
+	waitPause = 100 * time.Millisecond
+	// lastReply is how long the server has after the timeout for its reply to the last question.
+	lastReply = time.Second
+)
 
 func newWait(g *globals) *cobra.Command {
 	var timeout time.Duration
@@ -21,6 +26,9 @@ something while the lock is held, use run.
 A key that is no lock of this library counts as held while it exists: no caller can have the lock meanwhile.
 
 It asks the server ten times a second, and misses a shorter time in which the lock was free between two holders.
+
+An error ends the wait, also one broken connection. The server has 5 s for each reply, but not more than a second beyond
+the timeout.
 
 Exit status: 0 when the lock was free; 3 if it was still held after the timeout; 1 on an error, also if the server
 stops replying; 2 for a wrong command line.`,
@@ -36,14 +44,18 @@ stops replying; 2 for a wrong command line.`,
 			}
 			defer s.Close()
 			var end time.Time
+			ctx := c.Context()
 			if c.Flags().Changed("timeout") {
 				end = time.Now().Add(timeout)
+				limited, cancel := context.WithDeadline(ctx, end.Add(lastReply))
+				defer cancel()
+				ctx = limited
 			}
 			for {
-				locked, err := s.Locked(c.Context(), args[0])
+				locked, err := s.Locked(ctx, args[0])
 				switch {
 				case err != nil:
-					return failed(s.About(c.Context(), args[0], err))
+					return failed(s.About(ctx, args[0], err))
 				case !locked:
 					return nil
 				case !end.IsZero() && !time.Now().Before(end):

@@ -40,7 +40,7 @@ func Open(option rueidis.ClientOption, prefix string) (*Server, error) {
 	dials.Finish()
 	if err != nil {
 		dials.Connections.CloseAll()
-		return nil, fmt.Errorf("connecting to %s: %w", addressText(&option, dials.Connections.RejectedAt()), connectionError(err, &option))
+		return nil, fmt.Errorf("connecting to %s: %w", addressText(&option, dials.Connections.RejectedAt()), connectionError(err, Timeout, &option))
 	}
 	return &Server{client, option, prefix}, nil
 }
@@ -125,22 +125,26 @@ func (s *Server) ask(ctx context.Context, to rueidis.Client, commands ...rueidis
 	if len(commands) == 0 {
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	within := Timeout
+	if at, ok := ctx.Deadline(); ok {
+		within = min(within, time.Until(at).Round(100*time.Millisecond))
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	replies := to.DoMulti(ctx, commands...)
 	for i := range replies {
 		if err := replies[i].NonRedisError(); err != nil {
-			return nil, connectionError(err, &s.option)
+			return nil, connectionError(err, within, &s.option)
 		}
 	}
 	return replies, nil
 }
 
-// connectionError returns an error of a connection without secrets. That a server did not reply is said in words: the
-// context that ended is not one of a user's.
-func connectionError(err error, option *rueidis.ClientOption) error {
+// connectionError returns an error of a connection without secrets. That a server did not reply in time is said in words:
+// the context that ended is not one of a user's.
+func connectionError(err error, within time.Duration, option *rueidis.ClientOption) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("no reply within %v", Timeout)
+		return fmt.Errorf("no reply within %v", within)
 	}
 	return redisurl.WithoutSecrets(err, option)
 }
