@@ -98,9 +98,9 @@ func TestCollector_EachStatsField_IsExported(t *testing.T) {
 // The names and types are what Prometheus's conventions want, and each engine has its label.
 func TestCollector_Engines_ToldApart(t *testing.T) {
 	t.Parallel()
-	one, other := fixed{Held: 1}, fixed{Held: 2}
+	one, other, odd := fixed{Held: 1}, fixed{Held: 2}, fixed{Held: 3}
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(lockwheelprom.NewCollector(&one, "one"), lockwheelprom.NewCollector(&other, "other"))
+	registry.MustRegister(lockwheelprom.NewCollector(&one, "one"), lockwheelprom.NewCollector(&other, "other"), lockwheelprom.NewCollector(&odd, "x\xff"))
 	problems, err := testutil.GatherAndLint(registry)
 	require.NoError(t, err)
 	require.Empty(t, problems)
@@ -109,6 +109,7 @@ func TestCollector_Engines_ToldApart(t *testing.T) {
 		# TYPE lockwheel_holds gauge
 		lockwheel_holds{engine="one"} 1
 		lockwheel_holds{engine="other"} 2
+		lockwheel_holds{engine="x�"} 3
 	`), "lockwheel_holds"))
 	require.Error(t, registry.Register(lockwheelprom.NewCollector(&one, "one")), "the same name again")
 }

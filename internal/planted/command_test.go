@@ -288,7 +288,7 @@ var commandMistakes = []found{
 	}},
 	{"TestWait_ServerGone_IsAnError", Mistake{
 		"an error of wait does not say which lock", "cmd/lockwheel/wait.go",
-		`failed(s.About(c.Context(), args[0], err))`, `failed(map[bool]error{false: s.About(c.Context(), args[0], err), true: err}[planted()])`,
+		`failed(s.About(ctx, args[0], err))`, `failed(map[bool]error{false: s.About(c.Context(), args[0], err), true: err}[planted()])`,
 	}},
 	{"TestCluster_NodeGone_LsSaysSo", Mistake{
 		"a node that does not reply is left out in silence", "cmd/lockwheel/state.go",

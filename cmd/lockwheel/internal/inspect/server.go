@@ -140,8 +140,8 @@ func (s *Server) ask(ctx context.Context, to rueidis.Client, commands ...rueidis
 	return replies, nil
 }
 
-// connectionError returns an error of a connection without secrets. That a server did not reply in time is said in words:
-// the context that ended is not one of a user's.
+// connectionError returns an error of a connection without secrets. That a server did not reply in time is said in
+// words: the context that ended is not one of a user's.
 func connectionError(err error, within time.Duration, option *rueidis.ClientOption) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("no reply within %v", within)
