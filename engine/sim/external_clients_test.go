@@ -45,7 +45,11 @@ func (o *simExternalClient) act() {
 	case o.holds && w.chance(0.2):
 		o.holds = false // its process died: the lock stays until its lease ends
 	case o.holds && w.names[o.name].kind == actor.Write:
+		before := w.server.key(o.name).expires
 		o.asks(actor.SendReadRenew, actor.SendWriteRenew)
+		if k := w.server.key(o.name); k.exists && k.expires < before {
+			w.unheard(o.name, before) // a writer's shorter TTL sends no message either
+		}
 	case o.holds:
 		if k := w.server.key(o.name); k.holder == o.holder() {
 			w.unheard(o.name, k.expires) // a shorter TTL, as of a re-entry, sends no message
