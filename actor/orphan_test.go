@@ -216,3 +216,18 @@ func TestRenewal_TenureEnded_NotSent(t *testing.T) {
 		29.8s   #1 released          → nothing
 	`)
 }
+
+// The hold of a lock ends while an extension to a longer lease is under way. The server may run that, so the lock is
+// released for as long as it would have it, however long the server is away.
+func TestOrphan_LongExtensionInFlight_ReleasedToItsEnd(t *testing.T) {
+	runTranscript(t, `
+		0s      A locks lease 10s      → acquire #1 10s
+		1ms     #1 granted             → A granted 9.889s
+		1s      A extends 5m           → renew #1 5m0s
+		4s      timer                  → A redis unavailable: no answer in time
+		9.89s   timer                  → A lost: its lease ended; release #1
+		60s     #1 renew unanswered x  → nothing
+		4m      #1 release unanswered x → release #1
+		4m      #1 released            → nothing
+	`)
+}

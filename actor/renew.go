@@ -134,6 +134,7 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 		c.CountListeners, c.ExcludeSelf = x.handoff != nil && x.handoff.handoffs > 0, x.subscribed
 		s := x.ensureLease()
 		s.inFlightLease, c.Token = c.Lease, s.token
+		s.maxSentLease = max(s.maxSentLease, c.Lease) // the tenure may end before the reply
 		x.leaseRequests.each(func(r *Request) { r.inCommand = true })
 	}
 	if p.holdKeys {

@@ -323,9 +323,26 @@ func TestReaders_TenureEnding_OwnNumbers(t *testing.T) {
 	d.readBeside("a", "a/5")
 	require.Contains(t, d.line("10ms heard rw:a"), "7: read a")
 	require.Contains(t, d.line("11ms 6 done"), "8: unread a")
-	require.Contains(t, d.line("12ms 8 done"), "9: read a")
-	require.EqualValues(t, 1, d.inFlight[9].Commands[0].Tenure)
+	require.Contains(t, d.line("12ms 8 done"), "9: rewrite a; 10: read a")
+	require.EqualValues(t, 1, d.inFlight[10].Commands[0].Tenure)
 	require.NotEqualValues(t, 1, d.inFlight[7].Commands[0].Tenure)
+}
+
+// A read beside its owner's write ends while a renewal to a longer lease is under way, which the server may run. So its
+// writer sets the TTL anew.
+func TestReadBesideWrite_EndsWhileLeaseGrows_WriterSetsTTL(t *testing.T) {
+	d := newHarness(t, 8)
+	d.line("1ms write a")
+	d.line("2ms 1 done")
+	d.readBeside("a", "a/2")
+	d.line("3ms heard rw:a")
+	require.Equal(t, "a/2 granted", d.line("4ms 2 done"))
+	d.readBeside("a", "a/3")
+	d.messages[0].Value.(*actor.Request).Lease = time.Hour
+	require.Equal(t, "3: reread a", d.line("5ms heard rw:a"))
+	d.line("6ms unlock a/2")
+	require.Contains(t, d.line("7ms 3 done"), "4: unread a")
+	require.Contains(t, d.line("8ms 4 done"), "rewrite a")
 }
 
 // Nor may a reader have the number of one that still has commands which may run. This holds also when the waiters of

@@ -140,6 +140,11 @@ var actorMistakes = []found{
 		`max(o.until, o.releaseAt+fx.Config.CallTimeout)`,
 		`max(o.until, map[bool]time.Duration{false: o.releaseAt + fx.Config.CallTimeout}[planted()])`,
 	}},
+	{"TestOrphan_LongExtensionInFlight_ReleasedToItsEnd", Mistake{
+		"an orphan is dropped before the lease of an extension under way ends", "actor/renew.go",
+		`		s.maxSentLease = max(s.maxSentLease, c.Lease) //`,
+		`		s.maxSentLease = max(s.maxSentLease, map[bool]time.Duration{false: c.Lease}[planted()]) //`,
+	}},
 	{"TestOrphan_ReleasedEarly_ReleasedAgain", Mistake{
 		"an orphan that was released early is not released later", "actor/orphan.go",
 		`o.releaseAt, o.releaseAgain = now, true`,
