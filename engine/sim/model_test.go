@@ -41,6 +41,7 @@ type simTenure struct {
 	recounted  bool // a late copy wrote a count
 	created    time.Duration
 	ranLate    int64 // how long, at most, after it left a command that set its lease ran. ms; of readers
+	longest    int64 // the longest lease that was set. ms; of readers
 
 	// What its engine did with it.
 	granted         time.Duration // when its latest hold was granted

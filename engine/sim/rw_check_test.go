@@ -193,13 +193,16 @@ func (w *simWorld) outlived(r *simReader) bool {
 //   - An engine counts a lease from when its command left, the server from when it ran. The TTL may be longer by that
 //     difference than what a later renewal sets. The engine does not know of it, and lets the TTL fall when the reader
 //     leaves.
+//   - A later renewal sets what is left of a lease by the engine's clock, which may be fast, and of a fixed lease what
+//     its holder may rely on: up to 1 % less. Both count from the whole lease, of which little may be left.
 func (w *simWorld) overstays(n *simName, k *simKey) {
 	left, need := w.server.left(k), w.server.readersNeed(k)
 	over := k.exists && k.tenure == nil && k.expires != simForever && len(k.readers) > 0 && k.fields() < simMostLookedAt && len(w.externalClients) == 0
 	late := int64(0)
 	for i := range k.readers {
 		over = over && !k.readers[i].tenure.keyTaken && !k.readers[i].tenure.unanswered
-		late = max(late, k.readers[i].tenure.ranLate)
+		t := k.readers[i].tenure
+		late = max(late, t.ranLate+t.longest*w.plan.skew/1e6+min(t.longest/100, 1000))
 	}
 	w.since(&n.dead, over && (need == 0 || left > need+need/10+2*simApart+late))
 	if n.dead != 0 && w.now-n.dead > 2*simApart*time.Millisecond {

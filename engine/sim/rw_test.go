@@ -91,7 +91,7 @@ func (s *simServer) enter(name int, holder simHolder, lease int64) {
 	k := &s.keys[name]
 	k.exists = true
 	r := simReader{holder, s.w.model.created(holder, s.w.now), []int64{s.clock() + lease}}
-	r.tenure.ranLate = max(r.tenure.ranLate, s.clock()-s.wall)
+	r.tenure.ranLate, r.tenure.longest = max(r.tenure.ranLate, s.clock()-s.wall), max(r.tenure.longest, lease)
 	k.readers = append(slices.Clip(k.readers), r)
 	s.raise(name, lease)
 }
@@ -112,7 +112,7 @@ func (s *simServer) stamps(name, at int, leases []int64) {
 	k.readers = slices.Clone(k.readers)
 	k.readers[at].leases = leases
 	t := k.readers[at].tenure
-	t.ranLate = max(t.ranLate, s.clock()-s.wall)
+	t.ranLate, t.longest = max(t.ranLate, s.clock()-s.wall), max(t.longest, slices.Max(leases)-s.clock())
 	s.w.model.prolonged(k)
 }
 
