@@ -44,7 +44,8 @@ func (w *simWorld) removeDeadPlaces(absent bool) {
 	for name, queue := range w.server.queues {
 		w.server.queues[name] = slices.DeleteFunc(slices.Clone(queue), func(p simQueuePlace) bool {
 			dead := p.till <= w.server.clock() && (p.till != 0 || p.time <= w.server.clock())
-			return dead && (absent || w.model.tenure(p.holder).uncertain)
+			t := w.model.tenure(p.holder)
+			return dead && (absent || t.uncertain || t.leaseUnanswered)
 		})
 	}
 }

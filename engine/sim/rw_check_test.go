@@ -226,11 +226,16 @@ func (e *simEngine) reaches(messages *coordinator.LoopMessage) {
 	}
 }
 
-// noteUnanswered notes which readers an engine had when it was without replies for a lease.
+// noteUnanswered notes which readers and places an engine had when it was without replies for a lease.
 func (e *simEngine) noteUnanswered() {
 	for i := range e.w.names {
 		for _, r := range e.w.server.key(i).readers {
 			r.tenure.leaseUnanswered = r.tenure.leaseUnanswered || r.holder.life == int32(e.life)
+		}
+		for _, p := range e.w.server.queues[i] {
+			if p.holder.life == int32(e.life) {
+				e.w.model.tenure(p.holder).leaseUnanswered = true
+			}
 		}
 	}
 }
