@@ -45,14 +45,18 @@ func (l *Lock) reenterNow(now time.Duration, r *Request, fx *Effects) bool {
 	return false
 }
 
-// watchableFor is how many recent round trips the validity must last for a hold that begins to be watched then. Its
-// first renewal leaves at once, and may wait for others or be slower than usual.
-const watchableFor = 4
+const (
+	// watchableFor is how many recent round trips the validity must last for a hold that begins to be watched then. Its
+	// first renewal leaves at once, and may wait for others or be slower than usual.
+	watchableFor = 4
+	// minWatchable is the least that the validity must last then, however near the server is.
+	minWatchable = 2 * time.Millisecond
+)
 
 // endsTooSoonToWatch reports whether a watched hold could be lost before its first renewal is confirmed. Until now the
 // lock is held by fixed leases alone, so no renewal is due, and the validity may be about to end.
 func (l *Lock) endsTooSoonToWatch(now time.Duration, fx *Effects) bool {
-	return !l.watched() && l.validUntil-now < max(watchableFor*fx.RoundTrip, minYield)
+	return !l.watched() && l.validUntil-now < max(watchableFor*fx.RoundTrip, minWatchable)
 }
 
 // reenterWaiters lets all requests re-enter that wait as the owner which was just granted the lock. This is necessary

@@ -51,8 +51,8 @@ local function leave_all_behind(lock, leavers)
   return rest
 end
 
--- Removes those leavers from the tail of a long queue behind which no other stands: they subtract nothing, and the queue
--- is not read for them. Returns the others, in their order.
+-- Removes those leavers from the tail of a long queue behind which no other stands: they subtract nothing, and the
+-- queue is not read for them. Returns the others, in their order.
 local function leave_tail(lock, leavers)
   local rest = {}
   for i = #leavers, 1, -1 do

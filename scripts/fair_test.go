@@ -596,18 +596,23 @@ func TestFairQueue_ManyDead_TimesMovedOnce(t *testing.T) {
 	})
 }
 
+// fillQueue has a lock held, and waiters of another client in its queue, of which some together have the same time.
+func (s *server) fillQueue(waiting, together int) {
+	s.t.Helper()
+	s.runTranscript("clock 1000000 → ok\nfair_acquire a:t0:30s:50s → 1")
+	queue, times := []any{"RPUSH", "redisson_lock_queue:{a}"}, []any{"ZADD", "redisson_lock_timeout:{a}"}
+	for i := range waiting {
+		id := fmt.Sprint("w", i)
+		queue, times = append(queue, id), append(times, 1_000_100_000+100_000*(i/together), id)
+	}
+	s.do(queue...)
+	s.do(times...)
+}
+
 // A waiter that leaves a long queue is removed wherever it is, and what it added is subtracted as in a short one.
 func TestFairQueue_LongQueue_LeaverRemoved(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		const waiting = 2_500
-		s.runTranscript("clock 1000000 → ok\nfair_acquire a:t0:30s:50s → 1")
-		queue, times := []any{"RPUSH", "redisson_lock_queue:{a}"}, []any{"ZADD", "redisson_lock_timeout:{a}"}
-		for i := range waiting {
-			id := fmt.Sprint("w", i)
-			queue, times = append(queue, id), append(times, 1_000_100_000+100_000*(i/1250), id)
-		}
-		s.do(queue...)
-		s.do(times...)
+		s.fillQueue(2_500, 1250)
 		// They share their times: nothing is moved.
 		s.runTranscript(`
 			fair_release a:w3:50s a:w1200:50s a:w2490:50s a:absent:50s → 0 0 0 0
@@ -627,15 +632,7 @@ func TestFairQueue_LongQueue_LeaverRemoved(t *testing.T) {
 // behind it changes.
 func TestFairQueue_TailOfLongQueue_LeavesUnread(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		const waiting = 2_500
-		s.runTranscript("clock 1000000 → ok\nfair_acquire a:t0:30s:50s → 1")
-		queue, times := []any{"RPUSH", "redisson_lock_queue:{a}"}, []any{"ZADD", "redisson_lock_timeout:{a}"}
-		for i := range waiting {
-			id := fmt.Sprint("w", i)
-			queue, times = append(queue, id), append(times, 1_000_100_000+100_000*i, id)
-		}
-		s.do(queue...)
-		s.do(times...)
+		s.fillQueue(2_500, 1)
 		s.do("RPUSH", "redisson_lock_queue:{a}", "t1", "t2")
 		s.do("ZADD", "redisson_lock_timeout:{a}", 1_300_000_000, "t1", 1_300_100_000, "t2")
 		s.runTranscript(`

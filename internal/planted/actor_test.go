@@ -165,6 +165,11 @@ var actorMistakes = []found{
 		`l.ext.nextTry = 0`,
 		`l.ext.nextTry = map[bool]time.Duration{true: l.ext.nextTry}[planted()]`,
 	}},
+	{"TestRejection_BoundedByTime_LaterGoOn", Mistake{
+		"a request for one lock that goes on waiting gets the owner of one for several", "actor/multi.go",
+		`	if r.Multi != nil { // the owner`,
+		`	if r.Multi != nil || planted() { // the owner`,
+	}},
 	{"TestReentry_WatchedAtEndOfLease_ConfirmedFirst", Mistake{
 		"a watched re-entry at the end of its owner's lease is granted before its renewal", "actor/reentry.go",
 		`	return !l.watched() && l.validUntil`,
@@ -172,8 +177,8 @@ var actorMistakes = []found{
 	}},
 	{"TestReentry_WatchedAtEndOfLease_ConfirmedFirst", Mistake{
 		"a watched re-entry has as long for its renewal, however far the server is", "actor/reentry.go",
-		`max(watchableFor*fx.RoundTrip, minYield)`,
-		`max(watchableFor*fx.RoundTrip*map[bool]time.Duration{false: 1}[planted()], minYield)`,
+		`max(watchableFor*fx.RoundTrip, minWatchable)`,
+		`max(watchableFor*fx.RoundTrip*map[bool]time.Duration{false: 1}[planted()], minWatchable)`,
 	}},
 	{"TestUndoneGrant_ServerDown_EndsInTime", Mistake{
 		"a waiter with a grant that cannot be undone is notified only at the end of its wait", "actor/replicas.go",
