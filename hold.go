@@ -187,13 +187,7 @@ func (e *Engine) handleOf(h *Hold) *Hold {
 // runs on a goroutine of the garbage collector, and does not block. Nearly every hold has ended then.
 func (h *Hold) leak() {
 	if g := h.multi(); g != nil {
-		if g.ended.Load() == nil {
-			for _, part := range g.holds() {
-				if part != nil {
-					part.leak()
-				}
-			}
-		}
+		g.leak()
 		return
 	}
 	if s := h.grant.Signal(); (s == nil || s.Err == nil) && h.grant.Until() != 0 {

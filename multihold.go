@@ -118,6 +118,21 @@ func (g *multiHold) giveBack(reason error) {
 	}
 }
 
+// leak implements Hold.leak for several locks. A quorum asks for no missing member from now on: the leases of its members
+// end one after the other, and each would be acquired again before the next one ends.
+func (g *multiHold) leak() {
+	if g.ended.Load() == nil {
+		g.apply(func() {
+			g.setWatched(false)
+			for _, part := range g.holds() {
+				if part != nil {
+					part.leak()
+				}
+			}
+		})
+	}
+}
+
 // releaseAsync releases all members that are held, without waiting.
 func (g *multiHold) releaseAsync() {
 	if !g.perEngine {

@@ -72,6 +72,7 @@ func (l *Lock) rejectWaitingTries(now time.Duration, fx *Effects) {
 func (l *Lock) rejectHeldByOther(now time.Duration, r *Request, cause error, fx *Effects) {
 	r.Final = !l.mayStillBeGranted()
 	fx.Complete(now, r, ErrNotAcquired, cause)
+	l.noteMultiRequest(r)
 }
 
 // mayStillBeGranted reports whether the server may have granted the lock to this engine, or may still do so. That is so

@@ -283,3 +283,36 @@ func TestTry_MultiGivenBack_AsksServer(t *testing.T) {
 		})
 	}
 }
+
+// A request for several locks that tries once is rejected some turns after those before it: another owner had the lock
+// then. Its own command, if that has not left yet, does not leave, and the locks are free again.
+func TestMulti_RejectedAfterOthers_CommandTakenBack(t *testing.T) {
+	s := newMultiHarness(t)
+	try := func(multi *actor.MultiRequest) (*actor.Request, []actor.Command) {
+		r := &actor.Request{Op: actor.Acquire, Key: "a", Hold: &actor.Hold{}, Once: true, Multi: multi}
+		s.fx.Receive(s.now, r)
+		return r, s.step(s.a, &actor.Message{Event: actor.Requested, Request: r})
+	}
+	_, asks := try(nil)
+	require.Len(t, asks, 1)
+	both, _ := try(&actor.MultiRequest{Parts: []actor.Part{
+		{Name: "a", Key: "a", Hold: &actor.Hold{}}, {Name: "b", Key: "b", Hold: &actor.Hold{}},
+	}})
+	s.fx.MaxRejections, s.fx.Rejections = 1, 1
+	s.reply(asks[0], actor.Reply{Status: actor.HeldByOther, TTL: time.Minute, Holder: "other"})
+	s.step(s.a, &actor.Message{Event: actor.Notified})
+	require.True(t, s.a.Rejecting() && both.ReadyToSend(s.now))
+
+	both.Reserve([]*actor.Lock{s.a, s.b}, s.fx)
+	both.SendReserved(s.fx)
+	require.Len(t, s.fx.Commands, 1)
+	asked := s.fx.Commands[0]
+	s.a.SetDispatched(&asked, false)
+	s.fx.Commands, s.fx.Rejections = nil, 0
+	require.Empty(t, s.step(s.a, &actor.Message{Event: actor.ContinueRejecting}))
+	require.Equal(t, actor.ErrNotAcquired, both.Err)
+	require.Equal(t, []actor.Verb{asked.Verb}, s.fx.Recalled)
+	require.False(t, s.a.TryDispatch(&asked))
+	s.fx.ReadyMulti = nil
+	s.lockBoth()
+}

@@ -22,12 +22,12 @@ type simMultiUser struct {
 }
 
 // multiAmongSingles has callers of all engines want one part each of a Multi, so that one part is nearly always held.
-// However often they come first, the Multi is granted within ten of their waits. Without handoffs no engine steps
-// back either, and the quicker of two engines has a lock again and again. With only one sender, which may be busy
-// for another lock when one becomes free, the Multi may then wait long. Such worlds are left out.
+// However often they come first, the Multi is granted within ten of their waits. With hand-offs of one grant at most,
+// hardly any engine steps back, and the quicker of two has a lock again and again. With only one sender, which may be
+// busy for another lock when one becomes free, the Multi may then wait long. Such worlds are left out.
 func (w *simWorld) multiAmongSingles() {
 	unfair := func(e *simEngine) bool {
-		return e.config.Poll || e.config.MaxHold != 0 || e.config.MaxHandoffGrants < 0 && w.plan.senders == 1
+		return e.config.Poll || e.config.MaxHold != 0 || e.config.MaxHandoffGrants <= 1 && w.plan.senders == 1
 	}
 	if len(w.plain) < 2 || slices.ContainsFunc(w.engines, unfair) {
 		return

@@ -125,6 +125,14 @@ var actorMistakes = []found{
 		`|| l.phase == releasing ||`,
 		`|| l.phase == releasing && !planted() ||`,
 	}},
+	{"TestMulti_RejectedAfterOthers_CommandTakenBack", Mistake{
+		"the command of a request for several locks that was rejected some turns later leaves for no caller", "actor/acquire.go",
+		`	fx.Complete(now, r, ErrNotAcquired, cause)
+	l.noteMultiRequest(r)`,
+		`	if fx.Complete(now, r, ErrNotAcquired, cause); !planted() {
+		l.noteMultiRequest(r)
+	}`,
+	}},
 	{"TestRejection_TellsIfFinal", Mistake{
 		"what is under way cannot come", "actor/acquire.go",
 		`	return l.phase == acquiring && l.inFlight != None && l.flags&dispatched != 0`,

@@ -84,6 +84,15 @@ var rootMistakes = []found{
 		p.handle = m.engine.handleOf(hold)
 	}`,
 	}},
+	{"TestFindLeaks_Quorum_EndsWithLease", Mistake{
+		"a leaked quorum acquires its members again", "multihold.go",
+		`			g.setWatched(false)
+			for _, part`,
+		`			if !planted() {
+				g.setWatched(false)
+			}
+			for _, part`,
+	}},
 	{"TestFindLeaks_InBubble_Reported", Mistake{
 		"a leak wakes the loop, from outside of its bubble", "engine/engine.go",
 		`	e.box.PostSilently(&coordinator.LoopMessage{Value: coordinator.LeakedHold{Hold: h}})`,

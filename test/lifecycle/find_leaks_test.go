@@ -230,6 +230,33 @@ func TestFindLeaks_LastEngineOfQuorum_Found(t *testing.T) {
 	locktest.Eventually(t, "found", func() bool { runtime.GC(); return engines[2].Stats().Leaked == 1 })
 }
 
+// The members of a leaked quorum are lost one after the other, as their leases end. None is acquired again, and so the
+// quorum is lost within a lease, also if a member was missing when the leak was found.
+func TestFindLeaks_Quorum_EndsWithLease(t *testing.T) {
+	t.Parallel()
+	for _, missing := range []bool{false, true} {
+		servers := locktest.NewServerSet(t, 3)
+		engines := servers.Client(lockwheel.Options{Lease: locktest.ShortLease, FindLeaks: true})
+		hold, err := locktest.Quorum(engines, "n").Lock(t.Context())
+		require.NoError(t, err)
+		for _, e := range engines {
+			locktest.Eventually(t, "renewed, each at a time of its own", func() bool { return e.Stats().Renewed > 2 })
+		}
+		if missing {
+			servers[0].Do("DEL", "n")
+			servers[0].HoldAsOther("n", time.Hour)
+			locktest.Eventually(t, "one is lost, and asked for again", func() bool { return engines[0].Stats().Waiting == 1 })
+		}
+		require.NoError(t, hold.Err())
+		locktest.Eventually(t, "found", func() bool { runtime.GC(); return engines[2].Stats().Leaked == 1 })
+		for i, e := range engines {
+			locktest.Eventually(t, "all end", func() bool { return e.Stats().Held == 0 && e.Stats().Waiting == 0 })
+			require.Equal(t, i == 0 && missing, servers[i].Exists("n"))
+			locktest.RequireIdle(t, e)
+		}
+	}
+}
+
 // Of an owner's holds a leaked one ends, and the one that is still reachable keeps the lock.
 func TestFindLeaks_ReentryLeaks_OuterKeepsLock(t *testing.T) {
 	t.Parallel()
