@@ -256,8 +256,10 @@ func (e *Engine) lockInfo(l *actor.Info) LockInfo {
 // waits until every hold is unlocked and the server has confirmed its release, or the lease has ended. Then it closes
 // the engine. A grant of LockAsync that its caller has not taken counts as a hold.
 //
-// If ctx ends first, Shutdown closes the engine immediately, as Close does, and returns an error that matches the
-// context's cause. The remaining holds have then ended with ErrClosed, and their keys expire with their leases. If
+// If ctx ends first, Shutdown closes the engine as Close does, and returns an error that matches the context's cause.
+// Beside a server that does not reply, Close takes up to Options.CallTimeout; the time that Shutdown has waited is part
+// of that, except for its last tenth.
+// The remaining holds have then ended with ErrClosed, and their keys expire with their leases. If
 // Close, or another Shutdown with an ended context, interrupts this one, the error matches ErrClosed. Both errors
 // contain the number of holds that were not unlocked; of several locks held as one, each counts. The first names some
 // of them, at most eight, with their labels.
@@ -270,6 +272,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	if e.loop == nil {
 		return nil
 	}
+	until := time.Now().Add(e.options.CallTimeout)
 	call := e.loop.NewCall()
 	call.Op = coordinator.AskShutdown
 	done := ctx.Done()
@@ -292,7 +295,11 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 		}
 		what = fmt.Sprintf("not every lock was released (%d %s not unlocked%s)", n, holds, e.someHeld())
 	}
-	return errors.Join(fmt.Errorf("lockwheel: shutdown: %s: %w", what, cause), e.Close())
+	// What was sent is waited for once, here or in the close. A healthy server replies to what came last within the rest.
+	if last := time.Now().Add(e.options.CallTimeout / 10); until.Before(last) {
+		until = last
+	}
+	return errors.Join(fmt.Errorf("lockwheel: shutdown: %s: %w", what, cause), e.closeBy(until))
 }
 
 // maxHeldNames is how many locks an error names at most.
@@ -348,14 +355,18 @@ func (e *Engine) Close() error {
 	if e.loop == nil {
 		return nil
 	}
+	return e.closeBy(time.Now().Add(e.options.CallTimeout))
+}
+
+// closeBy implements Close. It waits until that time for releases, and for the end of connections.
+func (e *Engine) closeBy(until time.Time) error {
 	if !e.closing.CompareAndSwap(false, true) {
 		<-e.closed
 		return nil
 	}
-	until := time.Now().Add(e.options.CallTimeout) // of the wait for releases and of the end of connections
 	e.contexts.watches.Settle()
 	e.endWaits()
-	e.awaitMultis(time.Now().Add(e.options.CallTimeout / 2))
+	e.awaitMultis(time.Now().Add(time.Until(until) / 2))
 	call := e.loop.NewCall()
 	call.Op, call.Wait = coordinator.AskClose, max(time.Until(until), minDuration)
 	if e.loop.Post(call) {

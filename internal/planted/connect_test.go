@@ -417,7 +417,7 @@ var connectMistakes = []found{
 	}},
 	{"TestClose_CallDoesNotReturn_Ends", Mistake{
 		"Close waits without a limit for a call for several locks", "engine.go",
-		`e.awaitMultis(time.Now().Add(e.options.CallTimeout / 2))`,
+		`e.awaitMultis(time.Now().Add(time.Until(until) / 2))`,
 		`e.awaitMultis(map[bool]time.Time{false: time.Now().Add(e.options.CallTimeout / 2)}[planted()])`,
 	}},
 	{"TestOpen_MaxClients_Unavailable", Mistake{

@@ -84,6 +84,11 @@ var rootMistakes = []found{
 		p.handle = m.engine.handleOf(hold)
 	}`,
 	}},
+	{"TestShutdown_SilentServer_EndsWithContext", Mistake{
+		"Shutdown waits for what was sent, and Close waits for it once more", "engine.go",
+		`what, cause), e.closeBy(until))`,
+		`what, cause), e.closeBy(until.Add(time.Duration(map[bool]int{true: 1}[planted()])*e.options.CallTimeout)))`,
+	}},
 	{"TestFindLeaks_Quorum_EndsWithLease", Mistake{
 		"a leaked quorum acquires its members again", "multihold.go",
 		`			g.setWatched(false)
@@ -108,7 +113,7 @@ var rootMistakes = []found{
 		`	if c.Fx.Config.FindLeaks && c.Fx.Stats.Held > 0 && !planted() {`,
 	}},
 	{"TestFindLeaks_Unreachable_EndsWithLease", Mistake{
-		"several locks held as one do not leak", "hold.go",
+		"several locks held as one do not leak", "multihold.go",
 		`				if part != nil {
 					part.leak()`,
 		`				if part != nil && !planted() {

@@ -3,6 +3,7 @@ package lifecycle_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -207,4 +208,48 @@ func TestClose_SilentServer_WithinCallTimeout(t *testing.T) {
 			require.Less(t, soonest, 5*timeout)
 		})
 	}
+}
+
+// The time that Shutdown has waited for what was sent counts for the close that follows: beside a server that does not
+// reply, Shutdown ends soon after its context. At least one of several must not be delayed by a busy machine.
+func TestShutdown_SilentServer_EndsWithContext(t *testing.T) {
+	t.Parallel()
+	const timeout, workers = 2 * time.Second, 20
+	soonest := locktest.TestDeadline
+	for try := 0; try < 5 && soonest > timeout*5/4; try++ {
+		s := locktest.RealServer(t)
+		e := s.Open(lockwheel.Options{Lease: time.Minute, CallTimeout: timeout})
+		kept := locktest.Lock(t, e.Mutex("kept"))
+		working, stop := context.WithCancel(t.Context())
+		over := make(chan error, workers)
+		for i := range workers {
+			go func() {
+				m := e.Mutex(fmt.Sprint("n", i))
+				for {
+					hold, err := m.Lock(working)
+					if err != nil {
+						over <- nil
+						return
+					}
+					unlock, cancel := context.WithTimeout(t.Context(), timeout/20)
+					_ = hold.Unlock(unlock) // it cannot be confirmed
+					cancel()
+				}
+			}()
+		}
+		locktest.Eventually(t, "some pairs", func() bool { return e.Stats().Acquired > 100 })
+		require.NoError(t, s.Real.Pause())
+		stop()
+		for range workers {
+			require.NoError(t, locktest.Receive(t, over))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), timeout/2)
+		began := time.Now()
+		require.ErrorIs(t, e.Shutdown(ctx), context.DeadlineExceeded)
+		soonest = min(soonest, time.Since(began))
+		cancel()
+		require.ErrorIs(t, kept.Err(), lockwheel.ErrClosed)
+		require.NoError(t, s.Real.Continue())
+	}
+	require.Less(t, soonest, timeout*5/4)
 }
