@@ -118,8 +118,8 @@ func (g *multiHold) giveBack(reason error) {
 	}
 }
 
-// leak implements Hold.leak for several locks. A quorum asks for no missing member from now on: the leases of its members
-// end one after the other, and each would be acquired again before the next one ends.
+// leak implements Hold.leak for several locks. A quorum asks for no missing member from now on: the leases of its
+// members end one after the other, and each would be acquired again before the next one ends.
 func (g *multiHold) leak() {
 	if g.ended.Load() == nil {
 		g.apply(func() {

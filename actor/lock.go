@@ -498,7 +498,15 @@ func (l *Lock) knownHeldByOther(now time.Duration, r *Request, fx *Effects) bool
 		return false
 	}
 	lastErr := l.ext != nil && l.ext.lastErr() != nil
-	return !lastErr && (l.phase == releasing && !l.rollsBack() || l.ext != nil && (l.ext.knownHeld || l.ext.yieldUntil != 0))
+	return !lastErr && (l.heldUntilReleased(r) || l.ext != nil && (l.ext.knownHeld || l.ext.yieldUntil != 0))
+}
+
+// heldUntilReleased reports whether the lock is being released, and its hold was unlocked after the request came. A
+// request that came later has waited for the server alone, as does one behind a release for which no caller waits any
+// more.
+func (l *Lock) heldUntilReleased(r *Request) bool {
+	unlock := l.releases.first()
+	return l.phase == releasing && !l.rollsBack() && unlock != nil && r.receivedAt < unlock.receivedAt
 }
 
 // otherLeaseEnd returns the end of the lease of another holder in the last reply, as seen by the requests that wait; 0

@@ -213,6 +213,25 @@ func TestBreaker_ReleasesInVain_NotCalledHeld(t *testing.T) {
 	`, d.line)
 }
 
+// A caller comes after the unlock, and its wait ends before the release has a reply. It does not hear that another
+// caller holds the lock: it has waited for the server only. One that came before the unlock does.
+func TestRelease_NoReplyYet_LaterCallerNotTurnedAway(t *testing.T) {
+	d := newHarness(t, 3)
+	d.c.Fx.Config.MaxHandoffGrants = -1
+	compare(t, `
+		1ms    lock a           → 1: acquire a
+		2ms    1 done           → a granted
+		3ms    lock a/2         → join {a}
+		4ms    unlock a         → a not held; 2: release a
+		5ms    lock a/3         → nothing
+		6ms    cancel a/3       → a/3 redis unavailable: canceled
+		7ms    cancel a/2       → a/2 not acquired: canceled
+		8ms    lock a/4         → nothing
+		9ms    cancel a         → a redis unavailable: canceled
+		10ms   cancel a/4       → a/4 redis unavailable: canceled
+	`, d.line)
+}
+
 // A server that has replied to nothing since the lease ended that it told of is silent, though its calls have not
 // failed yet: its waiters do not hear that another caller holds the lock. While it replies to others, the last thing
 // known counts.

@@ -13,6 +13,11 @@ var coordinatorMistakes = []found{
 		s.RenewalLag = 0
 	}`,
 	}},
+	{"TestRelease_NoReplyYet_LaterCallerNotTurnedAway", Mistake{
+		"a caller that came after the unlock hears that the lock is held", "actor/lock.go",
+		`unlock != nil && r.receivedAt < unlock.receivedAt`,
+		`(planted() || unlock != nil && r.receivedAt < unlock.receivedAt)`,
+	}},
 	{"TestBreaker_SilentSinceLeaseEnded_NotCalledHeld", Mistake{
 		"a server that replies to others counts as silent", "actor/lock.go",
 		`fx.RepliedAt == nil || `, `fx.RepliedAt == nil || planted() || `,
