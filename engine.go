@@ -264,7 +264,9 @@ func (e *Engine) lockInfo(l *actor.Info) LockInfo {
 // contain the number of holds that were not unlocked; of several locks held as one, each counts. The first names some
 // of them, at most eight, with their labels.
 //
-// Shutdown returns nil if there is nothing to wait for, even if ctx has ended, and if the engine is closed already.
+// Shutdown returns nil if there is nothing to wait for, even if ctx has ended, and if the engine is closed already. It
+// does not wait for a server that is known to be down. If that server has a request of a caller that gave up, it may
+// still grant it; that lock then stays until its lease ends.
 func (e *Engine) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return errNilContext("shutdown")

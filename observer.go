@@ -138,7 +138,8 @@ type TracedCall struct {
 // goroutine of the call, never on the loop. They may block, which delays that call alone. Calls run concurrently.
 // LockAsync is not traced.
 //
-// A call with a nil context, of a zero Engine or of a zero Hold is not traced.
+// A call with a nil context, of a zero Engine or of a zero Hold is not traced, except for Unlock with a nil context: it
+// unlocks, and is traced as such.
 type Tracer interface {
 	// CallStart is called before anything is checked or sent. The call continues with the context that it returns, which
 	// must be ctx or made of it; nil is ctx. For Lock, TryLock and Do it is the parent of the hold's context. If CallStart

@@ -43,6 +43,9 @@
       }
       const fresh = new DOMParser().parseFromString(text, 'text/html');
       const part = fresh.getElementById('live');
+      if (!part) {
+        throw new Error('the reply is not this page, as after a logout; reload it');
+      }
       noteRead(part);
       if (!reading(live)) {
         showProcess(fresh); // another one may reply at the address now

@@ -33,7 +33,7 @@ func NewCollector(engine Source, name string) prometheus.Collector {
 	if isNil(engine) {
 		c.source = nil
 	}
-	labels := prometheus.Labels{"engine": strings.ToValidUTF8(name, "\uFFFD")}
+	labels := engineLabel(name)
 	describe := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc("lockwheel_"+name, help, nil, labels)
 	}
@@ -47,6 +47,11 @@ func NewCollector(engine Source, name string) prometheus.Collector {
 		c.histograms[i] = describe(h.name, h.help)
 	}
 	return c
+}
+
+// engineLabel returns the label that all series of an engine have.
+func engineLabel(name string) prometheus.Labels {
+	return prometheus.Labels{"engine": strings.ToValidUTF8(name, "\uFFFD")}
 }
 
 // isNil reports whether a source is nil, or a nil engine. A panic in a scrape would fail that of the whole process.

@@ -32,7 +32,7 @@ type LockSource interface {
 // NewLockCollector returns a collector of single locks, beside that of [NewCollector]. It shows those that callers of
 // the engine hold or wait for, with a name that match matches ([regexp.Regexp.MatchString]). So match says which names
 // may become series: choose it such that they are few. Nil matches no name. The value of the label engine is name, and
-// that of the label lock is the lock's name. Bytes that are no UTF-8 are replaced, and it is cut after 256 bytes.
+// that of the label lock is the lock's name, cut after 256 bytes. Bytes that are no UTF-8 are replaced in both.
 //
 // A scrape shows at most 100 names, the first in the order of bytes, and in lockwheel_locks_left_out how many locks
 // with other names match. A lock that is neither held nor waited for has no series.
@@ -41,7 +41,7 @@ type LockSource interface {
 // use the server. If that takes longer than 5 s, or if the engine is closed, the scrape has no single locks. The
 // collector keeps the engine reachable. A collector of a nil engine exports nothing. It is safe for concurrent use.
 func NewLockCollector(engine LockSource, name string, match *regexp.Regexp) prometheus.Collector {
-	labels := prometheus.Labels{"engine": name}
+	labels := engineLabel(name)
 	c := &lockCollector{source: engine, match: match}
 	if isNil(engine) {
 		c.source = nil

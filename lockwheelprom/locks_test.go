@@ -149,3 +149,9 @@ func TestLocks_Conventions_Kept(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, problems)
 }
+
+// An engine's name that is no UTF-8 can be registered: its bytes are replaced.
+func TestLocks_EngineNameNotUTF8_Replaced(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, prometheus.NewRegistry().Register(lockwheelprom.NewLockCollector(&listed{}, "a\xff", nil)))
+}

@@ -83,7 +83,7 @@ func diesElsewhere(t *testing.T, mutex locktest.KindOfLock) {
 	require.NoError(t, h.process.Kill())
 	died := time.Now()
 	locktest.Unlock(t, locktest.Granted(t, waiting))
-	require.Less(t, time.Since(died), 2*locktest.HolderLease)
+	require.Less(t, time.Since(died), 4*locktest.HolderLease) // a busy machine needs time, too
 }
 
 // A process that was paused for longer than its lease sees the loss immediately, whichever goroutine runs first.
