@@ -81,7 +81,7 @@ func TestOpen_ReadsManyKeys_OneConnection(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
 	before := strings.Count(redis.String(t, "CLIENT", "LIST"), "id=")
-	s, err := Open(rueidis.ClientOption{InitAddress: []string{redis.Addr()}}, "")
+	s, err := Open(t.Context(), rueidis.ClientOption{InitAddress: []string{redis.Addr()}}, "")
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	for i := range 20 {
