@@ -266,6 +266,23 @@ func TestWait_SilentFromTheStart_EndsSoonAfterTimeout(t *testing.T) {
 	}
 }
 
+// Most sentinels are silent, and the master that another one names is gone: both are in the error.
+func TestSentinel_MostSilent_ErrorNamesEach(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartSentinels(t, 0, 3)
+	addrs := w.Addrs()
+	require.NoError(t, w.Servers[0].Kill())
+	for _, s := range w.Sentinels[1:] {
+		require.NoError(t, s.Pause())
+	}
+	p := startCommand(t, urlOf(addrs[0])+"?addr="+addrs[1]+"&addr="+addrs[2]+"&master_set="+w.Name, "wait", "a", "--timeout", "1s")
+	assert.Equal(t, exitFailed, p.status(t))
+	assert.Contains(t, p.err.String(), w.Servers[0].Addr()+": dial tcp "+w.Servers[0].Addr()+": connect: connection refused")
+	assert.Contains(t, p.err.String(), addrs[1]+" does not reply")
+	assert.Contains(t, p.err.String(), addrs[2]+" does not reply")
+	assert.NotContains(t, p.err.String(), addrs[0]+" does not reply")
+}
+
 // A sentinel that missed a failover names the old master. The command asks the others, as engines do.
 func TestSentinel_MissedFailover_NewestMaster(t *testing.T) {
 	long.Only(t, "sentinels replace a master, and one of them does not know")

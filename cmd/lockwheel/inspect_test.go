@@ -176,6 +176,44 @@ func TestState_Forbidden_IsAnError(t *testing.T) {
 	assert.EqualValues(t, -1, locksOf(t, stdout)[0].Waiting.Clients)
 }
 
+// documentedRules returns the command that creates the user few with what command.md says that the commands need.
+func documentedRules(t *testing.T, behindSentinel bool) []any {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/operate/command.md")
+	require.NoError(t, err)
+	_, allowed, found := strings.Cut(string(page), "The others need `")
+	require.True(t, found)
+	commands, more, _ := strings.Cut(allowed, "`")
+	_, identity, _ := strings.Cut(more, "also `")
+	identity, more, _ = strings.Cut(identity, "`")
+	_, more, _ = strings.Cut(more, "For `top`, `")
+	top, more, _ := strings.Cut(more, "`")
+	_, sentinel, found := strings.Cut(more, "behind Sentinel `")
+	require.True(t, found)
+	sentinel, _, _ = strings.Cut(sentinel, "`")
+	if !behindSentinel {
+		sentinel = ""
+	}
+	rules := []any{"ACL", "SETUSER", "few", "on", ">word", "allkeys", "allchannels", "-@all", "+auth", "+ping"}
+	for _, rule := range strings.Fields(commands + " " + identity + " " + top + " " + sentinel) {
+		rules = append(rules, strings.Trim(rule, "'"))
+	}
+	require.Greater(t, len(rules), 20)
+	return rules
+}
+
+func TestACL_BehindSentinel_AsDocumentedIsEnough(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartSentinels(t, 0, 1)
+	takenBy(t, w.Servers[0], "a", other)
+	require.Equal(t, "OK", w.Servers[0].Do(t, documentedRules(t, true)...))
+	for _, args := range [][]string{{"state", "a"}, {"ls"}, {"top", "--once", "--interval", "100ms"}} {
+		status, stdout, stderr := result(t, "redis://few:word@"+w.Addrs()[0]+"?master_set="+w.Name, args...)
+		assert.Equal(t, exitOK, status, "%v: %s", args, stderr)
+		assert.Contains(t, stdout, other, args)
+	}
+}
+
 // A migration is checked with state and ls: they tell the locks of other libraries, which are strings, from other
 // strings, and how long they live. Without --foreign, ls asks for no string.
 func TestForeign_OtherLibraries_StatedAndListed(t *testing.T) {
@@ -249,21 +287,7 @@ func TestACL_AsDocumented_IsEnough(t *testing.T) {
 	s := redistest.Start(t)
 	takenBy(t, s, "a", other)
 	s.Do(t, "SET", "string", "AAECAwQFBgcICQoLDA0ODw==")
-	page, err := os.ReadFile("../../docs/operate/command.md")
-	require.NoError(t, err)
-	_, allowed, found := strings.Cut(string(page), "The others need `")
-	require.True(t, found)
-	commands, more, _ := strings.Cut(allowed, "`")
-	_, identity, _ := strings.Cut(more, "also `")
-	identity, more, _ = strings.Cut(identity, "`")
-	_, more, _ = strings.Cut(more, "For `top`, `")
-	more, _, _ = strings.Cut(more, "`")
-	rules := []any{"ACL", "SETUSER", "few", "on", ">word", "allkeys", "allchannels", "-@all", "+auth", "+ping"}
-	for _, rule := range strings.Fields(commands + " " + identity + " " + more) {
-		rules = append(rules, strings.Trim(rule, "'"))
-	}
-	require.Greater(t, len(rules), 20)
-	require.Equal(t, "OK", s.Do(t, rules...))
+	require.Equal(t, "OK", s.Do(t, documentedRules(t, false)...))
 	p := holding(t, s, "run", "b")
 	status, stdout, stderr := result(t, "redis://few:word@"+s.Addr(), "state", "b")
 	assert.Equal(t, exitOK, status, stderr)
@@ -444,6 +468,7 @@ func TestLs_ManyLocks_AreListedAsTheyCome(t *testing.T) {
 	require.Len(t, l.Top, 1000)
 	for _, lock := range l.Top {
 		assert.EqualValues(t, 1, lock.Waiting.Total())
+		assert.Zero(t, lock.Waiting.Clients)
 	}
 
 	// Its output is not read on, so it waits before it has asked for the rest.

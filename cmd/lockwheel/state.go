@@ -32,7 +32,11 @@ them has; of very many engines 1000. They are found by looking through all keys 
 for the reply. One that listens and does not reply is named: it may be stopped. Engines that do not listen, and other
 clients that listen for the release, are counted.
 
-Exit status: 0 if all locks were read, free or not; 1 on an error; 2 for a wrong command line.`,
+If a node of a cluster did not reply, the clients that listen there are missing. The number is then followed by +, and a
+line says what is missing.
+
+Exit status: 0 if all locks were read, free or not; 1 on an error, also if a node of a cluster did not reply: then what
+the others have is printed; 2 for a wrong command line.`,
 		Args:              func(_ *cobra.Command, args []string) error { return names(args, 1, 0) },
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {

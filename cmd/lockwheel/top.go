@@ -48,7 +48,8 @@ prefix, only keys with that prefix count as locks.
 Waiters are clients that listen for the release, one however many of its callers wait, and places in a fair queue.
 Scripts are calls of scripts: each carries the commands of many locks. What the user may not ask is unknown, -1 in JSON.
 
-Exit status: 0, also after Ctrl-C; 1 on an error, without --once only if it cannot begin; 2 for a wrong command line.`,
+Exit status: 0, also after Ctrl-C; 1 on an error, without --once only if it cannot begin, and with it also if a node of a
+cluster did not reply: then the locks of the others are shown; 2 for a wrong command line.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return wrong("unexpected argument %q", args[0])

@@ -69,8 +69,10 @@ func open(ctx context.Context, option rueidis.ClientOption, prefix string) (*Ser
 	dials := dial.NewCanceler(ctx, Timeout)
 	option.DialCtxFn = dials.Dialer(option)
 	var guard *sentinel.Guard
+	tried := newAttempts()
 	if option.Sentinel.MasterSet != "" { // a sentinel that missed a failover names a master that engines do not follow
 		option.Sentinel.Dialer.KeepAlive = Timeout / 2
+		option.DialCtxFn = tried.watch(option.DialCtxFn)
 		guard = sentinel.New(&option, option.DialCtxFn, dials.Bound)
 		option.DialCtxFn = guard.Dial
 	}
@@ -87,7 +89,7 @@ func open(ctx context.Context, option rueidis.ClientOption, prefix string) (*Ser
 			rejectedAt = cmp.Or(guard.Wanted(), rejectedAt)
 			guard.End()
 		}
-		return nil, fmt.Errorf("connecting to %s: %w", addressText(&option, rejectedAt), connectionError(err, within, &option))
+		return nil, fmt.Errorf("connecting to %s: %w%s", addressText(&option, rejectedAt), connectionError(err, within, &option), tried.text(rejectedAt, &option))
 	}
 	if guard != nil {
 		guard.Watch()
