@@ -266,6 +266,22 @@ func TestWait_SilentFromTheStart_EndsSoonAfterTimeout(t *testing.T) {
 	}
 }
 
+// Each of several silent sentinels would have as long as one has.
+func TestRun_SentinelsSilent_EndsSoonAfterWait(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartSentinels(t, 0, 3)
+	addrs := w.Addrs()
+	for _, s := range w.Sentinels {
+		require.NoError(t, s.Pause())
+	}
+	url := urlOf(addrs[0]) + "?addr=" + addrs[1] + "&addr=" + addrs[2] + "&master_set=" + w.Name
+	begun := time.Now()
+	p := startCommand(t, url, "run", "a", "--no-wait", "--", "true")
+	assert.Equal(t, exitRunFailed, p.status(t))
+	assert.Less(t, time.Since(begun), 6*time.Second)
+	assert.Contains(t, p.err.String(), addrs[0]+", "+addrs[1]+", "+addrs[2]+": no server within 3.5s")
+}
+
 // Most sentinels are silent, and the master that another one names is gone: both are in the error.
 func TestSentinel_MostSilent_ErrorNamesEach(t *testing.T) {
 	t.Parallel()
