@@ -39,28 +39,32 @@ others are listed; 2 for a wrong command line.`,
 }
 
 func (g *globals) listEngines(c *cobra.Command, asJSON bool) error {
-	s, err := g.inspect()
+	s, err := g.inspect(c.Context())
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	nodes, silent := s.Nodes(c.Context())
+	var unwritten error
 	var table []inspect.Engine // collected, because the prefixes decide which columns there are
 	each := func(e *inspect.Engine) error {
 		table = append(table, *e)
 		return nil
 	}
 	if asJSON {
-		each = func(e *inspect.Engine) error { return writeJSON(c.OutOrStdout(), e) }
+		each = func(e *inspect.Engine) error {
+			unwritten = writeJSON(c.OutOrStdout(), e)
+			return unwritten
+		}
 	}
 	denied := 0
 	for _, n := range nodes {
 		some, err := s.Engines(c.Context(), n, each)
 		denied += some
-		if err != nil {
-			silent = errors.Join(silent, err)
-			break
+		if unwritten != nil {
+			return failed(errors.Join(silent, unwritten))
 		}
+		silent = errors.Join(silent, s.AboutNode(n, err)) // others may have records
 	}
 	if !asJSON {
 		if err := printEngines(c.OutOrStdout(), table); err != nil {

@@ -96,7 +96,7 @@ func (g *globals) forceUnread(c *cobra.Command, name string, yes bool, err error
 
 // hasQueue reports whether waiters of a fair lock are known, which only a force of that kind wakes.
 func (g *globals) hasQueue(ctx context.Context, name string) bool {
-	s, err := g.inspect()
+	s, err := g.inspect(ctx)
 	if err != nil {
 		return false
 	}
@@ -124,16 +124,18 @@ func (g *globals) readHeld(ctx context.Context, name string) (*inspect.Lock, err
 }
 
 func (g *globals) read(ctx context.Context, name string) (*inspect.Lock, error) {
-	s, err := g.inspect()
+	s, err := g.inspect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	l, err := s.Read(ctx, name)
-	if err == nil {
-		_ = s.Identify(ctx, l) // the description of the holder says why its engine is not known
+	nodes, silent := s.Nodes(ctx)
+	l, err := s.ReadFrom(ctx, name, nodes, silent)
+	if err != nil {
+		return nil, failed(s.About(ctx, name, err, silent))
 	}
-	return l, failed(err)
+	_ = s.Identify(ctx, l) // the description of the holder says why its engine is not known
+	return l, nil
 }
 
 // confirmed shows the lock and asks. No answer is no.

@@ -29,14 +29,14 @@ func (r *runner) withHolder(err error) error {
 
 // holder says who holds the lock by now, or "" if that is not known or it is free.
 func (r *runner) holder() string {
-	s, err := inspect.Open(r.server, r.globals.prefix)
+	ctx, cancel := context.WithTimeout(context.Background(), holderTime)
+	defer cancel()
+	s, err := inspect.Open(ctx, r.server, r.globals.prefix)
 	if err != nil {
 		return ""
 	}
 	defer s.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), holderTime)
-	defer cancel()
-	l, err := s.Read(ctx, r.name)
+	l, err := s.Find(ctx, r.name)
 	switch {
 	case err != nil:
 		return ""

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -172,6 +173,10 @@ type runner struct {
 	forbidden string        // what this user may not end, as far as that was said
 }
 
+// openTime is how long the server has to reply beyond --wait. It exceeds the library's own timeout for one server, so
+// that the error of that one is told; of several silent sentinels each would have that time.
+const openTime = 3500 * time.Millisecond
+
 // run returns the program's status, or its own, as a failure.
 func (r *runner) run(ctx context.Context) error {
 	path, err := exec.LookPath(r.argv[0]) // before the wait, which may be long
@@ -254,7 +259,14 @@ func (r *runner) acquire(ctx context.Context, lock func(context.Context) error, 
 
 // lock opens the engine and waits for the lock. It sets the engine and the hold.
 func (r *runner) lock(ctx context.Context) (err error) {
-	if r.engine, err = r.globals.openAt(ctx, r.server, lockwheel.Options{Lease: r.flags.lease, Foreign: r.flags.foreign}); err != nil {
+	opening := ctx
+	if r.flags.bounded {
+		within := r.flags.wait + openTime
+		limited, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("connecting to %s: no server within %v", strings.Join(r.server.InitAddress, ", "), within))
+		defer cancel()
+		opening = limited
+	}
+	if r.engine, err = r.globals.openAt(opening, r.server, lockwheel.Options{Lease: r.flags.lease, Foreign: r.flags.foreign}); err != nil {
 		return err
 	}
 	lock := r.engine.Mutex(r.name)

@@ -76,13 +76,13 @@ func parseServer(source, text string) (option rueidis.ClientOption, err error) {
 	return option, nil
 }
 
-// inspect connects to the server without an engine.
-func (g *globals) inspect() (*inspect.Server, error) {
+// inspect connects to the server without an engine. The end of ctx ends that.
+func (g *globals) inspect(ctx context.Context) (*inspect.Server, error) {
 	option, err := g.option()
 	if err != nil {
 		return nil, err
 	}
-	s, err := inspect.Open(option, g.prefix)
+	s, err := inspect.Open(ctx, option, g.prefix)
 	return s, failed(err)
 }
 

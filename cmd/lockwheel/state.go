@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -31,24 +32,30 @@ them has; of very many engines 1000. They are found by looking through all keys 
 for the reply. One that listens and does not reply is named: it may be stopped. Engines that do not listen, and other
 clients that listen for the release, are counted.
 
-Exit status: 0 if all locks were read, free or not; 1 on an error; 2 for a wrong command line.`,
+If a node of a cluster did not reply, the clients that listen there are missing. The number is then followed by +, and a
+line says what is missing.
+
+Exit status: 0 if all locks were read, free or not; 1 on an error, also if a node of a cluster did not reply: then what
+the others have is printed; 2 for a wrong command line.`,
 		Args:              func(_ *cobra.Command, args []string) error { return names(args, 1, 0) },
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := g.inspect()
+			s, err := g.inspect(c.Context())
 			if err != nil {
 				return err
 			}
 			defer s.Close()
+			nodes, silent := s.Nodes(c.Context())
 			var engines *inspect.Listing
 			var unread error
+			var parts []string // what is known in part, and why
 			for _, name := range args {
-				l, err := s.Read(c.Context(), name)
-				if err == nil {
-					err = s.Identify(c.Context(), l)
+				l, err := s.ReadFrom(c.Context(), name, nodes, silent)
+				if err == nil || l != nil && s.Cluster() { // the holder is known all the same
+					err = errors.Join(err, s.Identify(c.Context(), l))
 				}
 				if err != nil {
-					unread = errors.Join(unread, s.About(c.Context(), name, err))
+					unread = errors.Join(unread, s.About(c.Context(), name, err, silent))
 				}
 				switch {
 				case err != nil && !s.Cluster():
@@ -57,10 +64,14 @@ Exit status: 0 if all locks were read, free or not; 1 on an error; 2 for a wrong
 					continue // its node does not reply; others may
 				}
 				if waiters && engines == nil {
-					engines = s.List(c.Context())
+					engines = s.List(c.Context(), nodes, silent)
 				}
 				if waiters {
 					s.AddWaiters(c.Context(), l, engines)
+				}
+				if part := partOf(l); part != "" && err == nil && !slices.Contains(parts, part) {
+					parts = append(parts, part)
+					unread = errors.Join(unread, errors.New(part))
 				}
 				if asJSON {
 					err = writeJSON(c.OutOrStdout(), l)
@@ -77,6 +88,17 @@ Exit status: 0 if all locks were read, free or not; 1 on an error; 2 for a wrong
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
 	c.Flags().BoolVar(&waiters, "waiters", false, "print which engines have callers that wait")
 	return c
+}
+
+// partOf says which numbers of a state are those of a part of the nodes, and why; "" if they are of all.
+func partOf(l *inspect.Lock) string {
+	switch {
+	case l.Waiting != nil && l.Waiting.Error != "":
+		return "not all that wait are counted: " + l.Waiting.Error
+	case l.Waiting == nil && l.Waiters != nil && l.Waiters.Silent():
+		return "not all that wait are counted: " + l.Waiters.Error
+	}
+	return ""
 }
 
 func newLs(g *globals) *cobra.Command {
@@ -105,7 +127,7 @@ others are listed; 2 for a wrong command line.`,
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := g.inspect()
+			s, err := g.inspect(c.Context())
 			if err != nil {
 				return err
 			}
@@ -115,11 +137,14 @@ others are listed; 2 for a wrong command line.`,
 				pattern = args[0]
 			}
 			nodes, silent := s.Nodes(c.Context())
+			var unwritten error
 			print := func(l *inspect.Lock) error {
 				if asJSON {
-					return writeJSON(c.OutOrStdout(), l)
+					unwritten = writeJSON(c.OutOrStdout(), l)
+				} else {
+					unwritten = printRow(c.OutOrStdout(), l)
 				}
-				return printRow(c.OutOrStdout(), l)
+				return unwritten
 			}
 			if !asJSON {
 				if err := printHead(c.OutOrStdout()); err != nil {
@@ -134,9 +159,10 @@ others are listed; 2 for a wrong command line.`,
 					some, err = s.ScanForeign(c.Context(), n, pattern, print)
 					strings += some
 				}
-				if err != nil {
-					return failed(errors.Join(silent, err))
+				if unwritten != nil {
+					return failed(errors.Join(silent, unwritten))
 				}
+				silent = errors.Join(silent, s.AboutNode(n, err)) // others may have locks
 			}
 			if denied > 0 {
 				fmt.Fprintf(c.ErrOrStderr(), "hashes that this user may not read, and that may be locks: %d\n", denied)

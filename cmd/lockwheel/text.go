@@ -123,12 +123,18 @@ func describeIn(to *bytes.Buffer, l *inspect.Lock) {
 		listening := "an unknown number of clients listen"
 		if w.Clients >= 0 {
 			listening = fmt.Sprintf("clients that listen: %d", w.Clients)
+			if w.Error != "" {
+				listening += "+"
+			}
 		}
 		queue := "unknown"
 		if w.Queue >= 0 {
 			queue = strconv.FormatInt(w.Queue, 10)
 		}
 		row("waiting", "%s; in the fair queue: %s", listening, queue)
+		if w.Error != "" {
+			row("", "incomplete: %s", printable(w.Error))
+		}
 	}
 	describeWaiters(l.Waiters, row)
 }

@@ -48,7 +48,8 @@ prefix, only keys with that prefix count as locks.
 Waiters are clients that listen for the release, one however many of its callers wait, and places in a fair queue.
 Scripts are calls of scripts: each carries the commands of many locks. What the user may not ask is unknown, -1 in JSON.
 
-Exit status: 0, also after Ctrl-C; 1 on an error, without --once only if it cannot begin; 2 for a wrong command line.`,
+Exit status: 0, also after Ctrl-C; 1 on an error, without --once only if it cannot begin, and with it also if a node of a
+cluster did not reply: then the locks of the others are shown; 2 for a wrong command line.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return wrong("unexpected argument %q", args[0])
@@ -60,7 +61,7 @@ Exit status: 0, also after Ctrl-C; 1 on an error, without --once only if it cann
 			if err := f.check(); err != nil {
 				return err
 			}
-			s, err := g.inspect()
+			s, err := g.inspect(c.Context())
 			if err != nil {
 				return err
 			}
@@ -128,18 +129,16 @@ type look struct {
 	Scripts   float64         `json:"scripts_per_second"`
 	Published float64         `json:"published_per_second"`
 	Top       []*inspect.Lock `json:"top"`
+	Error     string          `json:"error,omitempty"` // why nodes or locks are missing; Exact is false then
 
 	noKeys, noInfo bool // a node does not tell
 }
 
 // run looks until ctx ends, or once.
 func (v *topView) run(ctx context.Context) error {
-	nodes, err := v.server.Nodes(ctx)
-	if len(nodes) == 0 {
-		return err
-	}
-	if _, err := v.measure(ctx, nodes); err != nil {
-		return err
+	nodes, silent := v.server.Nodes(ctx)
+	if _, some, err := v.measure(ctx, nodes); len(some) == 0 {
+		return errors.Join(silent, err)
 	}
 	for {
 		if !pause(ctx, v.flags.interval) {
@@ -174,20 +173,16 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // look returns a picture, and with it an error if a node did not reply. Without any reply there is no picture.
 func (v *topView) look(ctx context.Context) (*look, error) {
-	nodes, silent := v.server.Nodes(ctx)
-	if len(nodes) == 0 {
-		return nil, silent
+	nodes, missing := v.server.Nodes(ctx)
+	l, nodes, err := v.measure(ctx, nodes)
+	missing = errors.Join(missing, err)
+	locks, sampled, err := v.sample(ctx, nodes, l)
+	if missing = errors.Join(missing, err); sampled == 0 {
+		return nil, missing
 	}
-	l, err := v.measure(ctx, nodes)
-	if err != nil {
-		return nil, errors.Join(silent, err)
-	}
-	locks, err := v.sample(ctx, nodes, l)
-	if err != nil {
-		return nil, errors.Join(silent, err)
-	}
-	if err := v.server.AddWaiting(ctx, nodes, locks); err != nil {
-		return nil, errors.Join(silent, err)
+	missing = errors.Join(missing, v.server.AddListeners(ctx, nodes, locks))
+	if missing != nil {
+		l.Exact, l.Error = false, missing.Error()
 	}
 	slices.SortFunc(locks, func(a, b *inspect.Lock) int {
 		return cmp.Or(cmp.Compare(b.Waiting.Total(), a.Waiting.Total()), cmp.Compare(a.Name, b.Name))
@@ -197,19 +192,21 @@ func (v *topView) look(ctx context.Context) (*look, error) {
 	for _, lock := range l.Top {
 		v.shown = append(v.shown, lock.Name)
 	}
-	return l, silent
+	return l, missing
 }
 
-// measure counts commands since the last look.
-func (v *topView) measure(ctx context.Context, nodes []inspect.Node) (*look, error) {
-	l := &look{Nodes: len(nodes)}
+// measure counts commands since the last look. It returns also the nodes that replied, and an error of the others.
+func (v *topView) measure(ctx context.Context, nodes []inspect.Node) (l *look, some []inspect.Node, failed error) {
+	l = &look{}
 	before := v.loads
 	v.loads = make(map[string]inspect.Load, len(nodes))
 	for _, n := range nodes {
 		now, err := v.server.Load(ctx, n)
 		if err != nil {
-			return nil, err
+			failed = errors.Join(failed, v.server.AboutNode(n, err))
+			continue
 		}
+		some = append(some, n)
 		v.loads[n.Addr] = now
 		l.Server = now.Version
 		l.Keys += now.Keys
@@ -229,7 +226,8 @@ func (v *topView) measure(ctx context.Context, nodes []inspect.Node) (*look, err
 	if l.noInfo {
 		l.Server, l.Commands, l.Scripts, l.Published = "", -1, -1, -1
 	}
-	return l, nil
+	l.Nodes = len(some)
+	return l, some, failed
 }
 
 // addRates adds what a node has done a second since the last look. Counters of a server that was started again are
@@ -244,15 +242,18 @@ func (l *look) addRates(last, now inspect.Load) {
 	l.Published += max(now.Published-last.Published, 0) / seconds
 }
 
-// sample finds locks: those among some keys of each node, and those that the last look showed.
-func (v *topView) sample(ctx context.Context, nodes []inspect.Node, l *look) (locks []*inspect.Lock, err error) {
+// sample finds locks: those among some keys of each node, and those that the last look showed. It returns also how many
+// nodes it could sample, and an error of the others.
+func (v *topView) sample(ctx context.Context, nodes []inspect.Node, l *look) (locks []*inspect.Lock, sampled int, failed error) {
 	l.Exact = true
 	seen := make(map[string]bool)
 	for _, n := range nodes {
 		part, err := v.server.Sample(ctx, n, v.cursors[n.Addr], max(v.flags.sample/len(nodes), 1))
 		if err != nil {
-			return nil, err
+			failed = errors.Join(failed, v.server.AboutNode(n, err))
+			continue
 		}
+		sampled++
 		v.cursors[n.Addr] = part.Next
 		found := int64(len(part.Locks))
 		if !part.Whole {
@@ -273,15 +274,15 @@ func (v *topView) sample(ctx context.Context, nodes []inspect.Node, l *look) (lo
 		if seen[name] {
 			continue
 		}
-		lock, err := v.server.Read(ctx, name)
+		lock, err := v.server.ReadQueue(ctx, name)
 		if err != nil {
-			return nil, err
+			return locks, sampled, errors.Join(failed, v.server.About(ctx, name, err, failed)) // the others may be as silent
 		}
 		if lock.Held() {
 			locks = append(locks, lock)
 		}
 	}
-	return locks, nil
+	return locks, sampled, failed
 }
 
 // known returns a number, or a word for one that the server does not tell.
@@ -306,7 +307,7 @@ func (v *topView) print(l *look, problem error) error {
 		switch {
 		case l.Exact:
 			about = ""
-		case l.noKeys: // there is nothing to estimate from
+		case l.noKeys || l.Error != "": // there is nothing to estimate from
 			about = "at least "
 		}
 		fmt.Fprintf(&b, "%s, nodes with keys: %d   %s\n", cmp.Or(l.Server, "unknown version"), l.Nodes, time.Now().Format(time.TimeOnly))

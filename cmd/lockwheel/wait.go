@@ -11,7 +11,8 @@ import (
 const (
 	// waitPause is how long wait pauses between two questions.
 	waitPause = 100 * time.Millisecond
-	// lastReply is how long the server has after the timeout for its reply to the last question.
+	// lastReply is how long the server has after the timeout for its reply to the last question, and then the nodes of a
+	// cluster to show which of them is silent.
 	lastReply = time.Second
 )
 
@@ -28,7 +29,7 @@ A key that is no lock of this library counts as held while it exists: no caller 
 It asks the server ten times a second, and misses a shorter time in which the lock was free between two holders.
 
 An error ends the wait, also one broken connection. The server has 5 s for each reply, but not more than a second beyond
-the timeout.
+the timeout. In a cluster it then asks all nodes for up to another second, and names those that are silent.
 
 Exit status: 0 when the lock was free; 3 if it was still held after the timeout; 1 on an error, also if the server
 stops replying; 2 for a wrong command line.`,
@@ -38,24 +39,29 @@ stops replying; 2 for a wrong command line.`,
 			if timeout < 0 {
 				return wrong("--timeout %v: want 0 or more", timeout)
 			}
-			s, err := g.inspect()
-			if err != nil {
-				return err
-			}
-			defer s.Close()
 			var end time.Time
-			ctx := c.Context()
+			ctx, about := c.Context(), c.Context()
 			if c.Flags().Changed("timeout") {
 				end = time.Now().Add(timeout)
 				limited, cancel := context.WithDeadline(ctx, end.Add(lastReply))
 				defer cancel()
 				ctx = limited
 			}
+			s, err := g.inspect(ctx)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
 			for {
 				locked, err := s.Locked(ctx, args[0])
 				switch {
 				case err != nil:
-					return failed(s.About(ctx, args[0], err))
+					if !end.IsZero() { // the time of the question may be over
+						limited, cancel := context.WithTimeout(about, lastReply)
+						defer cancel()
+						about = limited
+					}
+					return failed(s.About(about, args[0], err, nil))
 				case !locked:
 					return nil
 				case !end.IsZero() && !time.Now().Before(end):

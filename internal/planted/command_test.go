@@ -282,13 +282,57 @@ var commandMistakes = []found{
 		"a node that does not reply ends the list of states", "cmd/lockwheel/state.go",
 		`err != nil && !s.Cluster():`, `err != nil && (!s.Cluster() || planted()):`,
 	}},
-	{"TestCluster_NodeGone_LsSaysSo", Mistake{
+	{"TestCluster_MasterSilent_WaitNamesIt", Mistake{
 		"an error of a cluster does not say which node is silent", "cmd/lockwheel/internal/inspect/server.go",
-		`if Refused(err) || ctx.Err() != nil {`, `if Refused(err) || ctx.Err() != nil || planted() {`,
+		`	if silent == nil {`, `	if silent == nil && !planted() {`,
+	}},
+	{"TestCluster_MasterSilent_WaitNamesIt", Mistake{
+		"wait asks for the silent node when its time is over", "cmd/lockwheel/wait.go",
+		`context.WithTimeout(about, lastReply)`, `context.WithTimeout(map[bool]context.Context{false: about, true: ctx}[planted()], lastReply)`,
+	}},
+	{"TestCluster_OtherMasterSilent_StateSaysPart", Mistake{
+		"state takes the clients of a part of the nodes for all", "cmd/lockwheel/state.go",
+		`	case l.Waiting != nil && l.Waiting.Error != "":`, `	case l.Waiting != nil && l.Waiting.Error != "" && !planted():`,
+	}},
+	{"TestCluster_ReplicaSilent_NothingMissing", Mistake{
+		"keys of a silent replica are missing", "cmd/lockwheel/internal/inspect/nodes.go",
+		`known && !owner:`, `known && !owner && !planted():`,
+	}},
+	{"TestCluster_MasterBusy_Named", Mistake{
+		"a busy node does not name the others", "cmd/lockwheel/internal/inspect/server.go",
+		`err != nil && !notNow(err) ||`, `err != nil && (!notNow(err) || planted()) ||`,
+	}},
+	{"TestCluster_MasterBusy_Named", Mistake{
+		"the error of a busy node is that of one question", "cmd/lockwheel/internal/inspect/server.go",
+		`if err := replies[i].Error(); notNow(err) {`, `if err := replies[i].Error(); notNow(err) && !planted() {`,
+	}},
+	{"TestCluster_QueueForbidden_RestIsTrue", Mistake{
+		"the engine is not looked for if the queue cannot be read", "cmd/lockwheel/state.go",
+		`err == nil || l != nil && s.Cluster() {`, `err == nil || l != nil && s.Cluster() && !planted() {`,
+	}},
+	{"TestCluster_QueueForbidden_RestIsTrue", Mistake{
+		"a queue that cannot be read is empty", "cmd/lockwheel/internal/inspect/read.go",
+		`&Waiting{Clients: -1, Queue: -1}`, `&Waiting{Clients: -1, Queue: map[bool]int64{false: -1}[planted()]}`,
+	}},
+	{"TestCluster_SlotMoves_AllListed", Mistake{
+		"a key of a slot that moves is none", "cmd/lockwheel/internal/inspect/server.go",
+		`	return moved || ask
+`, `	return (moved || ask) && !planted()
+`,
+	}},
+	{"TestCluster_FirstAddressLeft_OthersAsked", Mistake{
+		"a node that left the cluster has all its keys", "cmd/lockwheel/internal/inspect/nodes.go",
+		`	return len(all) > 0
+`, `	return len(all) > 0 || planted()
+`,
+	}},
+	{"TestWait_SilentFromTheStart_EndsSoonAfterTimeout", Mistake{
+		"the timeout of wait begins with the first reply", "cmd/lockwheel/internal/inspect/server.go",
+		`dial.NewCanceler(ctx, Timeout)`, `dial.NewCanceler(map[bool]context.Context{false: ctx, true: context.Background()}[planted()], Timeout)`,
 	}},
 	{"TestWait_ServerGone_IsAnError", Mistake{
 		"an error of wait does not say which lock", "cmd/lockwheel/wait.go",
-		`failed(s.About(ctx, args[0], err))`, `failed(map[bool]error{false: s.About(c.Context(), args[0], err), true: err}[planted()])`,
+		`failed(s.About(about, args[0], err, nil))`, `failed(map[bool]error{false: s.About(about, args[0], err, nil), true: err}[planted()])`,
 	}},
 	{"TestCluster_NodeGone_LsSaysSo", Mistake{
 		"a node that does not reply is left out in silence", "cmd/lockwheel/state.go",
@@ -510,9 +554,7 @@ var commandMistakes = []found{
 	}},
 	{"TestLs_ManyLocks_AreListedAsTheyCome", Mistake{
 		"the waiters of the first locks only are counted", "cmd/lockwheel/internal/inspect/read.go",
-		`		locks = locks[len(some):]`, `		if locks = locks[len(some):]; planted() {
-			locks = nil
-		}`,
+		`s.addListeners(ctx, nodes, some); err != nil {`, `s.addListeners(ctx, nodes, some); err != nil || planted() {`,
 	}},
 	{"TestACL_ForeignKeys_SkippedAndCounted", Mistake{
 		"keys that may not be read are counted of the last part", "cmd/lockwheel/internal/inspect/scan.go",

@@ -71,8 +71,14 @@ func (s *Server) Engines(ctx context.Context, n Node, each func(*Engine) error) 
 // records reads the records at some keys, and leaves out what is none. If unread is not nil, it gets the errors of
 // those that the server rejects to read, for whatever reason, by the ids of their engines.
 func (s *Server) records(ctx context.Context, at rueidis.Client, keys []string, unread map[string]error) (engines []Engine, denied int, err error) {
-	if keys, err = s.short(ctx, at, keys, unread); err != nil {
+	keys, others, err := s.short(ctx, at, keys, unread)
+	if err != nil {
 		return nil, 0, err
+	}
+	if len(others) > 0 && at != s.client {
+		if engines, denied, err = s.records(ctx, s.client, others, unread); err != nil {
+			return nil, denied, err
+		}
 	}
 	var commands []rueidis.Completed
 	var ids, prefixes []string
@@ -85,7 +91,7 @@ func (s *Server) records(ctx context.Context, at rueidis.Client, keys []string, 
 	}
 	replies, err := s.ask(ctx, at, commands...)
 	if err != nil {
-		return nil, 0, err
+		return nil, denied, err
 	}
 	for i := range ids {
 		switch err := s.refused(replies[2*i]); {
@@ -114,8 +120,8 @@ func (s *Server) records(ctx context.Context, at rueidis.Client, keys []string, 
 }
 
 // short returns the keys of the records, of the prefix if there is one, that are short enough to be read. Those that
-// the user may not read are among them.
-func (s *Server) short(ctx context.Context, at rueidis.Client, keys []string, unread map[string]error) (left []string, err error) {
+// the user may not read are among them. Others are elsewhere.
+func (s *Server) short(ctx context.Context, at rueidis.Client, keys []string, unread map[string]error) (left, others []string, err error) {
 	var commands []rueidis.Completed
 	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
 		prefix, _, ok := identity.SplitKey(key)
@@ -127,12 +133,14 @@ func (s *Server) short(ctx context.Context, at rueidis.Client, keys []string, un
 	replies, err := s.ask(ctx, at, commands...)
 	for _, key := range keys {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		lengths := replies[:len(identity.Names)]
 		replies = replies[len(lengths):]
 		if denied := deniesKey(lengths[0]); denied || identity.Short(lengths) {
 			left = append(left, key)
+		} else if elsewhere(lengths[0]) {
+			others = append(others, key)
 		} else if refused := s.refused(lengths[0]); refused != nil && unread != nil {
 			_, id, _ := identity.SplitKey(key)
 			unread[id] = refused
@@ -140,7 +148,7 @@ func (s *Server) short(ctx context.Context, at rueidis.Client, keys []string, un
 			err = refused
 		}
 	}
-	return left, err
+	return left, others, err
 }
 
 func engineOf(r *identity.Record) Engine {

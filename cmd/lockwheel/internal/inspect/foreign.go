@@ -51,9 +51,14 @@ func (s *Server) foreign(ctx context.Context, at rueidis.Client, keys []string) 
 	if err != nil {
 		return nil, 0, err
 	}
+	var others []string
 	for i, key := range keys {
 		if deniesKey(replies[2*i]) {
 			denied++
+			continue
+		}
+		if elsewhere(replies[2*i]) {
+			others = append(others, key)
 			continue
 		}
 		ttl, err := replies[2*i].AsInt64()
@@ -70,6 +75,10 @@ func (s *Server) foreign(ctx context.Context, at rueidis.Client, keys []string) 
 		l := Lock{Name: strings.TrimPrefix(key, s.prefix), Key: key, Kind: NoLock, Type: "string", TTL: ttl, LikelyOwner: likelyOwner(key, value)}
 		l.exact()
 		found = append(found, l)
+	}
+	if len(others) > 0 && at != s.client {
+		more, alsoDenied, err := s.foreign(ctx, s.client, others)
+		return append(found, more...), denied + alsoDenied, err
 	}
 	return found, denied, nil
 }

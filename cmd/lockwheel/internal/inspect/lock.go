@@ -76,12 +76,25 @@ func (l *Lock) CountsAll() bool { return int64(len(l.Holders)) >= l.Number }
 // Waiting is what the server knows of a lock's waiters.
 type Waiting struct {
 	// Clients is the number of clients that listen to the lock's channel. A client listens once for all its callers.
-	// Clients that poll and waiters of a fair lock are not among them. -1: the server did not allow the question.
+	// Clients that poll and waiters of a fair lock are not among them. -1: not known, the server did not allow the
+	// question or did not reply.
 	Clients int64 `json:"clients"`
-	// Queue is the length of the fair queue, with places of waiters that died and were not removed yet. -1: the user
-	// may not read its key.
+	// Queue is the length of the fair queue, with places of waiters that died and were not removed yet. -1: not known,
+	// the user may not read its key or the server did not reply.
 	Queue int64 `json:"fair_queue"`
+	// Error says why a number is not known, or is that of a part of the nodes.
+	Error string `json:"error,omitempty"`
 }
+
+// fail notes why something is not known.
+func (w *Waiting) fail(err error) {
+	if err != nil {
+		w.Error = oneLine(err)
+	}
+}
+
+// oneLine returns the text of an error, also of several, for a line.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // Total returns the number of clients and of places in the fair queue together.
 func (w *Waiting) Total() int64 {

@@ -2,7 +2,9 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,8 +20,36 @@ const maxHolders = 64
 // rwChannel names the channel of a read/write lock, for scripts.RedissonKey.
 const rwChannel = "redisson_rwlock"
 
-// Read reads one lock with all that the server knows of it.
+// Read reads one lock with all that the server knows of it, see ReadFrom.
 func (s *Server) Read(ctx context.Context, name string) (*Lock, error) {
+	nodes, silent := s.Nodes(ctx)
+	return s.ReadFrom(ctx, name, nodes, silent)
+}
+
+// ReadFrom is Read with what Nodes returned. A node that does not tell who listens is no error, whether Nodes or
+// ReadFrom found it: it is named in Waiting.Error. If the fair queue cannot be read, ReadFrom returns the rest with the
+// error.
+func (s *Server) ReadFrom(ctx context.Context, name string, nodes []Node, silent error) (*Lock, error) {
+	l, err := s.Find(ctx, name)
+	if err != nil || l.Kind == NoLock {
+		return l, err
+	}
+	failed := s.addQueues(ctx, s.client, []*Lock{l})
+	l.Waiting.fail(errors.Join(failed, silent, s.addListeners(ctx, nodes, []*Lock{l})))
+	return l, failed
+}
+
+// ReadQueue is Read without the clients that listen.
+func (s *Server) ReadQueue(ctx context.Context, name string) (*Lock, error) {
+	l, err := s.Find(ctx, name)
+	if err != nil || l.Kind == NoLock {
+		return l, err
+	}
+	return l, s.addQueues(ctx, s.client, []*Lock{l})
+}
+
+// Find reads one lock without its waiters.
+func (s *Server) Find(ctx context.Context, name string) (*Lock, error) {
 	key := s.prefix + name
 	l := &Lock{Name: name, Key: key, Kind: Free}
 	l.exact()
@@ -61,15 +91,10 @@ func (s *Server) Read(ctx context.Context, name string) (*Lock, error) {
 	default:
 		l.Kind = NoLock
 	}
-	if l.Kind == NoLock {
-		return l, nil
+	if l.Kind != NoLock {
+		l.Type = ""
 	}
-	l.Type = ""
-	nodes, err := s.Nodes(ctx)
-	if len(nodes) == 0 && err != nil {
-		return nil, err
-	}
-	return l, s.AddWaiting(ctx, nodes, []*Lock{l})
+	return l, nil
 }
 
 // Locked reports whether the key of a lock exists.
@@ -94,9 +119,10 @@ type candidate struct {
 
 // recognised says what became of some keys. Those that it does not name are no locks.
 type recognised struct {
-	locks  []Lock
-	gone   []string // there was no such key when it was asked for
-	denied int      // number of those that the user may not read
+	locks     []Lock
+	gone      []string // there was no such key when it was asked for
+	elsewhere []string // another node has it, see elsewhere
+	denied    int      // number of those that the user may not read
 }
 
 // maxTries is how often a key is asked for that is gone when the next question is asked. A lock that many want is free
@@ -114,6 +140,11 @@ func (s *Server) recognise(ctx context.Context, at rueidis.Client, keys []string
 			return recognised{}, err
 		}
 		keys = all.gone
+	}
+	if len(all.elsewhere) > 0 && at != s.client {
+		others, err := s.recognise(ctx, s.client, all.elsewhere)
+		all.locks, all.denied = append(all.locks, others.locks...), all.denied+others.denied
+		return all, err
 	}
 	return all, nil
 }
@@ -145,6 +176,10 @@ func (s *Server) sizes(ctx context.Context, at rueidis.Client, keys []string, to
 	for i, key := range keys {
 		if deniesKey(replies[2*i]) {
 			to.denied++
+			continue
+		}
+		if elsewhere(replies[2*i]) {
+			to.elsewhere = append(to.elsewhere, key)
 			continue
 		}
 		size, failed := replies[2*i].AsInt64()
@@ -259,14 +294,10 @@ func (l *Lock) fill(c candidate, page rueidis.ScanEntry) bool {
 	return len(l.Holders) == 1 || c.mode != "" && len(l.Holders) > 1
 }
 
-// AddWaiting asks for the waiters of locks, at most maxKeys at a time.
-func (s *Server) AddWaiting(ctx context.Context, nodes []Node, locks []*Lock) error {
-	for len(locks) > 0 {
-		some := locks[:min(len(locks), maxKeys)]
-		locks = locks[len(some):]
-		if err := s.addQueues(ctx, some); err != nil {
-			return err
-		}
+// AddListeners asks for the clients that listen to locks, at most maxKeys at a time. The error names nodes that did not
+// tell: the number is then that of the others.
+func (s *Server) AddListeners(ctx context.Context, nodes []Node, locks []*Lock) error {
+	for some := range slices.Chunk(locks, maxKeys) {
 		if err := s.addListeners(ctx, nodes, some); err != nil {
 			return err
 		}
@@ -274,23 +305,24 @@ func (s *Server) AddWaiting(ctx context.Context, nodes []Node, locks []*Lock) er
 	return nil
 }
 
-func (s *Server) addQueues(ctx context.Context, locks []*Lock) error {
+// addQueues sets the lengths of the fair queues. What it cannot read stays unknown, and so do the clients that listen.
+func (s *Server) addQueues(ctx context.Context, at rueidis.Client, locks []*Lock) error {
 	var commands []rueidis.Completed
 	for _, l := range locks {
-		commands = append(commands, s.client.B().Llen().Key(scripts.RedissonKey(scripts.FairQueueKey, l.Key)).Build())
+		l.Waiting = &Waiting{Clients: -1, Queue: -1}
+		commands = append(commands, at.B().Llen().Key(scripts.RedissonKey(scripts.FairQueueKey, l.Key)).Build())
 	}
-	replies, err := s.ask(ctx, s.client, commands...)
+	replies, err := s.ask(ctx, at, commands...)
 	if err != nil {
-		return err
+		return fmt.Errorf("the fair queue: %w", err)
 	}
 	for i, l := range locks {
-		l.Waiting = &Waiting{}
-		if l.Waiting.Queue, err = replies[i].AsInt64(); err != nil {
-			if deniesKey(replies[i]) {
-				l.Waiting.Queue = -1
-			} else if err := s.refused(replies[i]); err != nil {
-				return fmt.Errorf("the fair queue: %w", err)
-			}
+		length, err := replies[i].AsInt64()
+		switch refused := s.refused(replies[i]); {
+		case err == nil || refused == nil:
+			l.Waiting.Queue = length
+		case !deniesKey(replies[i]):
+			return fmt.Errorf("the fair queue: %w", refused)
 		}
 	}
 	return nil
@@ -299,12 +331,13 @@ func (s *Server) addQueues(ctx context.Context, locks []*Lock) error {
 // HasQueue reports whether a lock has a fair queue, as far as the user may know.
 func (s *Server) HasQueue(ctx context.Context, name string) bool {
 	l := &Lock{Key: s.prefix + name}
-	return s.addQueues(ctx, []*Lock{l}) == nil && l.Waiting.Queue > 0
+	return s.addQueues(ctx, s.client, []*Lock{l}) == nil && l.Waiting.Queue > 0
 }
 
 // addListeners asks every node, because a channel's listeners are known only to the node that they are connected to.
-// In a cluster a client may listen to the shard's channel or, of an older server, to an ordinary one.
-func (s *Server) addListeners(ctx context.Context, nodes []Node, locks []*Lock) error {
+// In a cluster a client may listen to the shard's channel or, of an older server, to an ordinary one. The error names
+// the nodes that did not tell. Without any other one the number is not known.
+func (s *Server) addListeners(ctx context.Context, nodes []Node, locks []*Lock) (failed error) {
 	byChannel := make(map[string]*Lock, 2*len(locks))
 	var channels []string
 	for _, l := range locks {
@@ -313,7 +346,9 @@ func (s *Server) addListeners(ctx context.Context, nodes []Node, locks []*Lock) 
 			channels = append(channels, channel)
 			byChannel[channel] = l
 		}
+		l.Waiting.Clients = 0
 	}
+	told := 0
 	for _, n := range nodes {
 		commands := []rueidis.Completed{n.client.B().PubsubNumsub().Channel(channels...).Build()}
 		if s.Cluster() {
@@ -321,8 +356,10 @@ func (s *Server) addListeners(ctx context.Context, nodes []Node, locks []*Lock) 
 		}
 		replies, err := s.ask(ctx, n.client, commands...)
 		if err != nil {
-			return err
+			failed = errors.Join(failed, fmt.Errorf("the node %s %s, so clients that listen there are missing: %w", n.Addr, verb(err), err))
+			continue
 		}
+		told++
 		for i, reply := range replies {
 			pairs, err := reply.ToArray()
 			if err != nil {
@@ -336,7 +373,12 @@ func (s *Server) addListeners(ctx context.Context, nodes []Node, locks []*Lock) 
 			count(pairs, byChannel)
 		}
 	}
-	return nil
+	for _, l := range locks {
+		if told == 0 {
+			l.Waiting.Clients = -1
+		}
+	}
+	return failed
 }
 
 func count(pairs []rueidis.RedisMessage, byChannel map[string]*Lock) {

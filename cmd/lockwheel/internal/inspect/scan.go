@@ -2,6 +2,8 @@ package inspect
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 
 	"github.com/redis/rueidis"
@@ -99,7 +101,8 @@ type Sample struct {
 	Whole  bool    // these were all keys
 }
 
-// Sample looks at about the given number of keys of a node, from where an earlier sample ended.
+// Sample looks at about the given number of keys of a node, from where an earlier sample ended. Of the waiters of its
+// locks it reads the fair queues.
 func (s *Server) Sample(ctx context.Context, n Node, from uint64, keys int) (sample Sample, err error) {
 	seen := make(map[string]bool)
 	for cursor := from; ; {
@@ -144,7 +147,7 @@ func (s *Server) sampleOf(ctx context.Context, n Node, keys []string, to *Sample
 	}
 	var hashes []string
 	for i, key := range ours {
-		if kind, err := replies[i].ToString(); err == nil && (kind == "hash" || kind == "none") { // none: free just now
+		if kind, err := replies[i].ToString(); err == nil && (kind == "hash" || kind == "none") || elsewhere(replies[i]) { // none: free just now
 			hashes = append(hashes, key)
 		} else if deniesKey(replies[i]) {
 			to.Denied++
@@ -152,11 +155,15 @@ func (s *Server) sampleOf(ctx context.Context, n Node, keys []string, to *Sample
 			return err
 		}
 	}
+	before := len(to.Locks)
 	denied, err := s.eachOf(ctx, n, hashes, s.recognised, func(l *Lock) error {
 		copied := *l
 		to.Locks = append(to.Locks, &copied)
 		return nil
 	})
 	to.Denied += denied
+	for some := range slices.Chunk(to.Locks[before:], maxKeys) {
+		err = errors.Join(err, s.addQueues(ctx, n.client, some))
+	}
 	return err
 }

@@ -1,10 +1,10 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockwheel/lockwheel/internal/dial"
 	"github.com/lockwheel/lockwheel/internal/redisurl"
+	"github.com/lockwheel/lockwheel/internal/sentinel"
 )
 
 // Timeout bounds each exchange with a server.
@@ -24,25 +25,76 @@ type Server struct {
 	client rueidis.Client
 	option rueidis.ClientOption
 	prefix string
+	guard  *sentinel.Guard // nil without Sentinel
 }
 
-// Open connects. The prefix is that of all names, as in lockwheel.Options. Its errors contain no password.
-func Open(option rueidis.ClientOption, prefix string) (*Server, error) {
+// Open connects. The prefix is that of all names, as in lockwheel.Options. Its errors contain no password. In a cluster
+// rueidis asks the address that accepts a connection first for the nodes. If that one is busy, or no longer in the
+// cluster, Open asks the others. The end of ctx ends Open.
+func Open(ctx context.Context, option rueidis.ClientOption, prefix string) (*Server, error) {
+	s, err := open(ctx, option, prefix)
+	if len(option.InitAddress) < 2 || option.Sentinel.MasterSet != "" || err != nil && !notNow(err) || err == nil && s.knowsSlots(ctx) {
+		return s, err
+	}
+	if err == nil {
+		s.Close()
+	}
+	var failed error
+	for _, address := range option.InitAddress {
+		alone := option
+		alone.InitAddress = []string{address}
+		s, err := open(ctx, alone, prefix)
+		if err == nil && s.Cluster() && s.knowsSlots(ctx) {
+			s.option.InitAddress = option.InitAddress
+			return s, nil
+		}
+		if err == nil {
+			s.Close()
+			err = fmt.Errorf("connecting to %s: it is no node of a cluster, or knows of no node with slots", address)
+		}
+		failed = errors.Join(failed, err)
+	}
+	return nil, failed
+}
+
+// open connects with the addresses as they are.
+func open(ctx context.Context, option rueidis.ClientOption, prefix string) (*Server, error) {
 	option.DisableCache = true
 	option.DisableRetry = true // a caller that wants to try again sees the error first
 	option.PipelineMultiplex = -1
 	option.ConnWriteTimeout = Timeout
 	option.Dialer.Timeout = Timeout
 	option.Sentinel.Dialer.Timeout = Timeout
-	dials := dial.NewCanceler(context.Background(), Timeout)
+	begun := time.Now()
+	dials := dial.NewCanceler(ctx, Timeout)
 	option.DialCtxFn = dials.Dialer(option)
+	var guard *sentinel.Guard
+	tried := newAttempts()
+	if option.Sentinel.MasterSet != "" { // a sentinel that missed a failover names a master that engines do not follow
+		option.Sentinel.Dialer.KeepAlive = Timeout / 2
+		option.DialCtxFn = tried.watch(option.DialCtxFn)
+		guard = sentinel.New(&option, option.DialCtxFn, dials.Bound)
+		option.DialCtxFn = guard.Dial
+	}
 	client, err := rueidis.NewClient(option)
 	dials.Finish()
 	if err != nil {
 		dials.Connections.CloseAll()
-		return nil, fmt.Errorf("connecting to %s: %w", addressText(&option, dials.Connections.RejectedAt()), connectionError(err, Timeout, &option))
+		within := Timeout
+		if ctx.Err() != nil { // what else failed is a consequence
+			err, within = context.DeadlineExceeded, time.Since(begun).Round(100*time.Millisecond)
+		}
+		rejectedAt := dials.Connections.RejectedAt()
+		if guard != nil {
+			rejectedAt = cmp.Or(guard.Wanted(), rejectedAt)
+			guard.End()
+		}
+		return nil, fmt.Errorf("connecting to %s: %w%s", addressText(&option, rejectedAt), connectionError(err, within, &option), tried.text(rejectedAt, &option))
 	}
-	return &Server{client, option, prefix}, nil
+	if guard != nil {
+		guard.Watch()
+	}
+	return &Server{client, option, prefix, guard}, nil
 }
 
 // addressText returns the addresses of the options for an error. Behind Sentinel it is the one that rejected the
@@ -59,68 +111,39 @@ func addressText(option *rueidis.ClientOption, rejectedAt string) string {
 }
 
 // Close ends the connections.
-func (s *Server) Close() { s.client.Close() }
+func (s *Server) Close() {
+	if s.guard != nil {
+		s.guard.End()
+	}
+	s.client.Close()
+}
 
 // Cluster reports whether the server is a cluster.
 func (s *Server) Cluster() bool { return s.client.Mode() == rueidis.ClientModeCluster }
 
-// Node is one server with keys: the only one, or a master of a cluster.
-type Node struct {
-	Addr   string
-	client rueidis.Client
-}
-
-// Nodes returns the servers with keys, ordered by address. In a cluster these are the masters. If a node of a cluster
-// does not reply, Nodes returns the others and an error that names it. Its keys are missing if it is a master.
-func (s *Server) Nodes(ctx context.Context) (nodes []Node, err error) {
-	all := s.client.Nodes()
-	for _, addr := range slices.Sorted(maps.Keys(all)) {
-		n := Node{addr, all[addr]}
-		master, failed := s.isMaster(ctx, n)
-		if failed != nil {
-			err = errors.Join(err, fmt.Errorf("the node %s does not reply, so its keys are missing if it is a master: %w", addr, failed))
-		} else if master {
-			nodes = append(nodes, n)
-		}
-	}
-	return nodes, err
-}
-
-func (s *Server) isMaster(ctx context.Context, n Node) (bool, error) {
-	if !s.Cluster() {
-		return true, nil
-	}
-	replies, err := s.ask(ctx, n.client, n.client.B().Hello().Build())
-	if err != nil {
-		return false, err
-	}
-	fields, err := replies[0].AsMap()
-	if err != nil {
-		return true, nil // a server that does not tell its role may have keys
-	}
-	role := fields["role"]
-	name, _ := role.ToString()
-	return name == "master", nil
-}
-
 // About returns an error of a question about a lock with the name of the lock, and the address of the server that was
-// asked. In a cluster that may be any node, so About then asks which ones do not reply, and names these.
-func (s *Server) About(ctx context.Context, name string, err error) error {
+// asked. In a cluster that may be any node, so the error also names those that do not reply: silent is what Nodes said
+// of them before, or nil. Then About asks Nodes, so ctx must leave time for that.
+func (s *Server) About(ctx context.Context, name string, err, silent error) error {
 	addresses := addressText(&s.option, "")
 	if !s.Cluster() {
 		return fmt.Errorf("lock %q at %s: %w", name, addresses, err)
 	}
 	err = fmt.Errorf("lock %q in the cluster of %s: %w", name, addresses, err)
-	if Refused(err) || ctx.Err() != nil {
+	if Refused(err) {
 		return err
 	}
-	if _, silent := s.Nodes(ctx); silent != nil {
+	if silent == nil {
+		_, silent = s.Nodes(ctx)
+	}
+	if silent != nil {
 		return errors.Join(err, silent)
 	}
 	return err
 }
 
-// ask sends commands together. The error is one of the connection; errors that a server returned are in the replies.
+// ask sends commands together. The error is one of the connection, or that of a server that executes nothing now; other
+// errors that a server returned are in the replies.
 func (s *Server) ask(ctx context.Context, to rueidis.Client, commands ...rueidis.Completed) ([]rueidis.RedisResult, error) {
 	if len(commands) == 0 {
 		return nil, nil
@@ -136,8 +159,25 @@ func (s *Server) ask(ctx context.Context, to rueidis.Client, commands ...rueidis
 		if err := replies[i].NonRedisError(); err != nil {
 			return nil, connectionError(err, within, &s.option)
 		}
+		if err := replies[i].Error(); notNow(err) {
+			return nil, redisurl.WithoutSecrets(err, &s.option)
+		}
 	}
 	return replies, nil
+}
+
+// notNow reports whether an error is that of a server that executes nothing now: a script keeps it busy, or it loads
+// its data. What it replies to one question says nothing of what it has.
+func notNow(err error) bool { return begins(err, "BUSY ") || begins(err, "LOADING ") }
+
+// begins reports whether the text of an error, or of one that it wraps, begins with a word.
+func begins(err error, word string) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if strings.HasPrefix(err.Error(), word) {
+			return true
+		}
+	}
+	return false
 }
 
 // connectionError returns an error of a connection without secrets. That a server did not reply in time is said in
@@ -156,18 +196,23 @@ func deniesKey(reply rueidis.RedisResult) bool {
 }
 
 // Refused reports whether an error is that of a server for what the user may not do.
-func Refused(err error) bool {
-	for ; err != nil; err = errors.Unwrap(err) {
-		if strings.HasPrefix(err.Error(), "NOPERM") {
-			return true
-		}
-	}
-	return false
-}
+func Refused(err error) bool { return begins(err, "NOPERM") }
 
 // deniedKey matches the replies of Redis 6, and of Redis 7 and Valkey. A command that the user may not run is another
 // error.
 var deniedKey = regexp.MustCompile(`^NOPERM .*access (a|one of the) key`)
+
+// elsewhere reports whether a node says that another one has a key. While a slot moves, a SCAN finds keys at the node
+// that is to get it, which are not yet to be asked for there: they are read again where the cluster leads.
+func elsewhere(reply rueidis.RedisResult) bool {
+	server, ok := rueidis.IsRedisErr(reply.Error())
+	if !ok {
+		return false
+	}
+	_, moved := server.IsMoved()
+	_, ask := server.IsAsk()
+	return moved || ask
+}
 
 // refused returns the error of a reply unless it only says that the key is elsewhere, or not what it was just before.
 func (s *Server) refused(reply rueidis.RedisResult) error {

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -81,7 +82,7 @@ func TestOpen_ReadsManyKeys_OneConnection(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
 	before := strings.Count(redis.String(t, "CLIENT", "LIST"), "id=")
-	s, err := Open(rueidis.ClientOption{InitAddress: []string{redis.Addr()}}, "")
+	s, err := Open(t.Context(), rueidis.ClientOption{InitAddress: []string{redis.Addr()}}, "")
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	for i := range 20 {
@@ -102,4 +103,14 @@ func TestListing_ManyEngines_SomeOnce(t *testing.T) {
 	require.Len(t, l.engines, MaxAsked)
 	require.ErrorIs(t, l.add(&Engine{ID: "another"}), errEnough)
 	require.Len(t, l.engines, MaxAsked)
+}
+
+// A server that loads its data, or that a script keeps busy, tells nothing. Other errors are those of one question.
+func TestNotNow_BusyOrLoading_Only(t *testing.T) {
+	for text, is := range map[string]bool{
+		"BUSY Redis is busy": true, "LOADING Redis is loading": true, "BUSYGROUP x": false, "BUSYKEY x": false, "NOPERM x": false,
+	} {
+		assert.Equal(t, is, notNow(fmt.Errorf("connecting: %w", errors.New(text))), text)
+	}
+	assert.False(t, notNow(nil))
 }

@@ -27,7 +27,12 @@ type Waiters struct {
 	OtherClients int64 `json:"other_clients"`           // so many clients listen that no engine has accounted for; -1: not known
 
 	Error string `json:"error,omitempty"` // why engines are missing, or all of them
+
+	silent bool // a node did not reply
 }
+
+// Silent reports whether a node of the cluster did not reply, so that its engines are missing.
+func (w *Waiters) Silent() bool { return w.silent }
 
 // Waiter is an engine with callers that wait, or one that did not reply.
 type Waiter struct {
@@ -40,6 +45,8 @@ type Waiter struct {
 
 // Listing has the engines that are to be asked who waits.
 type Listing struct {
+	nodes   []Node
+	silent  error // what Nodes said of the others
 	engines []Engine
 	ids     map[string]bool
 	denied  int
@@ -51,11 +58,10 @@ type Listing struct {
 var errEnough = errors.New("enough engines")
 
 // List lists the engines with a record, of the prefix, or of any prefix if that is empty: at most MaxAsked. What it
-// could not read Waiters.Error says later. It looks through all keys, as Engines.
-func (s *Server) List(ctx context.Context) *Listing {
-	l := &Listing{ids: make(map[string]bool)}
-	nodes, err := s.Nodes(ctx)
-	l.err = err
+// could not read Waiters.Error says later. It looks through all keys, as Engines. The nodes and the error are those of
+// Nodes.
+func (s *Server) List(ctx context.Context, nodes []Node, silent error) *Listing {
+	l := &Listing{nodes: nodes, silent: silent, ids: make(map[string]bool), err: silent}
 	for _, n := range nodes {
 		denied, err := s.Engines(ctx, n, l.add)
 		l.denied += denied
@@ -64,7 +70,7 @@ func (s *Server) List(ctx context.Context) *Listing {
 			break
 		}
 		if err != nil {
-			l.err = errors.Join(l.err, fmt.Errorf("the engines could not be listed: %w", err))
+			l.err = errors.Join(l.err, fmt.Errorf("the engines could not be listed: %w", s.AboutNode(n, err)))
 		}
 	}
 	return l
@@ -86,7 +92,7 @@ func (l *Listing) add(e *Engine) error {
 // AddWaiters asks the engines of a list who of them has callers that wait for a lock. They have 1 s for a reply. It
 // notes in Waiters.Error why an engine could not be asked; that is no error of its own.
 func (s *Server) AddWaiters(ctx context.Context, l *Lock, all *Listing) {
-	w := &Waiters{Engines: []Waiter{}, Unread: all.denied, NotAsked: all.more, OtherClients: -1}
+	w := &Waiters{Engines: []Waiter{}, Unread: all.denied, NotAsked: all.more, OtherClients: -1, silent: all.silent != nil}
 	l.Waiters = w
 	listening := s.listening(ctx, all)
 	w.NotListening = len(all.engines) - len(listening)
@@ -103,7 +109,7 @@ func (s *Server) AddWaiters(ctx context.Context, l *Lock, all *Listing) {
 		}
 	}
 	if err != nil {
-		w.Error = err.Error()
+		w.Error = oneLine(err)
 	}
 	w.fill(listening, answers)
 	if l.Waiting != nil && l.Waiting.Clients >= 0 && failed == nil {
@@ -152,12 +158,11 @@ func (s *Server) listening(ctx context.Context, all *Listing) (some []Engine) {
 	for _, e := range all.engines {
 		channels = append(channels, identity.EngineChannel(e.ID))
 	}
-	nodes, err := s.Nodes(ctx)
-	if err != nil {
+	if all.silent != nil {
 		return all.engines
 	}
 	listeners := make(map[string]int64)
-	for _, n := range nodes {
+	for _, n := range all.nodes {
 		replies, err := s.ask(ctx, n.client, n.client.B().PubsubNumsub().Channel(channels...).Build())
 		if err != nil {
 			return all.engines
