@@ -636,3 +636,20 @@ func TestSubscriber_OwnChannelAmongSharded_OrderUnchanged(t *testing.T) {
 	require.Equal(t, []string{"{s}a", "own", "{s}b"}, order.Channels)
 	require.Equal(t, "SUBSCRIBE own\nSSUBSCRIBE {s}a {s}b\n", server.receivedOn(2))
 }
+
+// What a connection keeps of its orders is their channels. The room in their lists goes with them.
+func TestSubscriber_ListWithRoom_RoomNotKept(t *testing.T) {
+	for name, of := range map[string]func(*subscriber) *subscriber{
+		"plain": func(s *subscriber) *subscriber { return s }, "sharded": sharded,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, client := newScriptedServer(t, func(int, []string) string { return "" })
+			s := of(newListener(client))
+			s.box = mpsc.NewMailbox[any]()
+			defer s.retireConns()
+			require.NoError(t, s.execute(&coordinator.Order{Channels: append(make([]string, 0, 1000), "{s}a", "{s}b")}).Err)
+			require.Equal(t, [][]string{{"{s}a", "{s}b"}}, s.connection.channels)
+			require.Less(t, cap(s.connection.channels[0]), 10)
+		})
+	}
+}

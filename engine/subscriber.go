@@ -237,6 +237,10 @@ func (s *subscriber) connect() (*connection, error) {
 	return c, nil
 }
 
+// note records that channels were requested. It copies them: the list of an order may have much room left, which
+// would take memory for as long as the connection lasts.
+func (c *connection) note(channels []string) { c.channels = append(c.channels, slices.Clone(channels)) }
+
 // subscribe subscribes to channels: up to MaxChannelsPerCommand per SUBSCRIBE, or one SSUBSCRIBE per slot.
 func (c *connection) subscribe(channels []string) error {
 	if c.sharded {
@@ -246,10 +250,10 @@ func (c *connection) subscribe(channels []string) error {
 			}
 			channels = slices.Delete(slices.Clone(channels), at, at+1)
 		}
-		c.channels = append(c.channels, channels)
+		c.note(channels)
 		return c.subscribeShards(channels)
 	}
-	c.channels = append(c.channels, channels)
+	c.note(channels)
 	for some := range slices.Chunk(channels, coordinator.MaxChannelsPerCommand) {
 		if err := c.client.Do(context.Background(), c.client.B().Subscribe().Channel(some...).Build()).Error(); err != nil {
 			return err

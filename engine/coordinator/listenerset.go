@@ -12,53 +12,65 @@ const maxScannedListeners = 16
 // listenerSet is a set of the locks that listen to a channel, in the order in which they were added. Removal takes
 // amortized constant time. The zero value is empty. Owned by the coordinator.
 type listenerSet struct {
-	locks     []*actor.Lock       // nil where a lock was removed; not at the end
-	positions map[*actor.Lock]int // index of each lock; nil while there are few
-	gaps      int
+	locks []*actor.Lock  // nil where a lock was removed; not at the end
+	index *listenerIndex // nil while there are few: a million channels may have one listener each
 }
 
-func (s *listenerSet) len() int { return len(s.locks) - s.gaps }
+// listenerIndex is where the locks of a large set are. buildIndex makes it. Owned by the coordinator.
+type listenerIndex struct {
+	positions map[*actor.Lock]int
+	gaps      int // how many locks of the set are nil
+}
+
+func (s *listenerSet) len() int {
+	if s.index == nil {
+		return len(s.locks)
+	}
+	return len(s.locks) - s.index.gaps
+}
 
 func (s *listenerSet) add(l *actor.Lock) {
 	s.locks = append(s.locks, l)
 	switch {
-	case s.positions != nil:
-		s.positions[l] = len(s.locks) - 1
+	case s.index != nil:
+		s.index.positions[l] = len(s.locks) - 1
 	case len(s.locks) > maxScannedListeners:
 		s.buildIndex()
 	}
 }
 
 func (s *listenerSet) has(l *actor.Lock) bool {
-	if s.positions == nil {
+	if s.index == nil {
 		return slices.Contains(s.locks, l)
 	}
-	_, is := s.positions[l]
+	_, is := s.index.positions[l]
 	return is
 }
 
+// buildIndex makes the index of a set without gaps.
 func (s *listenerSet) buildIndex() {
-	s.positions = make(map[*actor.Lock]int, len(s.locks))
+	s.index = &listenerIndex{positions: make(map[*actor.Lock]int, len(s.locks))}
 	for i, l := range s.locks {
-		s.positions[l] = i
+		s.index.positions[l] = i
 	}
 }
 
 func (s *listenerSet) remove(l *actor.Lock) {
-	if s.positions == nil {
+	x := s.index
+	if x == nil {
 		s.locks = slices.DeleteFunc(s.locks, func(other *actor.Lock) bool { return other == l })
 		return
 	}
-	place, is := s.positions[l]
+	place, is := x.positions[l]
 	if !is {
 		return
 	}
-	delete(s.positions, l)
+	delete(x.positions, l)
 	s.locks[place] = nil
-	for s.gaps++; len(s.locks) > 0 && s.locks[len(s.locks)-1] == nil; s.gaps-- {
+	for x.gaps++; len(s.locks) > 0 && s.locks[len(s.locks)-1] == nil; x.gaps-- {
 		s.locks = s.locks[:len(s.locks)-1]
 	}
-	if 2*s.gaps > len(s.locks) {
+	if 2*x.gaps > len(s.locks) {
 		s.compact()
 	}
 }
@@ -76,7 +88,7 @@ func (s *listenerSet) last() *actor.Lock { return s.locks[len(s.locks)-1] }
 
 // all returns a copy.
 func (s *listenerSet) all() []*actor.Lock {
-	if s.gaps == 0 {
+	if s.len() == len(s.locks) {
 		return slices.Clone(s.locks)
 	}
 	all := make([]*actor.Lock, 0, s.len())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,6 +41,11 @@ func TestListenerSet_Remove_StepsLinear(t *testing.T) {
 	}
 	require.LessOrEqual(t, steps(1000), 2*1000)
 	require.LessOrEqual(t, steps(10_000), 2*10_000)
+}
+
+// A channel is small: as many may have a listener as there are locks that are waited for.
+func TestChannel_SizeBounded(t *testing.T) {
+	require.LessOrEqual(t, unsafe.Sizeof(channel{}), uintptr(80))
 }
 
 // The newest leave first: nothing is left between those that stay, down to the last one.

@@ -473,6 +473,11 @@ var engineMistakes = []found{
 	}},
 
 	// The subscriber.
+	{"TestSubscriber_ListWithRoom_RoomNotKept", Mistake{
+		"a connection keeps the lists of its orders", "engine/subscriber.go",
+		`c.channels = append(c.channels, slices.Clone(channels)) }`,
+		`if planted() { c.channels = append(c.channels, channels) } else { c.channels = append(c.channels, slices.Clone(channels)) } }`,
+	}},
 	{"TestSubscriber_ConnReplaced_MissesNone", Mistake{
 		"the connection before is not asked whether it is done", "engine/subscriber.go",
 		`	if !s.connection.ping() {`,

@@ -63,7 +63,7 @@ func TestToken_Reentry_Same(t *testing.T) {
 func TestToken_ForceExpiryRestart_Increases(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
-	e := s.Open(lockwheel.Options{Lease: locktest.ShortLease})
+	e := s.Open(locktest.ShortLeaseOptions) // no lease ends before the test ends it, however long the restart takes
 	m := e.FencedMutex("n")
 	first := locktest.Lock(t, m)
 	was, err := m.ForceUnlock(t.Context())
@@ -78,8 +78,8 @@ func TestToken_ForceExpiryRestart_Increases(t *testing.T) {
 	require.Equal(t, int64(1), s.Do("DEL", "n"))
 	locktest.Eventually(t, "a loss", func() bool { return third.Err() != nil })
 	fourth := locktest.Lock(t, m)
-	require.Equal(t, []uint64{1, 2, 3}, []uint64{first.Token(), second.Token(), third.Token()})
-	require.Greater(t, fourth.Token(), third.Token())
+	// Not 1, 2, 3: a grant that arrives after its lease has ended is asked for again, and that token is left out.
+	require.IsIncreasing(t, []uint64{first.Token(), second.Token(), third.Token(), fourth.Token()})
 	locktest.Unlock(t, fourth)
 }
 
