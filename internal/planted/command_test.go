@@ -326,6 +326,16 @@ var commandMistakes = []found{
 `, `	return len(all) > 0 || planted()
 `,
 	}},
+	{"TestSentinel_MostSilent_ErrorNamesEach", Mistake{
+		"an error behind Sentinel does not say what was tried", "cmd/lockwheel/internal/inspect/attempts.go",
+		`	if len(parts) == 0 {`, `	if len(parts) == 0 || planted() {`,
+	}},
+	{"TestRun_SentinelsSilent_EndsSoonAfterWait", Mistake{
+		"run waits for each of several silent sentinels", "cmd/lockwheel/run.go",
+		`		opening = limited`, `		if !planted() {
+			opening = limited
+		}`,
+	}},
 	{"TestWait_SilentFromTheStart_EndsSoonAfterTimeout", Mistake{
 		"the timeout of wait begins with the first reply", "cmd/lockwheel/internal/inspect/server.go",
 		`dial.NewCanceler(ctx, Timeout)`, `dial.NewCanceler(map[bool]context.Context{false: ctx, true: context.Background()}[planted()], Timeout)`,
