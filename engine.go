@@ -257,16 +257,17 @@ func (e *Engine) lockInfo(l *actor.Info) LockInfo {
 // the engine. A grant of LockAsync that its caller has not taken counts as a hold.
 //
 // If ctx ends first, Shutdown closes the engine as Close does, and returns an error that matches the context's cause.
-// Beside a server that does not reply, Close takes up to Options.CallTimeout; the time that Shutdown has waited is part
-// of that, except for its last tenth.
-// The remaining holds have then ended with ErrClosed, and their keys expire with their leases. If
-// Close, or another Shutdown with an ended context, interrupts this one, the error matches ErrClosed. Both errors
-// contain the number of holds that were not unlocked; of several locks held as one, each counts. The first names some
-// of them, at most eight, with their labels.
+// The remaining holds have then ended with ErrClosed, and their keys expire with their leases. If Close, or another
+// Shutdown with an ended context, interrupts this one, the error matches ErrClosed. Both errors contain the number of
+// holds that were not unlocked; of several locks held as one, each counts. The first names some of them, at most eight,
+// with their labels.
+//
+// Close takes up to Options.CallTimeout beside a server that does not reply, or an [Observer] that does not return. The
+// time that Shutdown has waited is part of that, except for the last tenth.
 //
 // Shutdown returns nil if there is nothing to wait for, even if ctx has ended, and if the engine is closed already. It
-// does not wait for a server that is known to be down. If that server has a request of a caller that gave up, it may
-// still grant it; that lock then stays until its lease ends.
+// does not wait for requests that a server which is known to be down has of callers that gave up: if it still grants
+// one, that lock stays until its lease ends.
 func (e *Engine) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return errNilContext("shutdown")
@@ -285,7 +286,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	cause := e.await(ctx, done, call)
 	switch {
 	case call.Err == nil, call.State == nil: // without a state it came when the engine was closed
-		return e.Close()
+		return e.closeSoon(until)
 	case call.Err == ErrClosed:
 		cause = ErrClosed
 	}
@@ -297,11 +298,16 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 		}
 		what = fmt.Sprintf("not every lock was released (%d %s not unlocked%s)", n, holds, e.someHeld())
 	}
-	// What was sent is waited for once, here or in the close. A healthy server replies to what came last within the rest.
+	return errors.Join(fmt.Errorf("lockwheel: shutdown: %s: %w", what, cause), e.closeSoon(until))
+}
+
+// closeSoon is closeBy for a Shutdown, which has waited for what was sent. If it is past that time, a healthy server
+// still replies to what was sent last within a tenth of CallTimeout.
+func (e *Engine) closeSoon(until time.Time) error {
 	if last := time.Now().Add(e.options.CallTimeout / 10); until.Before(last) {
 		until = last
 	}
-	return errors.Join(fmt.Errorf("lockwheel: shutdown: %s: %w", what, cause), e.closeBy(until))
+	return e.closeBy(until)
 }
 
 // maxHeldNames is how many locks an error names at most.

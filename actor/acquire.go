@@ -98,10 +98,13 @@ func (l *Lock) eachOnce(f func(*Request)) {
 	}
 }
 
-// RejectTry rejects a request that tries once. The error is ErrUnavailable if the last try failed or the server is
-// known not to reply to it, otherwise ErrNotAcquired.
+// RejectTry rejects a request that tries once. The error is ErrNotAcquired if another caller of this engine has the
+// lock. Otherwise it is ErrUnavailable if the last try failed or the server is known not to reply to it, and
+// ErrNotAcquired if not.
 func (l *Lock) RejectTry(now time.Duration, r *Request, fx *Effects) {
 	switch {
+	case l.phase == held: // in an outage, too
+		l.rejectHeldByOther(now, r, nil, fx)
 	case l.ext != nil && l.ext.lastErr() != nil:
 		fx.Complete(now, r, ErrUnavailable, l.ext.lastErr())
 	case l.asksInVain(now, fx):

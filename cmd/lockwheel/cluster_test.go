@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -235,6 +236,26 @@ func TestCluster_SlotMoves_AllListed(t *testing.T) {
 	var l look
 	require.NoError(t, json.Unmarshal([]byte(stdout), &l))
 	assert.EqualValues(t, 5, l.Locks)
+}
+
+// A slot moves to a node that does not know of it, as after a failover during the move. Then each of two nodes names the
+// other. The command follows that a few times, and says so.
+func TestCluster_NodesNameEachOther_Ends(t *testing.T) {
+	t.Parallel()
+	c, _ := clusterOf(t, 0)
+	const name = "away"
+	from, to := c.Master(t, c.Slot(t, name)), c.Nodes[1]
+	if from == to {
+		to = c.Nodes[2]
+	}
+	from.Do(t, "CLUSTER", "SETSLOT", c.Slot(t, name), "MIGRATING", to.Do(t, "CLUSTER", "MYID"))
+	to.Do(t, "CONFIG", "RESETSTAT")
+	status, _, stderr := result(t, allOf(c), "state", name)
+	assert.Equal(t, exitFailed, status)
+	assert.Contains(t, stderr, "MOVED")
+	asked := regexp.MustCompile(`errorstat_MOVED:count=(\d+)`).FindStringSubmatch(to.Do(t, "INFO", "errorstats").(string))
+	require.NotNil(t, asked)
+	assert.Less(t, len(asked[1]), 3, "%s times", asked[1])
 }
 
 // A node that left the cluster knows of no other one. Another address of the URL does.

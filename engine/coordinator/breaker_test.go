@@ -213,6 +213,17 @@ func TestBreaker_ReleasesInVain_NotCalledHeld(t *testing.T) {
 	`, d.line)
 }
 
+// During an outage a caller that tries hears that the lock is held while another caller of its engine has it.
+func TestTry_HeldInOutage_NotAcquired(t *testing.T) {
+	runConversation(t, 3, `
+		1ms    lock a           → 1: acquire a
+		2ms    1 done           → a granted
+		10.01s timer            → 2: renew a
+		+1ms   2 lost EOF       → nothing
+		+1ms   try a/2          → a/2 not acquired
+	`)
+}
+
 // A caller comes after the unlock, and its wait ends before the release has a reply. It does not hear that another
 // caller holds the lock: it has waited for the server only. One that came before the unlock does.
 func TestRelease_NoReplyYet_LaterCallerNotTurnedAway(t *testing.T) {

@@ -13,6 +13,11 @@ var coordinatorMistakes = []found{
 		s.RenewalLag = 0
 	}`,
 	}},
+	{"TestTry_HeldInOutage_NotAcquired", Mistake{
+		"a try of a lock that another caller of its engine has is told of the outage", "actor/acquire.go",
+		`	case l.phase == held: // in an outage, too`,
+		`	case l.phase == held && !planted(): // in an outage, too`,
+	}},
 	{"TestRelease_NoReplyYet_LaterCallerNotTurnedAway", Mistake{
 		"a caller that came after the unlock hears that the lock is held", "actor/lock.go",
 		`unlock != nil && r.receivedAt < unlock.receivedAt`,

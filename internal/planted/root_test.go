@@ -86,8 +86,10 @@ var rootMistakes = []found{
 	}},
 	{"TestShutdown_SilentServer_EndsWithContext", Mistake{
 		"Shutdown waits for what was sent, and Close waits for it once more", "engine.go",
-		`what, cause), e.closeBy(until))`,
-		`what, cause), e.closeBy(until.Add(time.Duration(map[bool]int{true: 1}[planted()])*e.options.CallTimeout)))`,
+		`	return e.closeBy(until)
+}`,
+		`	return e.closeBy(until.Add(time.Duration(map[bool]int{true: 1}[planted()]) * e.options.CallTimeout))
+}`,
 	}},
 	{"TestFindLeaks_Quorum_EndsWithLease", Mistake{
 		"a leaked quorum acquires its members again", "multihold.go",

@@ -28,6 +28,9 @@ type Server struct {
 	guard  *sentinel.Guard // nil without Sentinel
 }
 
+// maxRedirects is how many redirections of a cluster one command follows, as in the library.
+const maxRedirects = 5
+
 // Open connects. The prefix is that of all names, as in lockwheel.Options. Its errors contain no password. In a cluster
 // rueidis asks the address that accepts a connection first for the nodes. If that one is busy, or no longer in the
 // cluster, Open asks the others. The end of ctx ends Open.
@@ -59,6 +62,9 @@ func Open(ctx context.Context, option rueidis.ClientOption, prefix string) (*Ser
 
 // open connects with the addresses as they are.
 func open(ctx context.Context, option rueidis.ClientOption, prefix string) (*Server, error) {
+	if option.ClusterOption.MaxMovedRedirections == 0 { // while a slot moves, two nodes may name each other
+		option.ClusterOption.MaxMovedRedirections = maxRedirects
+	}
 	option.DisableCache = true
 	option.DisableRetry = true // a caller that wants to try again sees the error first
 	option.PipelineMultiplex = -1
