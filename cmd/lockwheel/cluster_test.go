@@ -238,8 +238,8 @@ func TestCluster_SlotMoves_AllListed(t *testing.T) {
 	assert.EqualValues(t, 5, l.Locks)
 }
 
-// A slot moves to a node that does not know of it, as after a failover during the move. Then each of two nodes names the
-// other. The command follows that a few times, and says so.
+// A slot moves to a node that does not know of it, as after a failover during the move. Then each of two nodes names
+// the other. The command follows that a few times, and says so.
 func TestCluster_NodesNameEachOther_Ends(t *testing.T) {
 	t.Parallel()
 	c, _ := clusterOf(t, 0)
