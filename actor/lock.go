@@ -498,7 +498,7 @@ func (l *Lock) knownHeldByOther(now time.Duration, r *Request, fx *Effects) bool
 		return false
 	}
 	lastErr := l.ext != nil && l.ext.lastErr() != nil
-	return !lastErr && (l.heldUntilReleased(r) || l.ext != nil && (l.ext.knownHeld || l.ext.yieldUntil != 0))
+	return !lastErr && (l.heldUntilReleased(r) || l.ext != nil && (l.ext.knownHeld || l.ext.yieldUntil != 0 && !fx.isDown(l.key)))
 }
 
 // heldUntilReleased reports whether the lock is being released, and its hold was unlocked after the request came. A
@@ -531,8 +531,11 @@ func (l *Lock) endOtherLease(now time.Duration) {
 // down, so most have no error of their own.
 func (l *Lock) asksInVain(now time.Duration, fx *Effects) bool {
 	asks := l.phase == acquiring && l.inFlight != None || l.phase == releasing || l.phase == forcing
-	return asks && (fx.ServerDown != nil && fx.ServerDown(l.key) || l.isSilent(now, fx))
+	return asks && (fx.isDown(l.key) || l.isSilent(now, fx))
 }
+
+// isDown reports whether the server of a key is known to be down.
+func (fx *Effects) isDown(key string) bool { return fx.ServerDown != nil && fx.ServerDown(key) }
 
 // isSilent reports whether the server has not replied for some round trips since the lease of another holder ended. It
 // is known to be down only after Config.CallTimeout, but until then no lease says that the lock is held.

@@ -320,6 +320,33 @@ func TestSentinel_MostSilent_ErrorNamesEach(t *testing.T) {
 	assert.NotContains(t, p.err.String(), addrs[0]+" does not reply")
 }
 
+// A silent sentinel does not delay the command while another one replies, whichever comes first in the URL.
+func TestSentinel_OneSilent_OtherAsked(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartSentinels(t, 0, 3)
+	addrs := w.Addrs()
+	require.NoError(t, w.Sentinels[0].Pause())
+	status, _, stderr := result(t, urlOf(addrs[0])+"?addr="+addrs[1]+"&addr="+addrs[2]+"&master_set="+w.Name, "wait", "a", "--timeout", "0")
+	assert.Equal(t, exitOK, status, stderr)
+}
+
+// Behind Sentinel a silent master is named, and only it: sentinels that reply are not, nor those that were not asked.
+func TestSentinel_MasterSilent_NamedAlone(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartSentinels(t, 0, 3)
+	addrs := w.Addrs()
+	require.NoError(t, w.Servers[0].Pause())
+	url := urlOf(addrs[0]) + "?addr=" + addrs[1] + "&addr=" + addrs[2] + "&master_set=" + w.Name
+	for _, args := range [][]string{{"wait", "a", "--timeout", "0"}, {"state", "a"}} {
+		status, _, stderr := result(t, url, args...)
+		assert.Equal(t, exitFailed, status)
+		assert.Contains(t, stderr, w.Servers[0].Addr()+" does not reply")
+		for _, sentinel := range addrs {
+			assert.NotContains(t, stderr, sentinel+" does not reply")
+		}
+	}
+}
+
 // A sentinel that missed a failover names the old master. The command asks the others, as engines do.
 func TestSentinel_MissedFailover_NewestMaster(t *testing.T) {
 	long.Only(t, "sentinels replace a master, and one of them does not know")

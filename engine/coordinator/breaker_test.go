@@ -261,6 +261,19 @@ func TestBreaker_SilentSinceLeaseEnded_NotCalledHeld(t *testing.T) {
 	`)
 }
 
+// A reader that lets a writer of its engine go first does not hear that the lock is held while the server is down.
+func TestBreaker_ReaderBehindWriter_NotCalledHeld(t *testing.T) {
+	runConversation(t, 3, `
+		1ms    write w          → 1: write w
+		2ms    read w/2         → nothing
+		3ms    cancel w/2       → w/2 not acquired: canceled
+		4ms    lock d           → 2: acquire d
+		5ms    2 lost EOF       → nothing
+		6ms    read w/3         → nothing
+		7ms    cancel w/3       → w/3 redis unavailable: EOF; canceled
+	`)
+}
+
 // Behind callers that ask a silent server, a caller that only tries waits for that reply, too. It does not where it is
 // turned away at once because others wait.
 func TestTry_BehindWaitersSilentServer_WaitsOrUnavailable(t *testing.T) {

@@ -111,8 +111,8 @@ var actorMistakes = []found{
 	}},
 	{"TestBreaker_AsksInVain_NotCalledHeld", Mistake{
 		"a caller that gives up during its last try hears of an outage", "actor/lock.go",
-		`fx.ServerDown(l.key)`,
-		`(fx.ServerDown(l.key) || planted())`,
+		`(fx.isDown(l.key) || l.isSilent`,
+		`(fx.isDown(l.key) || planted() || l.isSilent`,
 	}},
 	{"TestBreaker_TriesBehindWaiters_NotCalledHeld", Mistake{
 		"a try behind callers that wait in vain hears that the lock is held", "actor/acquire.go",

@@ -18,6 +18,11 @@ var coordinatorMistakes = []found{
 		`	case l.phase == held: // in an outage, too`,
 		`	case l.phase == held && !planted(): // in an outage, too`,
 	}},
+	{"TestBreaker_ReaderBehindWriter_NotCalledHeld", Mistake{
+		"a reader behind a writer hears in an outage that the lock is held", "actor/lock.go",
+		`l.ext.yieldUntil != 0 && !fx.isDown(l.key)`,
+		`l.ext.yieldUntil != 0 && (planted() || !fx.isDown(l.key))`,
+	}},
 	{"TestRelease_NoReplyYet_LaterCallerNotTurnedAway", Mistake{
 		"a caller that came after the unlock hears that the lock is held", "actor/lock.go",
 		`unlock != nil && r.receivedAt < unlock.receivedAt`,

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -22,11 +23,33 @@ const maxAttempts = 64
 // concurrent use.
 type attempts chan *attempt
 
+// minSilence is how long a server must have had for a reply before an error says that it does not reply.
+const minSilence = 500 * time.Millisecond
+
 // attempt is one connection. It is immutable, but for what is atomic.
 type attempt struct {
 	address string
-	err     error       // of the dial
-	heard   atomic.Bool // the server has sent something
+	begun   time.Time
+	took    time.Duration // of a dial that failed
+	err     error         // of the dial
+	heard   atomic.Bool   // the server has sent something
+}
+
+// gaveUp reports whether the dial did not fail, or failed only because it had no more time.
+func (a *attempt) gaveUp() bool {
+	return a.err == nil || errors.Is(a.err, context.DeadlineExceeded) || errors.Is(a.err, context.Canceled)
+}
+
+// isOver reports whether the attempt says something of the server. It does not if it had little time, because others
+// took all of that.
+func (a *attempt) isOver(now time.Time) bool {
+	switch {
+	case a.heard.Load() || !a.gaveUp():
+		return true
+	case a.err == nil:
+		return now.Sub(a.begun) >= minSilence
+	}
+	return a.took >= minSilence
 }
 
 type dialFunc = func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error)
@@ -36,8 +59,9 @@ func newAttempts() attempts { return make(attempts, maxAttempts) }
 // watch returns a dialer that keeps its attempts.
 func (all attempts) watch(dial dialFunc) dialFunc {
 	return func(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+		begun := time.Now()
 		conn, err := dial(ctx, address, d, t)
-		a := &attempt{address: address, err: err}
+		a := &attempt{address: address, begun: begun, took: time.Since(begun), err: err}
 		select {
 		case all <- a:
 		default:
@@ -63,13 +87,17 @@ func (c *heardConn) Read(p []byte) (n int, err error) {
 }
 
 // text returns what became of the attempts at other addresses than one, for an error, as far as these failed: " (...)",
-// or "". Of several at one address the last one counts.
+// or "". Of several at one address the last one counts that was not cut short. None counts if the server has replied to
+// one of them.
 func (all attempts) text(but string, option *rueidis.ClientOption) string {
 	var addresses []string
 	last := make(map[string]*attempt)
 	for len(all) > 0 {
 		a := <-all
-		if last[a.address] == nil && a.address != but {
+		switch {
+		case last[a.address] != nil && (last[a.address].heard.Load() || !a.isOver(time.Now())):
+			continue
+		case last[a.address] == nil && a.address != but:
 			addresses = append(addresses, a.address)
 		}
 		last[a.address] = a
@@ -78,8 +106,8 @@ func (all attempts) text(but string, option *rueidis.ClientOption) string {
 	var parts []string
 	for _, address := range addresses {
 		switch a := last[address]; {
-		case a.heard.Load():
-		case a.err == nil, errors.Is(a.err, context.DeadlineExceeded), errors.Is(a.err, context.Canceled):
+		case a.heard.Load(), !a.isOver(time.Now()):
+		case a.gaveUp():
 			parts = append(parts, address+" does not reply")
 		default:
 			parts = append(parts, address+": "+redisurl.WithoutSecrets(a.err, option).Error())

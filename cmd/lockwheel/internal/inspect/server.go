@@ -72,6 +72,11 @@ func open(ctx context.Context, option rueidis.ClientOption, prefix string) (*Ser
 	option.Dialer.Timeout = Timeout
 	option.Sentinel.Dialer.Timeout = Timeout
 	begun := time.Now()
+	if option.Sentinel.MasterSet != "" { // rueidis asks each sentinel in turn, and each may name the same silent master
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, Timeout+time.Second)
+		defer cancel()
+	}
 	dials := dial.NewCanceler(ctx, Timeout)
 	option.DialCtxFn = dials.Dialer(option)
 	var guard *sentinel.Guard
@@ -79,6 +84,7 @@ func open(ctx context.Context, option rueidis.ClientOption, prefix string) (*Ser
 	if option.Sentinel.MasterSet != "" { // a sentinel that missed a failover names a master that engines do not follow
 		option.Sentinel.Dialer.KeepAlive = Timeout / 2
 		option.DialCtxFn = tried.watch(option.DialCtxFn)
+		option.InitAddress = quickestFirst(ctx, &option)
 		guard = sentinel.New(&option, option.DialCtxFn, dials.Bound)
 		option.DialCtxFn = guard.Dial
 	}

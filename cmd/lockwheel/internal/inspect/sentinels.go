@@ -1,0 +1,55 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// quickestFirst returns the addresses of the sentinels, with one that replies as the first. rueidis asks one after the
+// other, and waits for a silent one for as long as for a server. The order is as it was if none replies within a
+// second. The others keep that second, so that an error can name those that are silent.
+func quickestFirst(ctx context.Context, option *rueidis.ClientOption) []string {
+	addresses := option.InitAddress
+	if len(addresses) < 2 {
+		return addresses
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	var asked sync.WaitGroup
+	replied := make(chan int, len(addresses))
+	for i, address := range addresses {
+		asked.Go(func() {
+			if replies(ctx, address, option) {
+				replied <- i
+			}
+		})
+	}
+	go func() {
+		asked.Wait()
+		cancel()
+	}()
+	select {
+	case i := <-replied:
+		return slices.Concat(addresses[i:i+1], addresses[:i], addresses[i+1:])
+	case <-ctx.Done():
+		return addresses
+	}
+}
+
+// replies reports whether a sentinel replies to a PING with anything at all: it may want a password.
+func replies(ctx context.Context, address string, option *rueidis.ClientOption) bool {
+	conn, err := option.DialCtxFn(ctx, address, &option.Sentinel.Dialer, option.Sentinel.TLSConfig)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if _, err := conn.Write([]byte("PING\r\n")); err != nil {
+		return false
+	}
+	n, _ := conn.Read(make([]byte, 1))
+	return n > 0
+}
