@@ -191,12 +191,19 @@ func TestAcquire_MultiReplyLate_NotHeldByOther(t *testing.T) {
 	_, asked := s.lockBoth()
 	before, _ := s.lock(s.b)
 	s.now += time.Hour
-	require.Len(t, s.step(asked.Lock, &actor.Message{Event: actor.Replied, Command: &asked, Reply: &actor.Reply{Status: actor.OK}}), 2, "released")
+	releases := s.step(asked.Lock, &actor.Message{Event: actor.Replied, Command: &asked, Reply: &actor.Reply{Status: actor.OK}})
+	require.Len(t, releases, 2)
 	after, _ := s.lock(s.b)
 	for _, r := range []*actor.Request{before, after} {
 		s.cancel(s.b, r)
 		require.ErrorIs(t, r.Err, actor.ErrUnavailable)
 	}
+	last, _ := s.lock(s.b)
+	for _, release := range releases {
+		s.reply(release, actor.Reply{Status: actor.OK})
+	}
+	s.cancel(s.b, last)
+	require.ErrorIs(t, last.Err, actor.ErrUnavailable, "it was released")
 }
 
 // voidGrants are the reasons for which a grant of both locks is given back.
