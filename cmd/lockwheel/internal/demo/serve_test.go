@@ -18,16 +18,26 @@ import (
 // body returns what an address serves, or "".
 func body(url string) string {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	for until := time.Now().Add(20 * time.Second); ; { // a busy machine can be too late for a reply
+		text, err := bodyOnce(&client, url)
+		if err == nil || time.Now().After(until) {
+			return text
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func bodyOnce(client *http.Client, url string) (string, error) {
 	reply, err := client.Get(url)
 	if err != nil {
-		return ""
+		return "", err
 	}
 	defer reply.Body.Close()
 	text, err := io.ReadAll(reply.Body)
-	if err != nil || reply.StatusCode != http.StatusOK {
-		return ""
+	if reply.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("status %d", reply.StatusCode)
 	}
-	return string(text)
+	return string(text), err
 }
 
 // freeAddress returns an address that nothing listens on.
