@@ -8,6 +8,7 @@ import (
 	"net"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -255,7 +256,9 @@ func TestCluster_NodesNameEachOther_Ends(t *testing.T) {
 	assert.Contains(t, stderr, "MOVED")
 	asked := regexp.MustCompile(`errorstat_MOVED:count=(\d+)`).FindStringSubmatch(to.Do(t, "INFO", "errorstats").(string))
 	require.NotNil(t, asked)
-	assert.Less(t, len(asked[1]), 3, "%s times", asked[1])
+	times, err := strconv.Atoi(asked[1])
+	require.NoError(t, err)
+	assert.Less(t, times, 100)
 }
 
 // A node that left the cluster knows of no other one. Another address of the URL does.

@@ -2,6 +2,23 @@ package planted
 
 // commandMistakes are mistakes of the command.
 var commandMistakes = []found{
+	{"TestCluster_NodesNameEachOther_Ends", Mistake{
+		"the command follows two nodes that name each other for as long as it has time", "cmd/lockwheel/internal/inspect/server.go",
+		`MaxMovedRedirections = maxRedirects`,
+		`MaxMovedRedirections = map[bool]int{false: maxRedirects}[planted()]`,
+	}},
+	{"TestSentinel_OneSilent_OtherAsked", Mistake{
+		"the command waits for the first sentinel of the URL, though another one replies", "cmd/lockwheel/internal/inspect/sentinels.go",
+		`	if len(addresses) < 2 {`,
+		`	if len(addresses) < 2 || planted() {`,
+	}},
+	{"TestAttempts_CutShort_NotNamed", Mistake{
+		"a server that had no time for a reply is named as silent", "cmd/lockwheel/internal/inspect/attempts.go",
+		`	case a.heard.Load() || !a.gaveUp():
+		return true`,
+		`	case a.heard.Load() || !a.gaveUp() || planted():
+		return true`,
+	}},
 	{"TestEngines_Table_HasEachField", Mistake{
 		"the names of engines push their pages out of line", "cmd/lockwheel/engines.go",
 		`utf8.RuneCountInString(printable(e.Name))), maxNameWidth)`,
