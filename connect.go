@@ -209,10 +209,11 @@ func (e *Engine) keepConnecting(options Options, err error) {
 }
 
 // connectAny connects to the server. For a cluster it tries the addresses until it finds a node that knows of slots.
-// rueidis alone would use the first node that accepts a connection, which may have lost its disk.
+// rueidis alone would use the first node that accepts a connection, which may have lost its disk, or be busy.
 func connectAny(ctx context.Context, options *Options, o *opening) (rueidis.Client, *engine.Server, error) {
 	client, server, err := connectOnce(ctx, options, o, false)
-	if options.Client != nil || len(options.Redis.InitAddress) < 2 || !engine.IsNoTopology(err) {
+	several := len(options.Redis.InitAddress) > 1 && options.Redis.Sentinel.MasterSet == ""
+	if options.Client != nil || !several || !othersMayKnow(err) {
 		return client, server, err
 	}
 	for _, address := range options.Redis.InitAddress {
@@ -227,6 +228,12 @@ func connectAny(ctx context.Context, options *Options, o *opening) (rueidis.Clie
 		}
 	}
 	return nil, nil, err
+}
+
+// othersMayKnow reports whether an error is that of one node: another one of its cluster may say more.
+func othersMayKnow(err error) bool {
+	var said actor.ServerError
+	return engine.IsNoTopology(err) || errors.As(err, &said) && !rejectsForGood(string(said))
 }
 
 // connectOnce opens a client and greets its server. If cluster is set, the server must be a node of a cluster.

@@ -366,7 +366,7 @@ func (m Mutex) resolve(ctx context.Context, link *link, h Holder, id string, ten
 	answers <- h
 	ctx, cancel := context.WithTimeout(ctx, min(answerTimeout, m.engine.config.CallTimeout))
 	defer cancel()
-	if a, replied := identity.Ask(ctx, link.client, m.engine.options.Prefix, id, tenure, m.key()); replied {
+	if a, replied, _ := identity.Ask(ctx, link.client, m.engine.options.Prefix, id, tenure, m.key()); replied {
 		if h.NotHeld = !a.Held; a.Held {
 			h.Since = time.Now().Add(-a.Age)
 		}

@@ -53,6 +53,25 @@ local function outlive(times, head, time, wait)
   return time + by
 end
 
+-- Handles a waiter with a wait that grew: those in front subtract what they added, and would leave it less than its wait.
+-- Moves its time and all behind until it stands as far behind the one in front as a new waiter would. A long queue stays
+-- as it is: no call moves more than that. Returns the time, and what the place adds now, or the table of an error.
+local function grow(times, time, wait, added)
+  if wait <= added then return time, added end
+  local before = redis.pcall('ZCOUNT', times, '-inf', '(' .. text(time))
+  if type(before) == 'table' or before == 0 then return time, added end
+  local front = redis.pcall('ZRANGE', times, text(before - 1), text(before - 1), 'WITHSCORES')
+  if front.err then return time, added end
+  local by = wait - (time - front[2])
+  if by > 0 then
+    local count = redis.pcall('ZCARD', times)
+    if type(count) == 'table' or count > long then return time, added end
+    local failed = shift_times(times, by, before)
+    if failed then return failed end
+  end
+  return time + math.max(by, 0), wait
+end
+
 -- Gives a place life for its wait from now on. Returns nothing, or the table of an error.
 local function give_life(lock, id, wait, added)
   local set = latest and redis.pcall('HSET', lock.places, id, text(clock(now) + wait) .. ':' .. text(added) .. ':' .. text(wait))
@@ -89,7 +108,7 @@ local function enqueue(lock, id, wait, ttl, behind)
   local adds = wait
   if time then
     ttl = math.max(tonumber(time) - now, 0)
-    if last == behind and ttl >= wait then
+    if last == behind and ttl >= wait and (added_last or wait) >= wait then
       adds, ttl = added_last or wait, ttl - (added_last or wait)
     elseif latest and not added_last then
       adds = math.max(wait, theirs)
@@ -139,6 +158,17 @@ local function stands(lock, id)
   return not (time and forget(lock, id)) and time
 end
 
+-- Handles a waiter behind the head that asks. Returns its time, and what its place adds if an engine keeps it alive, or the
+-- table of an error.
+local function stay(lock, id, head, time, wait)
+  local _, added = kept(lock, id)
+  if added then
+    time, added = grow(lock.times, time, wait, added)
+    if type(time) == 'table' then return time end
+  end
+  return outlive(lock.times, head, time, wait), added
+end
+
 local function acquire_one(lock, id, lease, wait, behind)
   local ttl = redis.pcall('PTTL', lock.key)
   if type(ttl) == 'table' then return ttl.err end
@@ -147,8 +177,9 @@ local function acquire_one(lock, id, lease, wait, behind)
   local waits = tonumber(wait)
   local time = head and waits and stands(lock, id)
   if type(time) == 'table' then return time.err end
+  local added
   if time then
-    time = head == id and put_off(lock.times, alive, waits, ttl) or head ~= id and outlive(lock.times, head, tonumber(time), waits)
+    if head == id then time = put_off(lock.times, alive, waits, ttl) else time, added = stay(lock, id, head, tonumber(time), waits) end
     if type(time) == 'table' then return time.err end
   end
   if ttl == -2 and (not head or head == id) then
@@ -160,7 +191,7 @@ local function acquire_one(lock, id, lease, wait, behind)
     if type(answer) ~= 'table' or type(answer[1]) ~= 'number' then return answer end
   end
   if time then
-    local _, added = kept(lock, id)
+    if head == id then added = select(2, kept(lock, id)) end
     keep(lock, id, waits, added or waits, tonumber(time))
   elseif waits then
     time = enqueue(lock, id, waits, ttl, behind)

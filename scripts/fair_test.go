@@ -212,6 +212,49 @@ func TestFairWaiters_HeadSharingGone_Survive(t *testing.T) {
 	})
 }
 
+// A waiter with a wait that grew has as much when those in front of it have left.
+func TestFairWaiter_WaitGrew_StaysBehind(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.until = endless
+		s.runTranscript(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s → 1
+			fair_acquire a:t1:30s:50s a:t2:30s:20s a:t3:30s:20s:t2 a:t4:30s:20s → [30s t0 80s] [30s t0 100s] [30s t0 100s] [30s t0 120s]
+			# A place with a shorter wait is shared only by those with one as short.
+			fair_acquire a:t5:30s:90s:t4 → [30s t0 210s]
+			# All behind move on with it, and those that share its time.
+			fair_acquire a:t2:30s:50s → [30s t0 130s]
+			times a → t1 80s, t2 130s, t3 130s, t4 150s, t5 240s
+			# It is far enough behind now, and so is the one that shares its time.
+			fair_acquire a:t2:30s:50s a:t3:30s:50s → [30s t0 130s] [30s t0 130s]
+			# A wait that becomes shorter changes nothing.
+			fair_acquire a:t4:30s:10s → [30s t0 150s]
+			fair_release a:t1:50s → 0
+			times a → t2 80s, t3 80s, t4 100s, t5 190s
+			# It subtracts what it added in all.
+			fair_release a:t2:20s a:t3:20s → 0 0
+			times a → t4 50s, t5 140s
+		`)
+	})
+}
+
+// To move the times of a very long queue for each waiter with a wait that grew would stop the server.
+func TestFairWaiter_WaitGrew_LongQueueUnchanged(t *testing.T) {
+	s := onReal(t)
+	s.until = endless
+	s.runTranscript(`
+		clock 1000000 → ok
+		fair_acquire a:t0:30s:50s a:t1:30s:20s a:t2:30s:20s → 1 [30s t0 50s] [30s t0 70s]
+	`)
+	for i := range 1000 {
+		s.do("ZADD", scripts.RedissonKey(scripts.FairTimeoutKey, "a"), 2_000_000_000+i, fmt.Sprint("other", i))
+		s.do("RPUSH", scripts.RedissonKey(scripts.FairQueueKey, "a"), fmt.Sprint("other", i))
+	}
+	s.runTranscript(`
+		fair_acquire a:t2:30s:50s → [30s t0 70s]
+	`)
+}
+
 // What a head with a long wait has used of it is not subtracted from those behind, which would be considered dead.
 func TestFairWaiters_HeadWaitedLong_Survive(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {

@@ -128,6 +128,9 @@ func identityOf(h *inspect.Holder) (who, since string) {
 	if h.NotAsked {
 		return who, "unknown: its engine was not asked, as those of other holders were"
 	}
+	if h.SinceError != "" {
+		return who, "unknown: its engine could not be asked: " + printable(h.SinceError)
+	}
 	granted, err := time.Parse(time.RFC3339Nano, h.Since)
 	if err != nil {
 		return who, "unknown: its engine did not reply"

@@ -149,6 +149,19 @@ func TestEngines_Forbidden_Said(t *testing.T) {
 	assert.Contains(t, stderr, "NOPERM")
 }
 
+// A user that may not ask an engine must not be told that the engine is silent: it is well.
+func TestState_QuestionForbidden_SaysSo(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	holding(t, s, "run", "a")
+	for _, command := range []string{"subscribe", "publish"} {
+		s.Do(t, "ACL", "SETUSER", "few", "reset", "on", ">word", "allkeys", "allchannels", "+@all", "-"+command)
+		status, stdout, stderr := result(t, "redis://few:word@"+s.Addr(), "state", "a")
+		assert.Equal(t, exitOK, status, stderr)
+		assert.Regexp(t, `since   unknown: its engine could not be asked: NOPERM .*`+command, stdout)
+	}
+}
+
 func TestState_HeldByProcess_NamedWithSince(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
@@ -203,6 +216,7 @@ func TestIdentityOf_SinceUnknown_SaysWhy(t *testing.T) {
 		"unknown: its engine did not reply":                                 {},
 		"unknown: its engine does not hold it":                              {NotHeld: true},
 		"unknown: its engine was not asked, as those of other holders were": {NotAsked: true},
+		"unknown: its engine could not be asked: NOPERM ...":                {SinceError: "NOPERM ..."},
 	} {
 		h.Engine = &inspect.Engine{}
 		_, since := identityOf(&h)

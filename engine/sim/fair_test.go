@@ -132,6 +132,9 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 	if err := s.putOff(name, at, ttl, wait); err != nil {
 		return refusedBy(err)
 	}
+	if err := s.grow(name, at, wait); err != nil {
+		return refusedBy(err)
+	}
 	if err := s.outlive(name, at, wait); err != nil {
 		return refusedBy(err)
 	}
@@ -189,6 +192,26 @@ func (s *simServer) putOff(name, at int, ttl, wait int64) error {
 	return err
 }
 
+// grow handles a waiter with a wait that grew: it moves back until its distance to the place in front is that wait.
+func (s *simServer) grow(name, at int, wait int64) error {
+	if at <= 0 || s.queues[name][at].till == 0 || wait <= s.queues[name][at].added {
+		return nil
+	}
+	queue := s.queues[name]
+	sameTime := slices.IndexFunc(queue, func(p simQueuePlace) bool { return p.time == queue[at].time })
+	if sameTime == 0 {
+		return nil
+	}
+	by := max(wait-(queue[at].time-queue[sameTime-1].time), 0)
+	if err := s.writable(true); err != nil {
+		return err
+	}
+	queue = later(queue, sameTime, by)
+	queue[at].added = wait
+	s.queue(name, queue)
+	return nil
+}
+
 // outlive postpones the times behind the head if a waiter there asks and would die with the head. That happens to
 // waiters that share the head's time.
 func (s *simServer) outlive(name, at int, wait int64) error {
@@ -240,7 +263,8 @@ func (s *simServer) enqueue(name int, holder simHolder, ttl int64, c *actor.Comm
 	if last >= 0 {
 		front := queue[last]
 		ttl = max(front.time-s.wall, 0)
-		shares = c.QueuedAfter != 0 && front.holder == holderOf(int(holder.life), name, false, c.QueuedAfter) && ttl >= wait
+		shares = c.QueuedAfter != 0 && front.holder == holderOf(int(holder.life), name, false, c.QueuedAfter) && ttl >= wait &&
+			(front.till == 0 || front.added >= wait)
 		switch {
 		case shares && front.till != 0:
 			adds = front.added

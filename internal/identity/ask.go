@@ -33,10 +33,11 @@ func Read(client rueidis.Client, prefix, id string) (r Record, ok bool, err erro
 }
 
 // Ask asks an engine since when it has a tenure of a lock. It listens on a connection of its own until the answer comes
-// or ctx ends. known is false if none came, also if the server does not allow the question. Ask can block for longer
-// than ctx if the client has no connection left. In a cluster it uses the node of the engine's record, which has just
-// replied to Read. Any node passes the messages on, but another one may not reply.
-func Ask(ctx context.Context, client rueidis.Client, prefix, engine string, tenure uint64, key string) (a Answer, known bool) {
+// or ctx ends. known is false if none came. err is not nil if the engine could not be asked: the server does not allow
+// the question or does not reply. Ask can block for longer than ctx if the client has no connection left. In a cluster
+// it uses the node of the engine's record, which has just replied to Read. Any node passes the messages on, but another
+// one may not reply.
+func Ask(ctx context.Context, client rueidis.Client, prefix, engine string, tenure uint64, key string) (a Answer, known bool, err error) {
 	listener, release := client.Dedicate()
 	defer release()
 	defer listener.Close()
@@ -50,22 +51,24 @@ func Ask(ctx context.Context, client rueidis.Client, prefix, engine string, tenu
 	}})
 	if client.Mode() == rueidis.ClientModeCluster { // the first command on such a connection chooses its node
 		choose := listener.B().Hstrlen().Key(Key(prefix, engine)).Field(Names[0]).Build()
-		if listener.Do(ctx, choose).NonRedisError() != nil {
-			return a, false
+		if err := listener.Do(ctx, choose).NonRedisError(); err != nil {
+			return a, false, err
 		}
 	}
 	subscribe := listener.B().Subscribe().Channel(AskerChannel(asker)).Build()
 	question := listener.B().Publish().Channel(EngineChannel(engine)).Message(Question(asker, tenure, key)).Build()
-	if listener.Do(ctx, subscribe).Error() != nil || listener.Do(ctx, question).Error() != nil {
-		return a, false
+	for _, command := range []rueidis.Completed{subscribe, question} {
+		if err := listener.Do(ctx, command).Error(); err != nil {
+			return a, false, err
+		}
 	}
 	select {
 	case text := <-answers:
-		return ParseAnswer(text)
-	case <-broken:
+		a, known = ParseAnswer(text)
+	case err = <-broken:
 	case <-ctx.Done():
 	}
-	return a, false
+	return a, known, err
 }
 
 // WaitersReply is an answer, and when it came by the clock of this machine. The zero value is that of no engine.

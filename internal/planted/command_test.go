@@ -2,6 +2,24 @@ package planted
 
 // commandMistakes are mistakes of the command.
 var commandMistakes = []found{
+	{"TestCluster_ReplicaSilent_NotWaitedFor", Mistake{
+		"a silent replica is waited for as a master is", "cmd/lockwheel/internal/inspect/nodes.go",
+		`!replied && (owner || !known)`,
+		`!replied && (owner || !known || planted())`,
+	}},
+	{"TestCluster_ReplicaSilent_NotWaitedFor", Mistake{
+		"after a failover the new master is not waited for", "cmd/lockwheel/internal/inspect/nodes.go",
+		` || owner && r.err == nil && !r.master {`,
+		` || owner && r.err == nil && !r.master && !planted() {`,
+	}},
+	{"TestState_QuestionForbidden_SaysSo", Mistake{
+		"a question that the server rejects counts as one without a reply", "cmd/lockwheel/internal/inspect/engines.go",
+		`	case err != nil:
+		h.SinceError =`,
+		`	case err != nil && planted():
+	case err != nil:
+		h.SinceError =`,
+	}},
 	{"TestCluster_NodesNameEachOther_Ends", Mistake{
 		"the command follows two nodes that name each other for as long as it has time", "cmd/lockwheel/internal/inspect/server.go",
 		`MaxMovedRedirections = maxRedirects`,
@@ -614,7 +632,7 @@ var commandMistakes = []found{
 	}},
 	{"TestState_HeldByProcess_NamedWithSince", Mistake{
 		"a holder that its engine does not know has held the lock since now", "cmd/lockwheel/internal/inspect/engines.go",
-		`if h.NotHeld = !a.Held; h.NotHeld {`, `if h.NotHeld = !a.Held; h.NotHeld && !planted() {`,
+		`case known && a.Held:`, `case known && (a.Held || planted()):`,
 	}},
 	{"TestEngines_Table_HasEachField", Mistake{
 		"a record was written a thousand times as long ago", "cmd/lockwheel/engines.go",

@@ -356,8 +356,13 @@ var connectMistakes = []found{
 	}},
 	{"TestCluster_NodeWithoutSlots_Opens", Mistake{
 		"a cluster is not asked for by each address", "connect.go",
-		`!engine.IsNoTopology(err) {`,
-		`!engine.IsNoTopology(err) || planted() {`,
+		`!othersMayKnow(err) {`,
+		`!othersMayKnow(err) || planted() {`,
+	}},
+	{"TestCluster_NodeBusy_Opens", Mistake{
+		"a cluster is given up if the first node is busy", "connect.go",
+		`errors.As(err, &said) && !rejectsForGood(string(said))`,
+		`errors.As(err, &said) && !rejectsForGood(string(said)) && !planted()`,
 	}},
 	{"TestLazy_ServerComesLater_Works", Mistake{
 		"an engine that was opened without a server sends nothing once it has one", "engine/coordinator/connecting.go",

@@ -245,7 +245,7 @@ var scriptMistakes = []found{
 	}},
 	{"TestFairWaiters_OneEngine_ShareTime", Mistake{
 		"fair waiters of one engine add their waits", "scripts/fair_acquire.lua",
-		`if last == behind and ttl >= wait then`,
+		`if last == behind and ttl >= wait and (added_last or wait) >= wait then`,
 		`if false then`,
 	}},
 	{"TestFairQueue_LifeDenied_NoPlace", Mistake{
@@ -480,6 +480,26 @@ var scriptMistakes = []found{
 		`  if failed then return failed end
   subtract_wait`,
 		`  subtract_wait`,
+	}},
+	{"TestFairWaiter_WaitGrew_StaysBehind", Mistake{
+		"a waiter with a wait that grew keeps its time", "scripts/fair_acquire.lua",
+		`if wait <= added then return time, added end`,
+		`if wait then return time, added end`,
+	}},
+	{"TestFairWaiter_WaitGrew_StaysBehind", Mistake{
+		"a place is shared that has a shorter wait", "scripts/fair_acquire.lua",
+		` and (added_last or wait) >= wait then`,
+		` then`,
+	}},
+	{"TestFairWaiter_WaitGrew_StaysBehind", Mistake{
+		"all waiters move on with one that has a longer wait", "scripts/fair_acquire.lua",
+		`shift_times(times, by, before)`,
+		`shift_times(times, by)`,
+	}},
+	{"TestFairWaiter_WaitGrew_LongQueueUnchanged", Mistake{
+		"each wait that grew moves a long queue", "scripts/fair_acquire.lua",
+		`type(count) == 'table' or count > long`,
+		`type(count) == 'table'`,
 	}},
 	{"TestFairWaiter_Leaves_SubtractsWait", Mistake{
 		"who leaves a queue takes back what it waits", "scripts/fair_release.lua",

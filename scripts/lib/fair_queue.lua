@@ -72,9 +72,10 @@ local function tell_next(verb, lock, now, head, doubt)
   return told
 end
 
--- Moves the times of all waiters, up to 250 per command. Returns nothing, or the table of an error.
-local function shift_times(times, by)
-  local waiting = redis.pcall('ZRANGE', times, '0', '-1', 'WITHSCORES')
+-- Moves the times of all waiters, or of those behind the first few, up to 250 per command. Returns nothing, or the table
+-- of an error.
+local function shift_times(times, by, few)
+  local waiting = redis.pcall('ZRANGE', times, text(few or 0), '-1', 'WITHSCORES')
   for first = 1, #waiting, 500 do
     local args = {}
     for i = first, math.min(first + 499, #waiting), 2 do

@@ -1,6 +1,7 @@
 package topology_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +67,25 @@ func TestCluster_NodeWithoutSlots_Opens(t *testing.T) {
 	_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{fresh.Addr(), plain.Addr()}}})
 	require.Error(t, err, "what is no cluster is not taken for it")
 	t.Log(err)
+}
+
+// A node that a script keeps busy tells nothing of the cluster. Another one does.
+func TestCluster_NodeBusy_Opens(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 2, 0)
+	busy, other := c.Nodes[0], c.Nodes[1]
+	busy.Do(t, "CONFIG", "SET", "busy-reply-threshold", 1)
+	require.NoError(t, busy.Conn(t).Send("EVAL", "while true do end", 0))
+	probe := busy.Conn(t)
+	locktest.Eventually(t, "that it is busy", func() bool {
+		_, err := probe.Do("PING")
+		return err != nil && strings.HasPrefix(err.Error(), "BUSY")
+	})
+	for range 10 { // which node replies first is random
+		e, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{busy.Addr(), other.Addr()}}, CallTimeout: 3 * time.Second})
+		require.NoError(t, err)
+		require.NoError(t, e.Close())
+	}
 }
 
 // Each master of a cluster has a status of its own, and a ping reaches each of them.

@@ -263,10 +263,13 @@ func (s *Server) prefixed(ctx context.Context, key string, byID map[string]*Engi
 func (s *Server) askSince(ctx context.Context, h *Holder, tenure uint64, key string) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	if a, known := identity.Ask(ctx, s.client, h.Engine.Prefix, h.Engine.ID, tenure, key); known {
-		if h.NotHeld = !a.Held; h.NotHeld {
-			return
-		}
+	a, known, err := identity.Ask(ctx, s.client, h.Engine.Prefix, h.Engine.ID, tenure, key)
+	switch {
+	case err != nil:
+		h.SinceError = oneLine(connectionError(err, answerTimeout, &s.option))
+	case known && a.Held:
 		h.Since = time.Now().Add(-a.Age).UTC().Format(time.RFC3339Nano)
+	case known:
+		h.NotHeld = true
 	}
 }

@@ -28,6 +28,7 @@ type Holder struct {
 	Engine      *Engine `json:"engine,omitempty"`
 	EngineError string  `json:"engine_error,omitempty"` // why the engine's record could not be read
 	Since       string  `json:"since,omitempty"`        // when it was granted the lock, by the clock of this machine
+	SinceError  string  `json:"since_error,omitempty"`  // why the engine could not be asked since when
 	NotHeld     bool    `json:"not_held,omitempty"`     // the engine replied, and it does not hold the lock
 	NotAsked    bool    `json:"not_asked,omitempty"`    // the engine was not asked since when: others were, and no more are
 }

@@ -8,7 +8,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"sync"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -23,7 +23,7 @@ type Node struct {
 
 // Nodes returns the servers with keys, ordered by address. In a cluster these are the masters. If a node of a cluster
 // does not reply, or executes nothing now, Nodes returns the others and an error that names it. Its keys are missing if
-// it is a master; a silent replica is no error. The nodes are asked at the same time.
+// it is a master. The nodes are asked at the same time. Replicas alone have replicaTimeout.
 func (s *Server) Nodes(ctx context.Context) (nodes []Node, err error) {
 	all := s.client.Nodes()
 	addresses := slices.Sorted(maps.Keys(all))
@@ -33,29 +33,20 @@ func (s *Server) Nodes(ctx context.Context) (nodes []Node, err error) {
 		}
 		return nodes, nil
 	}
-	replies, failed := make([]nodeReply, len(addresses)), make([]error, len(addresses))
-	var asking sync.WaitGroup
-	for i, addr := range addresses {
-		asking.Go(func() { replies[i], failed[i] = s.askNode(ctx, Node{addr, all[addr]}) })
-	}
-	asking.Wait()
-	var owners map[string]bool
-	for i, addr := range addresses {
-		if failed[i] == nil && replies[i].master {
+	replies, owners := s.askNodes(ctx, all)
+	for _, addr := range addresses {
+		if r := replies[addr]; r.err == nil && r.master {
 			nodes = append(nodes, Node{addr, all[addr]})
-			if owners == nil {
-				owners = replies[i].owners
-			}
 		}
 	}
-	for i, addr := range addresses {
+	for _, addr := range addresses {
 		owner, known := owners[addr]
-		switch {
-		case failed[i] == nil, known && !owner: // keys of a replica are those of its master
+		switch failed := replies[addr].err; {
+		case failed == nil, known && !owner: // keys of a replica are those of its master
 		case owner:
-			err = errors.Join(err, fmt.Errorf("the node %s %s, so its keys are missing: %w", addr, verb(failed[i]), failed[i]))
+			err = errors.Join(err, fmt.Errorf("the node %s %s, so its keys are missing: %w", addr, verb(failed), failed))
 		default:
-			err = errors.Join(err, fmt.Errorf("the node %s %s, so its keys are missing if it is a master: %w", addr, verb(failed[i]), failed[i]))
+			err = errors.Join(err, fmt.Errorf("the node %s %s, so its keys are missing if it is a master: %w", addr, verb(failed), failed))
 		}
 	}
 	if len(all) == 0 || owners != nil && len(owners) == 0 {
@@ -70,6 +61,52 @@ func (s *Server) Nodes(ctx context.Context) (nodes []Node, err error) {
 	return nodes, err
 }
 
+// replicaTimeout is how long replicas have for a reply once all masters have replied. One of them may just have been
+// promoted.
+const replicaTimeout = 500 * time.Millisecond
+
+// askNodes asks all nodes of a cluster at the same time. It returns the replies by address, and which nodes have slots
+// and which are replicas of these, as the first of the masters says.
+func (s *Server) askNodes(ctx context.Context, all map[string]rueidis.Client) (replies map[string]nodeReply, owners map[string]bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	came := make(chan nodeReply, len(all))
+	for addr, client := range all {
+		go func() { came <- s.askNode(ctx, Node{addr, client}) }()
+	}
+	replies = make(map[string]nodeReply, len(all))
+	first := ""
+	var enough <-chan time.Time
+	for len(replies) < len(all) {
+		select {
+		case r := <-came:
+			replies[r.addr] = r
+			if r.err == nil && r.master && r.owners != nil && (first == "" || r.addr < first) {
+				first, owners = r.addr, r.owners
+			}
+			if enough == nil && onlyReplicasLeft(all, replies, owners) {
+				enough = time.After(replicaTimeout)
+			}
+		case <-enough:
+			return replies, owners
+		}
+	}
+	return replies, owners
+}
+
+// onlyReplicasLeft reports whether all nodes have replied but replicas. An owner of slots that calls itself a replica
+// shows that a failover was just now, so another node may be a master.
+func onlyReplicasLeft(all map[string]rueidis.Client, replies map[string]nodeReply, owners map[string]bool) bool {
+	for addr := range all {
+		owner, known := owners[addr]
+		r, replied := replies[addr]
+		if !replied && (owner || !known) || owner && r.err == nil && !r.master {
+			return false
+		}
+	}
+	return true
+}
+
 // knowsSlots reports whether the client knows of nodes with slots, unless it is not told. A node that was taken out of
 // a cluster knows of itself only.
 func (s *Server) knowsSlots(ctx context.Context) bool {
@@ -81,8 +118,8 @@ func (s *Server) knowsSlots(ctx context.Context) bool {
 		if len(all) > 1 {
 			break
 		}
-		r, err := s.askNode(ctx, Node{addr, client})
-		return err != nil || r.owners == nil || len(r.owners) > 0
+		r := s.askNode(ctx, Node{addr, client})
+		return r.err != nil || r.owners == nil || len(r.owners) > 0
 	}
 	return len(all) > 0
 }
@@ -105,15 +142,19 @@ func (s *Server) AboutNode(n Node, err error) error {
 
 // nodeReply is what a node of a cluster says of itself and of the others.
 type nodeReply struct {
+	addr   string
+	err    error // it did not reply, or executes nothing now; then the rest is not known
 	master bool
 	owners map[string]bool // the nodes by address: true if it has slots, false if it is a replica of such a node; nil: not told
 }
 
 // askNode asks a node of a cluster. One that does not tell its role may have keys.
-func (s *Server) askNode(ctx context.Context, n Node) (r nodeReply, err error) {
+func (s *Server) askNode(ctx context.Context, n Node) nodeReply {
+	r := nodeReply{addr: n.Addr}
 	replies, err := s.ask(ctx, n.client, n.client.B().Hello().Build(), n.client.B().ClusterSlots().Build())
 	if err != nil {
-		return r, err
+		r.err = err
+		return r
 	}
 	fields, err := replies[0].AsMap()
 	role := fields["role"]
@@ -125,7 +166,7 @@ func (s *Server) askNode(ctx context.Context, n Node) (r nodeReply, err error) {
 			addOwners(r.owners, n.Addr, span)
 		}
 	}
-	return r, nil
+	return r
 }
 
 // addOwners adds the nodes of one span of slots, the master first. The addresses have the form in which rueidis dials
