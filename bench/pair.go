@@ -40,7 +40,7 @@ func ownNames(what string, c peers.Contestant, goroutines int, d time.Duration) 
 func workerEntry(what string, workers []peers.Worker, d time.Duration) entry {
 	return entry{name: what, run: func() (int, time.Duration, error) {
 		// A lone goroutine is compared as a request would call: see OneCaller for both ways.
-		return (&workerGroup{workers: workers, cancelable: len(workers) == 1}).run(d)
+		return (&workerGroup{workers: workers, cancelable: len(workers) == 1, longLine: true}).run(d)
 	}}
 }
 

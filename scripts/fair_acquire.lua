@@ -53,23 +53,26 @@ local function outlive(times, head, time, wait)
   return time + by
 end
 
--- Handles a waiter with a wait that grew: those in front subtract what they added, and would leave it less than its wait.
--- Moves its time and all behind until it stands as far behind the one in front as a new waiter would. A long queue stays
--- as it is: no call moves more than that. Returns the time, and what the place adds now, or the table of an error.
-local function grow(times, time, wait, added)
-  if wait <= added then return time, added end
-  local before = redis.pcall('ZCOUNT', times, '-inf', '(' .. text(time))
+-- Handles a waiter that would add more if it came now: its wait grew, or a place that no engine keeps alive is in front
+-- of it, since one between them left. Those in front subtract what they added, and would leave it too little. Moves its
+-- time and all behind until it is as far behind the one in front as a new waiter. A long queue stays as it is: no call
+-- moves more than that. Returns the time, and what the place adds now, or the table of an error.
+local function grow(lock, time, wait, added)
+  if added >= math.max(wait, theirs) then return time, added end
+  local before = redis.pcall('ZCOUNT', lock.times, '-inf', '(' .. text(time))
   if type(before) == 'table' or before == 0 then return time, added end
-  local front = redis.pcall('ZRANGE', times, text(before - 1), text(before - 1), 'WITHSCORES')
+  local front = redis.pcall('ZRANGE', lock.times, text(before - 1), text(before - 1), 'WITHSCORES')
   if front.err then return time, added end
-  local by = wait - (time - front[2])
+  local adds = kept(lock, front[1]) and wait or math.max(wait, theirs)
+  if adds <= added then return time, added end
+  local by = adds - (time - front[2])
   if by > 0 then
-    local count = redis.pcall('ZCARD', times)
+    local count = redis.pcall('ZCARD', lock.times)
     if type(count) == 'table' or count > long then return time, added end
-    local failed = shift_times(times, by, before)
+    local failed = shift_times(lock.times, by, before)
     if failed then return failed end
   end
-  return time + math.max(by, 0), wait
+  return time + math.max(by, 0), adds
 end
 
 -- Gives a place life for its wait from now on. Returns nothing, or the table of an error.
@@ -163,7 +166,7 @@ end
 local function stay(lock, id, head, time, wait)
   local _, added = kept(lock, id)
   if added then
-    time, added = grow(lock.times, time, wait, added)
+    time, added = grow(lock, time, wait, added)
     if type(time) == 'table' then return time end
   end
   return outlive(lock.times, head, time, wait), added
@@ -172,8 +175,9 @@ end
 local function acquire_one(lock, id, lease, wait, behind)
   local ttl = redis.pcall('PTTL', lock.key)
   if type(ttl) == 'table' then return ttl.err end
-  local head, alive, left = prune_dead(verb, lock, now, id)
+  local head, alive, left, _, pruned = prune_dead(verb, lock, now, id)
   if type(head) == 'table' then return head.err end
+  if pruned and ttl == -2 and head ~= id then publish_to(verb, lock.key, head) end
   local waits = tonumber(wait)
   local time = head and waits and stands(lock, id)
   if type(time) == 'table' then return time.err end

@@ -60,7 +60,11 @@ func (m *fairModel) hasSameTime(time int64) bool {
 }
 
 func (m *fairModel) acquire(id string, wait int64, behind string) string {
-	m.prune(id)       // ours: in Redisson a waiter that asks too late goes to the end of the queue
+	before := len(m.queue)
+	m.prune(id) // ours: in Redisson a waiter that asks too late goes to the end of the queue
+	if len(m.queue) < before && m.holder == "" && !m.isHead(id) {
+		m.publishHead() // ours: in Redisson it would not hear that the lock is free
+	}
 	if m.isHead(id) { // ours: a head that asks moves all times on
 		if by := m.now + wait - m.times[id]; 8*by > wait {
 			for other := range m.times {

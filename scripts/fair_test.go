@@ -97,6 +97,7 @@ func TestFairQueue_HeadExpired_Skipped(t *testing.T) {
 			times a → t1 20s, t2 70s, t3 120s
 			clock 1000080 → ok
 			fair_acquire a:t3:30s:50s → [50s '' 100s]
+			heard → redisson_lock__channel:{a}:t2 0
 			times a → t2 50s, t3 100s
 			fair_acquire a:t2:30s:50s → 1
 			# Any release notifies the first waiter that is alive.
@@ -234,6 +235,48 @@ func TestFairWaiter_WaitGrew_StaysBehind(t *testing.T) {
 			# It subtracts what it added in all.
 			fair_release a:t2:20s a:t3:20s → 0 0
 			times a → t4 50s, t5 140s
+		`)
+	})
+}
+
+// A waiter that comes to be right behind one of Redisson's, because the one between them left, is as far behind it as a
+// new one: Redisson subtracts five minutes when the lock is granted to the one in front.
+func TestFairWaiter_BehindRedissonNow_StaysAlive(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.until = endless
+		s.runTranscript(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s → 1
+			ZADD redisson_lock_timeout:{a} 1000300000 r1 → 1
+			RPUSH redisson_lock_queue:{a} r1 → 1
+			fair_acquire a:t1:30s:50s a:t2:30s:50s → [30s t0 600s] [30s t0 650s]
+			# Behind one of its own kind it stays.
+			fair_acquire a:t2:30s:50s → [30s t0 650s]
+			fair_release a:t1:50s → 0
+			times a → r1 300s, t2 350s
+			fair_acquire a:t2:30s:50s → [30s t0 600s]
+			fair_acquire a:t2:30s:50s → [30s t0 600s]
+			fair_release a:t2:50s → 0
+			times a → r1 300s
+		`)
+	})
+}
+
+// A dead place in front of a waiter is removed by a call of another one. The waiter that is first then may sleep, as
+// Redisson's do, until it is told that the lock is free.
+func TestFairWaiter_FrontDies_Told(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.runTranscript(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s a:t1:30s:50s a:t2:30s:50s a:t3:30s:50s → 1 [30s t0 80s] [30s t0 130s] [30s t0 180s]
+			fair_release a:t0:50s → 1
+			heard → redisson_lock__channel:{a}:t1 0
+			clock 1000090 → ok
+			fair_acquire a:t3:30s:50s → [40s '' 90s]
+			heard → redisson_lock__channel:{a}:t2 0
+			# It is told once, and not at all while the lock is held.
+			fair_acquire a:t3:30s:50s → [40s '' 90s]
+			heard → nothing
 		`)
 	})
 }

@@ -125,10 +125,14 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 		s.w.fail("an acquire of %s takes effect %v after its engine gave it up", s.w.plan.names[name], s.w.now-s.expires)
 	}
 	k, ttl, wait := s.key(name), s.left(s.key(name)), wire.Milliseconds(c.Wait)
+	before := len(s.queues[name])
 	if err := s.prune(name, holder); err != nil {
 		return refusedBy(err)
 	}
 	at := placeOf(s.queues[name], holder)
+	if len(s.queues[name]) < before && len(s.queues[name]) > 0 && !k.exists && at != 0 {
+		s.publishTo(s.w.names[name].channel + ":" + s.w.holderName(s.queues[name][0].holder))
+	}
 	if err := s.putOff(name, at, ttl, wait); err != nil {
 		return refusedBy(err)
 	}
@@ -192,9 +196,9 @@ func (s *simServer) putOff(name, at int, ttl, wait int64) error {
 	return err
 }
 
-// grow handles a waiter with a wait that grew: it moves back until its distance to the place in front is that wait.
+// grow handles a waiter that would add more if it came now: it moves back until it is as far behind the place in front.
 func (s *simServer) grow(name, at int, wait int64) error {
-	if at <= 0 || s.queues[name][at].till == 0 || wait <= s.queues[name][at].added {
+	if at <= 0 || wait == 0 || s.queues[name][at].till == 0 {
 		return nil
 	}
 	queue := s.queues[name]
@@ -202,12 +206,19 @@ func (s *simServer) grow(name, at int, wait int64) error {
 	if sameTime == 0 {
 		return nil
 	}
-	by := max(wait-(queue[at].time-queue[sameTime-1].time), 0)
+	front, adds := queue[sameTime-1], wait
+	if front.till == 0 {
+		adds = max(wait, simFairWait.Milliseconds())
+	}
+	if adds <= queue[at].added {
+		return nil
+	}
+	by := max(adds-(queue[at].time-front.time), 0)
 	if err := s.writable(true); err != nil {
 		return err
 	}
 	queue = later(queue, sameTime, by)
-	queue[at].added = wait
+	queue[at].added = adds
 	s.queue(name, queue)
 	return nil
 }

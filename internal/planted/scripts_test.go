@@ -483,8 +483,23 @@ var scriptMistakes = []found{
 	}},
 	{"TestFairWaiter_WaitGrew_StaysBehind", Mistake{
 		"a waiter with a wait that grew keeps its time", "scripts/fair_acquire.lua",
-		`if wait <= added then return time, added end`,
-		`if wait then return time, added end`,
+		`if adds <= added then return time, added end`,
+		`if adds then return time, added end`,
+	}},
+	{"TestFairWaiter_BehindRedissonNow_StaysAlive", Mistake{
+		"a waiter that comes to be behind one of Redisson's keeps its time", "scripts/fair_acquire.lua",
+		`local adds = kept(lock, front[1]) and wait or math.max(wait, theirs)`,
+		`local adds = wait`,
+	}},
+	{"TestFairWaiter_FrontDies_Told", Mistake{
+		"a waiter is not told that the dead one in front of it is gone", "scripts/fair_acquire.lua",
+		`if pruned and ttl == -2 and head ~= id then`,
+		`if false then`,
+	}},
+	{"TestFairWaiter_FrontDies_Told", Mistake{
+		"the first waiter is told with each try of another one", "scripts/lib/fair_queue.lua",
+		`return head, time, left, doubt, count > 0`,
+		`return head, time, left, doubt, true`,
 	}},
 	{"TestFairWaiter_WaitGrew_StaysBehind", Mistake{
 		"a place is shared that has a shorter wait", "scripts/fair_acquire.lua",
@@ -493,8 +508,8 @@ var scriptMistakes = []found{
 	}},
 	{"TestFairWaiter_WaitGrew_StaysBehind", Mistake{
 		"all waiters move on with one that has a longer wait", "scripts/fair_acquire.lua",
-		`shift_times(times, by, before)`,
-		`shift_times(times, by)`,
+		`shift_times(lock.times, by, before)`,
+		`shift_times(lock.times, by)`,
 	}},
 	{"TestFairWaiter_WaitGrew_LongQueueUnchanged", Mistake{
 		"each wait that grew moves a long queue", "scripts/fair_acquire.lua",

@@ -103,9 +103,9 @@ end
 -- that asks now (nil for none), which is alive. A place without a time may be alive too: its waiter is notified
 -- and comes again. What the removed places of lockwheel have left of their waits is subtracted once, for all of them.
 --
--- Returns the head, its time, how many ms longer it is considered alive, and whether it is doubtful. 0 ms means that
--- the call has removed the most it may and leaves more dead places to the next call. Returns false without a head, or
--- the table of an error.
+-- Returns the head, its time, how many ms longer it is considered alive, whether it is doubtful, and whether a dead place
+-- was in front of it: then it may not know that the lock is free. 0 ms means that the call has removed the most it may and
+-- leaves more dead places to the next call. Returns false without a head, or the table of an error.
 local function prune_dead(verb, lock, now, asks)
   local owed, count = 0, 0 -- count: how many places the call has taken off
   local gone, reminds = 0 -- gone: how many of the others waiters left behind
@@ -115,7 +115,7 @@ local function prune_dead(verb, lock, now, asks)
     if failed then return failed end
     if reminds then put_on_account(lock, 0, gone) end
     if count > 0 then age(lock, now) end
-    return head, time, left, doubt
+    return head, time, left, doubt, count > 0
   end
   while true do
     local head = redis.pcall('LINDEX', lock.queue, '0')
