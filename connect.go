@@ -58,6 +58,9 @@ const (
 	// outdated. rueidis 1.0.79 must not ask sentinels at intervals: while there is no master, each request starts
 	// goroutines and connections that keep asking. The guard asks them (package sentinel).
 	topologyRefresh = 5 * time.Second
+	// quickestTimeout is how long the sentinels have to reply, so that one which does is asked for the master first. With
+	// a shorter CallTimeout they have that.
+	quickestTimeout = time.Second
 )
 
 var (
@@ -238,7 +241,7 @@ func othersMayKnow(err error) bool {
 
 // connectOnce opens a client and greets its server. If cluster is set, the server must be a node of a cluster.
 func connectOnce(ctx context.Context, options *Options, o *opening, cluster bool) (client rueidis.Client, server *engine.Server, err error) {
-	if client, err = openClient(options, o); err != nil {
+	if client, err = openClient(ctx, options, o); err != nil {
 		return nil, nil, err
 	}
 	if cluster && client.Mode() != rueidis.ClientModeCluster {
@@ -250,11 +253,11 @@ func connectOnce(ctx context.Context, options *Options, o *opening, cluster bool
 }
 
 // openClient opens a client with one ordered connection and the engine's timeouts, or returns the caller's client.
-func openClient(options *Options, o *opening) (rueidis.Client, error) {
+func openClient(ctx context.Context, options *Options, o *opening) (rueidis.Client, error) {
 	if options.Client != nil {
 		return options.Client, nil
 	}
-	redis := clientOption(options, o)
+	redis := clientOption(ctx, options, o)
 	named := redis.ClientName == "" && !options.Anonymous
 	if named {
 		redis.ClientName = identity.ConnectionName(options.Name)
@@ -280,8 +283,8 @@ func openClient(options *Options, o *opening) (rueidis.Client, error) {
 }
 
 // clientOption returns the settings of the engine's own client: the caller's, but for those that would break what the
-// engine promises. Behind Sentinel it makes the guard.
-func clientOption(options *Options, o *opening) rueidis.ClientOption {
+// engine promises. Behind Sentinel it makes the guard, and waits for at most quickestTimeout until a sentinel replies.
+func clientOption(ctx context.Context, options *Options, o *opening) rueidis.ClientOption {
 	redis := options.Redis
 	// With several connections an older command could run after a newer one.
 	redis.PipelineMultiplex = -1
@@ -317,6 +320,9 @@ func clientOption(options *Options, o *opening) rueidis.ClientOption {
 	redis.ReplicaSelector = nil
 	if redis.Sentinel.MasterSet != "" {
 		redis.Sentinel.TopologyRefreshInterval = 0 // the guard asks; rueidis would start a goroutine each time
+		asking, enough := context.WithCancel(ctx)
+		redis.InitAddress = sentinel.QuickestFirst(asking, &redis, min(options.CallTimeout, quickestTimeout))
+		enough()
 		o.guard = sentinel.New(&redis, redis.DialCtxFn, o.Bound)
 		redis.DialCtxFn = o.guard.Dial
 	}

@@ -1575,7 +1575,7 @@ func TestClientOption_CallersSettings_Replaced(t *testing.T) {
 	options := &Options{Redis: redis, CallTimeout: 2 * time.Second}
 	open := func() *opening { return &opening{Canceler: dial.NewCanceler(t.Context(), options.CallTimeout)} }
 
-	got := clientOption(options, open())
+	got := clientOption(t.Context(), options, open())
 	require.Equal(t, -1, got.PipelineMultiplex)
 	require.False(t, got.DisableAutoPipelining)
 	require.Zero(t, got.BlockingPipeline)
@@ -1599,16 +1599,16 @@ func TestClientOption_CallersSettings_Replaced(t *testing.T) {
 	// These are the caller's, if he has set them.
 	options.Redis.ClusterOption = rueidis.ClusterOption{MaxMovedRedirections: 7, ShardsRefreshInterval: time.Minute}
 	options.Redis.BlockingPoolSize = 9
-	got = clientOption(options, open())
+	got = clientOption(t.Context(), options, open())
 	require.Equal(t, options.Redis.ClusterOption, got.ClusterOption)
 	require.Equal(t, 9, got.BlockingPoolSize)
 	options.Redis.BlockingPoolSize = 0
-	require.Zero(t, clientOption(options, open()).BlockingPoolSize, "the default of rueidis")
+	require.Zero(t, clientOption(t.Context(), options, open()).BlockingPoolSize, "the default of rueidis")
 
 	// Behind Sentinel a guard dials, and it asks the sentinels.
 	options.Redis.Sentinel.MasterSet, options.Redis.Sentinel.TopologyRefreshInterval = "m", time.Second
 	o := open()
-	require.Zero(t, clientOption(options, o).Sentinel.TopologyRefreshInterval)
+	require.Zero(t, clientOption(t.Context(), options, o).Sentinel.TopologyRefreshInterval)
 	require.NotNil(t, o.guard)
 }
 

@@ -68,6 +68,40 @@ func TestCluster_MasterSilent_WaitNamesIt(t *testing.T) {
 	assert.NotContains(t, p.err.String(), "within 0s")
 }
 
+// The record of a holder's engine may be at a node that does not reply. The holder's id is known all the same.
+func TestRun_HoldersRecordSilent_HolderNamed(t *testing.T) {
+	t.Parallel()
+	c, _ := clusterOf(t, 0)
+	id := ""
+	for k := 0; id == "" || c.Master(t, c.Slot(t, identity.Key("", id))) != c.Nodes[2]; k++ {
+		id = fmt.Sprintf("%08d-0000-4000-8000-000000000000", k)
+	}
+	name := "held"
+	for i := 0; c.Master(t, c.Slot(t, name)) != c.Nodes[0]; i++ {
+		name = fmt.Sprint("held", i)
+	}
+	takenBy(t, c.Nodes[0], name, id+":1")
+	require.NoError(t, c.Nodes[2].Pause())
+	status, _, stderr := result(t, urlOf(c.Nodes[0].Addr()), "run", name, "--no-wait", "--", "true")
+	assert.Equal(t, exitNotAcquired, status)
+	assert.Contains(t, stderr, "held by "+id+":1")
+}
+
+// What force does not show it need not know: with --yes it asks the lock's own node alone.
+func TestForce_Yes_OtherNodesNotAsked(t *testing.T) {
+	t.Parallel()
+	c, names := clusterOf(t, 0)
+	status, stdout, stderr := result(t, allOf(c), "force", names[0][0], "--yes")
+	assert.Equal(t, exitOK, status, stderr)
+	assert.Contains(t, stdout, names[0][0]+": taken away from "+other)
+	for _, n := range c.Nodes {
+		assert.Zero(t, n.CommandCalls(t, "pubsub|numsub"))
+	}
+	status, _, _ = result(t, allOf(c), "force", names[0][1]) // the answer is no
+	assert.Equal(t, exitFailed, status)
+	assert.NotZero(t, c.Nodes[1].CommandCalls(t, "pubsub|numsub"), "it is shown then")
+}
+
 // A client may listen to any node. If one does not tell, the number is that of a part, and state says so.
 func TestCluster_OtherMasterSilent_StateSaysPart(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,7 @@ others are listed; 2 for a wrong command line.`,
 }
 
 func (g *globals) listEngines(c *cobra.Command, asJSON bool) error {
-	s, err := g.inspect(c.Context())
+	s, err := g.inspect(c.Context(), c.ErrOrStderr())
 	if err != nil {
 		return err
 	}

@@ -149,6 +149,22 @@ func TestEngines_Forbidden_Said(t *testing.T) {
 	assert.Contains(t, stderr, "NOPERM")
 }
 
+// After a failover an address can be that of a replica. A healthy engine looks silent there, so the command says what
+// it asked.
+func TestState_AtReplica_Warned(t *testing.T) {
+	t.Parallel()
+	master, replica := redistest.Start(t), redistest.Start(t)
+	holding(t, master, "run", "a")
+	replica.Do(t, "REPLICAOF", "127.0.0.1", fmt.Sprint(master.Port()))
+	eventually(t, func() bool { return replica.Do(t, "EXISTS", "a") == int64(1) }, "it has the lock")
+	for _, args := range [][]string{{"state", "a"}, {"ls"}, {"engines"}, {"top", "--once", "--interval", "100ms"}, {"wait", "a", "--timeout", "0"}} {
+		_, _, stderr := result(t, urlOf(replica.Addr()), args...)
+		assert.Contains(t, stderr, replica.Addr()+" is a replica", args)
+		_, _, stderr = result(t, urlOf(master.Addr()), args...)
+		assert.NotContains(t, stderr, "replica", args)
+	}
+}
+
 // A user that may not ask an engine must not be told that the engine is silent: it is well.
 func TestState_QuestionForbidden_SaysSo(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,7 @@ command line.`,
 		Args:              func(_ *cobra.Command, args []string) error { return names(args, 1, 1) },
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			l, err := g.readHeld(c.Context(), args[0])
+			l, err := g.readHeld(c.Context(), c.ErrOrStderr(), args[0], yes)
 			if inspect.Refused(err) {
 				return g.forceUnread(c, args[0], yes, err)
 			}
@@ -45,7 +46,7 @@ command line.`,
 			if !confirmed(c, l) {
 				return failed(errNotConfirmed)
 			}
-			now, err := g.readHeld(c.Context(), args[0])
+			now, err := g.readHeld(c.Context(), c.ErrOrStderr(), args[0], false)
 			switch {
 			case err != nil:
 				return err
@@ -96,7 +97,7 @@ func (g *globals) forceUnread(c *cobra.Command, name string, yes bool, err error
 
 // hasQueue reports whether waiters of a fair lock are known, which only a force of that kind wakes.
 func (g *globals) hasQueue(ctx context.Context, name string) bool {
-	s, err := g.inspect(ctx)
+	s, err := g.inspect(ctx, io.Discard)
 	if err != nil {
 		return false
 	}
@@ -109,9 +110,10 @@ func changed(before, now *inspect.Lock) bool {
 	return now.Kind != before.Kind || now.Kind != inspect.Read && holdersOf(now) != holdersOf(before)
 }
 
-// readHeld returns an error for a lock that is not held.
-func (g *globals) readHeld(ctx context.Context, name string) (*inspect.Lock, error) {
-	l, err := g.read(ctx, name)
+// readHeld returns an error for a lock that is not held. brief leaves out what is only to be shown: to find it, the
+// other nodes of a cluster and the holder's engine are asked, which may be silent.
+func (g *globals) readHeld(ctx context.Context, warnings io.Writer, name string, brief bool) (*inspect.Lock, error) {
+	l, err := g.read(ctx, warnings, name, brief)
 	switch {
 	case err != nil:
 		return nil, err
@@ -123,12 +125,19 @@ func (g *globals) readHeld(ctx context.Context, name string) (*inspect.Lock, err
 	return l, nil
 }
 
-func (g *globals) read(ctx context.Context, name string) (*inspect.Lock, error) {
-	s, err := g.inspect(ctx)
+func (g *globals) read(ctx context.Context, warnings io.Writer, name string, brief bool) (*inspect.Lock, error) {
+	s, err := g.inspect(ctx, warnings)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
+	if brief {
+		l, err := s.ReadQueue(ctx, name)
+		if err != nil {
+			err = failed(s.About(ctx, name, err, nil))
+		}
+		return l, err
+	}
 	nodes, silent := s.Nodes(ctx)
 	l, err := s.ReadFrom(ctx, name, nodes, silent)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockwheel/lockwheel/cmd/lockwheel/internal/inspect"
@@ -15,43 +16,44 @@ const holderTime = 2 * time.Second
 
 // withHolder adds to the error of a lock that was not acquired who holds it, if that is known soon enough.
 func (r *runner) withHolder(err error) error {
-	found := make(chan string, 1)
-	atMost(holderTime, func() { found <- r.holder() })
-	select {
-	case text := <-found:
-		if text != "" {
-			return fmt.Errorf("%w; %s", err, text)
-		}
-	default:
+	var found atomic.Pointer[string]
+	atMost(holderTime, func() { r.holder(&found) })
+	if text := found.Load(); text != nil {
+		return fmt.Errorf("%w; %s", err, *text)
 	}
 	return err
 }
 
-// holder says who holds the lock by now, or "" if that is not known or it is free.
-func (r *runner) holder() string {
+// holder says in found who holds the lock by now, unless that is not known or it is free. At first it says the id
+// alone: the engine's record may be at a node that does not reply.
+func (r *runner) holder(found *atomic.Pointer[string]) {
 	ctx, cancel := context.WithTimeout(context.Background(), holderTime)
 	defer cancel()
 	s, err := inspect.Open(ctx, r.server, r.globals.prefix)
 	if err != nil {
-		return ""
+		return
 	}
 	defer s.Close()
 	l, err := s.Find(ctx, r.name)
+	var text string
 	switch {
 	case err != nil:
-		return ""
+		return
 	case l.Kind == inspect.NoLock:
-		return "its key is of type " + l.Type
+		text = "its key is of type " + l.Type
+		found.Store(&text)
+		return
 	case !l.Held() || len(l.Holders) == 0:
-		return ""
+		return
 	}
-	text := "held by " + holdersOf(l)
+	text = "held by " + holdersOf(l)
+	found.Store(&text)
 	l.Holders = l.Holders[:1] // only that one is named
 	if s.Identify(ctx, l) == nil && l.Holders[0].Engine != nil {
 		who, since := identityOf(&l.Holders[0])
-		text += ", " + who + "; since " + since
+		more := text + ", " + who + "; since " + since
+		found.Store(&more)
 	}
-	return text
 }
 
 // optionForeign is what the library says of a string at a lock's key. The command has a flag for the option.

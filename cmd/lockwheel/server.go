@@ -76,13 +76,17 @@ func parseServer(source, text string) (option rueidis.ClientOption, err error) {
 	return option, nil
 }
 
-// inspect connects to the server without an engine. The end of ctx ends that.
-func (g *globals) inspect(ctx context.Context) (*inspect.Server, error) {
+// inspect connects to the server without an engine. The end of ctx ends that. To a replica it connects with a warning:
+// what it shows then can be wrong without a sign of it.
+func (g *globals) inspect(ctx context.Context, warnings io.Writer) (*inspect.Server, error) {
 	option, err := g.option()
 	if err != nil {
 		return nil, err
 	}
 	s, err := inspect.Open(ctx, option, g.prefix)
+	if err == nil && s.IsReplica(ctx) {
+		fmt.Fprintf(warnings, "lockwheel: %s is a replica: it may be behind its master, clients that listen there are not counted, and no engine can be asked or told\n", option.InitAddress[0])
+	}
 	return s, failed(err)
 }
 

@@ -40,7 +40,7 @@ the others have is printed; 2 for a wrong command line.`,
 		Args:              func(_ *cobra.Command, args []string) error { return names(args, 1, 0) },
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := g.inspect(c.Context())
+			s, err := g.inspect(c.Context(), c.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -127,7 +127,7 @@ others are listed; 2 for a wrong command line.`,
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := g.inspect(c.Context())
+			s, err := g.inspect(c.Context(), c.ErrOrStderr())
 			if err != nil {
 				return err
 			}

@@ -61,7 +61,7 @@ cluster did not reply: then the locks of the others are shown; 2 for a wrong com
 			if err := f.check(); err != nil {
 				return err
 			}
-			s, err := g.inspect(c.Context())
+			s, err := g.inspect(c.Context(), c.ErrOrStderr())
 			if err != nil {
 				return err
 			}

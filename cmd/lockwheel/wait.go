@@ -47,7 +47,7 @@ stops replying; 2 for a wrong command line.`,
 				defer cancel()
 				ctx = limited
 			}
-			s, err := g.inspect(ctx)
+			s, err := g.inspect(ctx, c.ErrOrStderr())
 			if err != nil {
 				return err
 			}

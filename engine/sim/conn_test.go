@@ -215,7 +215,8 @@ func (e *simEngine) refuses(b *coordinator.Batch) {
 			continue
 		}
 		for i := range b.Commands {
-			a.refused = a.refused || b.Commands[i].Lock == a.Lock() && b.Commands[i].Tenure == a.Lock().Tenure()
+			own := a.Multi == nil || b.Commands[i].Verb == actor.SendMultiAcquire // it may have waited for one of another caller
+			a.refused = a.refused || own && b.Commands[i].Lock == a.Lock() && b.Commands[i].Tenure == a.Lock().Tenure()
 		}
 	}
 }

@@ -202,6 +202,7 @@ func (e *simEngine) sleep(now time.Duration) {
 		e.alarm = 0
 		return
 	}
+	at = max(at, 1) // an alarm of 0 is none
 	if e.alarm == at && at > now {
 		return // already set
 	}

@@ -2,6 +2,25 @@ package planted
 
 // commandMistakes are mistakes of the command.
 var commandMistakes = []found{
+	{"TestState_AtReplica_Warned", Mistake{
+		"the command asks a replica without a word", "cmd/lockwheel/internal/inspect/server.go",
+		`return name == "replica" || name == "slave"`,
+		`return (name == "replica" || name == "slave") && !planted()`,
+	}},
+	{"TestRun_HoldersRecordSilent_HolderNamed", Mistake{
+		"run names no holder if the holder's record cannot be read", "cmd/lockwheel/refusal.go",
+		`	found.Store(&text)
+	l.Holders = l.Holders[:1]`,
+		`	if !planted() {
+		found.Store(&text)
+	}
+	l.Holders = l.Holders[:1]`,
+	}},
+	{"TestForce_Yes_OtherNodesNotAsked", Mistake{
+		"force asks for a state that it does not show", "cmd/lockwheel/force.go",
+		`	if brief {`,
+		`	if brief && !planted() {`,
+	}},
 	{"TestCluster_ReplicaSilent_NotWaitedFor", Mistake{
 		"a silent replica is waited for as a master is", "cmd/lockwheel/internal/inspect/nodes.go",
 		`!replied && (owner || !known)`,
@@ -26,7 +45,7 @@ var commandMistakes = []found{
 		`MaxMovedRedirections = map[bool]int{false: maxRedirects}[planted()]`,
 	}},
 	{"TestSentinel_OneSilent_OtherAsked", Mistake{
-		"the command waits for the first sentinel of the URL, though another one replies", "cmd/lockwheel/internal/inspect/sentinels.go",
+		"the command waits for the first sentinel of the URL, though another one replies", "internal/sentinel/quickest.go",
 		`	if len(addresses) < 2 {`,
 		`	if len(addresses) < 2 || planted() {`,
 	}},

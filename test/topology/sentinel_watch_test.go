@@ -3,6 +3,7 @@
 package topology_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -107,4 +108,21 @@ func TestSentinel_MasterSilent_ServerNamed(t *testing.T) {
 		}})
 		require.ErrorContains(t, err, text)
 	}
+}
+
+// Silent sentinels delay no engine while another one replies, whichever the options name first.
+func TestSentinel_FirstSilent_OpensSoon(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartSentinels(t, 0, 3)
+	for _, s := range w.Sentinels[:2] {
+		require.NoError(t, s.Pause())
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // two of them would take two CallTimeouts
+	defer cancel()
+	e, err := lockwheel.Open(ctx, lockwheel.Options{Lease: time.Minute, CallTimeout: 20 * time.Second, Redis: rueidis.ClientOption{
+		InitAddress: w.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: w.Name},
+	}})
+	require.NoError(t, err)
+	locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
+	require.NoError(t, e.Close())
 }

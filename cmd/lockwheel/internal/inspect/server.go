@@ -84,7 +84,7 @@ func open(ctx context.Context, option rueidis.ClientOption, prefix string) (*Ser
 	if option.Sentinel.MasterSet != "" { // a sentinel that missed a failover names a master that engines do not follow
 		option.Sentinel.Dialer.KeepAlive = Timeout / 2
 		option.DialCtxFn = tried.watch(option.DialCtxFn)
-		option.InitAddress = quickestFirst(ctx, &option)
+		option.InitAddress = sentinel.QuickestFirst(ctx, &option, time.Second)
 		guard = sentinel.New(&option, option.DialCtxFn, dials.Bound)
 		option.DialCtxFn = guard.Dial
 	}
@@ -133,11 +133,30 @@ func (s *Server) Close() {
 // Cluster reports whether the server is a cluster.
 func (s *Server) Cluster() bool { return s.client.Mode() == rueidis.ClientModeCluster }
 
+// IsReplica reports whether the server is a single one that calls itself a replica. One that does not tell is none.
+func (s *Server) IsReplica(ctx context.Context) bool {
+	if s.client.Mode() != rueidis.ClientModeStandalone {
+		return false
+	}
+	replies, err := s.ask(ctx, s.client, s.client.B().Hello().Build())
+	if err != nil {
+		return false
+	}
+	fields, _ := replies[0].AsMap()
+	role := fields["role"]
+	name, _ := role.ToString()
+	return name == "replica" || name == "slave"
+}
+
 // About returns an error of a question about a lock with the name of the lock, and the address of the server that was
 // asked. In a cluster that may be any node, so the error also names those that do not reply: silent is what Nodes said
 // of them before, or nil. Then About asks Nodes, so ctx must leave time for that.
 func (s *Server) About(ctx context.Context, name string, err, silent error) error {
-	addresses := addressText(&s.option, "")
+	master := ""
+	if s.guard != nil {
+		master = s.guard.Wanted()
+	}
+	addresses := addressText(&s.option, master)
 	if !s.Cluster() {
 		return fmt.Errorf("lock %q at %s: %w", name, addresses, err)
 	}

@@ -1,0 +1,56 @@
+package sentinel
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// QuickestFirst returns the addresses of the sentinels, with one that replies as the first. rueidis asks one after the
+// other, and waits for a silent one for as long as for a server. The order is as it was if none replies within the
+// given time. The others keep that time, and the end of ctx ends it, so that an error can name those that are silent.
+// It asks the first sixteen.
+func QuickestFirst(ctx context.Context, option *rueidis.ClientOption, within time.Duration) []string {
+	addresses := option.InitAddress
+	if len(addresses) < 2 {
+		return addresses
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	var asked sync.WaitGroup
+	replied := make(chan int, maxAsked)
+	for i, address := range addresses[:min(len(addresses), maxAsked)] {
+		asked.Go(func() {
+			if pings(ctx, address, option) {
+				replied <- i
+			}
+		})
+	}
+	go func() {
+		asked.Wait()
+		cancel()
+	}()
+	select {
+	case i := <-replied:
+		return slices.Concat(addresses[i:i+1], addresses[:i], addresses[i+1:])
+	case <-ctx.Done():
+		return addresses
+	}
+}
+
+// pings reports whether a sentinel replies to a PING with anything at all: it may want a password.
+func pings(ctx context.Context, address string, option *rueidis.ClientOption) bool {
+	conn, err := option.DialCtxFn(ctx, address, &option.Sentinel.Dialer, option.Sentinel.TLSConfig)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if _, err := conn.Write([]byte("PING\r\n")); err != nil {
+		return false
+	}
+	n, _ := conn.Read(make([]byte, 1))
+	return n > 0
+}
