@@ -50,6 +50,13 @@ var (
 	// that ended. A name must have the same kind everywhere, because all kinds share its key. Nothing was sent.
 	ErrKindMismatch = actor.ErrKindMismatch
 
+	// ErrUnlockFailed: Do has run its function, and then Unlock failed. The error also matches that of Unlock. With
+	// ErrUnavailable or a [ServerError], the function did its work under the lock, so it is not to be run again. Left
+	// behind: as after Unlock, at most the rest of the lease. An ErrUnavailable of Do that does not match
+	// ErrUnlockFailed is that of Lock, unless the function returned it; after that of Lock, the function did not run. If
+	// the lock was lost, Do returns ErrLost without ErrUnlockFailed. Only Do returns it.
+	ErrUnlockFailed = errors.New("unlock failed")
+
 	// ErrUpgrade: the holder of a read lock tried to acquire the write lock, and would wait for itself. Unlock the
 	// reader first; other callers may write in between. Left behind: the reader's hold, unchanged. Nothing was sent.
 	// A call that re-enters a write gets it, too, if the server replies that the write is lost and the owner also reads.
@@ -124,6 +131,15 @@ func textWithin(err error, name string) string {
 	}
 	return err.Error()
 }
+
+// unlockFailure is the error of Unlock in an error of Do.
+type unlockFailure struct{ unlocked *lockError }
+
+func (e unlockFailure) Error() string {
+	return prefix + "lock " + named(e.unlocked.name, e.unlocked.label) + ": " + ErrUnlockFailed.Error() + ": " + e.unlocked.detail()
+}
+
+func (e unlockFailure) Unwrap() []error { return []error{ErrUnlockFailed, e.unlocked} }
 
 // memberError is why one lock of several was not acquired, in an error of another kind for all of them. It matches the
 // cause only: a busy Quorum with a closed engine must not match ErrClosed.

@@ -98,7 +98,8 @@ func (m Mutex) lockTraced(ctx context.Context, tracer Tracer, op string, opts []
 // it ends if the lock is lost. ctx does not bound the unlock; Options.CallTimeout does.
 //
 // If Lock fails, Do returns its error and f does not run. Otherwise Do returns f's error, joined with ErrLost if the
-// lock was lost meanwhile, or with the error of Unlock.
+// lock was lost meanwhile, or with [ErrUnlockFailed] and the error of Unlock. Both can match ErrUnavailable: after that
+// of Unlock the work is done, and f is not to be run again.
 func (m Mutex) Do(ctx context.Context, f func(context.Context) error, opts ...Option) error {
 	hold, err := m.Lock(ctx, opts...)
 	if err != nil {
@@ -369,6 +370,9 @@ func (h *Hold) besides(err, unlocked error) error {
 	var returned *lockError
 	if errors.As(err, &returned) && returned.name == h.name && (returned.err == ErrLost || returned.err == ErrClosed) && errors.Is(unlocked, returned.err) {
 		return err
+	}
+	if failed, ok := unlocked.(*lockError); ok && !errors.Is(failed, ErrLost) {
+		unlocked = unlockFailure{failed}
 	}
 	return errors.Join(err, unlocked)
 }

@@ -95,6 +95,9 @@ func (m Multi) holdOf(e multiRequest, holds []*Hold) (*Hold, error) {
 			}
 		}()
 		err := all.extend(e.ctx, e.lease, e.deadline)
+		for errors.Is(err, ErrUnavailable) && !e.expired() { // the caller waits through an outage, as for one lock
+			err = all.extend(e.ctx, e.lease, e.deadline)
+		}
 		if extended = err == nil; !extended {
 			if errors.Is(err, ErrUnavailable) {
 				err = m.fail(ErrUnavailable, err)

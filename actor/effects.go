@@ -257,6 +257,9 @@ func (fx *Effects) schedule(on *wheel.Wheel[TimerTarget], t *wheel.Timer[TimerTa
 
 func (fx *Effects) nextTenure() uint64 { fx.tenure++; return fx.tenure }
 
+// LastTenure returns the number of the engine's last tenure, 0 before the first.
+func (fx *Effects) LastTenure() uint64 { return fx.tenure }
+
 func (fx *Effects) nextOwner() uint64 { fx.owner++; return fx.owner }
 
 // ParseOwn returns the tenure in a holder id; ok is false if the id is not one of this engine's.

@@ -7,7 +7,7 @@
 //		for {
 //			select {
 //			case <-ctx.Done(): // the lock is lost, or the process shuts down
-//				return ctx.Err()
+//				return context.Cause(ctx)
 //			case invoice := <-due:
 //				send(ctx, invoice, hold.Token())
 //			}

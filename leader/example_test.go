@@ -28,7 +28,7 @@ func ExampleRun() {
 		fmt.Println("works with token", hold.Token())
 		shutdown() // a program calls this on SIGTERM
 		<-ctx.Done()
-		return ctx.Err()
+		return context.Cause(ctx)
 	}, leader.Options{
 		Gained: func(hold *lockwheel.Hold) { fmt.Println("leads", hold.Name()) },
 		Ended:  func(error) { fmt.Println("ended") },
@@ -51,7 +51,7 @@ func ExampleRun_callbacks() {
 	defer locks.Close()
 	work := func(ctx context.Context, _ *lockwheel.Hold) error {
 		<-ctx.Done()
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 
 	err = leader.Run(ctx, locks.FencedMutex("billing/leader"), work, leader.Options{

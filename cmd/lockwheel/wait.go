@@ -56,12 +56,9 @@ stops replying; 2 for a wrong command line.`,
 				locked, err := s.Locked(ctx, args[0])
 				switch {
 				case err != nil:
-					if !end.IsZero() { // the time of the question may be over
-						limited, cancel := context.WithTimeout(about, lastReply)
-						defer cancel()
-						about = limited
-					}
-					return failed(s.About(about, args[0], err, nil))
+					limited, cancel := context.WithTimeout(about, lastReply) // the time of the question may be over
+					defer cancel()
+					return failed(s.About(limited, args[0], err, nil))
 				case !locked:
 					return nil
 				case !end.IsZero() && !time.Now().Before(end):

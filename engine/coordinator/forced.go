@@ -14,21 +14,22 @@ const (
 	forcedFor = 5 * time.Second
 )
 
-// forced has the keys of this engine's locks of which a message said that they were unlocked by force. If the server
-// then replies that such a key is gone, the cause of the loss says so. A message is no proof, so the cause names it as
-// one. The zero value has none. Owned by the coordinator.
+// forced has the keys of this engine's locks of which a message said that they were unlocked by force. A tenure that
+// begins after the message is not meant: it may be lost for another reason, and its holder would look for the wrong
+// cause. If the server then replies that such a key is gone, the cause of the loss says so. A message is no proof, so
+// the cause names it as one. The zero value has none. Owned by the coordinator.
 type forced struct {
-	keys map[string]struct{}
-	last time.Duration // when the last notice came
+	keys map[string]uint64 // the last tenure of the engine when the notice came
+	last time.Duration     // when the last notice came
 }
 
 // note notes that a notice came. What is forgotten because there are too many lacks the hint, and a quorum acquires
 // such a member again at once.
-func (f *forced) note(now time.Duration, key string) {
+func (f *forced) note(now time.Duration, key string, last uint64) {
 	if f.keys == nil || len(f.keys) >= maxForced {
-		f.keys = make(map[string]struct{})
+		f.keys = make(map[string]uint64)
 	}
-	f.keys[key], f.last = struct{}{}, now
+	f.keys[key], f.last = last, now
 }
 
 // explain adds the hint to the causes of the holds that ended in this turn.
@@ -41,7 +42,7 @@ func (f *forced) explain(now time.Duration, ended []actor.HoldEnd) {
 		return
 	}
 	for i := range ended {
-		if _, noted := f.keys[ended[i].Key]; noted {
+		if last, noted := f.keys[ended[i].Key]; noted && ended[i].Hold.Tenure <= last {
 			ended[i].Cause = actor.WithForceNotice(ended[i].Cause)
 		}
 	}

@@ -59,14 +59,19 @@ func TestForceNotice_KeyGone_CauseNamesIt(t *testing.T) {
 		20s    7 done              → d granted
 		20s    tookaway d          → 8: renew d
 		20s    8 gone              → d lost
+		20s    lock d              → 9: acquire d
+		20s    9 done              → d granted
+		20s    extend d            → 10: renew d
+		20s    10 gone             → d lost; d lost
 	`, d.line)
 	require.Equal(t, []string{
 		"a: the key is gone or someone else's; a message said that it was unlocked by force",
 		"b: WRONGTYPE x", "c: the key is gone or someone else's",
 		"d: the key is gone or someone else's; a message said that it was unlocked by force",
+		"d: the key is gone or someone else's",
 	}, causes)
 	for i := range 5 * maxForced {
-		d.c.own.forced.note(d.now, fmt.Sprint(i))
+		d.c.own.forced.note(d.now, fmt.Sprint(i), 0)
 		require.LessOrEqual(t, len(d.c.own.forced.keys), maxForced)
 	}
 }

@@ -2,6 +2,10 @@ package planted
 
 // identityMistakes are mistakes of what an engine says about itself, and of what it is told.
 var identityMistakes = []found{
+	{"TestForceNotice_KeyGone_CauseNamesIt", Mistake{
+		"a force is named as the cause of a later holder's loss", "engine/coordinator/forced.go",
+		`ended[i].Hold.Tenure <= last {`, `(planted() || ended[i].Hold.Tenure <= last) {`,
+	}},
 	{"TestHolder_EngineHasItNot_Told", Mistake{
 		"an engine that does not hold a lock looks as if it did not reply", "observer.go",
 		`if h.NotHeld = !a.Held; a.Held {`, `if h.NotHeld = !a.Held && !planted(); a.Held {`,

@@ -532,6 +532,10 @@ var rootMistakes = []found{
 			}
 			log.Error("lockwheel: a Locker's`,
 	}},
+	{"TestDo_UnlockUnanswered_SaysSo", Mistake{
+		"the error of Do does not say that the function has run", "lock.go",
+		`ok && !errors.Is(failed, ErrLost) {`, `ok && !errors.Is(failed, ErrLost) && !planted() {`,
+	}},
 	{"TestDo_ContextEnded_Unlocks", Mistake{
 		"Do's context bounds its unlock", "lock.go",
 		`h.Unlock(context.WithoutCancel(ctx))`,

@@ -2,6 +2,11 @@ package planted
 
 // severalMistakes are mistakes with several locks that are held as one.
 var severalMistakes = []found{
+	{"TestMulti_ReentryWithLeaseInOutage_WaitsOn", Mistake{
+		"a Multi gives up after one try of its lease", "multi_acquire.go",
+		`for errors.Is(err, ErrUnavailable) && !e.expired() {`,
+		`for errors.Is(err, ErrUnavailable) && !e.expired() && !planted() {`,
+	}},
 	{"TestQuorum_SentinelsOfSeveralMasters_Allowed", Mistake{
 		"engines with the same sentinels are on one server", "quorum.go",
 		`e.servers.masterSet != other.servers.masterSet {`, `e.servers.masterSet != other.servers.masterSet && !planted() {`,

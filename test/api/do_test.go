@@ -7,11 +7,13 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
 // Do holds the lock while the function runs, and returns the function's error. The function's context re-enters.
@@ -51,6 +53,27 @@ func TestDo_FunctionPanics_Unlocked(t *testing.T) {
 	}()
 	locktest.Receive(t, exited)
 	require.False(t, s.Exists("n"))
+}
+
+// Lock and Unlock can fail with the same error. That of Do says whether the function has run.
+func TestDo_UnlockUnanswered_SaysSo(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	p := proxy.Start(t, s.Addr)
+	e := s.OpenAt(p.Addr(), lockwheel.Options{CallTimeout: 100 * time.Millisecond, Lease: 10 * time.Second})
+	failure := errors.New("what the function returned")
+	err := e.Mutex("n").Do(t.Context(), func(context.Context) error {
+		p.Set(proxy.Both, proxy.Hold)
+		return failure
+	})
+	for _, want := range []error{failure, lockwheel.ErrUnlockFailed, lockwheel.ErrUnavailable} {
+		require.ErrorIs(t, err, want)
+	}
+	require.ErrorContains(t, err, `lockwheel: lock "n": unlock failed: redis unavailable: `)
+	err = e.Mutex("other").Do(t.Context(), func(context.Context) error { panic("it has no lock") }, lockwheel.Wait(time.Millisecond))
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	require.NotErrorIs(t, err, lockwheel.ErrUnlockFailed)
+	require.NoError(t, p.Heal())
 }
 
 // Do returns a loss together with the function's own error.

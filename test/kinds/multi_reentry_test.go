@@ -11,7 +11,34 @@ import (
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/internal/proxy"
 )
+
+// A call that re-enters with a longer lease needs the server. In an outage it waits, as a new one does.
+func TestMulti_ReentryWithLeaseInOutage_WaitsOn(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	p := proxy.Start(t, s.Addr)
+	e := s.OpenAt(p.Addr(), lockwheel.Options{CallTimeout: 100 * time.Millisecond, Lease: 20 * time.Second})
+	for name, m := range map[string]lockwheel.Multi{"plain": locktest.Multi(e, "a", "b"), "of kinds": e.Multi(e.Mutex("c"), e.FencedMutex("d"))} {
+		hold, err := m.Lock(t.Context())
+		require.NoError(t, err)
+		p.Set(proxy.Both, proxy.Hold)
+		waits := locktest.LockingAll(hold.Context(), m, lockwheel.Lease(time.Hour))
+		select {
+		case got := <-waits:
+			t.Fatal(name, got)
+		case <-time.After(500 * time.Millisecond): // several times CallTimeout
+		}
+		require.NoError(t, p.Heal())
+		locktest.Unlock(t, locktest.Granted(t, waits))
+		p.Set(proxy.Both, proxy.Hold)
+		_, err = m.Lock(hold.Context(), lockwheel.Lease(time.Hour), lockwheel.Wait(300*time.Millisecond))
+		require.ErrorIs(t, err, lockwheel.ErrUnavailable, "the wait ends")
+		require.NoError(t, p.Heal())
+		locktest.Unlock(t, hold)
+	}
+}
 
 // A call of an owner may wait for another one of the same owner before it unlocks, so both are granted. It does not
 // matter which of them is granted first, and at which lock the Multi waits then.
