@@ -94,9 +94,10 @@ func (m Multi) holdOf(e multiRequest, holds []*Hold) (*Hold, error) {
 				all.unlock(canceledCtx)
 			}
 		}()
-		err := all.extend(e.ctx, e.lease, e.deadline)
+		extend := func() error { return all.extend(e.ctx, e.lease, e.deadline) }
+		err := extend()
 		for errors.Is(err, ErrUnavailable) && !e.expired() { // the caller waits through an outage, as for one lock
-			err = all.extend(e.ctx, e.lease, e.deadline)
+			err = extend()
 		}
 		if extended = err == nil; !extended {
 			if errors.Is(err, ErrUnavailable) {

@@ -102,6 +102,31 @@ func TestForce_Yes_OtherNodesNotAsked(t *testing.T) {
 	assert.NotZero(t, c.Nodes[1].CommandCalls(t, "pubsub|numsub"), "it is shown then")
 }
 
+// A user that may not ask for the nodes of a cluster would see the keys of one of them without a word.
+func TestCluster_NodesForbidden_Error(t *testing.T) {
+	t.Parallel()
+	c, names := clusterOf(t, 0)
+	for _, n := range c.Nodes {
+		n.Do(t, "ACL", "SETUSER", "few", "on", ">word", "allkeys", "allchannels", "+@all", "-cluster|slots", "-cluster|shards")
+	}
+	for _, args := range [][]string{{"ls"}, {"engines"}, {"state", names[0][0]}, {"top", "--once", "--interval", "100ms"}} {
+		status, _, stderr := result(t, "redis://few:word@"+c.Nodes[0].Addr(), args...)
+		assert.Equal(t, exitFailed, status, args)
+		assert.Contains(t, stderr, "+cluster|slots", args)
+	}
+}
+
+// What a user may not ask is not 0.
+func TestCluster_ListenersForbidden_Unknown(t *testing.T) {
+	t.Parallel()
+	c, names := clusterOf(t, 0)
+	for _, n := range c.Nodes {
+		n.Do(t, "ACL", "SETUSER", "few", "on", ">word", "allkeys", "allchannels", "+@all", "-pubsub|shardnumsub")
+	}
+	_, stdout, _ := result(t, "redis://few:word@"+c.Nodes[0].Addr(), "state", names[0][0], "--json")
+	assert.EqualValues(t, -1, locksOf(t, stdout)[0].Waiting.Clients)
+}
+
 // A client may listen to any node. If one does not tell, the number is that of a part, and state says so.
 func TestCluster_OtherMasterSilent_StateSaysPart(t *testing.T) {
 	t.Parallel()

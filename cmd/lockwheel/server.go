@@ -84,7 +84,7 @@ func (g *globals) inspect(ctx context.Context, warnings io.Writer) (*inspect.Ser
 		return nil, err
 	}
 	s, err := inspect.Open(ctx, option, g.prefix)
-	if err == nil && s.IsReplica(ctx) {
+	if err == nil && s.IsReplica() {
 		fmt.Fprintf(warnings, "lockwheel: %s is a replica: it may be behind its master, clients that listen there are not counted, and no engine can be asked or told\n", option.InitAddress[0])
 	}
 	return s, failed(err)

@@ -2,10 +2,20 @@ package planted
 
 // commandMistakes are mistakes of the command.
 var commandMistakes = []found{
+	{"TestCluster_NodesForbidden_Error", Mistake{
+		"one node of a cluster counts as all", "cmd/lockwheel/internal/inspect/server.go",
+		`name == "cluster" {`,
+		`name == "cluster" && !planted() {`,
+	}},
+	{"TestCluster_ListenersForbidden_Unknown", Mistake{
+		"who listens to the channel of a shard is none if the user may not ask", "cmd/lockwheel/internal/inspect/read.go",
+		`if i == 0 || Refused(err) {`,
+		`if i == 0 || Refused(err) && !planted() {`,
+	}},
 	{"TestState_AtReplica_Warned", Mistake{
 		"the command asks a replica without a word", "cmd/lockwheel/internal/inspect/server.go",
-		`return name == "replica" || name == "slave"`,
-		`return (name == "replica" || name == "slave") && !planted()`,
+		`s.replica = name == "replica" || name == "slave"`,
+		`s.replica = (name == "replica" || name == "slave") && !planted()`,
 	}},
 	{"TestRun_HoldersRecordSilent_HolderNamed", Mistake{
 		"run names no holder if the holder's record cannot be read", "cmd/lockwheel/refusal.go",
@@ -396,7 +406,7 @@ var commandMistakes = []found{
 	}},
 	{"TestWait_ServerGone_IsAnError", Mistake{
 		"an error of wait does not say which lock", "cmd/lockwheel/wait.go",
-		`failed(s.About(about, args[0], err, nil))`, `failed(map[bool]error{false: s.About(about, args[0], err, nil), true: err}[planted()])`,
+		`failed(s.About(limited, args[0], err, nil))`, `failed(map[bool]error{false: s.About(limited, args[0], err, nil), true: err}[planted()])`,
 	}},
 	{"TestCluster_NodeGone_LsSaysSo", Mistake{
 		"a node that does not reply is left out in silence", "cmd/lockwheel/state.go",

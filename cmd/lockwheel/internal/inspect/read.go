@@ -363,7 +363,7 @@ func (s *Server) addListeners(ctx context.Context, nodes []Node, locks []*Lock) 
 		for i, reply := range replies {
 			pairs, err := reply.ToArray()
 			if err != nil {
-				if i == 0 { // an old server does not know the second question
+				if i == 0 || Refused(err) { // an old server does not know the second question
 					for _, l := range locks {
 						l.Waiting.Clients = -1
 					}

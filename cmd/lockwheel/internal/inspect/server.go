@@ -26,6 +26,8 @@ type Server struct {
 	option rueidis.ClientOption
 	prefix string
 	guard  *sentinel.Guard // nil without Sentinel
+
+	replica bool // it is a single server that calls itself a replica
 }
 
 // maxRedirects is how many redirections of a cluster one command follows, as in the library.
@@ -106,7 +108,32 @@ func open(ctx context.Context, option rueidis.ClientOption, prefix string) (*Ser
 	if guard != nil {
 		guard.Watch()
 	}
-	return &Server{client, option, prefix, guard}, nil
+	s := &Server{client: client, option: option, prefix: prefix, guard: guard}
+	if err := s.greet(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// greet asks a single server what it is. One that does not tell is a master. A node of a cluster is no single server:
+// rueidis takes it for one if the user may not ask for the nodes, and would show a part of all keys without a word.
+func (s *Server) greet(ctx context.Context) error {
+	if s.client.Mode() != rueidis.ClientModeStandalone {
+		return nil
+	}
+	replies, err := s.ask(ctx, s.client, s.client.B().Hello().Build())
+	if err != nil {
+		return nil // the next question says so
+	}
+	fields, _ := replies[0].AsMap()
+	mode, role := fields["mode"], fields["role"]
+	if name, _ := mode.ToString(); name == "cluster" {
+		return fmt.Errorf("connecting to %s: it is a node of a cluster, and does not tell this user the other nodes: is +cluster|slots missing?", addressText(&s.option, ""))
+	}
+	name, _ := role.ToString()
+	s.replica = name == "replica" || name == "slave"
+	return nil
 }
 
 // addressText returns the addresses of the options for an error. Behind Sentinel it is the one that rejected the
@@ -133,20 +160,9 @@ func (s *Server) Close() {
 // Cluster reports whether the server is a cluster.
 func (s *Server) Cluster() bool { return s.client.Mode() == rueidis.ClientModeCluster }
 
-// IsReplica reports whether the server is a single one that calls itself a replica. One that does not tell is none.
-func (s *Server) IsReplica(ctx context.Context) bool {
-	if s.client.Mode() != rueidis.ClientModeStandalone {
-		return false
-	}
-	replies, err := s.ask(ctx, s.client, s.client.B().Hello().Build())
-	if err != nil {
-		return false
-	}
-	fields, _ := replies[0].AsMap()
-	role := fields["role"]
-	name, _ := role.ToString()
-	return name == "replica" || name == "slave"
-}
+// IsReplica reports whether the server is a single one that called itself a replica when it was connected. One that
+// does not tell is none.
+func (s *Server) IsReplica() bool { return s.replica }
 
 // About returns an error of a question about a lock with the name of the lock, and the address of the server that was
 // asked. In a cluster that may be any node, so the error also names those that do not reply: silent is what Nodes said
