@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -168,10 +169,27 @@ func TestCluster_ReplicaSilent_NothingMissing(t *testing.T) {
 		}, "it is known")
 	}
 	require.NoError(t, replica.Pause())
-	for _, args := range [][]string{{"ls"}, {"state", names[0][0]}, {"engines"}} {
-		status, _, stderr := result(t, allOf(c), args...)
-		assert.Equal(t, exitOK, status, "%v: %s", args, stderr)
+	nothingMissing := func() {
+		for _, args := range [][]string{{"ls"}, {"state", names[0][0]}, {"engines"}} {
+			status, _, stderr := result(t, allOf(c), args...)
+			assert.Equal(t, exitOK, status, "%v: %s", args, stderr)
+		}
 	}
+	nothingMissing()
+	option, err := rueidis.ParseURL(allOf(c))
+	require.NoError(t, err)
+	s, err := inspect.Open(t.Context(), option, "") // it knows the replica, and goes on while the masters consider it down
+	require.NoError(t, err)
+	defer s.Close()
+	require.NoError(t, replica.Kill())
+	_, silent := s.Nodes(t.Context())
+	assert.NoError(t, silent)
+	for _, n := range c.Nodes[:3] {
+		eventually(t, func() bool { return strings.Contains(n.String(t, "CLUSTER", "NODES"), "slave,fail ") }, "it is considered down")
+	}
+	_, silent = s.Nodes(t.Context())
+	assert.NoError(t, silent)
+	nothingMissing()
 }
 
 // A master that the cluster considers down may be in no list of nodes any more. Its keys are missing.

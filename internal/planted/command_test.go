@@ -360,7 +360,11 @@ var commandMistakes = []found{
 	}},
 	{"TestCluster_ReplicaSilent_NothingMissing", Mistake{
 		"keys of a silent replica are missing", "cmd/lockwheel/internal/inspect/nodes.go",
-		`known && !owner:`, `known && !owner && !planted():`,
+		`known && !owner, failing[addr]:`, `(known && !owner || failing[addr]) && !planted():`,
+	}},
+	{"TestCluster_ReplicaSilent_NothingMissing", Mistake{
+		"keys of a replica are missing that the masters consider down", "cmd/lockwheel/internal/inspect/nodes.go",
+		`failing[addr]:`, `failing[addr] && !planted():`,
 	}},
 	{"TestCluster_MasterBusy_Named", Mistake{
 		"a busy node does not name the others", "cmd/lockwheel/internal/inspect/server.go",

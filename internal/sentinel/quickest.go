@@ -10,9 +10,9 @@ import (
 )
 
 // QuickestFirst returns the addresses of the sentinels, with one that replies as the first. rueidis asks one after the
-// other, and waits for a silent one for as long as for a server. The order is as it was if none replies within the
-// given time. The others keep that time, and the end of ctx ends it, so that an error can name those that are silent.
-// It asks the first sixteen.
+// other, and waits for a silent one for as long as for a server. The order is as it was if the first replies within an
+// eighth of the given time, or none within all of it. The others keep that time, and the end of ctx ends it, so that an
+// error can name those that are silent. It asks the first sixteen.
 func QuickestFirst(ctx context.Context, option *rueidis.ClientOption, within time.Duration) []string {
 	addresses := option.InitAddress
 	if len(addresses) < 2 {
@@ -32,12 +32,27 @@ func QuickestFirst(ctx context.Context, option *rueidis.ClientOption, within tim
 		asked.Wait()
 		cancel()
 	}()
-	select {
-	case i := <-replied:
-		return slices.Concat(addresses[i:i+1], addresses[:i], addresses[i+1:])
-	case <-ctx.Done():
-		return addresses
+	best := len(addresses)
+	patience := time.After(within / 8)
+	for best > 0 {
+		select {
+		case i := <-replied:
+			best = min(best, i)
+			if patience != nil {
+				continue
+			}
+		case <-patience:
+			if patience = nil; best == len(addresses) {
+				continue
+			}
+		case <-ctx.Done():
+			if best == len(addresses) {
+				return addresses
+			}
+		}
+		break
 	}
+	return slices.Concat(addresses[best:best+1], addresses[:best], addresses[best+1:])
 }
 
 // pings reports whether a sentinel replies to a PING with anything at all: it may want a password.

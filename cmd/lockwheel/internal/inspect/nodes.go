@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -39,10 +40,15 @@ func (s *Server) Nodes(ctx context.Context) (nodes []Node, err error) {
 			nodes = append(nodes, Node{addr, all[addr]})
 		}
 	}
+	var failing map[string]bool
 	for _, addr := range addresses {
 		owner, known := owners[addr]
-		switch failed := replies[addr].err; {
-		case failed == nil, known && !owner: // keys of a replica are those of its master
+		failed := replies[addr].err
+		if failed != nil && !known && failing == nil && len(nodes) > 0 {
+			failing = s.replicas(ctx, nodes[0])
+		}
+		switch {
+		case failed == nil, known && !owner, failing[addr]: // keys of a replica are those of its master
 		case owner:
 			err = errors.Join(err, fmt.Errorf("the node %s %s, so its keys are missing: %w", addr, verb(failed), failed))
 		default:
@@ -105,6 +111,33 @@ func onlyReplicasLeft(all map[string]rueidis.Client, replies map[string]nodeRepl
 		}
 	}
 	return true
+}
+
+// replicas returns which nodes a node knows as replicas. CLUSTER SLOTS names those only that it does not consider down.
+func (s *Server) replicas(ctx context.Context, n Node) map[string]bool {
+	found := make(map[string]bool)
+	replies, err := s.ask(ctx, n.client, n.client.B().ClusterNodes().Build())
+	if err != nil {
+		return found
+	}
+	text, _ := replies[0].ToString()
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) < 3 || !strings.Contains(words[2], "slave") {
+			continue
+		}
+		at, names, _ := strings.Cut(words[1], ",") // ip:port@bus, and names
+		at, _, _ = strings.Cut(at, "@")
+		colon := strings.LastIndex(at, ":")
+		if colon < 0 {
+			continue
+		}
+		name, _, _ := strings.Cut(names, ",")
+		for _, host := range []string{at[:colon], name} {
+			found[net.JoinHostPort(host, at[colon+1:])] = true
+		}
+	}
+	return found
 }
 
 // knowsSlots reports whether the client knows of nodes with slots, unless it is not told. A node that was taken out of
