@@ -364,7 +364,10 @@ var commandMistakes = []found{
 	}},
 	{"TestCluster_ReplicaSilent_NothingMissing", Mistake{
 		"keys of a replica are missing that the masters consider down", "cmd/lockwheel/internal/inspect/nodes.go",
-		`failing[addr]:`, `failing[addr] && !planted():`,
+		`			failing = s.replicas(ctx, nodes[0])`,
+		`			if !planted() {
+				failing = s.replicas(ctx, nodes[0])
+			}`,
 	}},
 	{"TestCluster_MasterBusy_Named", Mistake{
 		"a busy node does not name the others", "cmd/lockwheel/internal/inspect/server.go",
