@@ -38,7 +38,7 @@ func settleWithRedislock(ctx context.Context, locker *redislock.Client, account 
 
 // obtain waits also while lockwheel has the lock. redislock itself returns WRONGTYPE then, and does not retry.
 func obtain(ctx context.Context, locker *redislock.Client, key string) (*redislock.Lock, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // longer than before: new programs are notified, and come first
 	defer cancel()
 	retry := &redislock.Options{RetryStrategy: redislock.LinearBackoff(20 * time.Millisecond)}
 	for {

@@ -14,7 +14,7 @@ import (
 )
 
 func settleWithRedsync(ctx context.Context, rs *redsync.Redsync, account string) error {
-	mutex := rs.NewMutex("account/"+account, redsync.WithExpiry(30*time.Second), redsync.WithTries(500), redsync.WithRetryDelay(10*time.Millisecond))
+	mutex := rs.NewMutex("account/"+account, redsync.WithExpiry(30*time.Second), redsync.WithTries(3000), redsync.WithRetryDelay(10*time.Millisecond))
 	if err := mutex.LockContext(ctx); err != nil {
 		return err
 	}
