@@ -133,10 +133,13 @@ func textWithin(err error, name string) string {
 }
 
 // unlockFailure is the error of Unlock in an error of Do.
-type unlockFailure struct{ unlocked *lockError }
+type unlockFailure struct {
+	hold     *Hold
+	unlocked error
+}
 
 func (e unlockFailure) Error() string {
-	return prefix + "lock " + named(e.unlocked.name, e.unlocked.label) + ": " + ErrUnlockFailed.Error() + ": " + e.unlocked.detail()
+	return prefix + "lock " + named(e.hold.name, e.hold.grant.Label()) + ": " + ErrUnlockFailed.Error() + ": " + textWithin(e.unlocked, e.hold.name)
 }
 
 func (e unlockFailure) Unwrap() []error { return []error{ErrUnlockFailed, e.unlocked} }

@@ -371,8 +371,8 @@ func (h *Hold) besides(err, unlocked error) error {
 	if errors.As(err, &returned) && returned.name == h.name && (returned.err == ErrLost || returned.err == ErrClosed) && errors.Is(unlocked, returned.err) {
 		return err
 	}
-	if failed, ok := unlocked.(*lockError); ok && !errors.Is(failed, ErrLost) {
-		unlocked = unlockFailure{failed}
+	if !errors.Is(unlocked, ErrLost) {
+		unlocked = unlockFailure{h, unlocked}
 	}
 	return errors.Join(err, unlocked)
 }

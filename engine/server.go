@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/wire"
 )
@@ -70,8 +71,25 @@ func withTimeout(ctx context.Context, timeout time.Duration, step func(context.C
 	return err
 }
 
+// probeServer greets a single server. rueidis takes a node of a cluster for one if the user may not ask for the nodes.
+// Then the engine would hold locks of a part of all names, and miss the messages for the others.
 func (s *Server) probeServer(ctx context.Context) error {
-	return s.client.Do(ctx, s.client.B().Ping().Build()).Error()
+	b := s.client.B()
+	replies := s.client.DoMulti(ctx, b.Ping().Build(), b.Hello().Build())
+	if err := replies[0].Error(); err != nil {
+		return err
+	}
+	fields, err := replies[1].AsMap()
+	mode := fields["mode"]
+	if name, _ := mode.ToString(); err != nil || name != "cluster" {
+		return nil // a server that does not tell is none of a cluster
+	}
+	for _, reply := range s.client.DoMulti(ctx, b.ClusterSlots().Build(), b.ClusterShards().Build()) {
+		if err := reply.Error(); err != nil && actor.HasPrefixFold(err.Error(), "NOPERM ") { // rueidis asks a newer server for shards
+			return err
+		}
+	}
+	return nil
 }
 
 // Cluster reports whether the server is a cluster.

@@ -55,8 +55,10 @@ end
 
 -- Handles a waiter that would add more if it came now: its wait grew, or a place that no engine keeps alive is in front
 -- of it, since one between them left. Those in front subtract what they added, and would leave it too little. Moves its
--- time and all behind until it is as far behind the one in front as a new waiter. A long queue stays as it is: no call
--- moves more than that. Returns the time, and what the place adds now, or the table of an error.
+-- time and all behind until it is as far behind the one in front as a new waiter. A call moves as many times as a long
+-- queue has, over all its tenures; what is beyond that stays as it is until a later call. Returns the time, and what the
+-- place adds now, or the table of an error.
+local movable = long
 local function grow(lock, time, wait, added)
   if added >= math.max(wait, theirs) then return time, added end
   local before = redis.pcall('ZCOUNT', lock.times, '-inf', '(' .. text(time))
@@ -68,7 +70,8 @@ local function grow(lock, time, wait, added)
   local by = adds - (time - front[2])
   if by > 0 then
     local count = redis.pcall('ZCARD', lock.times)
-    if type(count) == 'table' or count > long then return time, added end
+    if type(count) == 'table' or count - before > movable then return time, added end
+    movable = movable - (count - before)
     local failed = shift_times(lock.times, by, before)
     if failed then return failed end
   end

@@ -281,20 +281,30 @@ func TestFairWaiter_FrontDies_Told(t *testing.T) {
 	})
 }
 
-// To move the times of a very long queue for each waiter with a wait that grew would stop the server.
+// To move the times of a long queue for each waiter with a wait that grew would stop the server: a call moves 1000.
 func TestFairWaiter_WaitGrew_LongQueueUnchanged(t *testing.T) {
 	s := onReal(t)
 	s.until = endless
 	s.runTranscript(`
 		clock 1000000 → ok
-		fair_acquire a:t0:30s:50s a:t1:30s:20s a:t2:30s:20s → 1 [30s t0 50s] [30s t0 70s]
+		fair_acquire a:t0:30s:50s a:t1:30s:20s a:t2:30s:20s a:t3:30s:20s → 1 [30s t0 50s] [30s t0 70s] [30s t0 90s]
 	`)
-	for i := range 1000 {
-		s.do("ZADD", scripts.RedissonKey(scripts.FairTimeoutKey, "a"), 2_000_000_000+i, fmt.Sprint("other", i))
-		s.do("RPUSH", scripts.RedissonKey(scripts.FairQueueKey, "a"), fmt.Sprint("other", i))
+	behind := func(from, to int) {
+		for i := from; i < to; i++ {
+			s.do("ZADD", scripts.RedissonKey(scripts.FairTimeoutKey, "a"), 2_000_000_000+i, fmt.Sprint("other", i))
+			s.do("RPUSH", scripts.RedissonKey(scripts.FairQueueKey, "a"), fmt.Sprint("other", i))
+		}
 	}
+	behind(0, 600)
 	s.runTranscript(`
-		fair_acquire a:t2:30s:50s → [30s t0 70s]
+		# 601 times move for t3; for t2 they would be 602 more.
+		fair_acquire a:t3:30s:50s a:t2:30s:50s → [30s t0 120s] [30s t0 70s]
+		# The next call goes on with it.
+		fair_acquire a:t2:30s:50s → [30s t0 100s]
+	`)
+	behind(600, 1000)
+	s.runTranscript(`
+		fair_acquire a:t2:30s:90s → [30s t0 100s]
 	`)
 }
 

@@ -46,7 +46,7 @@ command line.`,
 			if !confirmed(c, l) {
 				return failed(errNotConfirmed)
 			}
-			now, err := g.readHeld(c.Context(), c.ErrOrStderr(), args[0], false)
+			now, err := g.readHeld(c.Context(), io.Discard, args[0], true)
 			switch {
 			case err != nil:
 				return err

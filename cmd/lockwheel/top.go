@@ -181,6 +181,9 @@ func (v *topView) look(ctx context.Context) (*look, error) {
 		return nil, missing
 	}
 	missing = errors.Join(missing, v.server.AddListeners(ctx, nodes, locks))
+	if slices.ContainsFunc(locks, func(l *inspect.Lock) bool { return l.Waiting.Clients < 0 }) {
+		l.Refused = append(l.Refused, "PUBSUB NUMSUB or SHARDNUMSUB: WAITERS lacks the clients that listen")
+	}
 	if missing != nil {
 		l.Exact, l.Error = false, missing.Error()
 	}

@@ -19,17 +19,27 @@ const (
 // cause. If the server then replies that such a key is gone, the cause of the loss says so. A message is no proof, so
 // the cause names it as one. The zero value has none. Owned by the coordinator.
 type forced struct {
-	keys map[string]uint64 // the last tenure of the engine when the notice came
-	last time.Duration     // when the last notice came
+	keys map[string]forceNotice
+	last time.Duration // when the last notice came
 }
 
-// note notes that a notice came. What is forgotten because there are too many lacks the hint, and a quorum acquires
-// such a member again at once.
-func (f *forced) note(now time.Duration, key string, last uint64) {
+// forceNotice says which holds of a key a notice is about. The zero value is about none.
+type forceNotice struct {
+	last uint64        // the last tenure of the engine when it came
+	came time.Duration // when it came; NoTimer if a later hold may have a tenure from before: a handed off one
+}
+
+// note notes that a notice came. A tenure that is never handed off can wait, and be granted after the notice. What is
+// forgotten because there are too many lacks the hint, and a quorum acquires such a member again at once.
+func (f *forced) note(now time.Duration, key string, last uint64, handedOff bool) {
 	if f.keys == nil || len(f.keys) >= maxForced {
-		f.keys = make(map[string]uint64)
+		f.keys = make(map[string]forceNotice)
 	}
-	f.keys[key], f.last = last, now
+	notice := forceNotice{last, now}
+	if handedOff {
+		notice.came = NoTimer
+	}
+	f.keys[key], f.last = notice, now
 }
 
 // explain adds the hint to the causes of the holds that ended in this turn.
@@ -42,7 +52,8 @@ func (f *forced) explain(now time.Duration, ended []actor.HoldEnd) {
 		return
 	}
 	for i := range ended {
-		if last, noted := f.keys[ended[i].Key]; noted && ended[i].Hold.Tenure <= last {
+		n, noted := f.keys[ended[i].Key]
+		if noted && ended[i].Hold.Tenure <= n.last && (n.came == NoTimer || now-ended[i].Held <= n.came) {
 			ended[i].Cause = actor.WithForceNotice(ended[i].Cause)
 		}
 	}

@@ -105,7 +105,7 @@ func (c *Coordinator) onOwnChannelFailed(now time.Duration, n *Node, err error) 
 func (c *Coordinator) confirmHolders(now time.Duration, key string) {
 	l := c.Locks.Get(key)
 	if l != nil || c.LockSets[key] != nil {
-		c.own.forced.note(now, key, c.Fx.LastTenure())
+		c.own.forced.note(now, key, c.Fx.LastTenure(), c.LockSets[key] == nil)
 	}
 	if l != nil && l.HeldAt(now) {
 		c.step(now, l, &actor.Message{Event: actor.Notified})

@@ -71,9 +71,38 @@ func TestForceNotice_KeyGone_CauseNamesIt(t *testing.T) {
 		"d: the key is gone or someone else's",
 	}, causes)
 	for i := range 5 * maxForced {
-		d.c.own.forced.note(d.now, fmt.Sprint(i), 0)
+		d.c.own.forced.note(d.now, fmt.Sprint(i), 0, true)
 		require.LessOrEqual(t, len(d.c.own.forced.keys), maxForced)
 	}
+}
+
+// A waiter in a fair queue has its tenure before it is granted. A notice that came while it waited is not about it.
+func TestForceNotice_FairWaiter_NotAboutIt(t *testing.T) {
+	d := newHarness(t, 8)
+	var causes []string
+	d.onHoldEnds = func(ended []actor.HoldEnd) {
+		for _, e := range ended {
+			causes = append(causes, e.Cause.Error())
+		}
+	}
+	compare(t, `
+		1ms     lock fair:a                → 1: acquire fair a
+		2ms     1 queued                   → join {a}:me:1
+		3ms     ordered; subscribed {a}:me:1 → 2: acquire fair a
+		4ms     2 queued                   → nothing
+		10s     tookaway a                 → nothing
+		10001ms heard {a}:me:1             → 3: acquire fair a
+		10002ms 3 done                     → leave {a}:me:1; fair:a granted
+		12s     extend fair:a              → 4: renew a
+		12001ms 4 gone                     → fair:a lost; fair:a lost
+		13s     lock fair:b                → 5: acquire fair b
+		13s     5 done                     → fair:b granted
+		13s     tookaway b                 → 6: renew b
+		13s     6 gone                     → fair:b lost
+	`, d.line)
+	require.Equal(t, []string{
+		"the key is gone or someone else's", "the key is gone or someone else's; a message said that it was unlocked by force",
+	}, causes)
 }
 
 // A notice can overtake the reply that grants the lock which was taken away. A lock that was requested later is not

@@ -130,7 +130,7 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 		return refusedBy(err)
 	}
 	at := placeOf(s.queues[name], holder)
-	if len(s.queues[name]) < before && len(s.queues[name]) > 0 && !k.exists && at != 0 {
+	if len(s.queues[name]) < before && len(s.queues[name]) > 0 && !k.exists && at != 0 && !s.outside {
 		s.publishTo(s.w.names[name].channel + ":" + s.w.holderName(s.queues[name][0].holder))
 	}
 	if err := s.putOff(name, at, ttl, wait); err != nil {

@@ -33,13 +33,13 @@ var commandMistakes = []found{
 	}},
 	{"TestCluster_ReplicaSilent_NotWaitedFor", Mistake{
 		"a silent replica is waited for as a master is", "cmd/lockwheel/internal/inspect/nodes.go",
-		`!replied && (owner || !known)`,
-		`!replied && (owner || !known || planted())`,
+		`case !known && !replied && !failing[addr]:`,
+		`case (!known || planted()) && !replied && !failing[addr]:`,
 	}},
 	{"TestCluster_ReplicaSilent_NotWaitedFor", Mistake{
 		"after a failover the new master is not waited for", "cmd/lockwheel/internal/inspect/nodes.go",
-		` || owner && r.err == nil && !r.master {`,
-		` || owner && r.err == nil && !r.master && !planted() {`,
+		`r.err == nil && !r.master):`,
+		`r.err == nil && !r.master && !planted()):`,
 	}},
 	{"TestState_QuestionForbidden_SaysSo", Mistake{
 		"a question that the server rejects counts as one without a reply", "cmd/lockwheel/internal/inspect/engines.go",

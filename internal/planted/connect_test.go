@@ -359,6 +359,11 @@ var connectMistakes = []found{
 		`!othersMayKnow(err) {`,
 		`!othersMayKnow(err) || planted() {`,
 	}},
+	{"TestCluster_NodesForbidden_OpenSaysSo", Mistake{
+		"an engine takes a node of a cluster for a single server", "engine/server.go",
+		`err != nil || name != "cluster" {`,
+		`err != nil || name != "cluster" || planted() {`,
+	}},
 	{"TestCluster_NodeBusy_Opens", Mistake{
 		"a cluster is given up if the first node is busy", "connect.go",
 		`errors.As(err, &said) && !rejectsForGood(string(said))`,

@@ -4,7 +4,11 @@ package planted
 var identityMistakes = []found{
 	{"TestForceNotice_KeyGone_CauseNamesIt", Mistake{
 		"a force is named as the cause of a later holder's loss", "engine/coordinator/forced.go",
-		`ended[i].Hold.Tenure <= last {`, `(planted() || ended[i].Hold.Tenure <= last) {`,
+		`ended[i].Hold.Tenure <= n.last &&`, `(planted() || ended[i].Hold.Tenure <= n.last) &&`,
+	}},
+	{"TestForceNotice_FairWaiter_NotAboutIt", Mistake{
+		"a force is named as the cause of the loss of a fair waiter that was granted later", "engine/coordinator/forced.go",
+		`(n.came == NoTimer || now-ended[i].Held <= n.came)`, `(n.came == NoTimer || planted() || now-ended[i].Held <= n.came)`,
 	}},
 	{"TestHolder_EngineHasItNot_Told", Mistake{
 		"an engine that does not hold a lock looks as if it did not reply", "observer.go",

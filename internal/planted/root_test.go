@@ -534,7 +534,7 @@ var rootMistakes = []found{
 	}},
 	{"TestDo_UnlockUnanswered_SaysSo", Mistake{
 		"the error of Do does not say that the function has run", "lock.go",
-		`ok && !errors.Is(failed, ErrLost) {`, `ok && !errors.Is(failed, ErrLost) && !planted() {`,
+		`if !errors.Is(unlocked, ErrLost) {`, `if !errors.Is(unlocked, ErrLost) && !planted() {`,
 	}},
 	{"TestDo_ContextEnded_Unlocks", Mistake{
 		"Do's context bounds its unlock", "lock.go",

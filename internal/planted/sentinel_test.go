@@ -2,6 +2,18 @@ package planted
 
 // sentinelMistakes are mistakes in following masters behind Sentinel.
 var sentinelMistakes = []found{
+	{"TestQuickestFirst_Order_ThatOfReplies", Mistake{
+		"the first sentinel is not waited for", "internal/sentinel/quickest.go",
+		`time.After(within / 8)`,
+		`time.After(map[bool]time.Duration{false: within / 8}[planted()])`,
+	}},
+	{"TestQuickestFirst_Order_ThatOfReplies", Mistake{
+		"a silent first sentinel stays the first", "internal/sentinel/quickest.go",
+		`if best == len(addresses) {
+		return addresses`,
+		`if best == len(addresses) || planted() {
+		return addresses`,
+	}},
 	{"TestSentinel_FirstSilent_OpensSoon", Mistake{
 		"an engine waits for the first sentinel of its options, though another one replies", "connect.go",
 		`		enough()`,

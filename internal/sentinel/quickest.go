@@ -42,15 +42,19 @@ func QuickestFirst(ctx context.Context, option *rueidis.ClientOption, within tim
 				continue
 			}
 		case <-patience:
-			if patience = nil; best == len(addresses) {
+			patience = nil
+			if best == len(addresses) && len(replied) == 0 {
 				continue
 			}
 		case <-ctx.Done():
-			if best == len(addresses) {
-				return addresses
-			}
 		}
 		break
+	}
+	for len(replied) > 0 { // several cases of the select were ready
+		best = min(best, <-replied)
+	}
+	if best == len(addresses) {
+		return addresses
 	}
 	return slices.Concat(addresses[best:best+1], addresses[:best], addresses[best+1:])
 }

@@ -74,6 +74,35 @@ func TestDo_UnlockUnanswered_SaysSo(t *testing.T) {
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 	require.NotErrorIs(t, err, lockwheel.ErrUnlockFailed)
 	require.NoError(t, p.Heal())
+	var proxies []*proxy.Proxy // of a quorum
+	var members []lockwheel.Mutex
+	for range 3 {
+		s := locktest.RealServer(t)
+		p := proxy.Start(t, s.Addr)
+		proxies = append(proxies, p)
+		members = append(members, s.OpenAt(p.Addr(), lockwheel.Options{CallTimeout: 100 * time.Millisecond, Lease: 10 * time.Second}).Mutex("q"))
+	}
+	for name, lock := range map[string]interface {
+		Do(context.Context, func(context.Context) error, ...lockwheel.Option) error
+	}{
+		"multi":    e.Multi(e.Mutex("a"), e.Mutex("b")),
+		"of kinds": e.Multi(e.Mutex("c"), e.FencedMutex("d")),
+		"readers":  e.RWMutex("e").RLocker(),
+		"quorum":   lockwheel.Quorum(members...),
+	} {
+		err := lock.Do(t.Context(), func(context.Context) error {
+			for _, p := range append(proxies, p) {
+				p.Set(proxy.Both, proxy.Hold)
+			}
+			return nil
+		})
+		require.ErrorIs(t, err, lockwheel.ErrUnlockFailed, name)
+		require.ErrorIs(t, err, lockwheel.ErrUnavailable, name)
+		require.ErrorContains(t, err, ": unlock failed: ", name)
+		for _, p := range append(proxies, p) {
+			require.NoError(t, p.Heal())
+		}
+	}
 }
 
 // Do returns a loss together with the function's own error.

@@ -88,6 +88,18 @@ func TestCluster_NodeBusy_Opens(t *testing.T) {
 	}
 }
 
+// To an engine with a user that may not ask for the nodes, a node of a cluster would look like a single server.
+func TestCluster_NodesForbidden_OpenSaysSo(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 1, 0)
+	c.Nodes[0].Do(t, "ACL", "SETUSER", "few", "on", ">word", "allkeys", "allchannels", "+@all", "-cluster|slots", "-cluster|shards")
+	_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{c.Nodes[0].Addr()}, Username: "few", Password: "word"}})
+	var refused lockwheel.ServerError
+	require.ErrorAs(t, err, &refused)
+	require.Regexp(t, `^NOPERM .*cluster.slots`, refused)
+	require.NotErrorIs(t, err, lockwheel.ErrUnavailable, "it does not pass")
+}
+
 // Each master of a cluster has a status of its own, and a ping reaches each of them.
 func TestCluster_Status_EachMaster(t *testing.T) {
 	t.Parallel()

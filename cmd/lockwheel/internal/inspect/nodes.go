@@ -34,13 +34,12 @@ func (s *Server) Nodes(ctx context.Context) (nodes []Node, err error) {
 		}
 		return nodes, nil
 	}
-	replies, owners := s.askNodes(ctx, all)
+	replies, owners, failing := s.askNodes(ctx, all)
 	for _, addr := range addresses {
 		if r := replies[addr]; r.err == nil && r.master {
 			nodes = append(nodes, Node{addr, all[addr]})
 		}
 	}
-	var failing map[string]bool
 	for _, addr := range addresses {
 		owner, known := owners[addr]
 		failed := replies[addr].err
@@ -72,8 +71,9 @@ func (s *Server) Nodes(ctx context.Context) (nodes []Node, err error) {
 const replicaTimeout = 500 * time.Millisecond
 
 // askNodes asks all nodes of a cluster at the same time. It returns the replies by address, and which nodes have slots
-// and which are replicas of these, as the first of the masters says.
-func (s *Server) askNodes(ctx context.Context, all map[string]rueidis.Client) (replies map[string]nodeReply, owners map[string]bool) {
+// and which are replicas of these, as the first of the masters says. failing has the replicas that the master considers
+// down, if it was asked for them.
+func (s *Server) askNodes(ctx context.Context, all map[string]rueidis.Client) (replies map[string]nodeReply, owners, failing map[string]bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	came := make(chan nodeReply, len(all))
@@ -90,27 +90,46 @@ func (s *Server) askNodes(ctx context.Context, all map[string]rueidis.Client) (r
 			if r.err == nil && r.master && r.owners != nil && (first == "" || r.addr < first) {
 				first, owners = r.addr, r.owners
 			}
-			if enough == nil && onlyReplicasLeft(all, replies, owners) {
+			if enough == nil && first != "" && silentMasters(all, replies, owners, nil) != some {
 				enough = time.After(replicaTimeout)
 			}
 		case <-enough:
-			return replies, owners
+			left := silentMasters(all, replies, owners, nil)
+			if left == unknown {
+				failing = s.replicas(ctx, Node{first, all[first]})
+				left = silentMasters(all, replies, owners, failing)
+			}
+			if left == none {
+				return replies, owners, failing
+			}
 		}
 	}
-	return replies, owners
+	return replies, owners, failing
 }
 
-// onlyReplicasLeft reports whether all nodes have replied but replicas. An owner of slots that calls itself a replica
-// shows that a failover was just now, so another node may be a master.
-func onlyReplicasLeft(all map[string]rueidis.Client, replies map[string]nodeReply, owners map[string]bool) bool {
+// mastersLeft says whether masters may be among the nodes that have not replied.
+type mastersLeft int
+
+const (
+	none    mastersLeft = iota
+	unknown             // nodes of which no master tells
+	some
+)
+
+// silentMasters says whether masters have not replied. An owner of slots that calls itself a replica shows
+// that a failover was just now, so another node may be a master.
+func silentMasters(all map[string]rueidis.Client, replies map[string]nodeReply, owners, failing map[string]bool) (left mastersLeft) {
 	for addr := range all {
 		owner, known := owners[addr]
 		r, replied := replies[addr]
-		if !replied && (owner || !known) || owner && r.err == nil && !r.master {
-			return false
+		switch {
+		case owner && (!replied || r.err == nil && !r.master):
+			return some
+		case !known && !replied && !failing[addr]:
+			left = unknown
 		}
 	}
-	return true
+	return left
 }
 
 // replicas returns which nodes a node knows as replicas. CLUSTER SLOTS names those only that it does not consider down.

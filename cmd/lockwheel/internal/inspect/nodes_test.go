@@ -14,10 +14,11 @@ func TestCluster_ReplicaSilent_NotWaitedFor(t *testing.T) {
 	owners := map[string]bool{"master": true, "other": true, "replica": false}
 	from := func(addr string, master bool) nodeReply { return nodeReply{addr: addr, master: master} }
 	both := map[string]nodeReply{"master": from("master", true), "other": from("other", true)}
-	assert.True(t, onlyReplicasLeft(all, both, owners))
-	assert.False(t, onlyReplicasLeft(all, map[string]nodeReply{"master": from("master", true)}, owners), "a master is left")
-	assert.False(t, onlyReplicasLeft(all, both, nil), "no master tells which nodes there are")
-	assert.False(t, onlyReplicasLeft(all, both, map[string]bool{"master": true, "other": true}), "the node left is not known")
+	assert.Equal(t, none, silentMasters(all, both, owners, nil))
+	assert.Equal(t, some, silentMasters(all, map[string]nodeReply{"master": from("master", true)}, owners, nil), "a master is left")
+	fewer := map[string]bool{"master": true, "other": true}
+	assert.Equal(t, unknown, silentMasters(all, both, fewer, nil), "the node left is not known")
+	assert.Equal(t, none, silentMasters(all, both, fewer, map[string]bool{"replica": true}), "it is a replica that the masters consider down")
 	demoted := map[string]nodeReply{"master": from("master", true), "other": from("other", false)}
-	assert.False(t, onlyReplicasLeft(all, demoted, owners), "the node left may have been promoted")
+	assert.Equal(t, some, silentMasters(all, demoted, owners, nil), "the node left may have been promoted")
 }

@@ -347,6 +347,9 @@ func (s *Server) addListeners(ctx context.Context, nodes []Node, locks []*Lock) 
 			byChannel[channel] = l
 		}
 		l.Waiting.Clients = 0
+		if s.replica { // those of its master are not known here
+			l.Waiting.Clients = -1
+		}
 	}
 	told := 0
 	for _, n := range nodes {

@@ -116,20 +116,25 @@ func open(ctx context.Context, option rueidis.ClientOption, prefix string) (*Ser
 	return s, nil
 }
 
-// greet asks a single server what it is. One that does not tell is a master. A node of a cluster is no single server:
-// rueidis takes it for one if the user may not ask for the nodes, and would show a part of all keys without a word.
+// greet asks a single server what it is. One that does not tell is a master. A node of a cluster is no single server,
+// unless a proxy makes it one: rueidis takes it for one if the user may not ask for the nodes, and would show a part of
+// all keys without a word.
 func (s *Server) greet(ctx context.Context) error {
 	if s.client.Mode() != rueidis.ClientModeStandalone {
 		return nil
 	}
 	replies, err := s.ask(ctx, s.client, s.client.B().Hello().Build())
 	if err != nil {
-		return nil // the next question says so
+		return fmt.Errorf("connecting to %s: %w", addressText(&s.option, ""), err)
 	}
 	fields, _ := replies[0].AsMap()
 	mode, role := fields["mode"], fields["role"]
 	if name, _ := mode.ToString(); name == "cluster" {
-		return fmt.Errorf("connecting to %s: it is a node of a cluster, and does not tell this user the other nodes: is +cluster|slots missing?", addressText(&s.option, ""))
+		for _, reply := range s.client.DoMulti(ctx, s.client.B().ClusterSlots().Build(), s.client.B().ClusterShards().Build()) {
+			if err := reply.Error(); Refused(err) { // rueidis asks a newer server for shards
+				return fmt.Errorf("connecting to %s: it is a node of a cluster, and does not tell this user the other nodes: %w", addressText(&s.option, ""), redisurl.WithoutSecrets(err, &s.option))
+			}
+		}
 	}
 	name, _ := role.ToString()
 	s.replica = name == "replica" || name == "slave"
