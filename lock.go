@@ -371,7 +371,7 @@ func (h *Hold) besides(err, unlocked error) error {
 	if errors.As(err, &returned) && returned.name == h.name && (returned.err == ErrLost || returned.err == ErrClosed) && errors.Is(unlocked, returned.err) {
 		return err
 	}
-	if !errors.Is(unlocked, ErrLost) {
+	if !errors.Is(unlocked, ErrLost) || errors.Is(unlocked, ErrUnavailable) { // of a Quorum's servers some can differ
 		unlocked = unlockFailure{h, unlocked}
 	}
 	return errors.Join(err, unlocked)

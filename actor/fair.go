@@ -23,8 +23,9 @@ func (fx *Effects) queueWaitOf(r *Request) time.Duration {
 	return fx.placeLife()
 }
 
-// renew records that an acquire leaves, and returns the wait that keeps the place alive. The first wait is the one that
-// the server adds to the times behind the place: the release must subtract that one.
+// renew records that an acquire leaves, and returns the wait that keeps the place alive. The server adds the first wait
+// to the times behind the place. It records what it added, and a release subtracts that; the first wait is for a server
+// that has lost the record.
 func (p *fairPlace) renew(r *Request, fx *Effects) time.Duration {
 	wait := fx.queueWaitOf(r)
 	if p.queueWait == 0 {

@@ -235,6 +235,16 @@ func TestFairWaiter_WaitGrew_StaysBehind(t *testing.T) {
 			# It subtracts what it added in all.
 			fair_release a:t2:20s a:t3:20s → 0 0
 			times a → t4 50s, t5 140s
+			# One that shares the time of the head has no place in front of it.
+			fair_acquire a:t6:30s:20s → [30s t0 160s]
+			fair_release a:t4:20s a:t5:90s → 0 0
+			fair_acquire a:t7:30s:20s:t6 → [30s t0 50s]
+			fair_acquire a:t7:30s:50s → [30s t0 50s]
+			# One that is further behind than it needs stays there.
+			fair_acquire a:t8:30s:20s → [30s t0 70s]
+			ZADD redisson_lock_timeout:{a} XX 1000200000 t8 → 0
+			fair_acquire a:t8:30s:50s → [30s t0 200s]
+			times a → t6 50s, t7 50s, t8 200s
 		`)
 	})
 }
@@ -256,8 +266,14 @@ func TestFairWaiter_BehindRedissonNow_StaysAlive(t *testing.T) {
 			times a → r1 300s, t2 350s
 			fair_acquire a:t2:30s:50s → [30s t0 600s]
 			fair_acquire a:t2:30s:50s → [30s t0 600s]
+			# Its own wait counts if that is longer.
+			fair_acquire a:t2:30s:400s → [30s t0 700s]
+			# As the head it still knows what it added.
+			ZREM redisson_lock_timeout:{a} r1 → 1
+			LPOP redisson_lock_queue:{a} → r1
+			fair_acquire a:t2:30s:50s a:t3:30s:50s → [30s t0 700s] [30s t0 750s]
 			fair_release a:t2:50s → 0
-			times a → r1 300s
+			times a → t3 350s
 		`)
 	})
 }
@@ -274,7 +290,7 @@ func TestFairWaiter_FrontDies_Told(t *testing.T) {
 			clock 1000090 → ok
 			fair_acquire a:t3:30s:50s → [40s '' 90s]
 			heard → redisson_lock__channel:{a}:t2 0
-			# It is told once, and not at all while the lock is held.
+			# It is told once.
 			fair_acquire a:t3:30s:50s → [40s '' 90s]
 			heard → nothing
 		`)

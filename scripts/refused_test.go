@@ -349,22 +349,23 @@ func TestFairAcquire_MoveDenied_Rejected(t *testing.T) {
 	s := onReal(t)
 	limited := s.asUser("~*", "&*", "+@all", "-zadd")
 	for _, c := range []struct {
-		what, asks string
-		later      int64 // in ms
+		what, asks  string
+		later, wait int64 // in ms
 	}{
-		{"a head that asks, and puts off all others", "t1", 20_000},
-		{"one who shares the time of a head that does not ask", "t2", 70_000},
-		{"one behind a head that is dead, and takes its wait along", "t3", 0},
+		{"a head that asks, and puts off all others", "t1", 20_000, 50_000},
+		{"one who shares the time of a head that does not ask", "t2", 70_000, 50_000},
+		{"one behind a head that is dead, and takes its wait along", "t3", 0, 50_000},
+		{"one with a wait that grew", "t3", 0, 90_000},
 	} {
 		s.do("FLUSHALL")
 		s.until = int64(9_000_000_000_000)
 		s.runTranscript("clock 1000000 → ok\nfair_acquire a:t0:30s:50s a:t1:30s:50s → 1 [30s t0 80s]")
 		s.runOn(scripts.FairAcquire, []string{"a"}, "PUBLISH", s.clock, s.until, "t2", 30_000, 50_000, "t1")
 		s.runTranscript("fair_acquire a:t3:30s:50s → [30s t0 130s]\ntimes a → t1 80s, t2 80s, t3 130s")
-		if c.asks == "t3" {
+		if c.asks == "t3" && c.wait == 50_000 {
 			s.do("HSET", "redisson_lock_places:{a}", "t1", "1:50000:50000", "t2", "1:50000:50000")
 		}
-		answers := limited.runOn(scripts.FairAcquire, []string{"a"}, "PUBLISH", s.clock+c.later, s.until, c.asks, 30_000, 50_000, "")
+		answers := limited.runOn(scripts.FairAcquire, []string{"a"}, "PUBLISH", s.clock+c.later, s.until, c.asks, 30_000, c.wait, "")
 		require.Regexp(t, notPermitted, answers[0], c.what)
 	}
 }

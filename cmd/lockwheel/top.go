@@ -182,7 +182,11 @@ func (v *topView) look(ctx context.Context) (*look, error) {
 	}
 	missing = errors.Join(missing, v.server.AddListeners(ctx, nodes, locks))
 	if slices.ContainsFunc(locks, func(l *inspect.Lock) bool { return l.Waiting.Clients < 0 }) {
-		l.Refused = append(l.Refused, "PUBSUB NUMSUB or SHARDNUMSUB: WAITERS lacks the clients that listen")
+		why := "PUBSUB NUMSUB or SHARDNUMSUB: WAITERS lacks the clients that listen"
+		if v.server.IsReplica() {
+			why = "a replica does not know the clients that listen at its master, and may be behind it"
+		}
+		l.Refused = append(l.Refused, why)
 	}
 	if missing != nil {
 		l.Exact, l.Error = false, missing.Error()

@@ -14,10 +14,10 @@ const (
 	forcedFor = 5 * time.Second
 )
 
-// forced has the keys of this engine's locks of which a message said that they were unlocked by force. A tenure that
-// begins after the message is not meant: it may be lost for another reason, and its holder would look for the wrong
-// cause. If the server then replies that such a key is gone, the cause of the loss says so. A message is no proof, so
-// the cause names it as one. The zero value has none. Owned by the coordinator.
+// forced has the keys of this engine's locks of which a message said that they were unlocked by force. If the server
+// then replies that such a key is gone, the cause of the loss says so. A message is no proof, so the cause names it as
+// one. A hold that was granted after the message is not meant: it may be lost for another reason, and its holder would
+// look for the wrong cause. The zero value has none. Owned by the coordinator.
 type forced struct {
 	keys map[string]forceNotice
 	last time.Duration // when the last notice came

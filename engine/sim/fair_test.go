@@ -214,7 +214,7 @@ func (s *simServer) grow(name, at int, wait int64) error {
 		return nil
 	}
 	by := max(adds-(queue[at].time-front.time), 0)
-	if err := s.writable(true); err != nil {
+	if err := s.writable(true); by > 0 && err != nil {
 		return err
 	}
 	queue = later(queue, sameTime, by)
