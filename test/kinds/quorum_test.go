@@ -579,7 +579,7 @@ func TestQuorum_MembersReplaced_MaxHoldEnds(t *testing.T) {
 		locktest.HeldBy(t, engines)
 		locktest.RenewedTimes(t, engines[i+1], 2) // the first renewal may have been sent before the key was back
 	}
-	locktest.ReceiveWithin(t, locktest.TestDeadline, hold.Done())
+	locktest.ReceiveWithin(t, 3*locktest.ShortLease+locktest.TestDeadline, hold.Done())
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 	require.ErrorContains(t, hold.Err(), "MaxHold")
 	locktest.Eventually(t, "all to be released", func() bool { return p.Holders("n") == 0 })
