@@ -2,6 +2,7 @@ package sentinel
 
 import (
 	"context"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -19,11 +20,13 @@ func QuickestFirst(ctx context.Context, option *rueidis.ClientOption, within tim
 		return addresses
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
+	// The caller may change the options while some are still asked.
+	dial, dialer, secure := option.DialCtxFn, option.Sentinel.Dialer, option.Sentinel.TLSConfig
 	var asked sync.WaitGroup
 	replied := make(chan int, maxAsked)
 	for i, address := range addresses[:min(len(addresses), maxAsked)] {
 		asked.Go(func() {
-			if pings(ctx, address, option) {
+			if pings(ctx, func() (net.Conn, error) { return dial(ctx, address, &dialer, secure) }) {
 				replied <- i
 			}
 		})
@@ -60,8 +63,8 @@ func QuickestFirst(ctx context.Context, option *rueidis.ClientOption, within tim
 }
 
 // pings reports whether a sentinel replies to a PING with anything at all: it may want a password.
-func pings(ctx context.Context, address string, option *rueidis.ClientOption) bool {
-	conn, err := option.DialCtxFn(ctx, address, &option.Sentinel.Dialer, option.Sentinel.TLSConfig)
+func pings(ctx context.Context, dial func() (net.Conn, error)) bool {
+	conn, err := dial()
 	if err != nil {
 		return false
 	}
