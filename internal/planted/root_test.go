@@ -534,7 +534,8 @@ var rootMistakes = []found{
 	}},
 	{"TestDo_UnlockUnanswered_SaysSo", Mistake{
 		"the error of Do does not say that the function has run", "lock.go",
-		`if !errors.Is(unlocked, ErrLost) ||`, `if !planted() && !errors.Is(unlocked, ErrLost) ||`,
+		`if !errors.Is(unlocked, ErrLost) || errors.Is(unlocked, ErrUnavailable) {`,
+		`if !planted() && (!errors.Is(unlocked, ErrLost) || errors.Is(unlocked, ErrUnavailable)) {`,
 	}},
 	{"TestDo_ContextEnded_Unlocks", Mistake{
 		"Do's context bounds its unlock", "lock.go",
