@@ -53,8 +53,10 @@ var (
 	// ErrUnlockFailed: Do has run its function, and then Unlock failed. The error also matches that of Unlock. With
 	// ErrUnavailable or a [ServerError], the function did its work under the lock, so it is not to be run again. Left
 	// behind: as after Unlock, at most the rest of the lease. An ErrUnavailable of Do that does not match
-	// ErrUnlockFailed is that of Lock, unless the function returned it; after that of Lock, the function did not run. If
-	// the lock was lost, Do returns ErrLost without ErrUnlockFailed. Only Do returns it.
+	// ErrUnlockFailed is that of Lock, unless the function returned it; after that of Lock, the function did not run.
+	//
+	// If the lock was lost, Do returns ErrLost without ErrUnlockFailed. It also does so if it re-enters after
+	// Options.MaxHold, and then the function did not run. Only Do returns ErrUnlockFailed.
 	ErrUnlockFailed = errors.New("unlock failed")
 
 	// ErrUpgrade: the holder of a read lock tried to acquire the write lock, and would wait for itself. Unlock the
