@@ -69,10 +69,11 @@ type Request struct {
 type stage uint8
 
 const (
-	received  stage = iota // the coordinator has not looked at it yet
-	handled                // the coordinator has looked at it
-	completed              // it has its result, maybe before the coordinator looked at it
-	reported               // observers were told of that
+	received    stage = iota // the coordinator has not looked at it yet
+	provisional              // the same, and it is beyond a limit: whether it may wait is decided when it is handled
+	handled                  // the coordinator has looked at it
+	completed                // it has its result, maybe before the coordinator looked at it
+	reported                 // observers were told of that
 )
 
 // RollbackRequest returns the unlock of a grant that no caller has had: if the lock was lost, that is neither reported
@@ -92,7 +93,7 @@ func (r *Request) MarkReported() bool {
 // MarkHandled marks a request as handled, and reports whether it was not handled or completed before. Owned by the
 // coordinator.
 func (r *Request) MarkHandled() bool {
-	if r.stage != received {
+	if r.Handled() {
 		return false
 	}
 	r.stage = handled
@@ -100,7 +101,14 @@ func (r *Request) MarkHandled() bool {
 }
 
 // Handled reports whether the request was handled or completed. Owned by the coordinator.
-func (r *Request) Handled() bool { return r.stage != received }
+func (r *Request) Handled() bool { return r.stage >= handled }
+
+// MarkProvisional marks a request that has just been received and is beyond the engine's limit of waiters, but may be
+// one that the limit does not concern. Owned by the coordinator.
+func (r *Request) MarkProvisional() { r.stage = provisional }
+
+// Provisional reports whether the request is marked so, and was not handled since. Owned by the coordinator.
+func (r *Request) Provisional() bool { return r.stage == provisional }
 
 // SetDispatched records whether the command of a request without a lock has left, or waits again. Owned by the
 // coordinator.

@@ -9,6 +9,7 @@ import (
 
 // handleRequest handles a new request. It ignores one that was canceled, or timed out, before its turn came.
 func (c *Coordinator) handleRequest(now time.Duration, r *actor.Request) {
+	provisional := r.Provisional()
 	if !r.MarkHandled() || r.Completed() {
 		return
 	}
@@ -16,6 +17,9 @@ func (c *Coordinator) handleRequest(now time.Duration, r *actor.Request) {
 	case actor.Acquire, actor.Force:
 		if c.Fx.Draining {
 			c.Fx.Complete(now, r, actor.ErrClosed, nil)
+			return
+		}
+		if provisional && c.shedProvisional(now, r) {
 			return
 		}
 		if r.Multi != nil && c.ownsPart(now, r.Multi) {

@@ -25,18 +25,43 @@ func TooManyWaiting(config *actor.Config) error {
 
 // shedRequest rejects a request on arrival, before it is queued, if Config.MaxWaiting is reached. A request that
 // re-enters is admitted: it does not wait for others, and its owner cannot release the lock before it gets its result.
+//
+// One request with the context of a quorum may be beyond the limit, see quorumWaits. The quorum's own request may have
+// come in the same turn, so that it does not wait yet. Hence shedProvisional decides when the request is handled, which
+// is after that one.
 func (c *Coordinator) shedRequest(now time.Duration, r *actor.Request) bool {
+	if r.Op != actor.Acquire || r.SkipWaiterLimit || !c.beyondMaxWaiting() || c.Closed || c.Fx.Draining || c.ownerHolds(now, r) {
+		return false
+	}
+	if c.Fx.WantedLocks == int64(c.Fx.Config.MaxWaiting)+1 && mayMeetOwnQuorum(r) {
+		r.MarkProvisional()
+		return false
+	}
+	c.shed(now, r)
+	return true
+}
+
+// shedProvisional rejects a request that shedRequest left to it, unless it is now within the limit, its owner has the
+// lock, or its quorum waits for it.
+func (c *Coordinator) shedProvisional(now time.Duration, r *actor.Request) bool {
+	if !c.beyondMaxWaiting() || c.quorumWaits(r) || c.ownerHolds(now, r) {
+		return false
+	}
+	c.shed(now, r)
+	return true
+}
+
+// beyondMaxWaiting reports whether the requests without a result, with the last one, are more than Config.MaxWaiting.
+func (c *Coordinator) beyondMaxWaiting() bool {
 	limit := int64(c.Fx.Config.MaxWaiting)
-	if r.Op != actor.Acquire || r.SkipWaiterLimit || limit == 0 || c.Fx.WantedLocks <= limit || c.Closed || c.Fx.Draining || c.ownerHolds(now, r) {
-		return false
-	}
-	if c.Fx.WantedLocks == limit+1 && c.quorumWaits(r) {
-		return false
-	}
+	return limit != 0 && c.Fx.WantedLocks > limit
+}
+
+// shed rejects a request beyond Config.MaxWaiting. If no room would help it, it gets the error that says so.
+func (c *Coordinator) shed(now time.Duration, r *actor.Request) {
 	if r.Multi != nil || !c.rejectInvalid(now, c.Locks.Get(r.Key), r) {
 		c.Fx.Shed(now, r, c.limits.engine)
 	}
-	return true
 }
 
 // tooManyWaiting reports whether Config.MaxWaitingPerLock is reached for a name, so that the request must be rejected.
@@ -60,12 +85,15 @@ func (c *Coordinator) waitersReach(l *actor.Lock, r *actor.Request, limit int) b
 // quorumWaits reports whether a request comes with the context of a quorum that waits for the same lock, which it is
 // missing. The quorum's own request is no reason to reject that caller, so it is not counted against it.
 func (c *Coordinator) quorumWaits(r *actor.Request) bool {
-	if r.Owner&actor.QuorumOwner == 0 || r.OfQuorum {
+	if !mayMeetOwnQuorum(r) {
 		return false
 	}
 	l := c.Locks.Get(r.Key)
 	return c.expected(r.Key, r.Owner) || l != nil && l.QuorumWaits(r.Owner)
 }
+
+// mayMeetOwnQuorum reports whether a request comes with the context of a quorum, and is not one of the quorum itself.
+func mayMeetOwnQuorum(r *actor.Request) bool { return r.Owner&actor.QuorumOwner != 0 && !r.OfQuorum }
 
 // tooManyWaiting reports whether at least limit locks of the set wait. It counts nothing while the set has fewer locks
 // than that.

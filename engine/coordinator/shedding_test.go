@@ -159,6 +159,30 @@ func TestWaiterLimit_WaitedElsewhere_Admitted(t *testing.T) {
 	}
 }
 
+// A request with the context of a quorum that waits for the same lock is admitted once, also in the turn in which the
+// quorum's own request comes. One whose quorum does not wait there is rejected when it is handled.
+func TestWaiterLimit_QuorumsOwnRequestInSameTurn_Admitted(t *testing.T) {
+	const owner = actor.ThreadOwner | actor.QuorumOwner | 1
+	for _, kind := range []actor.LockKind{actor.Plain, actor.Fair, actor.Write, actor.Read} {
+		k := newLimitedHarness(t, 1, 100, takenElsewhere)
+		own, inner, further := waitRequests(kind, "a", owner), waitRequests(kind, "a", owner), waitRequests(kind, "a", owner)
+		own.OfQuorum = true
+		k.turn(own, inner, further)
+		require.False(t, own.Completed(), kind)
+		require.False(t, inner.Completed(), kind)
+		require.Equal(t, actor.ErrTooManyWaiters, further.Err, kind)
+
+		k = newLimitedHarness(t, 1, 100, takenElsewhere)
+		other, alone, next := waitRequests(kind, "a", 0), waitRequests(kind, "a", owner), waitRequests(kind, "b", 0)
+		k.turn(other, alone)
+		require.Equal(t, actor.ErrTooManyWaiters, alone.Err, kind)
+		k.c.Turn(k.now, &LoopMessage{Value: CancelRequest{other, errors.New("left")}})
+		k.c.ResetOutputs()
+		k.turn(next)
+		require.False(t, next.Completed(), kind)
+	}
+}
+
 // A request for several locks counts once per lock, and so does its rejection.
 func TestWaiterLimit_Multi_CountsEachLock(t *testing.T) {
 	k := newLimitedHarness(t, 4, 100, takenElsewhere)

@@ -31,8 +31,8 @@ var simMutants = []simMutant{
 	if r.Multi`,
 	}}},
 	{"one too many is let in", "engine/coordinator/shedding.go", []simEdit{{
-		`c.Fx.WantedLocks <= limit ||`,
-		`c.Fx.WantedLocks <= limit+map[bool]int64{true: 1}[planted()] ||`,
+		`return limit != 0 && c.Fx.WantedLocks > limit`,
+		`return limit != 0 && c.Fx.WantedLocks > limit+map[bool]int64{true: 1}[planted()]`,
 	}}},
 	{"one too many for a lock is let in", "engine/coordinator/shedding.go", []simEdit{{
 		`l != nil && l.QueueLen() >= limit`,

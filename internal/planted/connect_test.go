@@ -339,8 +339,8 @@ var connectMistakes = []found{
 	}},
 	{"TestMaxWaiting_QuorumsOwnMember_Admitted", Mistake{
 		"a quorum stands in the way of its own callers", "engine/coordinator/shedding.go",
-		`if r.Owner&actor.QuorumOwner == 0 || r.OfQuorum {`,
-		`if planted() || r.Owner&actor.QuorumOwner == 0 || r.OfQuorum {`,
+		`if !mayMeetOwnQuorum(r) {`,
+		`if planted() || !mayMeetOwnQuorum(r) {`,
 	}},
 	{"TestURL_Ambiguous_Rejected", Mistake{
 		"what stands behind the ? of a URL and cannot be read is left out", "internal/redisurl/url.go",

@@ -2,6 +2,16 @@ package planted
 
 // coordinatorMistakes are mistakes that the simulation sees only with many more locks than it has.
 var coordinatorMistakes = []found{
+	{"TestWaiterLimit_QuorumsOwnRequestInSameTurn_Admitted", Mistake{
+		"what a quorum's caller may do is decided before the quorum's own request is handled", "engine/coordinator/shedding.go",
+		`+1 && mayMeetOwnQuorum(r) {`,
+		`+1 && mayMeetOwnQuorum(r) && (!planted() || c.quorumWaits(r)) {`,
+	}},
+	{"TestWaiterLimit_QuorumsOwnRequestInSameTurn_Admitted", Mistake{
+		"a quorum's caller is admitted whether its quorum waits or not", "engine/coordinator/requests.go",
+		`if provisional && c.shedProvisional(now, r) {`,
+		`if provisional && !planted() && c.shedProvisional(now, r) {`,
+	}},
 	{"TestOvertaking_VeryManyNames_MemoryNotKept", Mistake{
 		"the memory for very many unlocks is kept", "engine/coordinator/overtaking.go",
 		`in.mostUnlocksOf > maxKeptNames {`, `in.mostUnlocksOf > maxKeptNames && !planted() {`,
