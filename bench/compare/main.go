@@ -1,8 +1,15 @@
-// Compare compares the working copy of the library with an earlier revision. It reports pairs per second of many
-// goroutines with a name each, and the CPU of the client for a pair. It measures both in turn, on one server that it
-// starts. CPU says more than pairs where other work runs on the machine.
+// Compare compares the working copy of the library with an earlier revision, under one load:
+//
+//   - pairs: many goroutines lock and unlock a name each. It reports pairs per second and the CPU of the client for one.
+//   - hot: the same with one name for all.
+//   - hold: very many locks are held. It reports the CPU of client and server for a renewal, and the memory of a lock.
+//   - latency: one caller locks and unlocks.
+//
+// It measures both in turn, on one server that it starts. CPU says more than the others where other work runs on the
+// machine.
 //
 //	go run ./compare -before REVISION
+//	go run ./compare -before REVISION -load hold -n 100000 -for 9s
 package main
 
 import (
@@ -15,7 +22,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/lockwheel/lockwheel/bench"
 )
@@ -24,18 +31,28 @@ func main() {
 	log.SetFlags(0)
 	before := flag.String("before", "", "the `revision` to compare with, as git names it")
 	rounds := flag.Int("rounds", 9, "how often each is measured")
-	goroutines := flag.Int("goroutines", 2048, "how many lock and unlock, a name each")
+	var load []string
+	for _, option := range []struct{ name, value, usage string }{
+		{"load", "pairs", "pairs, hot, hold or latency"},
+		{"n", "2048", "how many goroutines lock and unlock, or how many locks are held"},
+		{"for", "1s", "how long each is measured; a lease of hold"},
+	} {
+		flag.Func(option.name, option.usage+" (default "+option.value+")", func(value string) error {
+			load = append(load, "-"+option.name, value)
+			return nil
+		})
+	}
 	flag.Parse()
 	if *before == "" || *rounds < 1 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := compare(*before, *rounds, *goroutines); err != nil {
+	if err := compare(*before, *rounds, load); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func compare(before string, rounds, goroutines int) error {
+func compare(before string, rounds int, load []string) error {
 	folder, err := os.MkdirTemp("", "compare")
 	if err != nil {
 		return err
@@ -50,32 +67,60 @@ func compare(before string, rounds, goroutines int) error {
 		return err
 	}
 	defer server.Close()
-	var pairs, cpu [2][]float64
+	var all []*figure
 	for round := range rounds {
 		for turn := range programs {
 			i := (turn + round) % 2 // neither is always first
-			out, err := run(".", programs[i], "-redis", server.Addr, "-goroutines", strconv.Itoa(goroutines))
+			out, err := run(".", programs[i], append([]string{"-redis", server.Addr}, load...)...)
 			if err != nil {
 				return err
 			}
-			var each, used float64
-			if _, err := fmt.Sscan(out, &each, &used); err != nil {
-				return fmt.Errorf("the program printed %q: %w", out, err)
+			if all, err = read(all, i, out); err != nil {
+				return err
 			}
-			pairs[i], cpu[i] = append(pairs[i], each), append(cpu[i], used)
 		}
 	}
-	fmt.Printf("%d goroutines, medians of %d rounds. A ratio is that of here to %s in one round, as the median of all rounds with its range.\n", goroutines, rounds, before)
-	fmt.Println(line("pairs/s", 0, before, pairs))
-	fmt.Println(line("CPU of a pair, µs", 2, before, cpu))
+	fmt.Printf("%s: medians of %d rounds. A ratio is that of here to %s in one round, as the median of all rounds with its range.\n",
+		strings.Join(append([]string{"load"}, load...), " "), rounds, before)
+	for _, f := range all {
+		fmt.Println(f.line(before))
+	}
 	return nil
 }
 
-// line shows the figures of both with a number of decimals, and their ratio. That is not the ratio of the two medians:
-// these can be of different rounds, and a round can be slow as a whole.
-func line(what string, decimals int, before string, figures [2][]float64) string {
-	all := ratios(figures)
-	return fmt.Sprintf("%-17s %s %.*f, here %.*f; ratio %.3f (%.3f to %.3f)", what, before, decimals, median(figures[0]), decimals, median(figures[1]),
+// figure is one figure of both revisions, of each round.
+type figure struct {
+	what     string
+	decimals int
+	values   [2][]float64
+}
+
+// read adds what the program printed for one of the revisions to the figures.
+func read(all []*figure, i int, out string) ([]*figure, error) {
+	for line := range strings.Lines(out) {
+		var value float64
+		var decimals int
+		fields := strings.SplitN(strings.TrimSpace(line), " ", 3)
+		if len(fields) < 3 {
+			return nil, fmt.Errorf("the program printed %q", out)
+		}
+		if _, err := fmt.Sscan(fields[0]+" "+fields[1], &value, &decimals); err != nil {
+			return nil, fmt.Errorf("the program printed %q: %w", out, err)
+		}
+		at := slices.IndexFunc(all, func(f *figure) bool { return f.what == fields[2] })
+		if at < 0 {
+			at, all = len(all), append(all, &figure{what: fields[2], decimals: decimals})
+		}
+		all[at].values[i] = append(all[at].values[i], value)
+	}
+	return all, nil
+}
+
+// line shows the figure of both, and their ratio. That is not the ratio of the two medians: these can be of different
+// rounds, and a round can be slow as a whole.
+func (f *figure) line(before string) string {
+	all := ratios(f.values)
+	return fmt.Sprintf("%s: %s %.*f, here %.*f; ratio %.3f (%.3f to %.3f)", f.what, before, f.decimals, median(f.values[0]), f.decimals, median(f.values[1]),
 		median(all), slices.Min(all), slices.Max(all))
 }
 
@@ -86,11 +131,11 @@ func build(folder, before string) (programs [2]string, err error) {
 		return programs, err
 	}
 	defer run(".", "git", "worktree", "remove", "--force", tree)
-	source, err := os.ReadFile(filepath.Join("compare", "pairs", "main.go"))
+	source, err := os.ReadFile(filepath.Join("compare", "load", "main.go"))
 	if err != nil {
 		return programs, fmt.Errorf("not in bench/? %w", err)
 	}
-	there := filepath.Join(tree, "bench", "compare", "pairs")
+	there := filepath.Join(tree, "bench", "compare", "load")
 	if err := os.MkdirAll(there, 0o755); err != nil {
 		return programs, err
 	}
@@ -99,7 +144,7 @@ func build(folder, before string) (programs [2]string, err error) {
 	}
 	programs = [2]string{filepath.Join(folder, "then"), filepath.Join(folder, "now")}
 	for i, bench := range []string{filepath.Join(tree, "bench"), "."} {
-		if _, err := run(bench, "go", "build", "-o", programs[i], "./compare/pairs"); err != nil {
+		if _, err := run(bench, "go", "build", "-o", programs[i], "./compare/load"); err != nil {
 			return programs, err
 		}
 	}
