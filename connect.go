@@ -64,7 +64,7 @@ const (
 )
 
 var (
-	errNoReply      = errors.New("no answer within Options.CallTimeout")
+	errNoReply      = errors.New("no reply within Options.CallTimeout")
 	errNotConnected = errors.New("there was no connection yet")
 	errNoCluster    = errors.New("a server that is no node of a cluster")
 )
@@ -375,7 +375,7 @@ func probe(ctx context.Context, client rueidis.Client, options *Options) (*engin
 	}
 	if err == nil && options.Replicas.Min > 0 {
 		if err = server.CheckReplicas(ctx, options.CallTimeout); err != nil {
-			err = fmt.Errorf("Options.Replicas: the server does not answer WAIT: %w", err)
+			err = fmt.Errorf("Options.Replicas: the server does not reply to WAIT: %w", err)
 		}
 	}
 	if err != nil && options.Client == nil {

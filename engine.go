@@ -290,7 +290,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	case call.Err == ErrClosed:
 		cause = ErrClosed
 	}
-	what := "not everything that was sent is answered"
+	what := "not everything that was sent has a reply"
 	if n := call.State.Count; n > 0 {
 		holds := "holds"
 		if n == 1 {

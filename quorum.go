@@ -349,7 +349,7 @@ func (m *member) onClosing() {
 func jitterBackoff(longest time.Duration) time.Duration { return longest/2 + rand.N(longest/2) }
 
 // errNoReplySoon is for a member that did not reply soon enough after the others.
-var errNoReplySoon = errors.New("no answer soon after the others")
+var errNoReplySoon = errors.New("no reply soon after the others")
 
 // request sends an acquire for the member, with the owner of the group.
 func (m *member) request(a quorum.Action) {

@@ -133,7 +133,7 @@ func TestAcquire_LeaseTooShort_OthersGranted(t *testing.T) {
 			+30ms   #1 granted         → release #1; listen
 			+1ms    #1 released        → nothing
 			+3ms..+10ms timer          → acquire #2 20ms
-			+1ms    A cancels          → A redis unavailable: the answer came after the lease had ended
+			+1ms    A cancels          → A redis unavailable: the reply came after the lease had ended
 			+29ms   #2 granted         → release #2
 			+1ms    #2 released        → acquire #3 30s
 			+30ms   #3 granted         → C granted 29.66s
@@ -227,7 +227,7 @@ func TestTry_EarlierWaiters_AsksAtOnce(t *testing.T) {
 func TestTry_SilentServer_EndsAfterTimeout(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks once         → acquire #1 30s
-		3s     timer                → A redis unavailable: no answer in time
+		3s     timer                → A redis unavailable: no reply in time
 		// the command may have run: its tenure is released, and once more later
 		+1s    #1 unanswered broken → release #1
 		+1ms   #1 gone              → nothing
@@ -281,7 +281,7 @@ func TestWait_Expired_ErrorNamesCause(t *testing.T) {
 	t.Run("no answer at all", func(t *testing.T) {
 		runTranscript(t, `
 			0s    A locks wait 2s      → acquire #1 30s
-			2s    timer                → A redis unavailable: no answer in time
+			2s    timer                → A redis unavailable: no reply in time
 			+1s   #1 unanswered broken → release #1
 			+1ms  #1 released          → nothing
 			+3s   timer                → release #1
@@ -459,7 +459,7 @@ func TestAcquire_LateShortCopy_LimitsValidity(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks lease 1s wait 500ms → acquire #1 1s
 		0s     B locks                     → nothing
-		500ms  timer                       → A redis unavailable: no answer in time
+		500ms  timer                       → A redis unavailable: no reply in time
 		+1ms   #1 unanswered broken        → acquire #1 30s
 		+1ms   #1 granted                  → B granted 979ms
 		// so it is confirmed more often than a third of its own lease

@@ -93,7 +93,7 @@ func TestLockClose_EndsAllSendsNothing(t *testing.T) {
 	t.Run("while it waits for another holder, with a orphan about", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks wait 1s     → acquire #1 30s
-			1s     timer               → A redis unavailable: no answer in time
+			1s     timer               → A redis unavailable: no reply in time
 			1.1s   #1 unanswered reset → release #1
 			1.2s   B locks            → acquire #2 30s orphans [1]
 			1.3s   #2 taken 10s x:1    → listen

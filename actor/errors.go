@@ -31,7 +31,7 @@ func (e ServerError) Error() string { return string(e) }
 // Causes of a loss, or of a request without a reply. They are wrapped by the errors above.
 var (
 	errNotRenewed     = errors.New("the lease ended before it was renewed")
-	errReleaseUnacked = errors.New("the lease ended before the release was answered")
+	errReleaseUnacked = errors.New("the lease ended before the reply to the release came")
 	errFixedLeaseOver = errors.New("its lease ended")
 	errMaxHold        = errors.New("held for Options.MaxHold")
 	errKeyGone        = errors.New("the key is gone or someone else's")
@@ -39,8 +39,8 @@ var (
 	errDisplaced      = errors.New("granted to another holder since")
 	errForced         = errors.New("unlocked by force")
 	errKnownLost      = errors.New("that was known before the release was sent")
-	errNoReply        = errors.New("no answer in time")
-	errLateReply      = errors.New("the answer came after the lease had ended")
+	errNoReply        = errors.New("no reply in time")
+	errLateReply      = errors.New("the reply came after the lease had ended")
 )
 
 // ErrLate is the error reply to a command that reached the server too late to take effect.

@@ -20,7 +20,7 @@ func TestExtend_TwoOfOneHold_ConfirmedEach(t *testing.T) {
 			5.002s A extends 5s → nothing
 			5.003s #1 renewed   → renew #1 5s; A extended
 			// what is left to be confirmed is the hour, and that was not sent
-			5.004s A cancels    → A redis unavailable: no answer in time
+			5.004s A cancels    → A redis unavailable: no reply in time
 			5.005s #1 renewed   → renew #1 1h0m0s
 			5.006s #1 renewed   → A extended; A has 59m58.989s
 			6s     A unlocks    → A over; release #1
@@ -35,7 +35,7 @@ func TestExtend_TwoOfOneHold_ConfirmedEach(t *testing.T) {
 			5.001s A watches    → nothing
 			5.002s A extends 5s → nothing
 			5.003s #1 renewed   → renew #1 5s; A extended; A has 4.94s
-			5.004s A cancels    → A redis unavailable: no answer in time
+			5.004s A cancels    → A redis unavailable: no reply in time
 			5.005s #1 renewed   → renew #1 30s
 			5.006s #1 renewed   → A extended; A has 29.689s
 			6s     A unlocks    → A over; release #1
@@ -73,7 +73,7 @@ func TestExtend_LaterTooLate_BothLost(t *testing.T) {
 		5.001s A watches             → nothing
 		5.002s A extends 1s          → nothing
 		5.003s #1 renewed            → renew #1 59m55.004s
-		7s     #1 renewed            → A lock lost: the answer came after the lease had ended; A lock lost: the answer came after the lease had ended; A lock lost: the answer came after the lease had ended; A has -1.017s
+		7s     #1 renewed            → A lock lost: the reply came after the lease had ended; A lock lost: the reply came after the lease had ended; A lock lost: the reply came after the lease had ended; A has -1.017s
 		7s     timer                 → A lost: its lease ended; renew #1 0s count 1
 		+1ms   #1 renewed            → nothing
 		8s     B unlocks             → B over; release #1
@@ -127,7 +127,7 @@ func TestExtend_GivenUpBeforeReply_LeaseAsBefore(t *testing.T) {
 			0s     A locks lease 1h → acquire #1 1h0m0s
 			1ms    #1 granted       → A granted 59m58.989s
 			5s     A watches        → renew #1 30s; A has 29.69s
-			5.001s A cancels        → A redis unavailable: no answer in time
+			5.001s A cancels        → A redis unavailable: no reply in time
 			5.002s #1 renewed       → renew #1 59m55.003s
 			5.003s #1 renewed       → A has 59m53.987s
 			6s     A unlocks        → A over; release #1
@@ -139,7 +139,7 @@ func TestExtend_GivenUpBeforeReply_LeaseAsBefore(t *testing.T) {
 			0s     A locks lease 1h → acquire #1 1h0m0s
 			1ms    #1 granted       → A granted 59m58.989s
 			5s     A extends 1s     → renew #1 1s; A has 980ms
-			5.001s A cancels        → A redis unavailable: no answer in time
+			5.001s A cancels        → A redis unavailable: no reply in time
 			5.002s #1 renewed       → renew #1 59m55.003s
 			5.003s #1 renewed       → A has 59m53.987s
 			6s     A unlocks        → A over; release #1

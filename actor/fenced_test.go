@@ -42,7 +42,7 @@ func TestToken_LateReply_IsNextOwners(t *testing.T) {
 	runTranscriptOf(t, actor.Fenced, `
 		0s     A locks lease 31s            → acquire #1 31s
 		1ms    B locks                      → nothing
-		2ms    A cancels                    → A redis unavailable: no answer in time
+		2ms    A cancels                    → A redis unavailable: no reply in time
 		3ms    #1 granted token 7           → pass #1 30s after token 7; listen
 		+700ms message                      → B granted 28.99s token 7
 		+1ms   #1 renewed token 8           → renew #1 30s
@@ -121,7 +121,7 @@ func TestToken_CallerLeft_GoesToNextCaller(t *testing.T) {
 	runTranscriptOf(t, actor.Fenced, `
 		0s   A locks                            → acquire #1 30s
 		1ms  B locks                            → nothing
-		2ms  A cancels                          → A redis unavailable: no answer in time
+		2ms  A cancels                          → A redis unavailable: no reply in time
 		3ms  #1 granted token 7                 → B granted 29.687s token 7
 		4ms  B unlocks                          → B over; release #1
 		5ms  #1 released                        → B unlocked

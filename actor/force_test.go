@@ -146,7 +146,7 @@ func TestForceUnlock_NoReply_NotResent(t *testing.T) {
 	t.Run("a silent server", func(t *testing.T) {
 		runTranscript(t, `
 			0s   F forces            → force #1
-			3s   timer               → F redis unavailable: no answer in time
+			3s   timer               → F redis unavailable: no reply in time
 			4s   #1 unanswered reset → nothing
 		`)
 	})
@@ -181,7 +181,7 @@ func TestForceUnlock_NoReply_NotResent(t *testing.T) {
 			1ms    #1 granted     → A granted 29.689s
 			4ms    F forces       → A lost: unlocked by force; force #2
 			4ms    #2 waits       → nothing
-			3.004s timer          → force #2 taken back; release #1; F redis unavailable: no answer in time
+			3.004s timer          → force #2 taken back; release #1; F redis unavailable: no reply in time
 			4.001s #1 released    → nothing
 		`)
 	})

@@ -62,7 +62,7 @@ func TestTTL_LongestHoldEnds_Falls(t *testing.T) {
 			0s     A locks                → acquire #1 30s
 			1ms    #1 granted             → A granted 29.689s
 			2ms    B locks lease 1h as A wait 1s → renew #1 1h0m0s
-			1.002s timer                  → B redis unavailable: no answer in time
+			1.002s timer                  → B redis unavailable: no reply in time
 			2s     #1 renewed             → A has 59m56.992s
 			3.002s timer                  → renew #1 30s holds [30s] falls; A has 29.69s
 			+1ms   #1 renewed             → nothing

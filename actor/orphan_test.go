@@ -8,7 +8,7 @@ func TestOrphan_ServerReplies_ReleasedTwice(t *testing.T) {
 	t.Run("no other request for the lock", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks wait 1s     → acquire #1 30s
-			1s     timer               → A redis unavailable: no answer in time
+			1s     timer               → A redis unavailable: no reply in time
 			4s     #1 unanswered reset → release #1
 			5s     #1 unanswered reset → release #1
 			6s     #1 gone             → nothing
@@ -20,7 +20,7 @@ func TestOrphan_ServerReplies_ReleasedTwice(t *testing.T) {
 	t.Run("others ask meanwhile", func(t *testing.T) {
 		runTranscript(t, `
 			0s     A locks wait 1s     → acquire #1 30s
-			1s     timer               → A redis unavailable: no answer in time
+			1s     timer               → A redis unavailable: no reply in time
 			4s     #1 unanswered reset → release #1
 			4.1s   B locks            → acquire #2 30s orphans [1]
 			5s     #1 unanswered reset → release #1
@@ -44,7 +44,7 @@ func TestOrphan_ServerReplies_ReleasedTwice(t *testing.T) {
 	t.Run("the server refuses the release for now", func(t *testing.T) {
 		runTranscript(t, `
 			0s              A locks wait 1s       → acquire #1 30s
-			1s              timer                 → A redis unavailable: no answer in time
+			1s              timer                 → A redis unavailable: no reply in time
 			4s              #1 unanswered reset   → release #1
 			5s              #1 refused LOADING x  → nothing
 			+250ms..+501ms  timer                 → release #1
@@ -58,7 +58,7 @@ func TestOrphan_ServerReplies_ReleasedTwice(t *testing.T) {
 	t.Run("the server refuses it for good: it is tried slowly until nothing can be left", func(t *testing.T) {
 		runTranscript(t, `
 			0s             A locks wait 1s      → acquire #1 30s
-			1s             timer                → A redis unavailable: no answer in time
+			1s             timer                → A redis unavailable: no reply in time
 			4s             #1 unanswered reset  → release #1
 			5s             #1 refused NOPERM x  → nothing
 			+250ms..+501ms timer                → release #1
@@ -161,7 +161,7 @@ func TestTenure_Lost_ReleasedBeforeReacquire(t *testing.T) {
 func TestOrphan_AcquirePending_ReleasedAgain(t *testing.T) {
 	runTranscript(t, `
 		0s     A locks wait 1s     → acquire #1 30s
-		1s     timer               → A redis unavailable: no answer in time
+		1s     timer               → A redis unavailable: no reply in time
 		4s     #1 unanswered reset → release #1
 		5s     #1 released         → nothing
 		8s     timer               → release #1
@@ -224,7 +224,7 @@ func TestOrphan_LongExtensionInFlight_ReleasedToItsEnd(t *testing.T) {
 		0s      A locks lease 10s      → acquire #1 10s
 		1ms     #1 granted             → A granted 9.889s
 		1s      A extends 5m           → renew #1 5m0s
-		4s      timer                  → A redis unavailable: no answer in time
+		4s      timer                  → A redis unavailable: no reply in time
 		9.89s   timer                  → A lost: its lease ended; release #1
 		60s     #1 renew unanswered x  → nothing
 		4m      #1 release unanswered x → release #1

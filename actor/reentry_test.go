@@ -198,9 +198,9 @@ func TestReentry_LongerLease_TakesRoundTrip(t *testing.T) {
 			0s     A locks                     → acquire #1 30s
 			1ms    #1 granted                  → A granted 29.689s
 			2ms    B locks lease 1m as A wait 1s → renew #1 1m0s
-			1.002s timer                       → B redis unavailable: no answer in time
+			1.002s timer                       → B redis unavailable: no reply in time
 			1.1s   C locks lease 1m as A once  → nothing
-			4.1s   timer                       → C redis unavailable: no answer in time
+			4.1s   timer                       → C redis unavailable: no reply in time
 			// the longer lease is not wanted any more: the TTL falls
 			5s     #1 renewed                  → renew #1 30s; A has 29.69s
 			5.001s #1 renewed                  → nothing
@@ -213,7 +213,7 @@ func TestReentry_LongerLease_TakesRoundTrip(t *testing.T) {
 			0s     A locks lease 1m            → acquire #1 1m0s
 			1ms    #1 granted                  → A granted 59.389s
 			2ms    B locks lease 1h as A       → renew #1 1h0m0s
-			1s     B cancels                   → B redis unavailable: no answer in time
+			1s     B cancels                   → B redis unavailable: no reply in time
 			2s     #1 unanswered reset         → renew #1 58.405s
 			// it has the shorter lease again, although the longer one would have been enough
 			2.001s #1 renewed                  → nothing

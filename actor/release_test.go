@@ -20,7 +20,7 @@ func TestUnlock_Second_SharesRelease(t *testing.T) {
 		1ms    #1 granted          → A granted 29.689s
 		1s     A unlocks           → A over; release #1
 		2s     A unlocks           → nothing
-		4s     timer               → A redis unavailable: no answer in time
+		4s     timer               → A redis unavailable: no reply in time
 		4.001s #1 released         → A unlocked
 		4.002s A unlocks           → A lock not held
 	`)
@@ -77,7 +77,7 @@ func TestRelease_NoReply_RetriedUntilLeaseEnd(t *testing.T) {
 			0s     A locks             → acquire #1 30s
 			1ms    #1 granted          → A granted 29.689s
 			1s     A unlocks           → A over; release #1
-			4s     timer               → A redis unavailable: no answer in time
+			4s     timer               → A redis unavailable: no reply in time
 			5s     #1 unanswered reset → release #1
 			6s     A unlocks           → nothing
 			7s     #1 unanswered reset → release #1
@@ -102,7 +102,7 @@ func TestRelease_NoReply_RetriedUntilLeaseEnd(t *testing.T) {
 			29s     #1 unanswered reset → release #1
 			// the unlock does not wait any longer, but a copy of the key may exist for the rest of the lease at the
 			// server
-			29.69s  timer               → A redis unavailable: the lease ended before the release was answered; reset
+			29.69s  timer               → A redis unavailable: the lease ended before the reply to the release came; reset
 			31s     #1 unanswered reset → release #1
 			32s     #1 unanswered reset → release #1
 			33s     #1 released         → nothing
@@ -113,7 +113,7 @@ func TestRelease_NoReply_RetriedUntilLeaseEnd(t *testing.T) {
 			0s     A locks lease 1s → acquire #1 1s
 			1ms    #1 granted       → A granted 979ms
 			900ms  A unlocks        → A over; release #1
-			980ms  timer            → A redis unavailable: the lease ended before the release was answered
+			980ms  timer            → A redis unavailable: the lease ended before the reply to the release came
 			981ms  A unlocks        → A lock not held
 			2s     #1 released      → nothing
 		`)
@@ -189,7 +189,7 @@ func TestUnlock_RenewalInFlight_ReleaseAfter(t *testing.T) {
 			1ms     #1 granted          → A granted 29.689s
 			10s     timer               → renew #1 30s
 			10.001s A unlocks           → A over
-			13.001s timer               → A redis unavailable: no answer in time
+			13.001s timer               → A redis unavailable: no reply in time
 			29.69s  timer               → release #1
 			30s     #1 renew unanswered reset   → nothing
 			30s     #1 release unanswered reset → release #1

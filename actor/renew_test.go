@@ -286,7 +286,7 @@ func TestExtend_ReplyAfterLease_TooLate(t *testing.T) {
 			1ms    B locks as A      → renew #1 30s count 2; B granted 29.689s
 			2ms    #1 renewed        → A has 29.689s; B has 29.689s
 			5s     B extends 200ms   → renew #1 30s
-			5.196s #1 renewed        → B lock lost: the answer came after the lease had ended; A has 29.494s; B has 0s
+			5.196s #1 renewed        → B lock lost: the reply came after the lease had ended; A has 29.494s; B has 0s
 			5.196s timer             → B lost: its lease ended; renew #1 30s count 1
 			5.2s   #1 renewed        → A has 29.686s
 			5.3s   A unlocks         → A over; release #1
@@ -302,7 +302,7 @@ func TestExtend_ReplyAfterLease_TooLate(t *testing.T) {
 			6s     reconfirm             → renew #1 30s
 			6s     B locks lease 200ms as A → nothing
 			6.001s #1 renewed            → renew #1 30s; A has 29.689s
-			6.197s #1 renewed            → B redis unavailable: the answer came after the lease had ended; A has 29.494s
+			6.197s #1 renewed            → B redis unavailable: the reply came after the lease had ended; A has 29.494s
 			6.3s   A unlocks             → A over; release #1
 			6.4s   #1 released           → A unlocked
 		`)
@@ -363,7 +363,7 @@ func TestExtend_Unanswered_CostsValidity(t *testing.T) {
 			0s          A locks             → acquire #1 30s
 			1ms         #1 granted          → A granted 29.689s
 			9s          A extends 5s        → renew #1 5s; A has 4.94s
-			12s         timer               → A redis unavailable: no answer in time
+			12s         timer               → A redis unavailable: no reply in time
 			12.1s       #1 unanswered reset → renew #1 30s
 			12.2s       #1 renewed          → A has 4.84s
 			13.76s..13.78s timer            → renew #1 30s
@@ -390,7 +390,7 @@ func TestExtend_Unanswered_CostsValidity(t *testing.T) {
 			0s          A locks             → acquire #1 30s
 			1ms         #1 granted          → A granted 29.689s
 			9s          A extends 1h        → renew #1 1h0m0s
-			12s         timer               → A redis unavailable: no answer in time
+			12s         timer               → A redis unavailable: no reply in time
 			12.1s       #1 unanswered reset → renew #1 30s
 			12.2s       #1 renewed          → A has 29.59s
 			22.1s       timer               → renew #1 30s

@@ -51,9 +51,9 @@ func TestUndoneGrant_CallerLeaves_NotTaken(t *testing.T) {
 		1s     #1 granted by 1    → release #1
 		1s     B locks wait 100ms → nothing
 		1s     C locks wait 500ms → nothing
-		1.1s   timer              → B redis unavailable: no answer in time
+		1.1s   timer              → B redis unavailable: no reply in time
 		1.101s #1 released        → acquire #2 30s; A too few replicas have the lock: 1 of 2 in time
-		1.5s   timer              → C redis unavailable: no answer in time
+		1.5s   timer              → C redis unavailable: no reply in time
 		1.6s   #2 granted by 2    → release #2
 		1.601s #2 released        → nothing
 	`, withTwoReplicas)

@@ -407,7 +407,7 @@ func TestWaiter_ServerSilent_LastLeaseDecides(t *testing.T) {
 			1.403s timer                 → acquire #2 30s
 			// the server may reply at any moment
 			1.451s timer                 → B lock not acquired
-			2s     timer                 → A redis unavailable: no answer in time
+			2s     timer                 → A redis unavailable: no reply in time
 			+1ms   #2 taken 1s holder    → nothing
 			+249ms timer                 → leave
 		`)
@@ -444,7 +444,7 @@ func TestWaiter_ServerSilent_LastLeaseDecides(t *testing.T) {
 			2ms    subscribed            → acquire #2 30s
 			3ms    #2 taken 60s holder   → nothing
 			1s     message               → acquire #3 30s
-			2s     timer                 → A redis unavailable: no answer in time
+			2s     timer                 → A redis unavailable: no reply in time
 			+1ms   #3 taken 60s holder   → nothing
 			+249ms timer                 → leave
 		`)
@@ -465,7 +465,7 @@ func TestWaiter_ServerSilent_LastLeaseDecides(t *testing.T) {
 			1ms    #1 taken 60s holder   → listen
 			1s     timer                 → A lock not acquired
 			1.1s   B locks wait 2s       → acquire #2 30s
-			3.1s   timer                 → B redis unavailable: no answer in time
+			3.1s   timer                 → B redis unavailable: no reply in time
 			+1ms   #2 taken 60s holder   → nothing
 			+249ms timer                 → leave
 		`)

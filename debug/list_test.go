@@ -393,7 +393,7 @@ func TestFigures_EachNumber_InItsLine(t *testing.T) {
 		"locks held for longer than HeldTooLong": s.HeldTooLong, "holds that no caller could unlock any more": s.Leaked, "holds granted": s.Acquired,
 		"of these handed off inside the engine": s.HandedOff, "requests that ended without a hold": s.Failed,
 		"of these beyond MaxWaiting or MaxWaitingPerLock": s.Shed, "holds unlocked": s.Released, "renewals and confirmations": s.Renewed,
-		"commands sent": s.Commands, "calls that carried them": s.Batches, "commands without a reply or rejected, and calls sent again": s.Retries,
+		"commands sent": s.Commands, "batches that carried them": s.Batches, "commands without a reply or rejected, and batches sent again": s.Retries,
 		"turns of the loop": s.LoopTurns, "releases that the server did not publish": s.UnpublishedReleases,
 		"failed writes of the engine's record": s.UnwrittenRecords, "events and log records dropped": s.DroppedEvents,
 		"panics in functions of the program": s.Panics,

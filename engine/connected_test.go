@@ -86,7 +86,7 @@ func TestUnconnected_Start_Logged(t *testing.T) {
 		require.EqualValues(t, 1, e.Stats().ServersDown)
 	}
 	closeNow(t, e)
-	require.Contains(t, said.String(), "redis does not answer")
+	require.Contains(t, said.String(), "the server does not reply")
 	require.Contains(t, said.String(), "cause=why")
 	require.Zero(t, e.Stats().ServersDown, "a gauge of a closed engine is 0")
 }

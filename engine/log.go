@@ -94,10 +94,10 @@ func (e *Engine) logRefusal() {
 	}
 	e.serverRefuses = refusing != nil
 	if refusing == nil {
-		e.log.Info("lockwheel: redis accepts again what changes a lock")
+		e.log.Info("lockwheel: the server accepts again what changes a lock")
 		return
 	}
-	e.log.Warn("lockwheel: redis rejects what changes a lock; trying again", aboutServer(refusing, cause)...)
+	e.log.Warn("lockwheel: the server rejects what changes a lock; trying again", aboutServer(refusing, cause)...)
 }
 
 // aboutServer returns the attributes of a record about a server.
@@ -117,8 +117,8 @@ func (e *Engine) logSilence() {
 	}
 	e.serverDown = down != nil
 	if down == nil {
-		e.log.Info("lockwheel: redis answers again")
+		e.log.Info("lockwheel: the server replies again")
 		return
 	}
-	e.log.Warn("lockwheel: redis does not answer; trying again", aboutServer(down, down.Breaker.Cause)...)
+	e.log.Warn("lockwheel: the server does not reply; trying again", aboutServer(down, down.Breaker.Cause)...)
 }

@@ -62,7 +62,7 @@ func (s *Server) canRedial(address string) bool {
 // withTimeout runs a step with a timeout. If the step failed because of the timeout or of ctx, it returns that as the
 // error.
 func withTimeout(ctx context.Context, timeout time.Duration, step func(context.Context) error) error {
-	bounded, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %v", timeout))
+	bounded, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no reply within %v", timeout))
 	defer cancel()
 	err := step(bounded)
 	if err != nil && bounded.Err() != nil {

@@ -25,7 +25,7 @@ const (
 
 var (
 	errNoTopology = errors.New("no node of the cluster told who owns which slots: create it first")
-	errNoSlots    = errors.New("no node of the cluster that answered knows of slots: create it first")
+	errNoSlots    = errors.New("no node of the cluster that replied knows of slots: create it first")
 )
 
 // IsNoTopology reports whether nodes were reached of which none knows any slots. A client with several addresses may

@@ -84,7 +84,7 @@ const (
 func holdUntilKilled(addr, name string) error {
 	opts := lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}, Lease: crashLease, Anonymous: true}
 	e, err := lockwheel.Open(context.Background(), opts)
-	for errors.Is(err, context.DeadlineExceeded) || err != nil && strings.Contains(err.Error(), "no answer within") { // a busy machine, and a Timeout as short as the lease makes it
+	for errors.Is(err, context.DeadlineExceeded) || err != nil && strings.Contains(err.Error(), "no reply within") { // a busy machine, and a Timeout as short as the lease makes it
 		e, err = lockwheel.Open(context.Background(), opts)
 	}
 	if err != nil {

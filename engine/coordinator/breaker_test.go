@@ -281,8 +281,8 @@ func TestTry_BehindWaitersSilentServer_WaitsOrUnavailable(t *testing.T) {
 		"plain":           {"lock a", "try a/2", "nothing", "23.5s"},
 		"write":           {"write a", "trywrite a/2", "nothing", "23.5s"},
 		"write at reader": {"read a", "trywrite a/2", "3: write a", "23.5s"},
-		"fair":            {"lock fair:a", "try fair:a/2", "fair:a/2 redis unavailable: no answer in time", ""},
-		"read at writer":  {"write a", "tryread a/2", "a/2 redis unavailable: no answer in time", ""},
+		"fair":            {"lock fair:a", "try fair:a/2", "fair:a/2 redis unavailable: no reply in time", ""},
+		"read at writer":  {"write a", "tryread a/2", "a/2 redis unavailable: no reply in time", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newHarness(t, 8)
@@ -293,7 +293,7 @@ func TestTry_BehindWaitersSilentServer_WaitsOrUnavailable(t *testing.T) {
 			if c.end != "" {
 				d.line("23.49s timer")
 				require.False(t, d.callers["a/2"].latest.Completed())
-				require.Contains(t, d.line(c.end+" timer"), "a/2 redis unavailable: no answer in time")
+				require.Contains(t, d.line(c.end+" timer"), "a/2 redis unavailable: no reply in time")
 			}
 		})
 	}
@@ -310,6 +310,6 @@ func TestBreaker_TriesBehindWaiters_NotCalledHeld(t *testing.T) {
 		5ms    2 lost EOF       → nothing
 		6ms    tryread w/3      → w/3 not acquired
 		7ms    heard rw:w       → nothing
-		8ms    tryread w/4      → w/4 redis unavailable: no answer in time; EOF
+		8ms    tryread w/4      → w/4 redis unavailable: no reply in time; EOF
 	`)
 }

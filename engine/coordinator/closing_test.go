@@ -198,7 +198,7 @@ func TestClose_ServerSilent_WaitIsBounded(t *testing.T) {
 		2ms 1 done                 → a granted
 		3ms unlock a               → a not held; 2: release a
 		4ms close x                → nothing
-		3.003s timer               → a redis unavailable: no answer in time
+		3.003s timer               → a redis unavailable: no reply in time
 		3.004s timer               → nothing
 		3.004s timer               → x closed
 	`)

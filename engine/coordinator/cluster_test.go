@@ -742,7 +742,7 @@ func TestAsk_TargetDown_RetriedAfterPause(t *testing.T) {
 	until(func() bool { return d.now >= 2*time.Second })
 	require.LessOrEqual(t, answered, 150, "calls in 2 s")
 	require.GreaterOrEqual(t, tries, 5)
-	require.Contains(t, d.line(fmt.Sprint(d.now, " cancel b")), "ASK 3300 C:1, which does not answer")
+	require.Contains(t, d.line(fmt.Sprint(d.now, " cancel b")), "ASK 3300 C:1, which does not reply")
 	asking := func() bool {
 		return answered < d.batches && d.inFlight[answered+1].Asking && d.inFlight[answered+1].Verb == actor.SendAcquire
 	}

@@ -636,7 +636,7 @@ func TestState_RetriedUntilTimeout(t *testing.T) {
 		17ms  cancel a     → a redis unavailable: canceled
 		18ms  4 done       → nothing
 		20ms  state a      → 5: state a
-		3.02s timer        → a redis unavailable: no answer in time
+		3.02s timer        → a redis unavailable: no reply in time
 		3.03s 5 lost EOF   → nothing
 	`)
 }

@@ -47,7 +47,7 @@ type deadRedirect struct {
 	cause error // why the target node is down
 }
 
-func (e *deadRedirect) Error() string { return e.reply.Error() + ", which does not answer" }
+func (e *deadRedirect) Error() string { return e.reply.Error() + ", which does not reply" }
 
 func (e *deadRedirect) Unwrap() []error { return []error{e.reply, e.cause} }
 

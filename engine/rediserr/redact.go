@@ -123,7 +123,7 @@ func RedactQuoted(text string) actor.ServerError {
 
 // errHandshakeTimeout replaces the error of rueidis for a new connection without a reply in time. rueidis limits that
 // with a context of its own.
-var errHandshakeTimeout = errors.New("a new connection had no answer in time")
+var errHandshakeTimeout = errors.New("a new connection had no reply in time")
 
 // HideContextError returns err in a form that matches neither context.DeadlineExceeded nor context.Canceled. Timeouts
 // of connections and of dialers match these, and a caller would take them for the end of its own context. Other errors,

@@ -158,7 +158,7 @@ func (w *simWorld) checkRejection(a *simRequest) {
 func (w *simWorld) answered(a *simRequest) {
 	config := &a.caller.e.config
 	enough := time.Duration(40*(1+len(w.quorumUsers))) * w.plan.latency // quorums ask for much, and all in calls of their own kind
-	if a.Err != actor.ErrUnavailable || a.canceled || a.Op == actor.Acquire || !simCauseIs(a.Cause, "no answer in time") || config.CallTimeout < enough {
+	if a.Err != actor.ErrUnavailable || a.canceled || a.Op == actor.Acquire || !simCauseIs(a.Cause, "no reply in time") || config.CallTimeout < enough {
 		return
 	}
 	if w.calmSince(a.requestedAt - config.Lease - w.maxFreeTime()) {

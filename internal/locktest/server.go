@@ -217,7 +217,7 @@ func isBusy(err error) bool {
 		return err != nil
 	}
 	for _, text := range []string{
-		"no answer within", "had no answer in time", "took longer than Options.CallTimeout",
+		"no reply within", "had no reply in time", "took longer than Options.CallTimeout",
 		context.DeadlineExceeded.Error(), // not that of Open's context, and so only its text matches
 	} {
 		if strings.Contains(err.Error(), text) {

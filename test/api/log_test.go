@@ -20,13 +20,13 @@ func TestLog_Outage_OneLineWithCause(t *testing.T) {
 	e := s.Open(lockwheel.Options{Lease: 6 * time.Second, RenewInterval: 100 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(said, nil))})
 	hold := locktest.Lock(t, e.Mutex("n"))
 	require.NoError(t, s.Real.Stop())
-	require.Regexp(t, `level=WARN msg="lockwheel: redis does not answer; trying again" cause=.{3,}`, locktest.Receive(t, said))
+	require.Regexp(t, `level=WARN msg="lockwheel: the server does not reply; trying again" cause=.{3,}`, locktest.Receive(t, said))
 	require.NoError(t, s.Real.Restart())
 	again := locktest.Receive(t, said)
 	for strings.Contains(again, "locks lost") { // the server may have lost its data
 		again = locktest.Receive(t, said)
 	}
-	require.Contains(t, again, `level=INFO msg="lockwheel: redis answers again"`)
+	require.Contains(t, again, `level=INFO msg="lockwheel: the server replies again"`)
 	_ = hold.Unlock(t.Context()) // lost, if the server kept nothing
 }
 

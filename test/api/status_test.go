@@ -82,10 +82,10 @@ func TestStatus_WritesRejected_DownWithReason(t *testing.T) {
 		locktest.Eventually(t, "up again", func() bool { return tries() && !e.Status()[0].Down && e.Stats().ServersDown == 0 })
 		locktest.Eventually(t, "the log", func() bool {
 			line := locktest.Receive(t, said)
-			return strings.Contains(line, `level=WARN msg="lockwheel: redis rejects what changes a lock; trying again" cause="`+reason)
+			return strings.Contains(line, `level=WARN msg="lockwheel: the server rejects what changes a lock; trying again" cause="`+reason)
 		})
 		locktest.Eventually(t, "the log of the end", func() bool {
-			return strings.Contains(locktest.Receive(t, said), `level=INFO msg="lockwheel: redis accepts again what changes a lock"`)
+			return strings.Contains(locktest.Receive(t, said), `level=INFO msg="lockwheel: the server accepts again what changes a lock"`)
 		})
 	}
 }

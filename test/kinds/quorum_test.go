@@ -481,7 +481,7 @@ func TestQuorum_NotAcquired_ErrorNamesAll(t *testing.T) {
 	t.Cleanup(func() { _ = p[2].Real.Continue() })
 	_, err := locktest.Quorum(engines, "n").TryLock(t.Context())
 	require.ErrorContains(t, err, "1 of 3 locks could be had, 2 are needed")
-	require.ErrorContains(t, err, "no answer soon after the others")
+	require.ErrorContains(t, err, "no reply soon after the others")
 }
 
 // A permanently rejected member is requested at the interval RenewInterval, and not at once again.

@@ -176,7 +176,7 @@ func TestOpen_SilentServer_NoContextError(t *testing.T) {
 	require.Error(t, err)
 	require.NotErrorIs(t, err, context.DeadlineExceeded)
 	require.NotErrorIs(t, err, context.Canceled)
-	require.ErrorContains(t, err, "no answer within Options.CallTimeout")
+	require.ErrorContains(t, err, "no reply within Options.CallTimeout")
 	require.NotContains(t, err.Error(), context.DeadlineExceeded.Error())
 	require.NoError(t, s.Real.Continue())
 }

@@ -8,7 +8,7 @@ func (d *demo) printSummary(e *results) (good bool) {
 	d.timing("of a name alone", &d.load.uncontended)
 	d.timing("of the hot name", &d.load.contended)
 	if n := d.faults.noReply.count(); n > 0 {
-		d.screen.printf("\ncalls without an answer in time: %d%s", n, indented("\n"+d.faults.noReply.String()))
+		d.screen.printf("\ncalls without a reply in time: %d%s", n, indented("\n"+d.faults.noReply.String()))
 	}
 	d.screen.printf("")
 	good = true

@@ -26,7 +26,7 @@ func TestVerdict_AllHeld_Good(t *testing.T) {
 	assert.Equal(t, `true no held lock was lost (5 kept all the time)
 true never two held one name at once
 true nothing is left in the server: no key, no channel
-`, verdictText(e), "a call without an answer in time breaks no promise")
+`, verdictText(e), "a call without a reply in time breaks no promise")
 }
 
 func TestVerdict_Failures_AllListed(t *testing.T) {
