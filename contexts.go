@@ -213,7 +213,7 @@ func isAbout(err error, name string) bool {
 		switch e := err.(type) {
 		case *lockError:
 			of, err = e.name, e.cause
-		case *partError:
+		case *memberLoss:
 			of, err = e.name, e.cause
 		default:
 			err = errors.Unwrap(err)

@@ -138,9 +138,10 @@ func (e *Engine) FencedMutex(name string) Mutex {
 // place. TryLock without a [Wait] acquires the lock only if the queue is empty.
 //
 // The engine keeps the places of its callers alive. The places of a process that died block all callers behind them for
-// at most [Options.FairWaitTimeout], by default one lease, by the server's clock. A place of a Redisson client lasts
-// five minutes, and its dead waiters expire one at a time, by the wall clocks of the callers. These clocks should then
-// agree. An acquire that reaches the server more than two [Options.CallTimeout] after it was sent does nothing.
+// at most [Options.FairWaitTimeout], by default one lease, or longer if more callers of that engine waited than
+// Options.FairWaitTimeout says. The server's clock decides. A place of a Redisson client lasts five minutes, and its
+// dead waiters expire one at a time, by the wall clocks of the callers. These clocks should then agree. An acquire that
+// reaches the server more than two [Options.CallTimeout] after it was sent does nothing.
 //
 // A name and the same name in braces, such as "a" and "{a}", share one queue, because Redisson gives both queues the
 // same key. While callers wait for one of the two locks, the other may be unavailable although it is free. Callers of

@@ -604,7 +604,7 @@ func TestMultiHold_NoMemberLeft_NamesLostOne(t *testing.T) {
 	g.members[1].lastHold.Store(hold)
 	require.ErrorIs(t, g.lossError(), ErrLost)
 	require.NotErrorIs(t, g.lossError(), ErrClosed)
-	require.ErrorContains(t, g.lossError(), `its part "b"`)
+	require.ErrorContains(t, g.lossError(), `its lock "b"`)
 }
 
 // The grant of a member and the end of the group are concurrent: the members were inspected before the grant.
@@ -1058,7 +1058,7 @@ func TestQuorum_SeveralReasons_TheOneThatPasses(t *testing.T) {
 	on := func(address string) Mutex { return (&Engine{servers: serverNames{"", []string{address}}}).Mutex("n") }
 	g := newMultiHold(t.Context(), Quorum(on("a:1"), on("b:1"), on("c:1")), 2)
 	causes := multiError{errors.New("0 of 3"), errors.New("why")}
-	require.ErrorIs(t, g.quorumError(&quorumFailure{causes: causes, crowded: true, impossible: true, contested: true}), ErrTooManyWaiters)
+	require.ErrorIs(t, g.quorumError(&quorumFailure{causes: causes, tooManyWaiters: true, impossible: true, contested: true}), ErrTooManyWaiters)
 	err := g.quorumError(&quorumFailure{causes: causes, impossible: true, contested: true})
 	require.ErrorContains(t, err, errNoMajority.Error())
 	require.NotErrorIs(t, err, ErrNotAcquired)
@@ -1078,7 +1078,7 @@ func TestQuorum_LocksOfSeveralKinds_OneKind(t *testing.T) {
 	}
 	text := g.quorumError(&quorumFailure{causes: causes}).Error()
 	for kind, f := range map[error]*quorumFailure{
-		ErrNotAcquired: {causes: causes, contested: true}, ErrTooManyWaiters: {causes: causes, crowded: true}, ErrUnavailable: {causes: causes},
+		ErrNotAcquired: {causes: causes, contested: true}, ErrTooManyWaiters: {causes: causes, tooManyWaiters: true}, ErrUnavailable: {causes: causes},
 	} {
 		err := g.quorumError(f)
 		for _, other := range append(all, ErrTooManyWaiters) {

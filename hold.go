@@ -31,11 +31,12 @@ var (
 // zero reports whether the hold is the zero Hold, which no Lock returned.
 func (h *Hold) zero() bool { return h.parent == nil }
 
-// Name returns the lock's name, without the engine's prefix.
+// Name returns the lock's name, without the engine's prefix. Of several locks it is their names, joined with commas.
 func (h *Hold) Name() string { return h.name }
 
 // ID returns the holder's id on the wire, as Redisson writes it: the engine's UUID, a colon, a number. Holds that the
-// engine handed off without a release share the id.
+// engine handed off without a release share the id. Of several locks it is the id of one of them. The zero Hold has
+// none.
 func (h *Hold) ID() string {
 	if h.zero() {
 		return ""
@@ -75,7 +76,8 @@ func (h *Hold) setToken(token uint64) {
 }
 
 // Deadline returns the time until which the lock is known to be held. A renewal moves it. For several locks it is the
-// earliest deadline, for a quorum the time until which a majority is held. It is zero once they are no longer held.
+// earliest deadline, for a quorum the time until which a majority is held. It is zero once the hold has ended, or once
+// too few locks are held; it is in the past if Err finds the loss by the clock.
 //
 // The Deadline of a single lock stays unchanged when its hold ends early. Use Err to check whether the lock is held.
 func (h *Hold) Deadline() time.Time {
@@ -240,7 +242,8 @@ func (h *Hold) Context() context.Context {
 //
 // The engine sends the release whatever the state of ctx, and resends it until the server replies or the lease expires.
 // ctx and Options.CallTimeout bound only the wait for the reply. The end of the hold's own context does not end this
-// wait.
+// wait. With a nil ctx the hold ends all the same, and the wait is bounded by Options.CallTimeout alone. The error then
+// says that ctx is nil, and also matches what Unlock would have returned otherwise.
 //
 // Unlock returns:
 //
@@ -359,9 +362,9 @@ func (u *Unlocking) Err() error {
 // closedChan is the Done of a hold that has ended, and of an unlock that has its result.
 var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// endByUnlock ends a hold that has a context, before its release is sent. It runs on the goroutine that unlocks, so the
-// context has ended before Unlock returns and before the lock is free. The result says whether this call ended the hold
-// as unlocked.
+// endByUnlock ends a hold for its users, before its release is sent. It runs on the goroutine that unlocks, so the
+// context has ended before Unlock returns and before the lock is free. The result says whether this call ended a
+// context as unlocked; without a context it is false.
 func (h *Hold) endByUnlock() bool {
 	err, cause, reason := ErrNotHeld, error(nil), h.fail(ErrNotHeld, nil)
 	if h.expired() {
@@ -380,8 +383,8 @@ func (h *Hold) endByUnlock() bool {
 // small frame: a waiter wakes with a cold stack. Engine.awaitOrCancel says what was measured.
 func (h *Hold) unlockSlow(ctx context.Context) error {
 	if ctx == nil {
-		h.Unlock(context.Background())
-		return errNilContext(fmt.Sprintf("lock %s", quoted(h.name)))
+		unlocked := h.Unlock(context.Background())
+		return errors.Join(errNilContext(fmt.Sprintf("lock %s", quoted(h.name))), unlocked)
 	}
 	if h.zero() {
 		return errZeroHold

@@ -43,13 +43,15 @@ func (m Mutex) Name() string { return m.name }
 //
 //   - ErrNotAcquired, ErrUnavailable, ErrNotReplicated, ErrTooManyWaiters, ErrKindMismatch or ErrClosed
 //   - ErrUpgrade ([RWMutex.Writer] only)
-//   - ErrLost, if the process was paused for longer than the lease of the grant
+//   - ErrLost, if the process was paused for longer than the lease of the grant, or if the call re-enters without
+//     [Lease] after Options.MaxHold
 //   - a [ServerError], if the server rejects the command permanently
+//   - none of these, if the name, an option or ctx is invalid; nothing is sent
 func (m Mutex) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
 	if tracer := m.tracer(ctx); tracer != nil {
 		return m.lockTraced(ctx, tracer, "lock", opts, acquireMode{})
 	}
-	return m.handed(m.lock(ctx, opts, acquireMode{}))
+	return m.forCaller(m.lock(ctx, opts, acquireMode{}))
 }
 
 // TryLock acquires the lock if it is free. It waits for other holders only if it is given a [Wait]. It neither queues
@@ -67,11 +69,11 @@ func (m Mutex) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 	if tracer := m.tracer(ctx); tracer != nil {
 		return m.lockTraced(ctx, tracer, "try lock", opts, acquireMode{once: true})
 	}
-	return m.handed(m.lock(ctx, opts, acquireMode{once: true}))
+	return m.forCaller(m.lock(ctx, opts, acquireMode{once: true}))
 }
 
-// handed returns what the caller of a Lock gets: the hold, or its handle (see handleOf).
-func (m Mutex) handed(hold *Hold, err error) (*Hold, error) {
+// forCaller returns what the caller of a Lock gets: the hold, or its handle (see handleOf).
+func (m Mutex) forCaller(hold *Hold, err error) (*Hold, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +92,7 @@ func (m Mutex) lockTraced(ctx context.Context, tracer Tracer, op string, opts []
 	call := TracedCall{Op: op, Name: m.name, Kind: kindNames[m.kind]}
 	mode.trace = &call
 	return traceLock(ctx, tracer, &call, func(ctx context.Context) (*Hold, error) {
-		return m.handed(m.lock(ctx, opts, mode))
+		return m.forCaller(m.lock(ctx, opts, mode))
 	})
 }
 
@@ -178,7 +180,8 @@ func (m Mutex) TTL(ctx context.Context) (time.Duration, error) {
 }
 
 // HoldCount returns the number of holds that the owner in ctx has on this lock, 0 if ctx carries no owner. It does
-// not contact the server: it waits for one turn of the loop. After Close it returns ErrClosed.
+// not contact the server: it waits for one turn of the loop. If ctx has ended before, it returns ErrUnavailable.
+// After Close it returns ErrClosed.
 func (m Mutex) HoldCount(ctx context.Context) (int, error) {
 	call, err := m.query(ctx, coordinator.AskCount)
 	if err != nil {
@@ -195,6 +198,7 @@ func (m Mutex) HoldCount(ctx context.Context) (int, error) {
 //   - the engine is closed
 //   - the server returns a permanent error
 //   - the name is in use as another kind of lock ([ErrKindMismatch])
+//   - the name is invalid, or the Mutex is the zero Mutex
 //
 // Its Unlock panics if the lock is not locked, like sync.Mutex. It logs a lock that was lost or a release that is not
 // confirmed. A lost lock must be unlocked as well. Of the holds of one Locker, Unlock ends a lost one first, so a
@@ -441,18 +445,18 @@ func (l *locker) Unlock() {
 // Otherwise it could release the lock for a caller that lost it before another caller acquired it.
 func (l *locker) take() *Hold {
 	for {
-		youngest := l.holds.Load()
-		if youngest == nil {
+		newest := l.holds.Load()
+		if newest == nil {
 			return nil
 		}
-		taken := youngest
-		for h := youngest; h != nil; h = h.next {
+		taken := newest
+		for h := newest; h != nil; h = h.next {
 			if h.hold.hasEnded() {
 				taken = h
 				break
 			}
 		}
-		if l.holds.CompareAndSwap(youngest, youngest.remove(taken)) {
+		if l.holds.CompareAndSwap(newest, newest.remove(taken)) {
 			return taken.hold
 		}
 	}

@@ -58,6 +58,9 @@ type Multi struct {
 // So the owner of one of these locks that waits for another is not blocked for ever. A lock that is lost before all
 // are acquired is no loss for the caller: the Multi requests all of them again.
 //
+// The hold is lost as soon as one of its locks is lost; the others are released then. With [Lease] that lease begins
+// when all locks are held: locks acquired sequentially are renewed until then, and one more round trip sets it.
+//
 // [Hold.Token] of the hold is 0, also with fenced locks, because each has its own token. To get it, lock the fenced
 // lock again with the hold's context: it re-enters, and Token of that hold returns the token.
 //
@@ -141,17 +144,17 @@ func (m Multi) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 // lockTraced is lock, with the tracer of the first lock's engine.
 func (m Multi) lockTraced(ctx context.Context, op string, opts []Option, try bool) (*Hold, error) {
 	if len(m.locks) == 0 || m.locks[0].tracer(ctx) == nil {
-		return m.handed(m.lock(ctx, opts, try))
+		return m.forCaller(m.lock(ctx, opts, try))
 	}
 	call := TracedCall{Op: op, Name: m.name, Kind: "multi"}
 	if m.quorum {
 		call.Kind = "quorum"
 	}
-	return traceLock(ctx, m.locks[0].tracer(ctx), &call, func(ctx context.Context) (*Hold, error) { return m.handed(m.lock(ctx, opts, try)) })
+	return traceLock(ctx, m.locks[0].tracer(ctx), &call, func(ctx context.Context) (*Hold, error) { return m.forCaller(m.lock(ctx, opts, try)) })
 }
 
-// handed returns what the caller of a Lock has of its hold.
-func (m Multi) handed(hold *Hold, err error) (*Hold, error) {
+// forCaller returns what the caller of a Lock has of its hold.
+func (m Multi) forCaller(hold *Hold, err error) (*Hold, error) {
 	if err != nil {
 		return nil, err
 	}

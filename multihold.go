@@ -124,9 +124,9 @@ func (g *multiHold) leak() {
 	if g.ended.Load() == nil {
 		g.apply(func() {
 			g.setWatched(false)
-			for _, part := range g.holds() {
-				if part != nil {
-					part.leak()
+			for _, held := range g.holds() {
+				if held != nil {
+					held.leak()
 				}
 			}
 		})
@@ -190,21 +190,21 @@ func (g *multiHold) lossOf(past *Hold) *endState {
 	end := past.grant.Signal()
 	cause := end.Cause
 	if past.name != g.hold.name && cause != nil {
-		cause = &partError{past.name, cause}
+		cause = &memberLoss{past.name, cause}
 	}
 	return &endState{end.Err, cause}
 }
 
-// partError is a cause that concerns one lock of several. It creates its text on demand, because the cause may be a
+// memberLoss is a cause that concerns one lock of several. It creates its text on demand, because the cause may be a
 // caller's own error. It is immutable.
-type partError struct {
+type memberLoss struct {
 	name  string
 	cause error
 }
 
-func (e *partError) Error() string { return "its part " + quoted(e.name) + ": " + e.cause.Error() }
+func (e *memberLoss) Error() string { return "its lock " + quoted(e.name) + ": " + e.cause.Error() }
 
-func (e *partError) Unwrap() error { return e.cause }
+func (e *memberLoss) Unwrap() error { return e.cause }
 
 // attach adds a granted hold to the group. Only the group is notified of its end, through that signal.
 func (m *member) attach(h *Hold, ends *actor.HoldSignal) {

@@ -123,10 +123,11 @@ type Options struct {
 	Prefix string
 
 	// FairWaitTimeout is how long a place in the queue of a FairMutex lives without being refreshed. The engine refreshes
-	// it three times as often. So the waiters of a process that died block the callers behind them for at most
-	// FairWaitTimeout. The place of a caller with a shorter Wait lives for that Wait. If more callers of the engine
-	// wait than 1666 for each second of FairWaitTimeout, places live longer: up to 1.6 ms for each caller. Default
-	// Lease; at least 100ms.
+	// it each time a third of that has elapsed. So the waiters of a process that died block the callers behind them for at
+	// most the life of their places: FairWaitTimeout, or longer if very many of them waited, see below.
+	//
+	// The place of a caller with a shorter Wait lives for that Wait. If more callers of the engine wait than 1666 for each
+	// second of FairWaitTimeout, places live longer: up to 1.6 ms for each caller. Default Lease; at least 100ms.
 	FairWaitTimeout time.Duration
 
 	// Handoff bounds how often and how long the engine hands a lock off locally while other processes wait for it.
@@ -261,8 +262,8 @@ const (
 // that is further ahead, a lease that is not renewed before can expire early. Another caller can then acquire the
 // lock while its holder still has it.
 //
-// Each acquire is followed by a WAIT on a dedicated connection. At most two such calls are in flight per master, so
-// other commands are not delayed. If the server does not reply, TryLock takes longer by up to CallTimeout. A
+// Each acquire is followed by a WAIT on a dedicated connection. At most two such batches are in flight per master, so
+// other commands are not delayed. If the server does not reply, TryLock returns after CallTimeout plus Timeout. A
 // FencedMutex that is handed off within the engine also waits for replicas, for the next token. Renewals, re-entries,
 // releases and other local hand-offs do not wait: replicas have the lock already.
 //
@@ -289,7 +290,7 @@ type Observer struct {
 	// Acquired: a hold was granted.
 	Acquired func(name string, waited time.Duration)
 	// Rejected: a request ended without a hold. It is not called if nothing was requested, because the context had
-	// already ended or a name or an option is invalid.
+	// already ended, the engine was closed, or a name or an option is invalid.
 	Rejected func(name string, waited time.Duration, err error)
 	// Released: a hold was unlocked. held is the time since its owner's first grant.
 	Released func(name string, held time.Duration)
@@ -315,8 +316,8 @@ type Stats struct {
 	Acquired, Failed, Released, Lost uint64
 	Renewed                          uint64 // counter: renewals and confirmations by the server
 	HandedOff                        uint64 // counter: grants that were handed off inside the engine, without a release
-	Commands, Batches, LoopTurns     uint64 // counters: commands sent, calls that carried them, turns of the loop (none while nothing is due)
-	Retries                          uint64 // counter: commands without a reply or rejected, most of which are sent again; calls sent again as a whole or in parts
+	Commands, Batches, LoopTurns     uint64 // counters: commands sent, batches that carried them, turns of the loop (none while nothing is due)
+	Retries                          uint64 // counter: commands without a reply or rejected, most of which are sent again; batches sent again as a whole or in parts
 	UnpublishedReleases              uint64 // counter: releases that the server executed but rejected to publish
 	LostAtUnlock                     uint64 // counter: holds of Released that their Unlock found lost before
 	Shed                             uint64 // counter: requests of Failed that exceeded Options.MaxWaiting or Options.MaxWaitingPerLock
@@ -340,12 +341,13 @@ type Stats struct {
 	// FairMutex. Negative: behind. 0: no skew is known. In a cluster it is the skew to the node with the largest.
 	ClockSkew time.Duration
 
-	// Counters: histograms. AcquireWaits has the time from a lock request until it was granted or failed. Several locks
-	// held as one count once, unlike in Acquired and Failed. HoldTimes has the time from the owner's first grant to the
-	// end of a hold, also of one that was lost or ended by Close. RenewalMargins has what was left of a lease when a
-	// renewal counted in Renewed was confirmed. RoundTrips has the time from the turn that sent a call to the turn that
-	// received its reply, with the WAIT of Options.Replicas. A call without a reply does not count. TurnTimes has the
-	// turns of the loop, except the turn that returns this snapshot: during a turn, all other callers of the engine wait.
+	// Counters: histograms. AcquireWaits has the time from a lock request until it was granted or failed. A Multi that one
+	// command acquires counts once. One that is acquired sequentially counts each of its requests, and a Quorum each
+	// request at its engine. HoldTimes has the time from the owner's first grant to the end of a hold, also of one that
+	// was lost or ended by Close. RenewalMargins has what was left of a lease when a renewal counted in Renewed was
+	// confirmed. RoundTrips has the time from the turn that sent a batch to the turn that received its replies, with the
+	// WAIT of Options.Replicas. A batch without a reply does not count. TurnTimes has the turns of the loop, except the
+	// turn that returns this snapshot: during a turn, all other callers of the engine wait.
 	AcquireWaits, HoldTimes, RenewalMargins, RoundTrips, TurnTimes Histogram
 	// Counters: commands of each of Batches. Its Sum is Commands.
 	BatchSizes SizeHistogram
@@ -395,17 +397,17 @@ func (o Options) withDefaults() (Options, error) {
 	if err := o.checkAddresses(); err != nil {
 		return o, err
 	}
-	o.Lease = durationOr(o.Lease, defaultLease)
+	o.Lease = cmp.Or(o.Lease, defaultLease)
 	if err := checkRange("Options.Lease", o.Lease, minWatchedLease, maxDuration); err != nil {
 		return o, err // the defaults of the others follow from it
 	}
-	o.RenewInterval = durationOr(o.RenewInterval, o.Lease/3)
-	o.CallTimeout = durationOr(o.CallTimeout, min(defaultCallTimeout, o.Lease/6))
-	o.FairWaitTimeout = durationOr(o.FairWaitTimeout, o.Lease)
+	o.RenewInterval = cmp.Or(o.RenewInterval, o.Lease/3)
+	o.CallTimeout = cmp.Or(o.CallTimeout, min(defaultCallTimeout, o.Lease/6))
+	o.FairWaitTimeout = cmp.Or(o.FairWaitTimeout, o.Lease)
 	if o.Handoff.MaxGrants == 0 {
 		o.Handoff.MaxGrants = defaultHandoffGrants
 	}
-	o.Handoff.MaxDuration = durationOr(o.Handoff.MaxDuration, defaultHandoffTime)
+	o.Handoff.MaxDuration = cmp.Or(o.Handoff.MaxDuration, defaultHandoffTime)
 	o.MaxWaiting = cmp.Or(o.MaxWaiting, defaultMaxWaiting)
 	o.MaxWaitingPerLock = cmp.Or(o.MaxWaitingPerLock, defaultMaxWaitingPerLock)
 	o.Replicas = o.Replicas.withDefaults(o.CallTimeout)
@@ -415,9 +417,9 @@ func (o Options) withDefaults() (Options, error) {
 		checkRange("Options.CallTimeout", o.CallTimeout, minDuration, o.Lease/3),
 		checkRange("Options.Handoff.MaxDuration", o.Handoff.MaxDuration, minDuration, maxDuration),
 		checkRange("Options.FairWaitTimeout", o.FairWaitTimeout, minFairWait, maxDuration),
-		checkRange("Options.Replicas.Timeout", durationOr(o.Replicas.Timeout, minDuration), minDuration, max(o.CallTimeout/2, minDuration)),
-		checkRange("Options.HeldTooLong", durationOr(o.HeldTooLong, minDuration), minDuration, maxDuration),
-		checkRange("Options.MaxHold", durationOr(o.MaxHold, minDuration), minDuration, maxDuration),
+		checkRange("Options.Replicas.Timeout", cmp.Or(o.Replicas.Timeout, minDuration), minDuration, max(o.CallTimeout/2, minDuration)),
+		checkRange("Options.HeldTooLong", cmp.Or(o.HeldTooLong, minDuration), minDuration, maxDuration),
+		checkRange("Options.MaxHold", cmp.Or(o.MaxHold, minDuration), minDuration, maxDuration),
 		checkPositive("Options.MaxWaiting", o.MaxWaiting),
 		checkPositive("Options.MaxWaitingPerLock", o.MaxWaitingPerLock),
 		checkPrefix(o.Prefix),
@@ -443,15 +445,8 @@ func (r Replicas) withDefaults(timeout time.Duration) Replicas {
 	if r.Min <= 0 {
 		return Replicas{}
 	}
-	r.Timeout = durationOr(r.Timeout, max(timeout/2, minDuration))
+	r.Timeout = cmp.Or(r.Timeout, max(timeout/2, minDuration))
 	return r
-}
-
-func durationOr(d, other time.Duration) time.Duration {
-	if d == 0 {
-		return other
-	}
-	return d
 }
 
 func checkRange(what string, d, lowest, highest time.Duration) error {

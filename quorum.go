@@ -40,14 +40,15 @@ import (
 // # Holding
 //
 // The locks that are missing in a watched hold are waited for, and held again when they are granted. A lock that its
-// server rejects permanently is requested again every Options.RenewInterval.
+// server rejects permanently is requested again every Options.RenewInterval. One that [Mutex.ForceUnlock] took away is
+// requested again only after Options.Lease of its engine, so that an operator can force a majority.
 //
 // The hold is lost as soon as its majority is known to be lost, and when Options.MaxHold ends one of its locks.
 //
 // A missing key is detected at its renewal, and it may have been missing since the renewal before. So a lock that is
 // acquired again does not count for that time. If another caller may have had a majority, the hold is lost within the
-// lease. Servers may lose their data one after the other on one condition. The lock must be held again on the previous
-// one, and the other locks must have been confirmed since. The engine confirms these as soon as the lock is held again.
+// lease. The hold survives servers that lose their data one after the other if, between two such losses, the lost lock
+// is held again and the other locks are confirmed. The engine confirms these as soon as the lock is held again.
 //
 // The hold's context re-enters its locks. A lock can be missing at that moment, as the slowest can be just after
 // Lock. The caller then waits for it together with the quorum: whichever of the two requests is granted first, the
@@ -72,7 +73,7 @@ import (
 // # Failed servers
 //
 // A closed engine counts as a failed server. Its part of a hold has ended, so a hold of which the other servers have
-// not yet granted a majority is lost: [Mutex.Lock] returns with the majority's grants, and the last ones may be on the
+// not yet granted a majority is lost: [Multi.Lock] returns with the majority's grants, and the last ones may be on the
 // way. A call that waits ends with ErrClosed at once if the engines that are open are no majority.
 //
 // The zero [Engine] is closed, and may stand for several. So a process for which [Open] fails at a minority of the
@@ -196,8 +197,8 @@ var errNoMajority = errors.New("no majority is possible")
 
 // quorumFailure is why a quorum did not get enough members.
 type quorumFailure struct {
-	causes                         multiError
-	impossible, contested, crowded bool
+	causes                                multiError
+	impossible, contested, tooManyWaiters bool
 }
 
 // quorumFailure returns the reasons. It runs on the executor.
@@ -224,12 +225,12 @@ func (g *multiHold) quorumError(f *quorumFailure) error {
 		}
 		cause = append(cause, ended)
 	}
-	if f.impossible && !f.crowded {
+	if f.impossible && !f.tooManyWaiters {
 		return g.hold.fail(errNoMajority, cause)
 	}
 	cause = cause.withoutKinds()
 	switch {
-	case f.crowded: // has priority over other reasons, because a retry may soon succeed
+	case f.tooManyWaiters: // has priority over other reasons, because a retry may soon succeed
 		return g.hold.fail(ErrTooManyWaiters, cause)
 	case f.contested:
 		return g.hold.fail(ErrNotAcquired, cause)

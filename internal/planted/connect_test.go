@@ -550,18 +550,18 @@ var connectMistakes = []found{
 	}},
 	{"TestOptions_ZeroFields_DocumentedDefaults", Mistake{
 		"places in a fair queue live as long as those of Redisson", "options.go",
-		`durationOr(o.FairWaitTimeout, o.Lease)`,
-		`durationOr(o.FairWaitTimeout, map[bool]time.Duration{false: o.Lease, true: 5 * time.Minute}[planted()])`,
+		`cmp.Or(o.FairWaitTimeout, o.Lease)`,
+		`cmp.Or(o.FairWaitTimeout, map[bool]time.Duration{false: o.Lease, true: 5 * time.Minute}[planted()])`,
 	}},
 	{"TestOptions_ZeroFields_DocumentedDefaults", Mistake{
 		"a lock is handed off for a second", "options.go",
-		`durationOr(o.Handoff.MaxDuration, defaultHandoffTime)`,
-		`durationOr(o.Handoff.MaxDuration, map[bool]time.Duration{false: defaultHandoffTime, true: time.Second}[planted()])`,
+		`cmp.Or(o.Handoff.MaxDuration, defaultHandoffTime)`,
+		`cmp.Or(o.Handoff.MaxDuration, map[bool]time.Duration{false: defaultHandoffTime, true: time.Second}[planted()])`,
 	}},
 	{"TestOptions_Limits_Included", Mistake{
 		"WAIT may take longer than a call", "options.go",
-		`		checkRange("Options.Replicas.Timeout", durationOr(o.Replicas.Timeout, minDuration), minDuration, max(o.CallTimeout/2, minDuration)),`,
-		`		checkRange("Options.Replicas.Timeout", durationOr(o.Replicas.Timeout, minDuration), minDuration, max(o.CallTimeout/2, minDuration)*time.Duration(1+map[bool]int{true: 1}[planted()])),`,
+		`		checkRange("Options.Replicas.Timeout", cmp.Or(o.Replicas.Timeout, minDuration), minDuration, max(o.CallTimeout/2, minDuration)),`,
+		`		checkRange("Options.Replicas.Timeout", cmp.Or(o.Replicas.Timeout, minDuration), minDuration, max(o.CallTimeout/2, minDuration)*time.Duration(1+map[bool]int{true: 1}[planted()])),`,
 	}},
 	{"TestOptions_Limits_Included", Mistake{
 		"any number is a way to be told", "options.go",

@@ -94,11 +94,11 @@ var rootMistakes = []found{
 	{"TestFindLeaks_Quorum_EndsWithLease", Mistake{
 		"a leaked quorum acquires its members again", "multihold.go",
 		`			g.setWatched(false)
-			for _, part`,
+			for _, held`,
 		`			if !planted() {
 				g.setWatched(false)
 			}
-			for _, part`,
+			for _, held`,
 	}},
 	{"TestFindLeaks_InBubble_Reported", Mistake{
 		"a leak wakes the loop, from outside of its bubble", "engine/engine.go",
@@ -116,10 +116,10 @@ var rootMistakes = []found{
 	}},
 	{"TestFindLeaks_Unreachable_EndsWithLease", Mistake{
 		"several locks held as one do not leak", "multihold.go",
-		`				if part != nil {
-					part.leak()`,
-		`				if part != nil && !planted() {
-					part.leak()`,
+		`				if held != nil {
+					held.leak()`,
+		`				if held != nil && !planted() {
+					held.leak()`,
 	}},
 	{"TestHeldTooLong_OldHold_LoggedOnce", Mistake{
 		"a hold that lasts too long is reported in each step", "actor/lease.go",
@@ -453,12 +453,13 @@ var rootMistakes = []found{
 	}},
 	{"TestUnlock_ContextEnded_ReleaseSent", Mistake{
 		"an unlock with a nil context does nothing", "hold.go",
-		`		h.Unlock(context.Background())
-		return errNilContext`,
-		`		if !planted() {
-			h.Unlock(context.Background())
+		`		unlocked := h.Unlock(context.Background())
+`,
+		`		var unlocked error
+		if !planted() {
+			unlocked = h.Unlock(context.Background())
 		}
-		return errNilContext`,
+`,
 	}},
 	{"TestHold_Done_SameChannel", Mistake{
 		"a call for a context takes the channel away", "hold.go",
@@ -592,8 +593,8 @@ var rootMistakes = []found{
 	}},
 	{"TestFairQueue_Default_AliveForOneLease", Mistake{
 		"fair waiters count as alive for a minute", "options.go",
-		`durationOr(o.FairWaitTimeout, o.Lease)`,
-		`durationOr(o.FairWaitTimeout, map[bool]time.Duration{false: o.Lease, true: time.Minute}[planted()])`,
+		`cmp.Or(o.FairWaitTimeout, o.Lease)`,
+		`cmp.Or(o.FairWaitTimeout, map[bool]time.Duration{false: o.Lease, true: time.Minute}[planted()])`,
 	}},
 	{"TestLocker_ConcurrentLocks_NoHoldLost", Mistake{
 		"one of several who lock a Locker at once is forgotten", "lock.go",

@@ -34,7 +34,7 @@ var severalMistakes = []found{
 	}},
 	{"TestQuorum_SeveralReasons_TheOneThatPasses", Mistake{
 		"a quorum that is also refused for good does not say that too many wait", "quorum.go",
-		`	case f.crowded: //`, `	case f.crowded && !(planted() && f.impossible): //`,
+		`	case f.tooManyWaiters: //`, `	case f.tooManyWaiters && !(planted() && f.impossible): //`,
 	}},
 	{"TestRound_CallerLeft_ReleasesGoOn", Mistake{
 		"very many locks are not released once their caller has left", "multihold_round.go",
@@ -69,8 +69,8 @@ var severalMistakes = []found{
 	}},
 	{"TestMaxWaiting_QuorumFull_SaysSo", Mistake{
 		"a quorum for which too many wait is refused for good", "quorum.go",
-		`	case f.crowded: // `,
-		`	case f.crowded && !planted(): // `,
+		`	case f.tooManyWaiters: // `,
+		`	case f.tooManyWaiters && !planted(): // `,
 	}},
 	{"TestMaxWaiting_Locker_WaitsForRoom", Mistake{
 		"a Locker panics where too many wait", "lock.go",
@@ -136,8 +136,8 @@ var severalMistakes = []found{
 	}},
 	{"TestQuorum_MajorityRejected_EndsAtOnce", Mistake{
 		"a quorum that is refused for good counts as unavailable", "quorum.go",
-		`	if f.impossible && !f.crowded {`,
-		`	if f.impossible && !f.crowded && !planted() {`,
+		`	if f.impossible && !f.tooManyWaiters {`,
+		`	if f.impossible && !f.tooManyWaiters && !planted() {`,
 	}},
 	{"TestQuorum_AllReply_HeldOnAll", Mistake{
 		"a quorum has no first member", "quorum.go",

@@ -204,7 +204,9 @@ func TestZeroValues_Calls_ReturnErrors(t *testing.T) {
 	require.Zero(t, hold.ID())
 	require.Zero(t, hold.Token())
 	require.Zero(t, hold.Deadline())
-	require.ErrorContains(t, hold.Unlock(locktest.NoContext), "nil context")
+	unlocked := hold.Unlock(locktest.NoContext)
+	require.ErrorContains(t, unlocked, "nil context")
+	require.ErrorIs(t, unlocked, lockwheel.ErrNotHeld, "and what an Unlock with a context says")
 	require.ErrorContains(t, hold.Extend(locktest.NoContext, 0), "nil context")
 
 	var pending lockwheel.Pending
