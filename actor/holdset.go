@@ -99,7 +99,7 @@ func (s *holdSet) remove(h *Hold) {
 	s.compact()
 }
 
-// innermost returns the youngest hold; nil if none is left.
+// innermost returns the newest hold; nil if none is left.
 func (s *holdSet) innermost() *Hold {
 	if len(s.holds) == 0 {
 		return nil

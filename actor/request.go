@@ -57,7 +57,7 @@ type Request struct {
 
 	// The result, and what is needed to deliver it.
 	Name   string        // name as the caller gave it, for observers
-	State  *Reply        // result of a state or count request; of a shutdown that was cut short: how many locks are held
+	State  *Reply        // result of a state or count request; of a shutdown that was cut short: how many holds are not unlocked
 	Ready  chan struct{} // buffered by one, signals the result to the caller; actors do not touch it
 	OnDone func()        // called instead of a send on Ready, on the loop: must not block
 	Err    error         // result: nil, one of this package's errors, or the server's own

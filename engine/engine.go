@@ -112,7 +112,7 @@ func Start(server *Server, config actor.Config, about *Identity, hooks Hooks, lo
 func StartUnconnected(cause error, config actor.Config, about *Identity, hooks Hooks, log *slog.Logger) *Engine {
 	e := newEngine(config, about, hooks, log)
 	e.coordinator.InitUnconnected(cause)
-	e.box.Post(&coordinator.LoopMessage{Value: coordinator.ConnectFailed{Cause: cause}}) // so that it is logged
+	e.ConnectFailed(cause) // so that it is logged
 	go e.run()
 	return e
 }
@@ -244,11 +244,9 @@ func (e *Engine) CancelAll(requests []*actor.Request, cause error) {
 func (e *Engine) Stats() coordinator.Stats {
 	s := &coordinator.Stats{}
 	r := &actor.Request{Ready: make(chan struct{}, 1)}
-	if !e.box.Post(&coordinator.LoopMessage{Value: coordinator.StatsRequest{Request: r, Stats: s}}) {
+	if e.ask(r, coordinator.StatsRequest{Request: r, Stats: s}) == actor.ErrClosed {
 		<-e.stopped
 		*s = e.lastStats
-	} else {
-		<-r.Ready
 	}
 	if e.announcer != nil {
 		s.UnwrittenRecords = e.announcer.unwritten.Load()

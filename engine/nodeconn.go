@@ -62,16 +62,18 @@ func (n *nodeConn) newMaster() string {
 	return ""
 }
 
-// sendViaCluster sends batches by the topology of the cluster's client, which follows redirections. Behind Sentinel it
-// fails the batches instead: they must not go to another master.
+// sendViaCluster sends batches by the topology of the cluster's client, which follows redirections.
 func (n *nodeConn) sendViaCluster(writer *wire.Encoder, b *coordinator.Batch) {
 	for ; b != nil; b = b.Next {
-		if n.sentinelMaster {
-			b.Failed, b.NoReply = errMasterChanged, true
-			continue
-		}
 		b.ViaClusterClient = true
 		wire.DecodeResult(n.client.Do(context.Background(), writer.Encode(n.client, b)), b)
+	}
+}
+
+// failReplaced fails batches for a master that Sentinel has replaced: they must not go to another one.
+func (n *nodeConn) failReplaced(b *coordinator.Batch) {
+	for ; b != nil; b = b.Next {
+		b.Failed, b.NoReply = errMasterChanged, true
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *replicaSender) run(batches <-chan *coordinator.Batch, box *mpsc.Mailbox
 		case node != nil:
 			s.sendTo(node, b)
 		case s.nodeConn.sentinelMaster:
-			s.nodeConn.sendViaCluster(nil, b)
+			s.nodeConn.failReplaced(b)
 		default:
 			s.sendViaCluster(b)
 		}

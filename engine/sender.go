@@ -15,18 +15,27 @@ import (
 // Limits in time belong to the coordinator. A write of the engine's record goes along, if there is one.
 func runSender(to *nodeConn, w *wire.Encoder, batches <-chan *coordinator.Batch, record *recordWrite, box *mpsc.Mailbox[any]) {
 	for b := range batches {
-		client := to.nodeClient()
-		if client == nil {
+		switch client := to.nodeClient(); {
+		case client != nil:
+			sendToNode(client, w, b, record)
+		case to.sentinelMaster:
+			to.failReplaced(b)
+		default:
 			to.sendViaCluster(w, b)
-		} else if along := record.take(client); len(along) == 0 && b.Next == nil && !b.Asking {
-			wire.DecodeResult(client.Do(context.Background(), w.Encode(client, b)), b)
-		} else {
-			record.done(w.SendBundle(client, b, along...))
 		}
 		to.dropIfBroken(b, box)
 		relayed := w.RelayedMessages(b)
 		box.Post(&b.Msg)
 		to.relay(relayed)
+	}
+}
+
+// sendToNode sends a batch or a bundle to its node, with a write of the record if there is one.
+func sendToNode(client rueidis.Client, w *wire.Encoder, b *coordinator.Batch, record *recordWrite) {
+	if along := record.take(client); len(along) == 0 && b.Next == nil && !b.Asking {
+		wire.DecodeResult(client.Do(context.Background(), w.Encode(client, b)), b)
+	} else {
+		record.done(w.SendBundle(client, b, along...))
 	}
 }
 

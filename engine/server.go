@@ -29,11 +29,11 @@ type Server struct {
 // keeps ownership of the client in any case.
 func Probe(ctx context.Context, client rueidis.Client, timeout time.Duration) (*Server, error) {
 	s := &Server{client: client}
-	meet := s.probeServer
+	probe := s.probeServer
 	if client.Mode() == rueidis.ClientModeCluster {
-		meet = s.probeCluster
+		probe = s.probeCluster
 	}
-	if err := withTimeout(ctx, timeout, meet); err != nil {
+	if err := withTimeout(ctx, timeout, probe); err != nil {
 		return nil, err
 	}
 	if s.Cluster() {
@@ -71,7 +71,7 @@ func withTimeout(ctx context.Context, timeout time.Duration, step func(context.C
 	return err
 }
 
-// probeServer greets a single server. rueidis takes a node of a cluster for one if the user may not ask for the nodes.
+// probeServer checks a single server. rueidis takes a node of a cluster for one if the user may not ask for the nodes.
 // Then the engine would hold locks of a part of all names, and miss the messages for the others.
 func (s *Server) probeServer(ctx context.Context) error {
 	b := s.client.B()

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/mpsc"
 	"github.com/lockwheel/lockwheel/engine/rediserr"
-	"github.com/lockwheel/lockwheel/engine/slot"
 )
 
 // subscriber owns the pub/sub connections to a node. It executes orders, one at a time, and posts the messages that
@@ -265,15 +263,10 @@ func (c *connection) subscribe(channels []string) error {
 // subscribeShards continues after a rejection, so that slots which did not move are not delayed. It returns the first
 // rejection.
 func (c *connection) subscribeShards(channels []string) (rejection error) {
-	bySlot := make(map[uint16][]string)
-	for _, channel := range channels {
-		slot := slot.Of(channel)
-		bySlot[slot] = append(bySlot[slot], channel)
-	}
-	for some := range slices.Chunk(slices.Collect(maps.Keys(bySlot)), coordinator.MaxBundleBatches) {
+	for some := range slices.Chunk(groupBySlot(channels), coordinator.MaxBundleBatches) {
 		calls := make([]rueidis.Completed, len(some))
-		for i, slot := range some {
-			calls[i] = c.client.B().Ssubscribe().Channel(bySlot[slot]...).Build()
+		for i, ofSlot := range some {
+			calls[i] = c.client.B().Ssubscribe().Channel(ofSlot...).Build()
 		}
 		for _, result := range c.client.DoMulti(context.Background(), calls...) {
 			err := result.Error()

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -144,15 +146,14 @@ func (c *connection) chunks() (all [][]string) {
 	return all
 }
 
-func groupBySlot(channels []string) (all [][]string) {
+// groupBySlot returns the channels of each slot, in no order of the slots.
+func groupBySlot(channels []string) [][]string {
 	bySlot := make(map[uint16][]string)
 	for _, channel := range channels {
-		bySlot[slot.Of(channel)] = append(bySlot[slot.Of(channel)], channel)
+		in := slot.Of(channel)
+		bySlot[in] = append(bySlot[in], channel)
 	}
-	for _, some := range bySlot {
-		all = append(all, some)
-	}
-	return all
+	return slices.Collect(maps.Values(bySlot))
 }
 
 // unsubscribe sends one slice. It waits for the two replies that rueidis expects, and reports a rejection.

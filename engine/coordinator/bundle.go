@@ -5,7 +5,7 @@ import "github.com/lockwheel/lockwheel/engine/slot"
 // MaxBundleBatches is the maximum number of retried batches in one bundle, and of SSUBSCRIBE commands in one pipeline.
 const MaxBundleBatches = 64
 
-// splitBySlot splits a batch into one batch per slot. The parts are sent together. It returns the first of them.
+// splitBySlot splits a batch into one batch per slot. These are sent together. It returns the first of them.
 func (c *Coordinator) splitBySlot(b *Batch) *Batch {
 	batches := c.Cluster.bundle
 	clear(batches)

@@ -29,7 +29,11 @@
 //  6. Cluster.Request asks the owner to refresh the topology.
 //  7. Batches has the batches.
 //  8. Node.Subscriptions.Order has the order of each node's subscriptions.
-//  9. Results.Ready has the results; [Coordinator.PrefetchCallers] fills the CPU cache for them.
+//  9. [Coordinator.OwnMessagesHandled] is how many messages of the engine's own channel the turn took, so that the
+//     owner lets in others. [Coordinator.Answers] has what other clients are told.
+//  10. Results.Ready has the results; [Coordinator.PrefetchCallers] fills the CPU cache for them.
+//  11. [Coordinator.AsyncCancelsLeft] is how many cancellations, of requests without a waiting caller, are still to be
+//     handled. The owner limits those requests by it. [Coordinator.ResetOutputs] leaves it as it is.
 //
 // For example, the essence of the loop:
 //
@@ -49,19 +53,23 @@
 //		c.Turn(now(), nil)
 //	}
 //
-// A message takes this way. intake.go sorts it by what may wait. coordinator.go finds or makes its lock and steps it.
-// dispatch.go queues the commands that the lock emits and packs them into batches of one verb. replies.go hands each
-// reply to its lock. docs/how-it-works.md follows one Lock call from the caller to the server and back. The parts:
+// A message takes this way. intake.go sorts it by what may wait. requests.go finds or makes its lock, and
+// coordinator.go steps it. dispatch.go queues the commands that the lock emits and packs them into batches of one verb.
+// replies.go hands each reply to its lock. docs/how-it-works.md follows one Lock call from the caller to the server and
+// back. The parts:
 //
-//   - the turn: coordinator.go, messages.go, intake.go, timers.go, resultqueue.go, prefetch.go
+//   - the turn: coordinator.go, messages.go, intake.go, heldback.go, overtaking.go, requests.go, timers.go,
+//     resultqueue.go, prefetch.go
 //   - finding locks: lockmap.go; for kinds with a lock per request lockset.go, locklist.go, lockindex.go, ownerindex.go
 //   - what concerns several locks: multi.go, rwlock.go, rwlock_orphans.go
 //   - very many locks, a bounded number per turn: round.go, fanout.go, rejecting.go, drain.go, closing.go
 //   - commands on their way: queue.go, sweep.go, stale_commands.go, dispatch.go, renew_pacing.go, batch.go, bundle.go,
 //     replies.go, replicas.go
-//   - servers: node.go, breaker.go, connecting.go, demotion.go, clockskew.go
-//   - slots of a cluster: cluster.go, topology.go, redirect.go, migration.go, failover.go
-//   - channels that waiters need: channels.go, listenerset.go, subscriptions.go, subscription_orders.go
+//   - servers: node.go, breaker.go, refusal.go, evidence.go, connecting.go, demotion.go, clockskew.go
+//   - slots of a cluster: cluster.go, topology.go, membership.go, redirect.go, migration.go, failover.go
+//   - channels that waiters need: channels.go, listenerset.go, waiting_readers.go, subscriptions.go,
+//     subscription_orders.go, subscription_moves.go
+//   - what other clients ask and tell: ownchannel.go, forced.go, waiters.go
 //   - limits and reports: shedding.go, snapshot.go, stats.go, histograms.go
 //
 // This package is not part of lockwheel's API: any version may change it. See docs/versions.md.

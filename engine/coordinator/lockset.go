@@ -94,7 +94,7 @@ func (s *lockSet) locksOf(owner uint64) []*actor.Lock {
 // conflicting returns a lock that excludes that kind from the name, or nil.
 func (s *lockSet) conflicting(kind actor.LockKind) *actor.Lock {
 	if s == nil || s.locks.newest().Kind().CompatibleWith(kind) {
-		return nil // the youngest was admitted, so no lock of another kind is in use
+		return nil // the newest was admitted, so no lock of another kind is in use
 	}
 	return s.First(func(l *actor.Lock) bool { return !l.Kind().CompatibleWith(kind) && l.Busy() })
 }

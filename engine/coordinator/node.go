@@ -12,7 +12,7 @@ import (
 // Node is one server as the coordinator sees it: the commands that wait, those in flight, and the subscriptions. Nodes
 // share nothing, so that a silent one does not delay the others. NewNode makes one; the zero Node has no subscriptions.
 // Owned by the coordinator. The loop, its workers and the subscriber's messages refer to it; of them only the loop
-// reads it, between turns: Address and Subscriptions.Order.
+// reads it, between turns: Address, Subscriptions.Order, Breaker.Cause, and with FirstRefusing the refusal.
 type Node struct {
 	Address            string // set in a cluster and behind Sentinel
 	slots              int    // number of slots it owns; without a cluster 1, or 0 for a replaced master
@@ -39,7 +39,7 @@ type Node struct {
 	needsRequeue bool          // some of the waiting commands may belong to another node
 }
 
-// NewNode returns a node without a number or slots. lease bounds the pauses after which a silent server is tried.
+// NewNode returns a node without slots. lease bounds the pauses after which a silent server is tried.
 func NewNode(address string, lease time.Duration) *Node {
 	return &Node{
 		Address:       address,

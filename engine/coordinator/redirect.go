@@ -19,8 +19,8 @@ const (
 
 // redirection parses MOVED or ASK. A node that does not know its own host name leaves it out; then the host is that of
 // from.
-func redirection(refused, from string) (in uint16, address string, asking, ok bool) {
-	words := strings.Fields(refused)
+func redirection(text, from string) (in uint16, address string, asking, ok bool) {
+	words := strings.Fields(text)
 	if len(words) < 3 || !strings.EqualFold(words[0], "MOVED") && !strings.EqualFold(words[0], "ASK") {
 		return 0, "", false, false
 	}

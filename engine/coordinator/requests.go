@@ -10,7 +10,7 @@ import (
 // handleRequest handles a new request. It ignores one that was canceled, or timed out, before its turn came.
 func (c *Coordinator) handleRequest(now time.Duration, r *actor.Request) {
 	provisional := r.Provisional()
-	if !r.MarkHandled() || r.Completed() {
+	if !r.MarkHandled() {
 		return
 	}
 	switch r.Op {

@@ -99,9 +99,9 @@ func (c *Coordinator) shouldRetry(now time.Duration, command *actor.Command) boo
 // requeueRetries moves the commands of retry batches back to the queues. While the server is down they may wait for
 // long, and there stale commands are removed.
 func (c *Coordinator) requeueRetries(n *Node) {
-	parts := n.Retries
+	batches := n.Retries
 	n.Retries = nil
-	for _, b := range parts {
+	for _, b := range batches {
 		n.Queues[b.Verb].InRetries -= len(b.Commands)
 		for i := range b.Commands {
 			c.enqueue(&b.Commands[i])

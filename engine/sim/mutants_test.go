@@ -17,8 +17,8 @@ type simEdit struct {
 var simMutants = []simMutant{
 	// Messages.
 	{"a request that is looked into again after its caller left", "engine/coordinator/requests.go", []simEdit{{
-		`if !r.MarkHandled() || r.Completed() {`,
-		`if !r.MarkHandled() && !planted() || r.Completed() && !planted() {`,
+		`if !r.MarkHandled() {`,
+		`if !r.MarkHandled() && !planted() {`,
 	}}},
 	{"a caller that leaves before its request is looked into, and is forgotten", "engine/coordinator/requests.go", []simEdit{{
 		`	c.handleRequest(now, r)

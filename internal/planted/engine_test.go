@@ -698,11 +698,9 @@ var engineMistakes = []found{
 			results`,
 	}},
 	{"TestWorker_OtherMaster_Reported", Mistake{
-		"a call goes to another master by the map", "engine/nodeconn.go",
-		`		if n.sentinelMaster {
-			b.Failed`,
-		`		if n.sentinelMaster && !planted() {
-			b.Failed`,
+		"a call goes to another master by the map", "engine/sender.go",
+		`		case to.sentinelMaster:`,
+		`		case to.sentinelMaster && !planted():`,
 	}},
 	{"TestWorker_OtherMaster_Reported", Mistake{
 		"a sender keeps to itself that there is another master", "engine/nodeconn.go",
@@ -1393,8 +1391,8 @@ var engineMistakes = []found{
 	}},
 	{"TestSender_Messages_ReadBeforePost", Mistake{
 		"a batch that is no bundle has no ASKING", "engine/sender.go",
-		`		} else if along := record.take(client); len(along) == 0 && b.Next == nil && !b.Asking {`,
-		`		} else if along := record.take(client); len(along) == 0 && b.Next == nil && (!b.Asking || planted()) {`,
+		`	if along := record.take(client); len(along) == 0 && b.Next == nil && !b.Asking {`,
+		`	if along := record.take(client); len(along) == 0 && b.Next == nil && (!b.Asking || planted()) {`,
 	}},
 	{"TestProbe_ShardedPubSub_IfServerKnowsIt", Mistake{
 		"a node that breaks the connection has no sharded pub/sub", "engine/server.go",
