@@ -1,6 +1,6 @@
 // Compare compares the working copy of the library with an earlier revision, under one load:
 //
-//   - pairs: many goroutines lock and unlock a name each. It reports pairs per second and the CPU of the client for one.
+//   - pairs: many goroutines lock and unlock a name each. It reports pairs per second and the client's CPU for one.
 //   - hot: the same with one name for all.
 //   - hold: very many locks are held. It reports the CPU of client and server for a renewal, and the memory of a lock.
 //   - latency: one caller locks and unlocks.

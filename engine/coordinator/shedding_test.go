@@ -160,7 +160,7 @@ func TestWaiterLimit_WaitedElsewhere_Admitted(t *testing.T) {
 }
 
 // A request with the context of a quorum that waits for the same lock is admitted once, also in the turn in which the
-// quorum's own request comes. One whose quorum does not wait there is rejected when it is handled.
+// quorum's own request comes. Without such a request it is rejected when it is handled.
 func TestWaiterLimit_QuorumsOwnRequestInSameTurn_Admitted(t *testing.T) {
 	const owner = actor.ThreadOwner | actor.QuorumOwner | 1
 	for _, kind := range []actor.LockKind{actor.Plain, actor.Fair, actor.Write, actor.Read} {
