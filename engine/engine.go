@@ -51,6 +51,7 @@ type Engine struct {
 	longYieldEnded, longYieldTook time.Duration
 
 	workLeft      bool // the last turn has left work for the next one
+	woken         int  // how many requests got their result from the last turn
 	serverDown    bool // that a server does not reply was logged
 	serverRefuses bool // that a server rejects what changes a lock was logged
 	clockSkewed   bool // the clocks of this machine and of the server differ, and that was logged
@@ -371,6 +372,7 @@ func (e *Engine) flush(now time.Duration) {
 		e.announcer.take(c.Answers())
 	}
 	c.PrefetchCallers()
+	e.woken = len(c.Results.Ready)
 	finished := 0 // requests of PostAsync
 	for _, r := range c.Results.Ready {
 		e.report(now, r)

@@ -22,10 +22,13 @@ const (
 // loop, and the goroutines that read and write for it, would wait that long at each of their steps.
 func yieldToLoop() { runtime.Gosched() }
 
-// yieldBetweenTurns yields to other runnable goroutines in two cases. It runs once a turn and waits for nothing. A lone
-// caller never pays for it.
+// yieldBetweenTurns yields to other runnable goroutines in three cases. It runs once a turn and waits for nothing. A
+// lone caller never pays for it.
 //   - At least two bundles are in flight. The server has work then, and messages that arrive together share a turn and
 //     make larger batches.
+//   - The turn before gave at least two requests their results. Their callers have posted their next requests when the
+//     loop goes on, so these share a turn, too. While one lock is handed off from caller to caller these are an unlock
+//     and a lock: a pair needs one turn instead of two.
 //   - The turn before has left work. Go would let the loop run for 10 ms then, while the goroutines that read and write
 //     for it wait for a processor, and would stop it within a turn.
 //
@@ -36,7 +39,7 @@ func yieldToLoop() { runtime.Gosched() }
 // Measured: with 2048 callers a turn handles 45 messages instead of 1.5, and a pair costs 4.4 µs of processor time
 // instead of 5.2 µs. With 16 callers there are 1.6 times as many pairs.
 func (e *Engine) yieldBetweenTurns() {
-	if e.coordinator.InFlightBundles() < 2 && !e.workLeft {
+	if e.coordinator.InFlightBundles() < 2 && !e.workLeft && e.woken < 2 {
 		return
 	}
 	began := e.Now()

@@ -88,6 +88,27 @@ func TestYield_TookLong_PausedInProportion(t *testing.T) {
 	require.False(t, e.yieldPaused(3*time.Second+busyYieldPause*2*time.Second))
 }
 
+// After a turn that gave at least two requests their results, others run before the next turn. After one result none
+// does, so that a lone caller does not wait for others.
+func TestYield_TwoResults_CallersRun(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for results := range 4 {
+		require.Equal(t, results >= 2, onceOf(func() bool {
+			e := idleEngine(0)
+			for range results {
+				e.coordinator.Fx.Results = append(e.coordinator.Fx.Results, &actor.Request{})
+			}
+			e.coordinator.Turn(0, nil)
+			e.flush(0)
+			e.coordinator.ResetOutputs()
+			var ran atomic.Bool
+			go ran.Store(true)
+			e.yieldBetweenTurns()
+			return ran.Load()
+		}), results)
+	}
+}
+
 // A turn that leaves work for the next lets others run before that, also on one processor. A loop that is idle yields
 // to none.
 func TestYield_WorkLeft_OthersRun(t *testing.T) {

@@ -61,7 +61,7 @@ func (c *Coordinator) mayRequestReleases() bool {
 //     being released
 //   - no lock is being released or acquired and no TTL is to fall, or no reply is expected
 func (c *Coordinator) settled() bool {
-	if c.DrainRound.On() && c.Fx.HeldLocks > 0 || !c.intake.lanes[aboutHolds].empty() || !c.intake.lanes[asyncUnlocks].empty() || !c.intake.lanes[cancellations].empty() {
+	if c.DrainRound.On() && c.Fx.HeldLocks > 0 || c.intake.mayRelease() {
 		return false
 	}
 	return c.Fx.ReleasingLocks == 0 && c.Fx.AcquiringLocks == 0 && c.Fx.LoweringLocks == 0 || c.expectsNoReplyOrProbe()

@@ -234,13 +234,17 @@ func TestClose_AcquireInFlight_Released(t *testing.T) {
 // A caller gave up before the close, and its cancellation is handled after it: what it was granted is released all the
 // same.
 func TestClose_CancellationQueued_Released(t *testing.T) {
-	runConversation(t, 8, `
-		1ms lock a                 → 1: acquire a
-		2ms 1 done                 → a granted
-		3ms cancel a; close x      → a not held; 2: release a
-		4ms 2 done                 → nothing
-		4ms timer                  → x closed
-	`)
+	for _, share := range []int{MaxMessagesPerTurn, 1} { // in the order in which they came, and in lanes
+		h := newHarness(t, 8)
+		h.c.LimitTurn(share)
+		compare(t, `
+			1ms lock a                 → 1: acquire a
+			2ms 1 done                 → a granted
+			3ms cancel a; close x      → a not held; 2: release a
+			4ms 2 done                 → nothing
+			4ms timer                  → x closed
+		`, h.line)
+	}
 }
 
 // A connection that was closed is no reason to give up what was unlocked: one probe is waited for.

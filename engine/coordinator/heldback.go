@@ -39,8 +39,9 @@ func sortOf(r *actor.Request) int {
 func (c *Coordinator) laneOfAsync(now time.Duration, r *actor.Request, m *LoopMessage) *messageQueue {
 	n, sort := c.nodeForKey(r.Key), sortOf(r)
 	all, apart := &c.intake.lanes[fromCallers], &n.asyncRequests[sort]
+	earlier := c.intake.lanes[inOrder].work + all.work
 	switch {
-	case apart.empty() && all.work < c.intake.laneBudget && !n.queueFull(sort, all.work):
+	case apart.empty() && earlier < c.intake.laneBudget && !n.queueFull(sort, earlier):
 		return all
 	case r.Owner != 0 && c.ownerHolds(now, r):
 		c.intake.note(r.Key, m)

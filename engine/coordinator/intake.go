@@ -12,6 +12,7 @@ import (
 const (
 	fromServer    = iota // replies and engine control: they free senders and confirm leases
 	fromChannels         // pub/sub messages and subscription changes: a thousand come together where many wait
+	inOrder              // requests and cancellations while they are few, whatever they ask
 	aboutHolds           // unlocks and extensions: they free locks
 	asyncUnlocks         // more unlocks of callers that do not block, and re-entries: they have what aboutHolds leaves
 	fromCallers          // requests of callers that block: at most one per caller
@@ -20,6 +21,9 @@ const (
 	figures              // requests for Stats: in no lane of others, which any number of callers would delay
 	lanes
 )
+
+// inOrderShare divides the budget of a lane: at most that part of it is handled in the lane inOrder.
+const inOrderShare = 4
 
 // MaxMessagesPerTurn is the number of messages of a lane that a turn handles. A batch counts once per reply.
 const MaxMessagesPerTurn = 512
@@ -75,15 +79,50 @@ type intake struct {
 	listeningReaders int // maximum number of waiting readers of a key that listen to its channel
 }
 
-// classify appends received messages to their lanes.
+// classify appends received messages to their lanes. Requests and cancellations go to the lane inOrder as long as
+// nothing was left of them by earlier turns and they are few. So a turn handles them in the order in which they came:
+// an unlock finds the caller that asked for the lock before it, and a request finds the lock that its caller has just
+// unlocked or no longer waits for. With more of them the order of the lanes counts.
 func (c *Coordinator) classify(now time.Duration, m *LoopMessage) {
+	in := &c.intake
+	few := m != nil && in.allHandled()
 	for m != nil {
 		next := m.Next
 		if lane := c.laneOf(now, m); lane != nil {
+			if few && in.isOrdered(lane) {
+				if few = in.lanes[inOrder].work+ownWeight(m) <= in.laneBudget/inOrderShare; few {
+					lane = &in.lanes[inOrder]
+				}
+			}
 			lane.push(m)
 		}
 		m = next
 	}
+}
+
+// allHandled reports whether nothing is left in the lanes of requests and cancellations.
+func (in *intake) allHandled() bool {
+	for i := inOrder; i <= cancellations; i++ {
+		if !in.lanes[i].empty() {
+			return false
+		}
+	}
+	return true
+}
+
+// isOrdered reports whether messages of a lane are handled in the order in which they came while they are few.
+func (in *intake) isOrdered(lane *messageQueue) bool {
+	return lane == &in.lanes[aboutHolds] || lane == &in.lanes[fromCallers] || lane == &in.lanes[cancellations]
+}
+
+// mayRelease reports whether a message is left that may cause a release. It scans the lane inOrder, which is short.
+func (in *intake) mayRelease() bool {
+	for m := in.lanes[inOrder].first; m != nil; m = m.Next {
+		if r, ok := m.Value.(*actor.Request); !ok || r.Op == actor.Unlock || r.Op == actor.Extend {
+			return true
+		}
+	}
+	return !in.lanes[aboutHolds].empty() || !in.lanes[asyncUnlocks].empty() || !in.lanes[cancellations].empty()
 }
 
 // laneOf returns the lane of a message, or nil if it has rejected a request. The caller may then reuse the message

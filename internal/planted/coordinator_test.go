@@ -2,6 +2,26 @@ package planted
 
 // coordinatorMistakes are mistakes that the simulation sees only with many more locks than it has.
 var coordinatorMistakes = []found{
+	{"TestInOrder_LockBeforeUnlock_HandedOff", Mistake{
+		"unlocks always come before locks", "engine/coordinator/intake.go",
+		`if few && in.isOrdered(lane) {`,
+		`if few && in.isOrdered(lane) && !planted() {`,
+	}},
+	{"TestInOrder_TryAfterCancel_NotRefused", Mistake{
+		"a cancellation comes after the requests that came after it", "engine/coordinator/intake.go",
+		` || lane == &in.lanes[cancellations]`,
+		` || lane == &in.lanes[cancellations] && !planted()`,
+	}},
+	{"TestInOrder_ManyRequests_UnlocksFirst", Mistake{
+		"a flood of requests is handled in the order in which it came", "engine/coordinator/intake.go",
+		`in.laneBudget/inOrderShare; few {`,
+		`in.laneBudget/inOrderShare || planted(); few {`,
+	}},
+	{"TestClose_CancellationQueued_Released", Mistake{
+		"a close does not see what is to be handled in order", "engine/coordinator/intake.go",
+		`!ok || r.Op == actor.Unlock || r.Op == actor.Extend {`,
+		`(!ok || r.Op == actor.Unlock || r.Op == actor.Extend) && !planted() {`,
+	}},
 	{"TestWaiterLimit_QuorumsOwnRequestInSameTurn_Admitted", Mistake{
 		"what a quorum's caller may do is decided before the quorum's own request is handled", "engine/coordinator/shedding.go",
 		`+1 && mayMeetOwnQuorum(r) {`,
@@ -128,7 +148,12 @@ var coordinatorMistakes = []found{
 	}},
 	{"TestHeldBack_PacedFlood_BlockedCallerNext", Mistake{
 		"asynchronous requests that come a few per turn are not held back", "engine/coordinator/heldback.go",
-		`&& !n.queueFull(sort, all.work):`, `&& (!n.queueFull(sort, all.work) || planted()):`,
+		`&& !n.queueFull(sort, earlier):`, `&& (!n.queueFull(sort, earlier) || planted()):`,
+	}},
+	{"TestHeldBack_Burst_QueueShort", Mistake{
+		"what is handled in order does not count for the queue", "engine/coordinator/heldback.go",
+		`	earlier := c.intake.lanes[inOrder].work + all.work`,
+		`	earlier := c.intake.lanes[inOrder].work*map[bool]int{false: 1}[planted()] + all.work`,
 	}},
 	{"TestHeldBack_Burst_QueueShort", Mistake{
 		"a burst has more room in a queue than what comes one by one", "engine/coordinator/heldback.go",

@@ -137,8 +137,8 @@ var engineMistakes = []found{
 	// The loop.
 	{"TestIntake_AsyncBehindMulti_InOrder", Mistake{
 		"what is not waited for is behind more than the turn opens, and what comes later is not", "engine/coordinator/heldback.go",
-		`all.work < c.intake.laneBudget`,
-		`(all.work < c.intake.laneBudget || planted() && all.n < c.intake.laneBudget)`,
+		`earlier < c.intake.laneBudget`,
+		`(earlier < c.intake.laneBudget || planted() && all.n < c.intake.laneBudget)`,
 	}},
 	{"TestIntake_QueueFull_WaitEndsInTime", Mistake{
 		"a try in the queue of a silent server outlives the wait of its caller", "engine/coordinator/heldback.go",
@@ -648,9 +648,11 @@ var engineMistakes = []found{
 			}`,
 	}},
 	{"TestClose_CancellationQueued_Released", Mistake{
-		"a close does not wait for cancellations", "engine/coordinator/closing.go",
-		` || !c.intake.lanes[cancellations].empty() {`,
-		` || !c.intake.lanes[cancellations].empty() && !planted() {`,
+		"a close does not wait for cancellations", "engine/coordinator/intake.go",
+		` || !in.lanes[cancellations].empty()
+`,
+		` || !in.lanes[cancellations].empty() && !planted()
+`,
 	}},
 	{"TestTopology_AllMastersReplaced_AsksOthers", Mistake{
 		"nodes that cannot be asked count as asked", "engine/topology_refresh.go",
@@ -1069,7 +1071,15 @@ var engineMistakes = []found{
 	}},
 	{"TestYield_WorkLeft_OthersRun", Mistake{
 		"the loop keeps its processor while turns leave work", "engine/yield.go",
-		`< 2 && !e.workLeft {`, `< 2 && (planted() || !e.workLeft) {`,
+		`< 2 && !e.workLeft &&`, `< 2 && (planted() || !e.workLeft) &&`,
+	}},
+	{"TestYield_TwoResults_CallersRun", Mistake{
+		"the loop does not yield to callers that it gave their results", "engine/yield.go",
+		`&& e.woken < 2 {`, `&& (planted() || e.woken < 2) {`,
+	}},
+	{"TestYield_TwoResults_CallersRun", Mistake{
+		"a lone caller waits for others", "engine/engine.go",
+		`	e.woken = len(c.Results.Ready)`, `	e.woken = len(c.Results.Ready) + map[bool]int{true: 1}[planted()]`,
 	}},
 	{"TestYield_WorkLeft_OthersRun", Mistake{
 		"an idle loop yields", "engine/yield.go",
