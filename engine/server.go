@@ -104,8 +104,8 @@ func (s *Server) probeCluster(ctx context.Context) (err error) {
 	if node := s.client.Nodes()[s.topology.Source]; node != nil {
 		err = node.Do(ctx, node.B().PubsubShardnumsub().Build()).Error()
 	}
-	if _, answered := rueidis.IsRedisErr(err); err != nil && !answered {
-		return err
+	if _, replied := rueidis.IsRedisErr(err); err != nil && (!replied || actor.Transient(err.Error())) {
+		return err // of a server that is loading or busy nothing is known yet
 	}
 	s.sharded = err == nil
 	return nil
