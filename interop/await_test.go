@@ -114,6 +114,13 @@ func awaitWaiting(t testing.TB, e *lockwheel.Engine) {
 	})
 }
 
+// awaitNoListener waits until no client listens for a lock any more, also not this engine after its wait. Java must not
+// be waited for with awaitListening before that.
+func awaitNoListener(t testing.TB, s *testEnv, name string) {
+	t.Helper()
+	eventually(t, "no client listening for "+name, func() bool { return !s.hasSubscriber(name) })
+}
+
 // awaitListening waits until Java, without a waiter on our side, is subscribed for a lock that it waits for, and has
 // asked once more since. After that, only a message can wake it early.
 func awaitListening(t testing.TB, s *testEnv, name string, waiting <-chan redisson.Answer) {

@@ -27,6 +27,7 @@ func TestForceUnlock_ByGo_JavaLosesLock(t *testing.T) {
 		unlock(t, hold)
 
 		holder.lock(x.held, "n")
+		awaitNoListener(t, s, "n")
 		javas := other.lockAsync(x.wanted, "n")
 		awaitListening(t, s, "n", javas)
 		requireForceUnlock(t, x.held.mutex(holds, "n"))

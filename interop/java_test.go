@@ -158,6 +158,7 @@ func TestMultiLock_OfJava_GoSeesMembers(t *testing.T) {
 		hold := requireGranted(t, waiting)
 		require.False(t, o.tryLock(multi, "a,b", 0))
 		unlock(t, lock(t, t.Context(), e.Mutex("a"))) // all or none
+		awaitNoListener(t, s, "b")
 		theirs := o.lockAsync(multi, "a,b")
 		awaitListening(t, s, "b", theirs)
 		unlock(t, hold)
@@ -186,6 +187,7 @@ func TestMulti_OfGo_JavaSeesMembers(t *testing.T) {
 				hold := requireGranted(t, waiting)
 				require.False(t, o.tryLock(plain, names[0], 0))
 				require.False(t, o.tryLock(plain, names[1], 0))
+				awaitNoListener(t, s, name)
 				theirs := o.lockAsync(plain, name)
 				awaitListening(t, s, name, theirs)
 				unlock(t, hold)

@@ -124,6 +124,7 @@ func TestPrefix_LikeNameMapper(t *testing.T) {
 		awaitWaiting(t, e)
 		o.unlock(x.held, "n")
 		hold := requireGranted(t, waiting)
+		awaitNoListener(t, s, "shop:n")
 		javas := o.lockAsync(x.held, "n")
 		awaitListening(t, s, "shop:n", javas)
 		unlock(t, hold)
