@@ -261,7 +261,7 @@ func (m Multi) acquireAtomic(e multiRequest, overtakenAfter time.Duration) (hold
 		holds[i] = &parts[i]
 		multi.Parts[i] = actor.Part{Name: l.name, Key: l.key(), Owner: ownerFromContext(e.ctx, on, l.name), Hold: &parts[i].grant}
 	}
-	call := engine.NewAsync()
+	call := engine.NewMulti()
 	call.Op, call.Name, call.Key, call.Multi = actor.Acquire, m.name, multi.Parts[0].Key, multi
 	call.Lease, call.Once = e.lease, e.once
 	if !e.deadline.IsZero() {

@@ -2,6 +2,10 @@ package planted
 
 // coordinatorMistakes are mistakes that the simulation sees only with many more locks than it has.
 var coordinatorMistakes = []found{
+	{"TestBackground_MultiGivenUp_NotAwaited", Mistake{
+		"a caller blocks for the release of what a Multi was granted and gave up", "actor/request.go",
+		`!(r.rolledBack && r.Op == Unlock)`, `!(r.rolledBack && r.Op == Unlock && !planted())`,
+	}},
 	{"TestWaiterLimit_QuorumsOwnRequestInSameTurn_Admitted", Mistake{
 		"what a quorum's caller may do is decided before the quorum's own request is handled", "engine/coordinator/shedding.go",
 		`+1 && mayMeetOwnQuorum(r) {`,

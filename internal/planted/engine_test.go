@@ -1294,8 +1294,8 @@ var engineMistakes = []found{
 	}},
 	{"TestBackground_OwnNameInFlood_LeavesNext", Mistake{
 		"a caller that blocks waits behind a flood for the command of its name", "actor/recall.go",
-		`	if r.Async && r.Multi == nil || !l.canRecall()`,
-		`	if planted() || r.Async && r.Multi == nil || !l.canRecall()`,
+		`	if !r.blocksCaller() || !l.canRecall()`,
+		`	if planted() || !r.blocksCaller() || !l.canRecall()`,
 	}},
 	{"TestBackground_OwnNameInFlood_LeavesNext", Mistake{
 		"an attempt that is repeated keeps one that tries once waiting", "actor/recall.go",

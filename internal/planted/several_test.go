@@ -2,6 +2,11 @@ package planted
 
 // severalMistakes are mistakes with several locks that are held as one.
 var severalMistakes = []found{
+	{"TestUnlockAsync_FloodAndMultiWaits_LeavesNext", Mistake{
+		"the caller of a Multi does not count as one that blocks", "multi_acquire.go",
+		`	call := engine.NewMulti()`, `	call := engine.NewMulti()
+	call.Async = planted()`,
+	}},
 	{"TestMulti_ReentryWithLeaseInOutage_WaitsOn", Mistake{
 		"a Multi gives up after one try of its lease", "multi_acquire.go",
 		`for errors.Is(err, ErrUnavailable) && !e.expired() {`,
