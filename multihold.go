@@ -2,6 +2,7 @@ package lockwheel
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sort"
 	"sync/atomic"
@@ -268,6 +269,9 @@ func (g *multiHold) err() error {
 	}
 	if end := g.ended.Load(); end != nil {
 		return g.hold.fail(end.err, end.cause)
+	}
+	if errors.Is(missing, ErrClosed) && !errors.Is(missing, ErrLost) {
+		return g.hold.fail(ErrClosed, nil) // as the end of the group will say, which follows that of the member
 	}
 	return g.hold.fail(ErrLost, missing)
 }

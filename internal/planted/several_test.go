@@ -2,6 +2,10 @@ package planted
 
 // severalMistakes are mistakes with several locks that are held as one.
 var severalMistakes = []found{
+	{"TestMultiHold_EngineCloses_NotLost", Mistake{
+		"several locks of an engine that closes are lost", "multihold.go",
+		`!errors.Is(missing, ErrLost) {`, `!errors.Is(missing, ErrLost) && !planted() {`,
+	}},
 	{"TestUnlockAsync_FloodAndMultiWaits_LeavesNext", Mistake{
 		"the caller of a Multi does not count as one that blocks", "multi_acquire.go",
 		`	call := engine.NewMulti()`, `	call := engine.NewMulti()
@@ -100,11 +104,11 @@ var severalMistakes = []found{
 		`	if end := g.ended.Load(); end != nil {
 		return g.hold.fail(end.err, end.cause)
 	}
-	return g.hold.fail(ErrLost, missing)`,
+	if errors.Is(missing, ErrClosed)`,
 		`	if end := g.ended.Load(); end != nil && !planted() {
 		return g.hold.fail(end.err, end.cause)
 	}
-	return g.hold.fail(ErrLost, missing)`,
+	if errors.Is(missing, ErrClosed)`,
 	}},
 	// Quorums.
 	{"TestQuorum_HalfOfEven_NotEnough", Mistake{
