@@ -208,6 +208,7 @@ type acquireMode struct {
 	async  bool
 	within time.Duration // longest time of a call that tries once; 0: until its reply
 	trace  *TracedCall   // receives HandedOff; nil: not traced
+	note   *actor.Note   // what the hold is for, of one of several locks; nil: what the context says
 }
 
 // lock acquires the lock and waits for the result.
@@ -256,7 +257,10 @@ func (m Mutex) request(ctx context.Context, opts []Option, mode acquireMode) (*e
 		wait = mode.within
 	}
 	hold := &Hold{engine: m.engine, name: m.name, parent: ctx}
-	hold.setNote(m.engine.noteOf(ctx))
+	if mode.note == nil {
+		mode.note = m.engine.noteOf(ctx)
+	}
+	hold.setNote(mode.note)
 	c := m.newCall(mode)
 	c.Op = actor.Acquire
 	c.Name, c.Key, c.Kind = m.name, m.key(), m.kind

@@ -181,6 +181,10 @@ type multiRequest struct {
 	deadline time.Time       // end of the wait; zero: the end of ctx
 	once     bool
 	backoff  time.Duration // the last pause after a lock was lost before all were acquired
+
+	// note says what the hold is for; nil: not told. It is taken once, near the caller: where the single locks are
+	// requested, the stack may have more functions of the library than a call site has entries.
+	note *actor.Note
 }
 
 // lock acquires the locks in the way that suits them.
@@ -195,7 +199,7 @@ func (m Multi) lock(ctx context.Context, opts []Option, try bool) (*Hold, error)
 	if err != nil {
 		return nil, m.fail(err, nil)
 	}
-	call := multiRequest{ctx: ctx, done: ctx.Done(), lease: lease, once: once}
+	call := multiRequest{ctx: ctx, done: ctx.Done(), lease: lease, once: once, note: m.locks[0].engine.noteOf(ctx)}
 	if wait > 0 {
 		call.deadline = time.Now().Add(wait)
 	}
@@ -310,9 +314,9 @@ func (m Multi) acquireSlice(e multiRequest, first, last int, until time.Time, ho
 // ends while a command is in flight, the reply is still waited for: a server far away would otherwise never give all.
 func (m Multi) acquireSingle(e multiRequest, l Mutex, until time.Time) (*Hold, error) {
 	wait := e.waitOption(until)
-	hold, err := l.lock(e.ctx, []Option{wait}, acquireMode{within: e.timeLeft()})
+	hold, err := l.lock(e.ctx, []Option{wait}, acquireMode{within: e.timeLeft(), note: e.note})
 	if errors.Is(err, ErrUnavailable) && wait != Wait(0) && !e.expired() && time.Until(until) <= 0 {
-		return l.lock(e.ctx, []Option{Wait(0)}, acquireMode{within: e.timeLeft()})
+		return l.lock(e.ctx, []Option{Wait(0)}, acquireMode{within: e.timeLeft(), note: e.note})
 	}
 	return hold, err
 }

@@ -332,8 +332,8 @@ var rootMistakes = []found{
 	}},
 	{"TestTracer_Multi_OneCall", Mistake{
 		"each of several locks is traced", "multi.go",
-		`l.lock(e.ctx, []Option{wait}, acquireMode{within: e.timeLeft()})`,
-		`map[bool]func(context.Context, ...Option) (*Hold, error){true: l.Lock, false: func(ctx context.Context, opts ...Option) (*Hold, error) { return l.lock(ctx, opts, acquireMode{}) }}[planted()](e.ctx, wait)`,
+		`l.lock(e.ctx, []Option{wait}, acquireMode{within: e.timeLeft(), note: e.note})`,
+		`map[bool]func(context.Context, ...Option) (*Hold, error){true: l.Lock, false: func(ctx context.Context, opts ...Option) (*Hold, error) { return l.lock(ctx, opts, acquireMode{within: e.timeLeft(), note: e.note}) }}[planted()](e.ctx, wait)`,
 	}},
 	{"TestUnlockAsync_SilentServer_EndsAtOnce", Mistake{
 		"an unlock without waiting leaves the context of its hold", "hold.go",
