@@ -138,16 +138,31 @@ func (m Multi) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 	return m.lockTraced(ctx, "try lock", opts, true)
 }
 
-// lockTraced is lock, with the tracer of the first lock's engine.
+// opened returns the first lock with an engine that was opened, or the first lock if there is none. That engine decides
+// how calls are traced and if call sites are recorded. A zero Engine in a quorum has no options.
+func (m Multi) opened() Mutex {
+	for _, l := range m.locks {
+		if l.engine != nil && !l.engine.zero() {
+			return l
+		}
+	}
+	return m.locks[0]
+}
+
+// lockTraced is lock, with the tracer of the first engine that was opened.
 func (m Multi) lockTraced(ctx context.Context, op string, opts []Option, try bool) (*Hold, error) {
-	if len(m.locks) == 0 || m.locks[0].tracer(ctx) == nil {
+	if len(m.locks) == 0 {
+		return m.lock(ctx, opts, try)
+	}
+	tracer := m.opened().tracer(ctx)
+	if tracer == nil {
 		return m.handed(m.lock(ctx, opts, try))
 	}
 	call := TracedCall{Op: op, Name: m.name, Kind: "multi"}
 	if m.quorum {
 		call.Kind = "quorum"
 	}
-	return traceLock(ctx, m.locks[0].tracer(ctx), &call, func(ctx context.Context) (*Hold, error) { return m.handed(m.lock(ctx, opts, try)) })
+	return traceLock(ctx, tracer, &call, func(ctx context.Context) (*Hold, error) { return m.handed(m.lock(ctx, opts, try)) })
 }
 
 // handed returns what the caller of a Lock has of its hold.
@@ -199,7 +214,7 @@ func (m Multi) lock(ctx context.Context, opts []Option, try bool) (*Hold, error)
 	if err != nil {
 		return nil, m.fail(err, nil)
 	}
-	call := multiRequest{ctx: ctx, done: ctx.Done(), lease: lease, once: once, note: m.locks[0].engine.noteOf(ctx)}
+	call := multiRequest{ctx: ctx, done: ctx.Done(), lease: lease, once: once, note: m.opened().engine.noteOf(ctx)}
 	if wait > 0 {
 		call.deadline = time.Now().Add(wait)
 	}

@@ -177,14 +177,17 @@ func (g *multiHold) endByLoss(m *member) {
 	}
 }
 
-// contexts returns the contexts of any engine of the group that was opened, to end the hold's context.
-func (g *multiHold) contexts() *callerContexts {
+// opened returns the first engine of the group that was opened, as Multi.opened does.
+func (g *multiHold) opened() *Engine {
 	at := 0
 	for g.members[at].lock.engine.zero() {
 		at++
 	}
-	return &g.members[at].lock.engine.contexts
+	return g.members[at].lock.engine
 }
+
+// contexts returns the contexts of an engine of the group, to end the hold's context.
+func (g *multiHold) contexts() *callerContexts { return &g.opened().contexts }
 
 // lossOf returns the endState of a group that cannot continue after one of its holds has ended.
 func (g *multiHold) lossOf(past *Hold) *endState {

@@ -2,6 +2,15 @@ package planted
 
 // severalMistakes are mistakes with several locks that are held as one.
 var severalMistakes = []found{
+	{"TestTracer_QuorumFirstAway_SameForAllCalls", Mistake{
+		"a quorum is traced by its first engine, opened or not", "multi.go",
+		`l.engine != nil && !l.engine.zero()`, `l.engine != nil && (planted() || !l.engine.zero())`,
+	}},
+	{"TestTracer_QuorumFirstAway_SameForAllCalls", Mistake{
+		"the unlock of a quorum is traced by the engine of its first grant", "hold.go",
+		`g.opened().options.Tracer`,
+		`map[bool]*Engine{false: g.opened(), true: g.firstHold.engine}[planted()].options.Tracer`,
+	}},
 	{"TestCallSites_MultiTraced_CallersLine", Mistake{
 		"the call site of each of several locks is taken anew", "lock.go",
 		`	if mode.note == nil {`, `	if mode.note == nil || planted() {`,
