@@ -1,6 +1,7 @@
 package lockwheel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -376,7 +377,7 @@ func (h *Hold) besides(err, unlocked error) error {
 		return err
 	}
 	if !errors.Is(unlocked, ErrLost) || errors.Is(unlocked, ErrUnavailable) { // of a Quorum's servers some can differ
-		unlocked = unlockFailure{h, unlocked}
+		unlocked = unlockFailure{cmp.Or(h.found(), h), unlocked} // a handle has no label
 	}
 	return errors.Join(err, unlocked)
 }

@@ -2,6 +2,11 @@ package planted
 
 // rootMistakes are mistakes with one lock, as its callers see them.
 var rootMistakes = []found{
+	{"TestLabel_UnlockOfDoFails_InError", Mistake{
+		"with FindLeaks the error of Do has no label", "lock.go",
+		`unlockFailure{cmp.Or(h.found(), h), unlocked}`,
+		`unlockFailure{cmp.Or(map[bool]*Hold{false: h.found()}[planted()], h), unlocked}`,
+	}},
 	{"TestClose_CallsForSeveralLocks_WaitedForApart", Mistake{
 		"Close waits for a Multi only as long as for a Quorum", "multi.go",
 		`	if !m.quorum {
