@@ -141,9 +141,8 @@ var engineMistakes = []found{
 		`(all.work < c.intake.laneBudget || planted() && all.n < c.intake.laneBudget)`,
 	}},
 	{"TestIntake_QueueFull_WaitEndsInTime", Mistake{
-		"a try in the queue of a silent server outlives the wait of its caller", "engine/coordinator/heldback.go",
-		`r.TryLimit(now, c.Fx.Config.CallTimeout)`,
-		`map[bool]time.Duration{false: r.TryLimit(now, c.Fx.Config.CallTimeout), true: now + c.Fx.Config.CallTimeout}[planted()]`,
+		"a try in the queue of a silent server outlives the wait of its caller", "actor/acquire.go",
+		`(limit <= 0 || limit > reply)`, `(limit <= 0 || limit > reply || planted())`,
 	}},
 	{"TestSubscription_DeadConn_ConfirmIgnored", Mistake{
 		"a channel that a connection has confirmed which is none any more, taken for heard", "engine/coordinator/subscriptions.go",

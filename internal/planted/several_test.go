@@ -598,10 +598,7 @@ var severalMistakes = []found{
 	}},
 	{"TestMulti_SilentWhileKeeping_WaitEnds", Mistake{
 		"a try for a part outlives the wait", "actor/acquire.go",
-		`	if r.Wait > 0 {
-		return now + min(`,
-		`	if r.Wait > 0 && !planted() {
-		return now + min(`,
+		`(limit <= 0 || limit > reply)`, `(limit <= 0 || limit > reply || planted())`,
 	}},
 	{"TestMulti_ServerFar_EachRequestedOnce", Mistake{
 		"the time for which locks are kept ends a command in flight", "multi.go",
