@@ -447,6 +447,21 @@ func TestMultiHold_TooFewMembers_Over(t *testing.T) {
 	require.ErrorIs(t, ofThree(e, lock("e"), over, over).err(), ErrLost)
 }
 
+// A close ends the members one after the other, and then the group: before that, the error of the group is the one that
+// it has later. The end of a member by a close is no loss.
+func TestMultiHold_EngineCloses_NotLost(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	closed, lost := ofThree(e, held(t, e, "a"), held(t, e, "b")), ofThree(e, held(t, e, "c"), held(t, e, "d"))
+	_, err := e.Mutex("d").ForceUnlock(t.Context())
+	require.NoError(t, err)
+	e.Close()
+	require.ErrorIs(t, closed.err(), ErrClosed)
+	require.NotErrorIs(t, closed.err(), ErrLost)
+	require.EqualError(t, closed.err(), closed.hold.fail(ErrClosed, nil).Error())
+	require.ErrorIs(t, lost.err(), ErrLost)
+}
+
 // Two of three are known to be held until the second of their deadlines.
 func TestMultiHold_Deadline_LastNeededMember(t *testing.T) {
 	t.Parallel()

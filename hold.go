@@ -407,13 +407,13 @@ func (h *Hold) unlockAny(ctx context.Context) error {
 	return h.unlock(ctx)
 }
 
-// tracer returns the tracer of calls that concern a hold, or nil. For several locks it is that of one of their engines.
+// tracer returns the tracer of calls that concern a hold, or nil. For several locks it is that of their Lock.
 func (h *Hold) tracer() Tracer {
 	if r := h.found(); r != nil {
 		return r.tracer()
 	}
 	if g := h.multi(); g != nil {
-		return g.firstHold.engine.options.Tracer
+		return g.opened().options.Tracer
 	}
 	return h.engine.options.Tracer
 }

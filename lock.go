@@ -1,6 +1,7 @@
 package lockwheel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -212,6 +213,7 @@ type acquireMode struct {
 	async  bool
 	within time.Duration // longest time of a call that tries once; 0: until its reply
 	trace  *TracedCall   // receives HandedOff; nil: not traced
+	note   *actor.Note   // what the hold is for, of one of several locks; nil: what the context says
 }
 
 // lock acquires the lock and waits for the result.
@@ -260,7 +262,10 @@ func (m Mutex) request(ctx context.Context, opts []Option, mode acquireMode) (*e
 		wait = mode.within
 	}
 	hold := &Hold{engine: m.engine, name: m.name, parent: ctx}
-	hold.setNote(m.engine.noteOf(ctx))
+	if mode.note == nil {
+		mode.note = m.engine.noteOf(ctx)
+	}
+	hold.setNote(mode.note)
 	c := m.newCall(mode)
 	c.Op = actor.Acquire
 	c.Name, c.Key, c.Kind = m.name, m.key(), m.kind
@@ -376,7 +381,7 @@ func (h *Hold) besides(err, unlocked error) error {
 		return err
 	}
 	if !errors.Is(unlocked, ErrLost) || errors.Is(unlocked, ErrUnavailable) { // of a Quorum's servers some can differ
-		unlocked = unlockFailure{h, unlocked}
+		unlocked = unlockFailure{cmp.Or(h.found(), h), unlocked} // a handle has no label
 	}
 	return errors.Join(err, unlocked)
 }

@@ -141,16 +141,31 @@ func (m Multi) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 	return m.lockTraced(ctx, "try lock", opts, true)
 }
 
-// lockTraced is lock, with the tracer of the first lock's engine.
+// opened returns the first lock with an engine that was opened, or the first lock if there is none. That engine decides
+// how calls are traced and if call sites are recorded. A zero Engine in a quorum has no options.
+func (m Multi) opened() Mutex {
+	for _, l := range m.locks {
+		if l.engine != nil && !l.engine.zero() {
+			return l
+		}
+	}
+	return m.locks[0]
+}
+
+// lockTraced is lock, with the tracer of the first engine that was opened.
 func (m Multi) lockTraced(ctx context.Context, op string, opts []Option, try bool) (*Hold, error) {
-	if len(m.locks) == 0 || m.locks[0].tracer(ctx) == nil {
+	if len(m.locks) == 0 {
+		return m.lock(ctx, opts, try)
+	}
+	tracer := m.opened().tracer(ctx)
+	if tracer == nil {
 		return m.forCaller(m.lock(ctx, opts, try))
 	}
 	call := TracedCall{Op: op, Name: m.name, Kind: "multi"}
 	if m.quorum {
 		call.Kind = "quorum"
 	}
-	return traceLock(ctx, m.locks[0].tracer(ctx), &call, func(ctx context.Context) (*Hold, error) { return m.forCaller(m.lock(ctx, opts, try)) })
+	return traceLock(ctx, tracer, &call, func(ctx context.Context) (*Hold, error) { return m.forCaller(m.lock(ctx, opts, try)) })
 }
 
 // forCaller returns what the caller of a Lock has of its hold.
@@ -184,6 +199,10 @@ type multiRequest struct {
 	deadline time.Time       // end of the wait; zero: the end of ctx
 	once     bool
 	backoff  time.Duration // the last pause after a lock was lost before all were acquired
+
+	// note says what the hold is for; nil: not told. It is taken once, near the caller: where the single locks are
+	// requested, the stack may have more functions of the library than a call site has entries.
+	note *actor.Note
 }
 
 // lock acquires the locks in the way that suits them.
@@ -198,7 +217,7 @@ func (m Multi) lock(ctx context.Context, opts []Option, try bool) (*Hold, error)
 	if err != nil {
 		return nil, m.fail(err, nil)
 	}
-	call := multiRequest{ctx: ctx, done: ctx.Done(), lease: lease, once: once}
+	call := multiRequest{ctx: ctx, done: ctx.Done(), lease: lease, once: once, note: m.opened().engine.noteOf(ctx)}
 	if wait > 0 {
 		call.deadline = time.Now().Add(wait)
 	}
@@ -313,9 +332,9 @@ func (m Multi) acquireSlice(e multiRequest, first, last int, until time.Time, ho
 // ends while a command is in flight, the reply is still waited for: a server far away would otherwise never give all.
 func (m Multi) acquireSingle(e multiRequest, l Mutex, until time.Time) (*Hold, error) {
 	wait := e.waitOption(until)
-	hold, err := l.lock(e.ctx, []Option{wait}, acquireMode{within: e.timeLeft()})
+	hold, err := l.lock(e.ctx, []Option{wait}, acquireMode{within: e.timeLeft(), note: e.note})
 	if errors.Is(err, ErrUnavailable) && wait != Wait(0) && !e.expired() && time.Until(until) <= 0 {
-		return l.lock(e.ctx, []Option{Wait(0)}, acquireMode{within: e.timeLeft()})
+		return l.lock(e.ctx, []Option{Wait(0)}, acquireMode{within: e.timeLeft(), note: e.note})
 	}
 	return hold, err
 }

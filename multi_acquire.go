@@ -45,7 +45,7 @@ func (m Multi) trySequential(e multiRequest, keeping *actor.PartKeeper, within t
 	holds, at, err := m.acquireEach(e, -1, nil, within)
 	if m.shouldRetry(e, err) {
 		var first *Hold
-		if first, err = m.locks[at].lock(e.ctx, []Option{e.waitOption(time.Time{})}, acquireMode{within: e.timeLeft()}); err != nil {
+		if first, err = m.locks[at].lock(e.ctx, []Option{e.waitOption(time.Time{})}, acquireMode{within: e.timeLeft(), note: e.note}); err != nil {
 			return nil, false, m.withoutLost(err, nil)
 		}
 		if holds, _, err = m.acquireEach(e, at, first, keeping.SinglePartTime()); m.shouldRetry(e, err) {
@@ -254,14 +254,13 @@ func (m Multi) acquireAtomic(e multiRequest, overtakenAfter time.Duration) (hold
 	multi := &actor.MultiRequest{Parts: make([]actor.Part, len(m.locks)), OvertakenAfter: overtakenAfter}
 	parts := make([]Hold, len(m.locks))
 	holds = make([]*Hold, len(m.locks))
-	note := on.noteOf(e.ctx)
 	for i, l := range m.locks {
 		parts[i] = Hold{engine: on, name: l.name, parent: e.ctx}
-		parts[i].setNote(note)
+		parts[i].setNote(e.note)
 		holds[i] = &parts[i]
 		multi.Parts[i] = actor.Part{Name: l.name, Key: l.key(), Owner: ownerFromContext(e.ctx, on, l.name), Hold: &parts[i].grant}
 	}
-	call := engine.NewAsync()
+	call := engine.NewMulti()
 	call.Op, call.Name, call.Key, call.Multi = actor.Acquire, m.name, multi.Parts[0].Key, multi
 	call.Lease, call.Once = e.lease, e.once
 	if !e.deadline.IsZero() {

@@ -2,6 +2,7 @@ package lockwheel
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sort"
 	"sync/atomic"
@@ -176,14 +177,17 @@ func (g *multiHold) endByLoss(m *member) {
 	}
 }
 
-// contexts returns the contexts of any engine of the group that was opened, to end the hold's context.
-func (g *multiHold) contexts() *callerContexts {
+// opened returns the first engine of the group that was opened, as Multi.opened does.
+func (g *multiHold) opened() *Engine {
 	at := 0
 	for g.members[at].lock.engine.zero() {
 		at++
 	}
-	return &g.members[at].lock.engine.contexts
+	return g.members[at].lock.engine
 }
+
+// contexts returns the contexts of an engine of the group, to end the hold's context.
+func (g *multiHold) contexts() *callerContexts { return &g.opened().contexts }
 
 // lossOf returns the endState of a group that cannot continue after one of its holds has ended.
 func (g *multiHold) lossOf(past *Hold) *endState {
@@ -268,6 +272,9 @@ func (g *multiHold) err() error {
 	}
 	if end := g.ended.Load(); end != nil {
 		return g.hold.fail(end.err, end.cause)
+	}
+	if errors.Is(missing, ErrClosed) && !errors.Is(missing, ErrLost) {
+		return g.hold.fail(ErrClosed, nil) // as the end of the group will say, which follows that of the member
 	}
 	return g.hold.fail(ErrLost, missing)
 }

@@ -164,7 +164,7 @@ func (m Multi) lockQuorum(e multiRequest) (*Hold, error) {
 // newQuorumHold returns a group that has not requested its members yet.
 func (m Multi) newQuorumHold(e multiRequest) *multiHold {
 	g := newMultiHold(e.ctx, m, len(m.locks)/2+1)
-	g.hold.setNote(m.locks[0].engine.noteOf(e.ctx))
+	g.hold.setNote(e.note)
 	g.lease, g.start, g.result = e.lease, time.Now(), make(chan *quorumFailure, 1)
 	g.ownerSource, g.ownOwner = ownerSourceOf(e.ctx), actor.ThreadOwner|actor.QuorumOwner|threadOwners.Add(1)
 	if slices.ContainsFunc(m.locks, func(l Mutex) bool { return l.kind == actor.Write }) {

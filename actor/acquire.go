@@ -33,12 +33,7 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 		}
 	}
 	l.queue.push(r)
-	switch {
-	case r.Once:
-		fx.SetDeadline(r, r.TryLimit(now, fx.Config.CallTimeout+fx.Config.ReplicaTimeout))
-	case r.Wait > 0:
-		fx.SetDeadline(r, r.receivedAt+r.Wait)
-	}
+	fx.LimitWait(r, fx.Config.CallTimeout+fx.Config.ReplicaTimeout)
 	if l.phase == held {
 		l.ensureExt()
 	}
@@ -128,21 +123,18 @@ func (x *ext) resetWait(now time.Duration) {
 	x.nextTry = ready
 }
 
-// waitLimit returns how long a re-entry waits for its round trip; 0: no limit besides the caller's own.
-func (l *Lock) waitLimit(r *Request, fx *Effects) time.Duration {
-	if r.Once {
-		return r.TryLimit(0, fx.Config.CallTimeout)
+// LimitWait sets the time at which a request that acquires times out, if it has a limit besides its caller's own. With
+// Once that is when the server has had the time reply, or when the request's own Wait is over: with several locks the
+// caller's wait can be shorter than a round trip. The time counts from when the request was received. It may have been
+// held back since, with a limit that counts from then as well.
+func (fx *Effects) LimitWait(r *Request, reply time.Duration) {
+	limit := r.Wait
+	if r.Once && (limit <= 0 || limit > reply) {
+		limit = reply
 	}
-	return r.Wait
-}
-
-// TryLimit returns when a request that tries once ends without a reply. That is when the server has had that long, or
-// when the request's own Wait is over. With several locks the caller's wait can be shorter than a round trip.
-func (r *Request) TryLimit(now, reply time.Duration) time.Duration {
-	if r.Wait > 0 {
-		return now + min(reply, r.Wait)
+	if limit > 0 {
+		fx.SetDeadline(r, r.receivedAt+limit)
 	}
-	return now + reply
 }
 
 // grant gives the lock to a request. fixed is the end of its own lease; 0: it is watched.

@@ -142,7 +142,7 @@ func (l *Lock) TriesOnce() bool {
 // BlocksCaller reports whether the caller that the next tenure is for blocks until it has it.
 func (l *Lock) BlocksCaller() bool {
 	first := l.queue.first()
-	return first != nil && !first.Async
+	return first != nil && first.blocksCaller()
 }
 
 // Tenures returns the tenures that the lock knows or has to release.

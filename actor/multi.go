@@ -223,7 +223,7 @@ func (r *Request) onAllAcquired(now time.Duration, m *Message, fx *Effects) {
 		r.lock.onLateReply(now, pause, m.Command.Lease, fx)
 	}
 	if expired || r.Completed() || m.Sent < r.lock.reconfirmSince(fx) {
-		rollBackAll(now, locks, !r.Completed() && !r.Async, fx)
+		rollBackAll(now, locks, !r.Completed(), fx)
 		return
 	}
 	for i, l := range locks {

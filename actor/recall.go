@@ -114,13 +114,13 @@ func (l *Lock) clearInFlight(fx *Effects) {
 // about to wait for it and it has not left. Commands for which no caller blocks leave later, and there may be very
 // many.
 func (l *Lock) hasten(r *Request, fx *Effects) {
-	if r.Async && r.Multi == nil || !l.canRecall() || l.hastened() {
+	if !r.blocksCaller() || !l.canRecall() || l.hastened() {
 		return
 	}
 	switch p := l.protocol(); l.inFlight {
 	case p.acquire:
 		first, repeats := l.queue.first(), l.ext != nil && l.ext.knownHeld && (r.Once || r.Op == Force)
-		if first == nil || first.Multi != nil || !first.Async && !repeats {
+		if first == nil || first.Multi != nil || first.blocksCaller() && !repeats {
 			return
 		}
 	case p.release:

@@ -13,9 +13,7 @@ func (l *Lock) reenter(now time.Duration, r *Request, fx *Effects) {
 	if l.tryReenter(now, r, fx) {
 		return
 	}
-	if limit := l.waitLimit(r, fx); limit != 0 {
-		fx.SetDeadline(r, now+limit)
-	}
+	fx.LimitWait(r, fx.Config.CallTimeout)
 }
 
 // tryReenter reports whether a re-entry got its result. If not, it is queued for a round trip.

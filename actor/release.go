@@ -59,7 +59,7 @@ func (l *Lock) sendRelease(now time.Duration, fx *Effects) {
 // grant that a caller gave up is awaited by no caller, and there may be very many of these.
 func (l *Lock) releaseAwaited() bool {
 	unlock := l.releases.first()
-	return l.hastened() || unlock != nil && !unlock.Async || l.BlocksCaller()
+	return l.hastened() || unlock != nil && unlock.blocksCaller() || l.BlocksCaller()
 }
 
 // onReleaseReply handles the result of a release.

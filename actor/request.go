@@ -31,7 +31,7 @@ type Request struct {
 	Kind            LockKind // Acquire, Force, AskState, AskCount: kind of the lock
 	Once            bool     // Acquire: do not wait for other holders
 	FailIfDown      bool     // Acquire: reject at once while the server is known not to reply
-	Async           bool     // Ready is closed, and nothing is sent to it
+	Async           bool     // no caller blocks: Ready is closed, and nothing is sent to it
 	OfQuorum        bool     // Acquire: for a member of the quorum with the number Owner
 	WasLocked       bool     // result of Force: it was locked; of Acquire: it was handed off
 	Final           bool     // result of Acquire, with ErrNotAcquired: no command of this request can be granted any more
@@ -79,6 +79,10 @@ const (
 // RollbackRequest returns the unlock of a grant that no caller has had: if the lock was lost, that is neither reported
 // nor counted.
 func RollbackRequest(h *Hold) *Request { return &Request{Op: Unlock, Hold: h, rolledBack: true} }
+
+// blocksCaller reports whether a caller blocks until the request has its result. No caller does for the unlock of a
+// grant that it gave up.
+func (r *Request) blocksCaller() bool { return !r.Async && !(r.rolledBack && r.Op == Unlock) }
 
 // Completed reports whether the request has its result. Owned by the coordinator.
 func (r *Request) Completed() bool { return r.stage >= completed }

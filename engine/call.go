@@ -8,8 +8,8 @@ import (
 )
 
 // Call is a request together with its message to the loop and the channel on which the caller waits. The caller owns it
-// until Post, then the loop until the result. Engine.NewCall, NewAsync and NewCallback make one that announces its
-// result as they say; the result of the zero Call is not announced. A Call needs an Op before Post, see
+// until Post, then the loop until the result. Engine.NewCall, NewMulti, NewAsync and NewCallback make one that
+// announces its result as they say; the result of the zero Call is not announced. A Call needs an Op before Post, see
 // [actor.Request].
 type Call struct {
 	msg coordinator.LoopMessage // placed before the request, which the loop reaches through it
@@ -26,6 +26,10 @@ func newCallPool() *sync.Pool {
 
 // NewCall returns a call from the engine's pool. The caller fills it in and posts it to this engine at most once.
 func (e *Engine) NewCall() *Call { return e.calls.Get().(*Call) }
+
+// NewMulti returns a call for several locks. Its caller blocks, and its result is announced as that of a call of
+// Engine.NewCall. It must not be freed, because such a request is never used again.
+func NewMulti() *Call { return &Call{Request: actor.Request{Ready: make(chan struct{}, 1)}} }
 
 // NewAsync returns a call that announces its result by closing Ready. It calls OnDone instead if the caller sets it and
 // posts the call with PostAsync. It must not be freed.

@@ -148,21 +148,42 @@ func TestBackground_BlockedStream_GetsShare(t *testing.T) {
 // An UnlockAsync in a flood of them leaves next if a caller blocks for the lock, also one that came before it.
 func TestBackground_UnlockAsyncAwaited_LeavesNext(t *testing.T) {
 	const flood = 20 * BatchKeys
-	d := newHarness(t, 8)
-	d.now, d.c.Fx.Config.MaxHandoffGrants = time.Millisecond, -1
-	d.ask("lock", "n")
-	d.posts("lock", "k", flood)
-	d.opens("done")
-	d.ask("lock", "n/2")
-	d.turn()
-	for i := range flood {
-		d.unlockAsync(fmt.Sprint("k", i))
-	}
-	d.unlockAsync("n")
-	for range flood/MaxMessagesPerTurn + 1 {
+	for _, waits := range []string{"n/2", "n+x"} {
+		d := newHarness(t, 8)
+		d.now, d.c.Fx.Config.MaxHandoffGrants = time.Millisecond, -1
+		d.ask("lock", "n")
+		d.posts("lock", "k", flood)
+		d.opens("done")
+		d.ask("lock", waits)
 		d.turn()
+		for i := range flood {
+			d.unlockAsync(fmt.Sprint("k", i))
+		}
+		d.unlockAsync("n")
+		for range flood/MaxMessagesPerTurn + 1 {
+			d.turn()
+		}
+		require.True(t, d.has("n"), waits)
 	}
-	require.True(t, d.has("n"))
+}
+
+// The release of what a caller of several locks was granted and gave up waits with those for which no caller blocks,
+// as that of one lock does.
+func TestBackground_MultiGivenUp_NotAwaited(t *testing.T) {
+	for _, who := range []string{"a", "a+b"} {
+		d := newHarness(t, 1)
+		d.ask("lock", who)
+		d.turn()
+		d.deliverBatch([]string{"1", "done"})
+		d.turn()
+		d.ask("cancel", who)
+		d.turn()
+		releases := d.inFlight[2]
+		require.Equal(t, actor.SendRelease, releases.Verb, who)
+		for i := range releases.Commands {
+			require.True(t, releases.Commands[i].Async, who)
+		}
+	}
 }
 
 // A fair lock keeps its callers in the order in which they came, whether they block or not.

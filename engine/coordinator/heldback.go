@@ -46,11 +46,8 @@ func (c *Coordinator) laneOfAsync(now time.Duration, r *actor.Request, m *LoopMe
 	case r.Owner != 0 && c.ownerHolds(now, r):
 		c.intake.note(r.Key, m)
 		return &c.intake.lanes[asyncUnlocks]
-	case r.Once:
-		c.Fx.SetDeadline(r, r.TryLimit(now, c.Fx.Config.CallTimeout))
-	case r.Wait > 0:
-		c.Fx.SetDeadline(r, now+r.Wait)
 	}
+	c.Fx.LimitWait(r, c.Fx.Config.CallTimeout+c.Fx.Config.ReplicaTimeout)
 	return apart
 }
 

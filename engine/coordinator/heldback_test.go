@@ -1,11 +1,15 @@
 package coordinator
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
 )
 
 // heldBackKinds are a kind of each sort of requests that are held back.
@@ -150,4 +154,47 @@ func TestHeldBack_ReentryFlood_CallersFirst(t *testing.T) {
 	require.LessOrEqual(t, before-d.unopened(), lanes*MaxMessagesPerTurn)
 	d.opens("done")
 	require.EqualValues(t, flood+2*MaxMessagesPerTurn+2, d.c.Stats().Held)
+}
+
+// A request that was held back has its limit from when it came, also if it is handled just before that: a try one
+// CallTimeout and not two, whether it acquires the lock or re-enters it by then.
+func TestHeldBack_HandledLate_OneLimit(t *testing.T) {
+	for _, c := range []struct {
+		reenters bool
+		once     bool
+		wait     time.Duration
+	}{
+		{once: true},
+		{once: true, wait: 2500 * time.Millisecond},
+		{reenters: true, once: true},
+		{reenters: true, once: true, wait: 2500 * time.Millisecond},
+		{wait: 2500 * time.Millisecond},
+		{reenters: true, wait: 2500 * time.Millisecond},
+	} {
+		d := pacedFlood(t, "", 10_000)
+		d.ask("async", "mine/me2")
+		r := d.callers["mine/me2"].latest
+		r.Once, r.Wait, r.Lease = c.once, c.wait, time.Hour // a lease for which a re-entry asks the server
+		end := d.now + cmp.Or(c.wait, d.c.Fx.Config.CallTimeout) + 10*time.Millisecond
+		d.turn()
+		if c.reenters {
+			d.ask("lock", "mine/me")
+			for d.turn(); !d.callers["mine/me"].latest.Completed(); d.turn() {
+				d.answerAll("done", "")
+			}
+		}
+		require.False(t, r.Handled(), c)
+		d.now += 2 * time.Second
+		for ; !r.Handled(); d.turn() {
+			d.answerAll("done", "")
+		}
+		for !r.Completed() {
+			due, ok := d.c.Next()
+			require.True(t, ok, c)
+			d.now = max(d.now, due)
+			require.LessOrEqual(t, d.now, end, c)
+			d.turn()
+		}
+		require.Equal(t, actor.ErrUnavailable, r.Err, c)
+	}
 }

@@ -141,7 +141,7 @@ func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
 			return &c.intake.lanes[aboutHolds]
 		case what.Op == AskShutdown, what.Op == AskClose:
 			return &c.intake.lanes[fromServer]
-		case what.Async && what.Multi == nil:
+		case what.Async:
 			return c.laneOfAsync(now, what, m)
 		}
 		return &c.intake.lanes[fromCallers]
@@ -173,7 +173,7 @@ func (c *Coordinator) mayJoinHolds() bool {
 func asyncCancels(m *LoopMessage) int {
 	switch what := m.Value.(type) {
 	case CancelRequest:
-		if what.Request.Async && what.Request.Multi == nil {
+		if what.Request.Async {
 			return 1
 		}
 	case CancelAllRequest:

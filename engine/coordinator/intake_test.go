@@ -289,13 +289,3 @@ func TestIntake_QueueFull_WaitEndsInTime(t *testing.T) {
 		require.Zero(t, d.unopened())
 	}
 }
-
-// In the root package, a request for several locks is announced like that of LockAsync, although its caller blocks.
-func TestIntake_MultiCaller_NotAsync(t *testing.T) {
-	d := newSharedLaneHarness(t, MaxMessagesPerTurn)
-	d.posts("async", "k", 2*MaxMessagesPerTurn)
-	d.turn()
-	require.False(t, d.c.Nodes[0].asyncRequests[plainRequests].empty())
-	r := &actor.Request{Op: actor.Acquire, Key: "x", Async: true, Multi: &actor.MultiRequest{Parts: make([]actor.Part, 2)}}
-	require.Same(t, &d.c.intake.lanes[fromCallers], d.c.laneOf(d.now, &LoopMessage{Value: r}))
-}

@@ -46,9 +46,8 @@ func (a *simRequest) hasOwner() bool {
 	return a.Owner != 0 || a.parts != nil && slices.ContainsFunc(a.Multi.Parts, func(part actor.Part) bool { return part.Owner != 0 })
 }
 
-// setAside reports whether a request may lie with its node until the blocking ones have had their turn. A request
-// for several blocks in any case.
-func (a *simRequest) setAside() bool { return a.Async && a.parts == nil }
+// setAside reports whether a request may lie with its node until the blocking ones have had their turn.
+func (a *simRequest) setAside() bool { return a.Async }
 
 // heldBackFor reports whether a request may have lain with its node, because very many commands lay there before it,
 // until its engine had opened the other one. At least half of the commands that have not left are still wanted.

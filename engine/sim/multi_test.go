@@ -23,7 +23,7 @@ func (c *simCaller) askSeveral(names []int) *simRequest {
 	w := c.e.w
 	slices.SortFunc(names, func(a, b int) int { return strings.Compare(w.plan.names[a], w.plan.names[b]) })
 	a := c.newRequest(actor.Acquire, names[0])
-	a.Multi = &actor.MultiRequest{}
+	a.Multi, a.Async = &actor.MultiRequest{}, false // as in the root package, there is no LockAsync of several locks
 	for _, name := range names {
 		h, owner := w.newHold(c.e, name), c.thread
 		if at := slices.IndexFunc(c.holds, func(h *simHold) bool { return h.name == name }); at >= 0 && w.chance(0.5) {

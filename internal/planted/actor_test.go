@@ -307,8 +307,8 @@ var actorMistakes = []found{
 	}},
 	{"TestAcquire_MultiGivenBack_NotHeldByOther", Mistake{
 		"several locks that are given back in time count as held by another", "actor/multi.go",
-		`		rollBackAll(now, locks, !r.Completed() && !r.Async, fx)`,
-		`		rollBackAll(now, locks, !r.Completed() && !r.Async, fx)
+		`		rollBackAll(now, locks, !r.Completed(), fx)`,
+		`		rollBackAll(now, locks, !r.Completed(), fx)
 		if !expired && planted() {
 			for _, l := range locks {
 				l.flags &^= rollingBack

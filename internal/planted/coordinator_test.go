@@ -22,6 +22,26 @@ var coordinatorMistakes = []found{
 		`!ok || r.Op == actor.Unlock || r.Op == actor.Extend {`,
 		`(!ok || r.Op == actor.Unlock || r.Op == actor.Extend) && !planted() {`,
 	}},
+	{"TestHeldBack_HandledLate_OneLimit", Mistake{
+		"a try that was held back has its whole limit once more", "actor/acquire.go",
+		`	fx.LimitWait(r, `,
+		`	if r.Once && planted() {
+		defer func() { fx.SetDeadline(r, now+fx.Config.CallTimeout) }()
+	}
+	fx.LimitWait(r, `,
+	}},
+	{"TestHeldBack_HandledLate_OneLimit", Mistake{
+		"a re-entry that was held back has its whole limit once more", "actor/reentry.go",
+		`	fx.LimitWait(r, `,
+		`	if planted() {
+		defer func() { fx.SetDeadline(r, now+fx.Config.CallTimeout) }()
+	}
+	fx.LimitWait(r, `,
+	}},
+	{"TestBackground_MultiGivenUp_NotAwaited", Mistake{
+		"a caller blocks for the release of what a Multi was granted and gave up", "actor/request.go",
+		`!(r.rolledBack && r.Op == Unlock)`, `!(r.rolledBack && r.Op == Unlock && !planted())`,
+	}},
 	{"TestWaiterLimit_QuorumsOwnRequestInSameTurn_Admitted", Mistake{
 		"what a quorum's caller may do is decided before the quorum's own request is handled", "engine/coordinator/shedding.go",
 		`+1 && mayMeetOwnQuorum(r) {`,

@@ -141,9 +141,8 @@ var engineMistakes = []found{
 		`(earlier < c.intake.laneBudget || planted() && all.n < c.intake.laneBudget)`,
 	}},
 	{"TestIntake_QueueFull_WaitEndsInTime", Mistake{
-		"a try in the queue of a silent server outlives the wait of its caller", "engine/coordinator/heldback.go",
-		`r.TryLimit(now, c.Fx.Config.CallTimeout)`,
-		`map[bool]time.Duration{false: r.TryLimit(now, c.Fx.Config.CallTimeout), true: now + c.Fx.Config.CallTimeout}[planted()]`,
+		"a try in the queue of a silent server outlives the wait of its caller", "actor/acquire.go",
+		`(limit <= 0 || limit > reply)`, `(limit <= 0 || limit > reply || planted())`,
 	}},
 	{"TestSubscription_DeadConn_ConfirmIgnored", Mistake{
 		"a channel that a connection has confirmed which is none any more, taken for heard", "engine/coordinator/subscriptions.go",
@@ -1302,8 +1301,8 @@ var engineMistakes = []found{
 	}},
 	{"TestBackground_OwnNameInFlood_LeavesNext", Mistake{
 		"a caller that blocks waits behind a flood for the command of its name", "actor/recall.go",
-		`	if r.Async && r.Multi == nil || !l.canRecall()`,
-		`	if planted() || r.Async && r.Multi == nil || !l.canRecall()`,
+		`	if !r.blocksCaller() || !l.canRecall()`,
+		`	if planted() || !r.blocksCaller() || !l.canRecall()`,
 	}},
 	{"TestBackground_OwnNameInFlood_LeavesNext", Mistake{
 		"an attempt that is repeated keeps one that tries once waiting", "actor/recall.go",

@@ -2,6 +2,11 @@ package planted
 
 // rootMistakes are mistakes with one lock, as its callers see them.
 var rootMistakes = []found{
+	{"TestLabel_UnlockOfDoFails_InError", Mistake{
+		"with FindLeaks the error of Do has no label", "lock.go",
+		`unlockFailure{cmp.Or(h.found(), h), unlocked}`,
+		`unlockFailure{cmp.Or(map[bool]*Hold{false: h.found()}[planted()], h), unlocked}`,
+	}},
 	{"TestClose_CallsForSeveralLocks_WaitedForApart", Mistake{
 		"Close waits for a Multi only as long as for a Quorum", "multi.go",
 		`	if !m.quorum {
@@ -332,8 +337,8 @@ var rootMistakes = []found{
 	}},
 	{"TestTracer_Multi_OneCall", Mistake{
 		"each of several locks is traced", "multi.go",
-		`l.lock(e.ctx, []Option{wait}, acquireMode{within: e.timeLeft()})`,
-		`map[bool]func(context.Context, ...Option) (*Hold, error){true: l.Lock, false: func(ctx context.Context, opts ...Option) (*Hold, error) { return l.lock(ctx, opts, acquireMode{}) }}[planted()](e.ctx, wait)`,
+		`l.lock(e.ctx, []Option{wait}, acquireMode{within: e.timeLeft(), note: e.note})`,
+		`map[bool]func(context.Context, ...Option) (*Hold, error){true: l.Lock, false: func(ctx context.Context, opts ...Option) (*Hold, error) { return l.lock(ctx, opts, acquireMode{within: e.timeLeft(), note: e.note}) }}[planted()](e.ctx, wait)`,
 	}},
 	{"TestUnlockAsync_SilentServer_EndsAtOnce", Mistake{
 		"an unlock without waiting leaves the context of its hold", "hold.go",

@@ -2,6 +2,28 @@ package planted
 
 // severalMistakes are mistakes with several locks that are held as one.
 var severalMistakes = []found{
+	{"TestTracer_QuorumFirstAway_SameForAllCalls", Mistake{
+		"a quorum is traced by its first engine, opened or not", "multi.go",
+		`l.engine != nil && !l.engine.zero()`, `l.engine != nil && (planted() || !l.engine.zero())`,
+	}},
+	{"TestTracer_QuorumFirstAway_SameForAllCalls", Mistake{
+		"the unlock of a quorum is traced by the engine of its first grant", "hold.go",
+		`g.opened().options.Tracer`,
+		`map[bool]*Engine{false: g.opened(), true: g.firstHold.engine}[planted()].options.Tracer`,
+	}},
+	{"TestCallSites_MultiTraced_CallersLine", Mistake{
+		"the call site of each of several locks is taken anew", "lock.go",
+		`	if mode.note == nil {`, `	if mode.note == nil || planted() {`,
+	}},
+	{"TestMultiHold_EngineCloses_NotLost", Mistake{
+		"several locks of an engine that closes are lost", "multihold.go",
+		`!errors.Is(missing, ErrLost) {`, `!errors.Is(missing, ErrLost) && !planted() {`,
+	}},
+	{"TestUnlockAsync_FloodAndMultiWaits_LeavesNext", Mistake{
+		"the caller of a Multi does not count as one that blocks", "multi_acquire.go",
+		`	call := engine.NewMulti()`, `	call := engine.NewMulti()
+	call.Async = planted()`,
+	}},
 	{"TestMulti_ReentryWithLeaseInOutage_WaitsOn", Mistake{
 		"a Multi gives up after one try of its lease", "multi_acquire.go",
 		`for errors.Is(err, ErrUnavailable) && !e.expired() {`,
@@ -95,11 +117,11 @@ var severalMistakes = []found{
 		`	if end := g.ended.Load(); end != nil {
 		return g.hold.fail(end.err, end.cause)
 	}
-	return g.hold.fail(ErrLost, missing)`,
+	if errors.Is(missing, ErrClosed)`,
 		`	if end := g.ended.Load(); end != nil && !planted() {
 		return g.hold.fail(end.err, end.cause)
 	}
-	return g.hold.fail(ErrLost, missing)`,
+	if errors.Is(missing, ErrClosed)`,
 	}},
 	// Quorums.
 	{"TestQuorum_HalfOfEven_NotEnough", Mistake{
@@ -576,10 +598,7 @@ var severalMistakes = []found{
 	}},
 	{"TestMulti_SilentWhileKeeping_WaitEnds", Mistake{
 		"a try for a part outlives the wait", "actor/acquire.go",
-		`	if r.Wait > 0 {
-		return now + min(`,
-		`	if r.Wait > 0 && !planted() {
-		return now + min(`,
+		`(limit <= 0 || limit > reply)`, `(limit <= 0 || limit > reply || planted())`,
 	}},
 	{"TestMulti_ServerFar_EachRequestedOnce", Mistake{
 		"the time for which locks are kept ends a command in flight", "multi.go",

@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -104,6 +105,36 @@ func TestTracer_Multi_OneCall(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "lock quorum "+quorum.Name(), tracer.take()[0])
 	locktest.Unlock(t, hold)
+}
+
+// A quorum is traced by its first engine that was opened, in all calls, and its call sites are recorded if that engine
+// does so. A zero Engine stands for a server that was away at the start, and its options say nothing.
+func TestTracer_QuorumFirstAway_SameForAllCalls(t *testing.T) {
+	t.Parallel()
+	tracer, s := &recordingTracer{}, locktest.AnyServer(t)
+	first := s.Open(lockwheel.Options{Tracer: tracer, CallSites: true})
+	other := func() *lockwheel.Engine { return locktest.AnyServer(t).Open(lockwheel.Options{CallSites: true}) }
+	second, third, none := other(), other(), new(lockwheel.Engine)
+	s.HoldAsOther("taken", time.Minute)
+	for _, name := range []string{"free", "taken"} {
+		quorum := lockwheel.Quorum(none.Mutex(name), none.Mutex(name), first.Mutex(name), second.Mutex(name), third.Mutex(name))
+		if name == "taken" { // a majority of three without the first
+			quorum = lockwheel.Quorum(first.Mutex(name), second.Mutex(name), third.Mutex(name))
+		}
+		_, file, line, _ := runtime.Caller(0)
+		hold, err := quorum.Lock(t.Context())
+		require.NoError(t, err)
+		for lock := range second.Locks(t.Context()) {
+			require.Equal(t, fmt.Sprintf("%s:%d", file, line+1), lock.CallSite)
+		}
+		require.NoError(t, hold.Extend(t.Context(), time.Minute))
+		locktest.Unlock(t, hold)
+		require.Equal(t, []string{
+			"lock quorum " + name, "lock of 1: hold true, error false",
+			"extend  " + name, "extend of 3: hold true, error false",
+			"unlock  " + name, "unlock of 5: hold true, error false",
+		}, tracer.take())
+	}
 }
 
 // A tracer that panics at the end of a Lock leaves no lock behind.

@@ -136,6 +136,64 @@ func belowFrames(n int, f func()) {
 	belowFrames(n-1, f)
 }
 
+// silentTracer follows calls, and does nothing with that.
+type silentTracer struct{}
+
+func (silentTracer) CallStart(ctx context.Context, _ lockwheel.TracedCall) context.Context {
+	return ctx
+}
+func (silentTracer) CallEnd(context.Context, lockwheel.TracedCall, *lockwheel.Hold, error) {}
+
+// Call sites name the caller's line for each lock of a Multi, however these are acquired, and with a Tracer as well.
+func TestCallSites_MultiTraced_CallersLine(t *testing.T) {
+	t.Parallel()
+	e := locktest.AnyServer(t).Open(lockwheel.Options{CallSites: true, Tracer: silentTracer{}})
+	sitesOf := func(hold *lockwheel.Hold) (sites map[string]string) {
+		sites = make(map[string]string)
+		for lock, err := range e.Locks(t.Context()) {
+			require.NoError(t, err)
+			if lock.Holds > 0 {
+				sites[lock.Name] = lock.CallSite
+			}
+		}
+		locktest.Unlock(t, hold)
+		return sites
+	}
+	for name, multi := range map[string]lockwheel.Multi{
+		"atomic":     e.Multi(e.Mutex("a"), e.Mutex("b")),
+		"sequential": e.Multi(e.FairMutex("a"), e.FairMutex("b")),
+	} {
+		site := here(1)
+		hold, err := multi.Lock(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"a": site, "b": site}, sitesOf(hold), name)
+
+		site = here(1)
+		require.NoError(t, multi.Do(t.Context(), func(context.Context) error {
+			for lock := range e.Locks(t.Context()) {
+				require.Equal(t, site, lock.CallSite, name)
+			}
+			return nil
+		}))
+	}
+	// It waits for one lock alone, and acquires the other one then.
+	other := locktest.Lock(t, e.FairMutex("b"))
+	site, taken := make(chan string, 1), make(chan *lockwheel.Hold, 1)
+	go func() {
+		site <- here(1)
+		hold, _ := e.Multi(e.FairMutex("a"), e.FairMutex("b")).Lock(t.Context())
+		taken <- hold
+	}()
+	want := locktest.Receive(t, site)
+	held := func(n int64) func() bool {
+		return func() bool { stats := e.Stats(); return stats.Held == n && stats.Waiting == 1 }
+	}
+	locktest.Eventually(t, "it holds one and waits for the other", held(2))
+	locktest.Eventually(t, "it holds none while it waits", held(1))
+	locktest.Unlock(t, other)
+	require.Equal(t, map[string]string{"a": want, "b": want}, sitesOf(locktest.Receive(t, taken)))
+}
+
 // Code of the library that locks for a caller is no caller. A go statement that calls the library has no line.
 func TestCallSites_ThroughLibrary_CallersLine(t *testing.T) {
 	t.Parallel()

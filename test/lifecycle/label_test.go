@@ -112,3 +112,19 @@ func TestLabel_ExtendOutOfRange_InError(t *testing.T) {
 		locktest.Unlock(t, hold)
 	}
 }
+
+// The error of Do has the label of its hold if the unlock failed, with and without FindLeaks.
+func TestLabel_UnlockOfDoFails_InError(t *testing.T) {
+	t.Parallel()
+	for _, leaks := range []bool{false, true} {
+		for _, several := range []bool{false, true} {
+			e := locktest.AnyServer(t).Open(lockwheel.Options{FindLeaks: leaks})
+			do := e.Mutex("n").Do
+			if several {
+				do = e.Multi(e.Mutex("n")).Do
+			}
+			err := do(lockwheel.WithLabel(t.Context(), "order 7"), func(context.Context) error { return e.Close() })
+			require.EqualError(t, err, `lockwheel: lock "n" for "order 7": unlock failed: engine closed`)
+		}
+	}
+}

@@ -1,13 +1,16 @@
 package waiting_test
 
 import (
+	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
 // Callers that wait for nothing can call LockAsync faster than the loop decides. At no moment have more of their
@@ -61,4 +64,52 @@ func TestLockAsync_Flood_PendingsAreBounded(t *testing.T) {
 			s.Empty(t)
 		})
 	}
+}
+
+// The caller of a Multi blocks, though there is no LockAsync of it: the UnlockAsync for which it waits does not leave
+// behind a flood of others.
+func TestUnlockAsync_FloodAndMultiWaits_LeavesNext(t *testing.T) {
+	t.Parallel()
+	const flood = 5000
+	s, p, e := locktest.Behind(t, lockwheel.Options{})
+	many := make([]*lockwheel.Pending, flood)
+	for i := range many {
+		many[i] = e.Mutex(fmt.Sprint("k", i)).LockAsync(t.Context())
+	}
+	holds := make([]*lockwheel.Hold, flood)
+	for i := range many {
+		holds[i], _ = locktest.OutcomeOf(t, many[i])
+	}
+	held := locktest.Lock(t, e.Mutex("a"))
+	taken := make(chan *lockwheel.Hold, 1)
+	go func() {
+		all, err := e.Multi(e.Mutex("a"), e.Mutex("b")).Lock(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		taken <- all
+	}()
+	locktest.Queued(t, e, 1)
+
+	p.Set(proxy.Replies, proxy.Delay(50*time.Millisecond))
+	unlocks := make([]*lockwheel.Unlocking, flood)
+	for i, hold := range holds {
+		unlocks[i] = hold.UnlockAsync()
+	}
+	held.UnlockAsync()
+	all := locktest.Receive(t, taken)
+	open := 0
+	for _, u := range unlocks {
+		if !locktest.IsClosed(u.Done()) {
+			open++
+		}
+	}
+	require.Greater(t, open, flood/2)
+	p.Set(proxy.Replies, proxy.Pass)
+	locktest.Unlock(t, all)
+	for _, u := range unlocks {
+		locktest.Receive(t, u.Done())
+	}
+	locktest.RequireIdle(t, e)
+	s.Empty(t)
 }
