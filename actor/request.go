@@ -69,11 +69,13 @@ type Request struct {
 type stage uint8
 
 const (
-	received    stage = iota // the coordinator has not looked at it yet
-	provisional              // the same, and it is beyond a limit: whether it may wait is decided when it is handled
-	handled                  // the coordinator has looked at it
-	completed                // it has its result, maybe before the coordinator looked at it
-	reported                 // observers were told of that
+	received    stage = 2 * iota // the coordinator has not looked at it yet
+	provisional                  // the same, and it is beyond a limit: whether it may wait is decided when it is handled
+	handled                      // the coordinator has looked at it
+	completed                    // it has its result, maybe before the coordinator looked at it
+	reported                     // observers were told of that
+
+	canceled stage = 1 // is added to those before completed: its cancellation was received, so it is not in Effects.WantedLocks
 )
 
 // RollbackRequest returns the unlock of a grant that no caller has had: if the lock was lost, that is neither reported
@@ -96,7 +98,7 @@ func (r *Request) MarkHandled() bool {
 	if r.Handled() {
 		return false
 	}
-	r.stage = handled
+	r.stage = handled | r.stage&canceled
 	return true
 }
 
@@ -108,7 +110,7 @@ func (r *Request) Handled() bool { return r.stage >= handled }
 func (r *Request) MarkProvisional() { r.stage = provisional }
 
 // Provisional reports whether the request is marked so, and was not handled since. Owned by the coordinator.
-func (r *Request) Provisional() bool { return r.stage == provisional }
+func (r *Request) Provisional() bool { return r.stage&^canceled == provisional }
 
 // SetDispatched records whether the command of a request without a lock has left, or waits again. Owned by the
 // coordinator.

@@ -14,8 +14,8 @@ const (
 	fromChannels         // pub/sub messages and subscription changes: a thousand come together where many wait
 	aboutHolds           // unlocks and extensions: they free locks
 	asyncUnlocks         // more unlocks of callers that do not block, and re-entries: they have what aboutHolds leaves
+	cancellations        // requests that were canceled: they free locks and places for the next request of the same caller
 	fromCallers          // requests of callers that block: at most one per caller
-	cancellations        // requests that were canceled: they free places in queues
 	lists                // requests for pages of lists of locks: one page a turn
 	figures              // requests for Stats: in no lane of others, which any number of callers would delay
 	lanes
@@ -67,7 +67,11 @@ type intake struct {
 
 	unlocksOf     map[string]waitingOfName // by key, of the lane asyncUnlocks; nil before the first
 	mostUnlocksOf int                      // how many names it had at most since it was made
-	caughtUpLeft  int                      // how many of these this turn may handle before the lane comes to them
+
+	lateCancels     map[string][]lateCancel // by key, of the lane of cancellations; nil before the first
+	mostLateCancels int                     // how many names it had at most since it was made
+
+	caughtUpLeft int // how many of unlocksOf and lateCancels this turn may handle before their lanes come to them
 
 	pieceBudget int // maximum number of queue pieces that a turn sweeps
 	lockBudget  int // maximum number of locks that a turn visits in each round
@@ -117,6 +121,7 @@ func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
 		return &c.intake.lanes[lists]
 	case CancelRequest, CancelAllRequest:
 		c.intake.asyncCancels += asyncCancels(m)
+		c.noteCancels(m)
 		return &c.intake.lanes[cancellations]
 	case ChannelMessage, LockForced, HolderQuery, WaiterQuery, ChannelSubscribed, ChannelUnsubscribed, OrderDone, PubsubDown:
 		return &c.intake.lanes[fromChannels]
@@ -141,6 +146,20 @@ func asyncCancels(m *LoopMessage) int {
 		return len(what.Requests)
 	}
 	return 0
+}
+
+// noteCancels says that the requests which a message cancels want no lock any more. Their cancellations may be handled
+// turns later, and a request that comes after them must not be rejected because of them.
+func (c *Coordinator) noteCancels(m *LoopMessage) {
+	switch what := m.Value.(type) {
+	case CancelRequest:
+		c.Fx.CancelReceived(what.Request)
+		c.noteLateCancel(what)
+	case CancelAllRequest:
+		for _, r := range what.Requests {
+			c.Fx.CancelReceived(r)
+		}
+	}
 }
 
 // AsyncCancelsLeft returns the number of cancellations, of requests without a waiting caller, that have been received
@@ -253,7 +272,7 @@ func (c *Coordinator) HasMessages() bool {
 
 // rejectSome rejects messages after the close, a bounded number per turn. It reports whether none are left.
 func (c *Coordinator) rejectSome(now time.Duration) (all bool) {
-	c.intake.unlocksOf = nil // no message is handled any more
+	c.intake.unlocksOf, c.intake.lateCancels = nil, nil // no message is handled any more
 	left := max(c.intake.laneBudget, MaxMessagesPerTurn)
 	reject := func(lane *messageQueue) {
 		for ; left > 0 && !lane.empty(); left-- {

@@ -2,6 +2,73 @@ package planted
 
 // coordinatorMistakes are mistakes that the simulation sees only with many more locks than it has.
 var coordinatorMistakes = []found{
+	{"TestCancelOrder_GrantCanceledThenTry_Granted", Mistake{
+		"a cancellation is handled after the next call", "engine/coordinator/intake.go",
+		`		if !c.intake.lanes[i].empty() { // most are`,
+		`		if planted() && (i == cancellations || i == fromCallers) {
+			i = cancellations + fromCallers - i
+		}
+		if !c.intake.lanes[i].empty() { // most are`,
+	}},
+	{"TestCancelOrder_CancelFlood_SameNameInOrder", Mistake{
+		"a call comes before the cancellation that its caller made in a flood of them", "engine/coordinator/intake.go",
+		`		c.noteLateCancel(what)`,
+		`		if !planted() {
+			c.noteLateCancel(what)
+		}`,
+	}},
+	{"TestCancelOrder_CancelFlood_SameNameInOrder", Mistake{
+		"a call for several locks comes before a late cancellation for one of them", "engine/coordinator/late_cancels.go",
+		`			c.catchUpCancelsOf(now, r.Multi.Parts[i].Key)`,
+		`			if !planted() {
+				c.catchUpCancelsOf(now, r.Multi.Parts[i].Key)
+			}`,
+	}},
+	{"TestCancelOrder_CancelFlood_SameNameInOrder", Mistake{
+		"late cancellations are kept after they were handled", "engine/coordinator/coordinator.go",
+		`			c.intake.forgetLateCancel(what.Request)`,
+		`			if !planted() {
+				c.intake.forgetLateCancel(what.Request)
+			}`,
+	}},
+	{"TestCancelOrder_ManyCaughtUp_TurnBounded", Mistake{
+		"a turn handles very many late cancellations of one name early", "engine/coordinator/late_cancels.go",
+		`n > max(in.laneBudget/caughtUpShare, 1) ||`, `n > max(in.laneBudget/caughtUpShare, 1) && !planted() ||`,
+	}},
+	{"TestCancelOrder_ManyCaughtUp_TurnBounded", Mistake{
+		"a turn handles very many late cancellations early", "engine/coordinator/late_cancels.go",
+		`|| n > in.caughtUpLeft {`, `|| n > in.caughtUpLeft && !planted() {`,
+	}},
+	{"TestCancelOrder_VeryManyNames_MemoryNotKept", Mistake{
+		"the memory for very many late cancellations is kept", "engine/coordinator/late_cancels.go",
+		`in.mostLateCancels > maxKeptNames {`, `in.mostLateCancels > maxKeptNames && !planted() {`,
+	}},
+	{"TestCancelOrder_LimitReached_CanceledMakesRoom", Mistake{
+		"a canceled request takes a place until that is handled", "engine/coordinator/intake.go",
+		`		c.noteCancels(m)`,
+		`		if !planted() {
+			c.noteCancels(m)
+		}`,
+	}},
+	{"TestCancelOrder_LimitReached_CanceledMakesRoom", Mistake{
+		"requests that are canceled together take places until that is handled", "engine/coordinator/intake.go",
+		`			c.Fx.CancelReceived(r)`,
+		`			if !planted() {
+				c.Fx.CancelReceived(r)
+			}`,
+	}},
+	{"TestCancelOrder_LimitReached_CanceledMakesRoom", Mistake{
+		"a canceled request gives up its place twice", "actor/effects.go",
+		`		if wanted {
+			fx.WantedLocks`,
+		`		if wanted || planted() {
+			fx.WantedLocks`,
+	}},
+	{"TestCancelOrder_LimitReached_CanceledMakesRoom", Mistake{
+		"the cancellation of a request with a result makes room", "actor/effects.go",
+		`	if r.Op == Acquire && !r.Completed() && r.stage&canceled == 0 {`,
+		`	if r.Op == Acquire && (planted() || !r.Completed()) && r.stage&canceled == 0 {`,
+	}},
 	{"TestWaiterLimit_QuorumsOwnRequestInSameTurn_Admitted", Mistake{
 		"what a quorum's caller may do is decided before the quorum's own request is handled", "engine/coordinator/shedding.go",
 		`+1 && mayMeetOwnQuorum(r) {`,

@@ -110,6 +110,31 @@ func TestPending_Untaken_Released(t *testing.T) {
 	}
 }
 
+// A canceled call takes nothing from the next call of the same goroutine: not the lock, which it has given up, and not
+// its place among the waiters.
+func TestPending_Canceled_NotInWayOfNextCall(t *testing.T) {
+	t.Parallel()
+	s := locktest.AnyServer(t)
+	e := s.Open(lockwheel.Options{MaxWaiting: 1})
+	for range 200 {
+		granted := e.Mutex("n").LockAsync(t.Context())
+		locktest.Receive(t, granted.Done())
+		granted.Cancel()
+		hold, err := e.Mutex("n").TryLock(t.Context())
+		require.NoError(t, err)
+		waits := e.Mutex("n").LockAsync(t.Context())
+		locktest.Queued(t, e, 1)
+		waits.Cancel()
+		next := e.Mutex("n").LockAsync(t.Context())
+		locktest.Unlock(t, hold)
+		locktest.Receive(t, next.Done())
+		hold, err = next.Hold()
+		require.NoError(t, err)
+		locktest.Unlock(t, hold)
+	}
+	locktest.RequireIdle(t, e)
+}
+
 // A Pending that is canceled leaves the queue, and the next waiter is not affected.
 func TestPending_Canceled_LeavesQueue(t *testing.T) {
 	t.Parallel()
