@@ -134,6 +134,39 @@ func TestHeldBack_Reentry_AtOnce(t *testing.T) {
 	}
 }
 
+// A request that re-enters is handled before an unlock that its owner posts after it, whether that blocks or not. So
+// the owner keeps the lock, and no other caller comes between.
+func TestHeldBack_ReentryThenUnlock_InOrder(t *testing.T) {
+	for _, kind := range heldBackKinds {
+		for _, blocks := range []bool{true, false} {
+			mine, again := kind+"a/me", kind+"a/me2"
+			d := newHarness(t, 1)
+			d.line("1ms lock " + mine)
+			d.line("2ms 1 done")
+			d.line("3ms lock " + kind + "a/other")
+			d.answerAll("queued", "")
+			d.turn()
+			d.ask("async", again)
+			if blocks {
+				d.ask("unlock", mine)
+			} else {
+				d.unlockAsync(mine)
+			}
+			for range 3 {
+				d.turn()
+				d.answerAll("done", "")
+			}
+			require.True(t, d.callers[mine].latest.Completed(), mine)
+			require.NoError(t, d.callers[mine].latest.Err, mine)
+			require.True(t, d.callers[again].latest.Completed(), again)
+			require.NoError(t, d.callers[again].latest.Err, again)
+			require.Equal(t, d.callers[mine].hold.Tenure, d.callers[again].hold.Tenure, "it was not released meanwhile")
+			require.False(t, d.callers[kind+"a/other"].latest.Completed(), again)
+			require.Empty(t, d.c.intake.unlocksOf)
+		}
+	}
+}
+
 // However many requests re-enter, those of callers that block come first, and a turn is bounded.
 func TestHeldBack_ReentryFlood_CallersFirst(t *testing.T) {
 	const flood = 20 * MaxMessagesPerTurn

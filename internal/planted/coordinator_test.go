@@ -2,6 +2,13 @@ package planted
 
 // coordinatorMistakes are mistakes that the simulation sees only with many more locks than it has.
 var coordinatorMistakes = []found{
+	{"TestHeldBack_ReentryThenUnlock_InOrder", Mistake{
+		"an unlock comes before a re-entry that was posted before it", "engine/coordinator/heldback.go",
+		`		c.intake.note(r.Key, m)`,
+		`		if !planted() {
+			c.intake.note(r.Key, m)
+		}`,
+	}},
 	{"TestCancelOrder_GrantCanceledThenTry_Granted", Mistake{
 		"a cancellation is handled after the next call", "engine/coordinator/intake.go",
 		`		if !c.intake.lanes[i].empty() { // most are`,

@@ -135,6 +135,31 @@ func TestPending_Canceled_NotInWayOfNextCall(t *testing.T) {
 	locktest.RequireIdle(t, e)
 }
 
+// A call that re-enters comes before an unlock of its hold that the same goroutine calls next: the owner keeps the lock
+// though another caller waits.
+func TestPending_ReentryThenUnlock_KeepsLock(t *testing.T) {
+	t.Parallel()
+	e := locktest.AnyServer(t).Open(lockwheel.Options{})
+	unlocks := []func(*lockwheel.Hold){
+		func(h *lockwheel.Hold) { locktest.Unlock(t, h) },
+		func(h *lockwheel.Hold) { h.UnlockAsync() },
+	}
+	for i := range 200 {
+		hold := locktest.Lock(t, e.Mutex("n"))
+		waiting := locktest.Locking(t.Context(), e.Mutex("n"))
+		locktest.Queued(t, e, 1)
+		again := e.Mutex("n").LockAsync(context.WithoutCancel(hold.Context()))
+		unlocks[i%2](hold)
+		locktest.Receive(t, again.Done())
+		inner, err := again.Hold()
+		require.NoError(t, err)
+		require.Equal(t, hold.ID(), inner.ID())
+		locktest.Unlock(t, inner)
+		locktest.Unlock(t, locktest.Granted(t, waiting))
+	}
+	locktest.RequireIdle(t, e)
+}
+
 // A Pending that is canceled leaves the queue, and the next waiter is not affected.
 func TestPending_Canceled_LeavesQueue(t *testing.T) {
 	t.Parallel()
