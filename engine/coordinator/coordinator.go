@@ -376,6 +376,7 @@ func (c *Coordinator) onTimer(now time.Duration, s actor.TimerTarget) {
 		c.applyEffects(now, l)
 	} else if r, ok := s.(*actor.Request); ok {
 		c.onStateDropped(r)
+		c.onAbandoned(r)
 	}
 }
 

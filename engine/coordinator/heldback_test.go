@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
 )
 
 // heldBackKinds are a kind of each sort of requests that are held back.
@@ -163,6 +166,52 @@ func TestHeldBack_ReentryThenUnlock_InOrder(t *testing.T) {
 			require.Equal(t, d.callers[mine].hold.Tenure, d.callers[again].hold.Tenure, "it was not released meanwhile")
 			require.False(t, d.callers[kind+"a/other"].latest.Completed(), again)
 			require.Empty(t, d.c.intake.unlocksOf)
+		}
+	}
+}
+
+// Requests that are canceled, or time out, while they are held back do not stay in memory behind those that wait: not
+// more of them than of the others, however many came. The others keep their order.
+func TestHeldBack_Abandoned_NotKept(t *testing.T) {
+	const waiting, perRound = 2_000, 1_000
+	for i, kind := range heldBackKinds {
+		for _, canceled := range []bool{true, false} {
+			d := newSharedLaneHarness(t, MaxMessagesPerTurn)
+			list := &d.c.Fallback.asyncRequests[i]
+			d.posts("async", kind+"k", waiting)
+			d.turn()
+			for round := range 20 {
+				name := fmt.Sprint(kind, "gone", round, "-")
+				d.posts("async", name, perRound)
+				if canceled {
+					d.posts("cancel", name, perRound)
+				} else {
+					for _, m := range d.messages {
+						m.Value.(*actor.Request).Wait = time.Millisecond
+					}
+				}
+				d.turn()
+				for d.now += 10 * time.Millisecond; d.c.Fx.Stats.Waiting > waiting; d.turn() {
+					d.now += time.Millisecond
+				}
+				names := []string{}
+				for m := list.first; m != nil; m = m.Next {
+					if r := m.Value.(*actor.Request); !r.Completed() {
+						names = append(names, r.Key)
+					}
+				}
+				live := len(names)
+				require.Greater(t, live, waiting/4)
+				require.LessOrEqual(t, list.n, 2*live, "%s, round %d", kind, round)
+				require.Equal(t, list.n, list.work)
+				for at, name := range names {
+					require.Equal(t, fmt.Sprint("k", waiting-live+at), name)
+				}
+			}
+			d.opens("done")
+			require.Zero(t, d.unopened())
+			require.Nil(t, list.last)
+			require.EqualValues(t, waiting, d.c.Stats().Held)
 		}
 	}
 }

@@ -28,6 +28,7 @@ const MaxMessagesPerTurn = 512
 // nothing. The zero value is empty. Owned by the coordinator.
 type messageQueue struct {
 	first, last *LoopMessage
+	swept       *LoopMessage // the last one that the sweep has left, see sweepNext; nil: the sweep begins at the first
 	n           int
 	work        int // sum of the weights: the work, in messages for one lock
 }
@@ -49,6 +50,9 @@ func (q *messageQueue) push(m *LoopMessage) {
 func (q *messageQueue) pop() *LoopMessage {
 	m := q.first
 	q.first, m.Next = m.Next, nil
+	if q.swept == m {
+		q.swept = nil
+	}
 	q.n--
 	q.work -= ownWeight(m)
 	if q.first == nil {
@@ -72,6 +76,8 @@ type intake struct {
 	mostLateCancels int                     // how many names it had at most since it was made
 
 	caughtUpLeft int // how many of unlocksOf and lateCancels this turn may handle before their lanes come to them
+
+	sweptList int // which list of which node the sweep of what is held back has reached
 
 	pieceBudget int // maximum number of queue pieces that a turn sweeps
 	lockBudget  int // maximum number of locks that a turn visits in each round

@@ -9,6 +9,29 @@ var coordinatorMistakes = []found{
 			c.intake.note(r.Key, m)
 		}`,
 	}},
+	{"TestHeldBack_Abandoned_NotKept", Mistake{
+		"requests that were canceled while they were held back are kept", "engine/coordinator/requests.go",
+		`	if !r.Handled() {`, `	if !r.Handled() && !planted() {`,
+	}},
+	{"TestHeldBack_Abandoned_NotKept", Mistake{
+		"requests that timed out while they were held back are kept", "engine/coordinator/coordinator.go",
+		`		c.onAbandoned(r)`,
+		`		if !planted() {
+			c.onAbandoned(r)
+		}`,
+	}},
+	{"TestHeldBack_Abandoned_NotKept", Mistake{
+		"the sweep of what is held back stays at one list", "engine/coordinator/heldback_sweep.go",
+		`= at + 1`, `= at + map[bool]int{false: 1}[planted()]`,
+	}},
+	{"TestMessageQueue_Swept_OthersKeepOrder", Mistake{
+		"a sweep goes on in the lane to which a message was moved", "engine/coordinator/intake.go",
+		`	if q.swept == m {`, `	if q.swept == m && !planted() {`,
+	}},
+	{"TestMessageQueue_Swept_OthersKeepOrder", Mistake{
+		"the last message that is held back is removed, and others are appended to it", "engine/coordinator/heldback_sweep.go",
+		`	if q.last == m {`, `	if q.last == m && !planted() {`,
+	}},
 	{"TestCancelOrder_GrantCanceledThenTry_Granted", Mistake{
 		"a cancellation is handled after the next call", "engine/coordinator/intake.go",
 		`		if !c.intake.lanes[i].empty() { // most are`,
