@@ -51,7 +51,7 @@ type HoldEnd struct {
 	Cause     error
 	Held      time.Duration // since its owner's first grant
 	HeldUntil time.Duration // until when the hold is known to have been held
-	GivenUp   *Request      // the request that was granted the hold, if its caller gave up then; its result may not be published yet
+	Granted   *Request      // the request that was granted the hold, if its result is not published yet
 }
 
 // HoldNotice is a hold to be logged, because its caller seems to have forgotten it. It lasts for Config.HeldTooLong
@@ -124,6 +124,7 @@ type Effects struct {
 	Commands            []Command
 	Results             []*Request
 	HoldEnds            []HoldEnd
+	EndedUnpublished    []int        // which of HoldEnds are of grants that are not published; the coordinator fills in Granted
 	TooLong             []HoldNotice // owners that have had their locks for Config.HeldTooLong since this turn, with their oldest hold
 	Leaks               []HoldNotice // holds that no caller can unlock any more
 	SubscriptionChanges []SubscriptionChange

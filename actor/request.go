@@ -125,6 +125,19 @@ func (r *Request) Lock() *Lock { return r.lock }
 // ReceivedAt returns when the coordinator first saw the request. Owned by the coordinator.
 func (r *Request) ReceivedAt() time.Duration { return r.receivedAt }
 
+// Publish says that the result of a completed request is published in this turn. Owned by the coordinator.
+func (r *Request) Publish() {
+	switch {
+	case r.Op != Acquire || r.Err != nil:
+	case r.Multi == nil:
+		r.Hold.Tenure &^= unpublished
+	default:
+		for i := range r.Multi.Parts {
+			r.Multi.Parts[i].Hold.Tenure &^= unpublished
+		}
+	}
+}
+
 // Reset makes a request that has its result reusable by the same caller.
 func (r *Request) Reset() { *r = Request{Ready: r.Ready} }
 

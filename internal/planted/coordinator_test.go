@@ -32,6 +32,29 @@ var coordinatorMistakes = []found{
 		"the last message that is held back is removed, and others are appended to it", "engine/coordinator/heldback_sweep.go",
 		`	if q.last == m {`, `	if q.last == m && !planted() {`,
 	}},
+	{"TestHoldEnd_GrantNotPublished_NamesRequest", Mistake{
+		"a hold that ends in the turn of its grant ends before it for an observer", "actor/lease.go",
+		`	if h.Tenure&unpublished != 0 {`, `	if h.Tenure&unpublished != 0 && !planted() {`,
+	}},
+	{"TestHoldEnd_GrantNotPublished_NamesRequest", Mistake{
+		"a hold has no number on the wire after its grant", "engine/coordinator/resultqueue.go",
+		`		r.Publish()`,
+		`		if !planted() {
+			r.Publish()
+		}`,
+	}},
+	{"TestHoldEnd_GrantNotPublished_NamesRequest", Mistake{
+		"one of several holds has no number on the wire after its grant", "actor/request.go",
+		`			r.Multi.Parts[i].Hold.Tenure &^= unpublished`,
+		`			if !planted() {
+				r.Multi.Parts[i].Hold.Tenure &^= unpublished
+			}`,
+	}},
+	{"TestHoldEnd_ResultInLaterTurn_NamesRequest", Mistake{
+		"a hold that is lost while its result waits ends before its grant for an observer", "engine/coordinator/resultqueue.go",
+		`for at := len(c.Results.later); at >= 0 &&`,
+		`for at := len(c.Results.later); at >= 0 && (!planted() || at == len(c.Results.later)) &&`,
+	}},
 	{"TestCancelOrder_GrantCanceledThenTry_Granted", Mistake{
 		"a cancellation is handled after the next call", "engine/coordinator/intake.go",
 		`		if !c.intake.lanes[i].empty() { // most are`,
