@@ -189,7 +189,7 @@ func (l *Lock) grantHold(now time.Duration, h *Hold, owner uint64, ofQuorum bool
 	if fixed == 0 && !l.watched() && (l.holds != nil || l.validUntil-l.confirmedAt > fx.watchedValidity) {
 		l.flags |= noRenewDue
 	}
-	h.Tenure, h.lock, h.fixedEnd = l.tenure, l, fixed
+	h.Tenure, h.lock, h.fixedEnd = l.tenure|unpublished, l, fixed
 	l.add(h, fx)
 }
 

@@ -51,7 +51,7 @@ type HoldEnd struct {
 	Cause     error
 	Held      time.Duration // since its owner's first grant
 	HeldUntil time.Duration // until when the hold is known to have been held
-	GivenUp   *Request      // the request that was granted the hold, if its caller gave up then; its result may not be published yet
+	Granted   *Request      // the request that was granted the hold, if its result is not published yet
 }
 
 // HoldNotice is a hold to be logged, because its caller seems to have forgotten it. It lasts for Config.HeldTooLong
@@ -124,6 +124,7 @@ type Effects struct {
 	Commands            []Command
 	Results             []*Request
 	HoldEnds            []HoldEnd
+	EndedUnpublished    []int        // which of HoldEnds are of grants that are not published; the coordinator fills in Granted
 	TooLong             []HoldNotice // owners that have had their locks for Config.HeldTooLong since this turn, with their oldest hold
 	Leaks               []HoldNotice // holds that no caller can unlock any more
 	SubscriptionChanges []SubscriptionChange
@@ -145,7 +146,7 @@ type Effects struct {
 	ReleasingLocks      int             // locks being released, without a final reply yet; HeldLocks has them, too
 	LoweringLocks       int             // locks with a TTL that is to fall, see lowering
 	ClosingSince        time.Duration   // since when a TTL that is to fall does so at once, because the engine is about to close; 0: it is not
-	WantedLocks         int64           // locks that requests without a result ask for
+	WantedLocks         int64           // locks that requests ask for: those without a result and without a cancellation
 	ReconfirmSince      time.Duration   // confirmations sent before this time do not count for grants
 	// MasterSince returns when the master of a key became known: what was sent to another master before that does not
 	// count either. nil: ReconfirmSince alone counts.
@@ -204,11 +205,21 @@ func (fx *Effects) Receive(now time.Duration, r *Request) {
 	}
 }
 
+// CancelReceived says that the cancellation of a request was received, which may be handled later. From then on the
+// request takes no place from others.
+func (fx *Effects) CancelReceived(r *Request) {
+	if r.Op == Acquire && !r.Completed() && r.stage&canceled == 0 {
+		r.stage |= canceled
+		fx.WantedLocks -= int64(r.lockCount())
+	}
+}
+
 // Complete gives a request its result. Each request gets exactly one; a second call for the same request does nothing.
 func (fx *Effects) Complete(now time.Duration, r *Request, err, cause error) {
 	if r.Completed() {
 		return
 	}
+	wanted := r.stage&canceled == 0
 	r.stage = completed
 	r.Err, r.Cause = err, cause
 	if r.list != nil {
@@ -219,7 +230,9 @@ func (fx *Effects) Complete(now time.Duration, r *Request, err, cause error) {
 		fx.Stats.Waiting--
 		fx.Arrivals.Remove(r.receivedAt)
 		fx.countPlace(r, -1)
-		fx.WantedLocks -= int64(r.lockCount())
+		if wanted {
+			fx.WantedLocks -= int64(r.lockCount())
+		}
 		if err == nil {
 			fx.Stats.Acquired++
 			fx.Stats.Held++

@@ -214,6 +214,7 @@ func (s *harness) onResult(r *actor.Request) {
 	require.NotNil(s.t, w)
 	require.False(s.t, w.completed, "%s has a second verdict", w.caller)
 	require.True(s.t, r.Completed())
+	r.Publish()
 	w.completed = true
 	outcome := "ok"
 	switch {

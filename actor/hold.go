@@ -12,6 +12,10 @@ const (
 	lostMark  = -2 // lost: an unlock that was already on its way to the coordinator must report it
 )
 
+// unpublished is a bit of Hold.Tenure from the grant until its result is published, or the hold ends: no user has the
+// hold yet. It is there because a Hold of one byte more falls into another size class.
+const unpublished = 1 << 63
+
 // Hold is one grant to a caller. Tenure and Owner are written before the result is published and never again. The plain
 // fields are owned by the coordinator. The atomic fields are published by the coordinator and safe for concurrent use.
 //
@@ -215,7 +219,7 @@ func (h *Hold) HasContext() bool {
 // held reports whether the hold is one of its lock's current holds. Owned by the coordinator.
 func (h *Hold) held() bool {
 	l := h.lock
-	if l == nil || h.hasEnded() || l.tenure != h.Tenure || l.phase != held {
+	if l == nil || h.hasEnded() || l.tenure != h.Tenure&^unpublished || l.phase != held {
 		return false
 	}
 	// The checks above also pass for a copy of an ended hold if the next owner has the lock.

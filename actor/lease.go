@@ -276,7 +276,8 @@ func (l *Lock) endHolds(now time.Duration, err, cause error, fx *Effects) {
 	}
 }
 
-// endHold marks a hold as ended and publishes that.
+// endHold marks a hold as ended and publishes that. A hold that ends before its grant was published is noted: observers
+// are to be notified of the grant first.
 func (l *Lock) endHold(now time.Duration, h *Hold, err, cause error, fx *Effects) {
 	h.fixedEnd = endedMark
 	fx.Stats.Held--
@@ -286,6 +287,10 @@ func (l *Lock) endHold(now time.Duration, h *Hold, err, cause error, fx *Effects
 	case ErrLost:
 		h.fixedEnd = lostMark
 		fx.Stats.Lost++
+	}
+	if h.Tenure&unpublished != 0 {
+		h.Tenure &^= unpublished
+		fx.EndedUnpublished = append(fx.EndedUnpublished, len(fx.HoldEnds))
 	}
 	fx.HoldEnds = append(fx.HoldEnds, HoldEnd{Hold: h, Key: l.key, Err: err, Cause: cause, Held: now - l.ownedSince, HeldUntil: l.heldUntil(now, cause)})
 }

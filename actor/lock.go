@@ -436,9 +436,7 @@ func (l *Lock) onReply(now time.Duration, m *Message, fx *Effects) {
 func (l *Lock) cancel(now time.Duration, r *Request, cause error, fx *Effects) {
 	if r.Completed() {
 		if r.Op == Acquire && r.Err == nil && r.Hold.held() {
-			at := len(fx.HoldEnds)
 			l.removeHold(now, r.Hold, fx)
-			fx.HoldEnds[at].GivenUp = r
 		}
 		return
 	}

@@ -69,11 +69,13 @@ type Request struct {
 type stage uint8
 
 const (
-	received    stage = iota // the coordinator has not looked at it yet
-	provisional              // the same, and it is beyond a limit: whether it may wait is decided when it is handled
-	handled                  // the coordinator has looked at it
-	completed                // it has its result, maybe before the coordinator looked at it
-	reported                 // observers were told of that
+	received    stage = 2 * iota // the coordinator has not looked at it yet
+	provisional                  // the same, and it is beyond a limit: whether it may wait is decided when it is handled
+	handled                      // the coordinator has looked at it
+	completed                    // it has its result, maybe before the coordinator looked at it
+	reported                     // observers were told of that
+
+	canceled stage = 1 // is added to those before completed: its cancellation was received, so it is not in Effects.WantedLocks
 )
 
 // RollbackRequest returns the unlock of a grant that no caller has had: if the lock was lost, that is neither reported
@@ -100,7 +102,7 @@ func (r *Request) MarkHandled() bool {
 	if r.Handled() {
 		return false
 	}
-	r.stage = handled
+	r.stage = handled | r.stage&canceled
 	return true
 }
 
@@ -112,7 +114,7 @@ func (r *Request) Handled() bool { return r.stage >= handled }
 func (r *Request) MarkProvisional() { r.stage = provisional }
 
 // Provisional reports whether the request is marked so, and was not handled since. Owned by the coordinator.
-func (r *Request) Provisional() bool { return r.stage == provisional }
+func (r *Request) Provisional() bool { return r.stage&^canceled == provisional }
 
 // SetDispatched records whether the command of a request without a lock has left, or waits again. Owned by the
 // coordinator.
@@ -126,6 +128,19 @@ func (r *Request) Lock() *Lock { return r.lock }
 
 // ReceivedAt returns when the coordinator first saw the request. Owned by the coordinator.
 func (r *Request) ReceivedAt() time.Duration { return r.receivedAt }
+
+// Publish says that the result of a completed request is published in this turn. Owned by the coordinator.
+func (r *Request) Publish() {
+	switch {
+	case r.Op != Acquire || r.Err != nil:
+	case r.Multi == nil:
+		r.Hold.Tenure &^= unpublished
+	default:
+		for i := range r.Multi.Parts {
+			r.Multi.Parts[i].Hold.Tenure &^= unpublished
+		}
+	}
+}
 
 // Reset makes a request that has its result reusable by the same caller.
 func (r *Request) Reset() { *r = Request{Ready: r.Ready} }

@@ -342,11 +342,12 @@ func (e *Engine) readClock() time.Duration {
 }
 
 // flush publishes the outputs of a turn. Ended holds come first, so that a hold has ended before the command that ends
-// it is sent. Batches come next, so that the server works while callers wake up.
+// it is sent. Observers are notified of the grant of such a hold even before. Batches come next, so that the server
+// works while callers wake up.
 func (e *Engine) flush(now time.Duration) {
 	c := e.coordinator
 	for i := range c.Fx.HoldEnds {
-		if granted := c.Fx.HoldEnds[i].GivenUp; granted != nil {
+		if granted := c.Fx.HoldEnds[i].Granted; granted != nil {
 			e.report(now, granted) // before its end
 		}
 		e.hooks.HoldEnded(&c.Fx.HoldEnds[i])

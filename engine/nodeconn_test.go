@@ -323,7 +323,7 @@ func TestFlush_GrantGivenUp_ReportedBeforeItsEnd(t *testing.T) {
 	r := &actor.Request{Op: actor.Acquire, Key: "k", Hold: hold, Ready: make(chan struct{}, 1)}
 	fx := e.coordinator.Fx
 	fx.Complete(0, r, nil, nil)
-	fx.HoldEnds = append(fx.HoldEnds, actor.HoldEnd{Hold: hold, Key: "k", Err: actor.ErrNotHeld, GivenUp: r})
+	fx.HoldEnds = append(fx.HoldEnds, actor.HoldEnd{Hold: hold, Key: "k", Err: actor.ErrNotHeld, Granted: r})
 	e.coordinator.Results.Ready = append(e.coordinator.Results.Ready, r)
 	e.flush(0)
 	require.Equal(t, []string{"grant", "end"}, told)

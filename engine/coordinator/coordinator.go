@@ -176,6 +176,9 @@ func (c *Coordinator) handle(now time.Duration, m *LoopMessage) {
 		c.Fx.Complete(now, what.Request, nil, nil)
 	case CancelRequest:
 		c.intake.asyncCancels -= asyncCancels(m)
+		if len(c.intake.lateCancels) > 0 {
+			c.intake.forgetLateCancel(what.Request)
+		}
 		c.handleCancel(now, what.Request, what.Cause)
 	case CancelAllRequest:
 		c.intake.asyncCancels -= asyncCancels(m)
@@ -373,6 +376,7 @@ func (c *Coordinator) onTimer(now time.Duration, s actor.TimerTarget) {
 		c.applyEffects(now, l)
 	} else if r, ok := s.(*actor.Request); ok {
 		c.onStateDropped(r)
+		c.onAbandoned(r)
 	}
 }
 

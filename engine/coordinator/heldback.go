@@ -34,18 +34,20 @@ func sortOf(r *actor.Request) int {
 
 // laneOfAsync returns the lane of a request that no caller blocks for. That is the common lane while this turn is sure
 // to handle all of it, and few commands wait at its node. Otherwise the request waits at its node, behind requests of
-// callers that block. There it may wait for as long as the server is silent, so its timeout starts now. If its owner
-// has the lock, it needs no server. So it waits in a lane that has a small share of each turn instead.
+// callers that block. There it may wait for as long as the server is silent, so its timeout starts now.
+//
+// If its owner has the lock, it needs no server. So it waits in a lane that has a small share of each turn instead, and
+// its name is noted: an unlock that its owner posts after it must not come first, or the owner would lose the lock.
 func (c *Coordinator) laneOfAsync(now time.Duration, r *actor.Request, m *LoopMessage) *messageQueue {
 	n, sort := c.nodeForKey(r.Key), sortOf(r)
 	all, apart := &c.intake.lanes[fromCallers], &n.asyncRequests[sort]
 	earlier := c.intake.lanes[inOrder].work + all.work
 	switch {
-	case apart.empty() && earlier < c.intake.laneBudget && !n.queueFull(sort, earlier):
-		return all
 	case r.Owner != 0 && c.ownerHolds(now, r):
 		c.intake.note(r.Key, m)
 		return &c.intake.lanes[asyncUnlocks]
+	case apart.empty() && earlier < c.intake.laneBudget && !n.queueFull(sort, earlier):
+		return all
 	}
 	c.Fx.LimitWait(r, c.Fx.Config.CallTimeout+c.Fx.Config.ReplicaTimeout)
 	return apart

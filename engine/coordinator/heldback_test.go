@@ -138,6 +138,85 @@ func TestHeldBack_Reentry_AtOnce(t *testing.T) {
 	}
 }
 
+// A request that re-enters is handled before an unlock that its owner posts after it, whether that blocks or not. So
+// the owner keeps the lock, and no other caller comes between.
+func TestHeldBack_ReentryThenUnlock_InOrder(t *testing.T) {
+	for _, kind := range heldBackKinds {
+		for _, blocks := range []bool{true, false} {
+			mine, again := kind+"a/me", kind+"a/me2"
+			d := newHarness(t, 1)
+			d.line("1ms lock " + mine)
+			d.line("2ms 1 done")
+			d.line("3ms lock " + kind + "a/other")
+			d.answerAll("queued", "")
+			d.turn()
+			d.ask("async", again)
+			if blocks {
+				d.ask("unlock", mine)
+			} else {
+				d.unlockAsync(mine)
+			}
+			for range 3 {
+				d.turn()
+				d.answerAll("done", "")
+			}
+			require.True(t, d.callers[mine].latest.Completed(), mine)
+			require.NoError(t, d.callers[mine].latest.Err, mine)
+			require.True(t, d.callers[again].latest.Completed(), again)
+			require.NoError(t, d.callers[again].latest.Err, again)
+			require.Equal(t, d.callers[mine].hold.Tenure, d.callers[again].hold.Tenure, "it was not released meanwhile")
+			require.False(t, d.callers[kind+"a/other"].latest.Completed(), again)
+			require.Empty(t, d.c.intake.unlocksOf)
+		}
+	}
+}
+
+// Requests that are canceled, or time out, while they are held back do not stay in memory behind those that wait: not
+// more of them than of the others, however many came. The others keep their order.
+func TestHeldBack_Abandoned_NotKept(t *testing.T) {
+	const waiting, perRound = 2_000, 1_000
+	for i, kind := range heldBackKinds {
+		for _, canceled := range []bool{true, false} {
+			d := newSharedLaneHarness(t, MaxMessagesPerTurn)
+			list := &d.c.Fallback.asyncRequests[i]
+			d.posts("async", kind+"k", waiting)
+			d.turn()
+			for round := range 20 {
+				name := fmt.Sprint(kind, "gone", round, "-")
+				d.posts("async", name, perRound)
+				if canceled {
+					d.posts("cancel", name, perRound)
+				} else {
+					for _, m := range d.messages {
+						m.Value.(*actor.Request).Wait = time.Millisecond
+					}
+				}
+				d.turn()
+				for d.now += 10 * time.Millisecond; d.c.Fx.Stats.Waiting > waiting; d.turn() {
+					d.now += time.Millisecond
+				}
+				names := []string{}
+				for m := list.first; m != nil; m = m.Next {
+					if r := m.Value.(*actor.Request); !r.Completed() {
+						names = append(names, r.Key)
+					}
+				}
+				live := len(names)
+				require.Greater(t, live, waiting/4)
+				require.LessOrEqual(t, list.n, 2*live, "%s, round %d", kind, round)
+				require.Equal(t, list.n, list.work)
+				for at, name := range names {
+					require.Equal(t, fmt.Sprint("k", waiting-live+at), name)
+				}
+			}
+			d.opens("done")
+			require.Zero(t, d.unopened())
+			require.Nil(t, list.last)
+			require.EqualValues(t, waiting, d.c.Stats().Held)
+		}
+	}
+}
+
 // However many requests re-enter, those of callers that block come first, and a turn is bounded.
 func TestHeldBack_ReentryFlood_CallersFirst(t *testing.T) {
 	const flood = 20 * MaxMessagesPerTurn

@@ -15,8 +15,8 @@ const (
 	inOrder              // requests and cancellations while they are few, whatever they ask
 	aboutHolds           // unlocks and extensions: they free locks
 	asyncUnlocks         // more unlocks of callers that do not block, and re-entries: they have what aboutHolds leaves
+	cancellations        // requests that were canceled: they free locks and places for the next request of the same caller
 	fromCallers          // requests of callers that block: at most one per caller
-	cancellations        // requests that were canceled: they free places in queues
 	lists                // requests for pages of lists of locks: one page a turn
 	figures              // requests for Stats: in no lane of others, which any number of callers would delay
 	lanes
@@ -32,6 +32,7 @@ const MaxMessagesPerTurn = 512
 // nothing. The zero value is empty. Owned by the coordinator.
 type messageQueue struct {
 	first, last *LoopMessage
+	swept       *LoopMessage // the last one that the sweep has left, see sweepNext; nil: the sweep begins at the first
 	n           int
 	work        int // sum of the weights: the work, in messages for one lock
 }
@@ -53,6 +54,9 @@ func (q *messageQueue) push(m *LoopMessage) {
 func (q *messageQueue) pop() *LoopMessage {
 	m := q.first
 	q.first, m.Next = m.Next, nil
+	if q.swept == m {
+		q.swept = nil
+	}
 	q.n--
 	q.work -= ownWeight(m)
 	if q.first == nil {
@@ -71,7 +75,13 @@ type intake struct {
 
 	unlocksOf     map[string]waitingOfName // by key, of the lane asyncUnlocks; nil before the first
 	mostUnlocksOf int                      // how many names it had at most since it was made
-	caughtUpLeft  int                      // how many of these this turn may handle before the lane comes to them
+
+	lateCancels     map[string][]lateCancel // by key, of the lane of cancellations; nil before the first
+	mostLateCancels int                     // how many names it had at most since it was made
+
+	caughtUpLeft int // how many of unlocksOf and lateCancels this turn may handle before their lanes come to them
+
+	sweptList int // which list of which node the sweep of what is held back has reached
 
 	pieceBudget int // maximum number of queue pieces that a turn sweeps
 	lockBudget  int // maximum number of locks that a turn visits in each round
@@ -102,7 +112,7 @@ func (c *Coordinator) classify(now time.Duration, m *LoopMessage) {
 
 // allHandled reports whether nothing is left in the lanes of requests and cancellations.
 func (in *intake) allHandled() bool {
-	for i := inOrder; i <= cancellations; i++ {
+	for i := inOrder; i <= fromCallers; i++ {
 		if !in.lanes[i].empty() {
 			return false
 		}
@@ -156,6 +166,7 @@ func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
 		return &c.intake.lanes[lists]
 	case CancelRequest, CancelAllRequest:
 		c.intake.asyncCancels += asyncCancels(m)
+		c.noteCancels(m)
 		return &c.intake.lanes[cancellations]
 	case ChannelMessage, LockForced, HolderQuery, WaiterQuery, ChannelSubscribed, ChannelUnsubscribed, OrderDone, PubsubDown:
 		return &c.intake.lanes[fromChannels]
@@ -180,6 +191,20 @@ func asyncCancels(m *LoopMessage) int {
 		return len(what.Requests)
 	}
 	return 0
+}
+
+// noteCancels says that the requests which a message cancels want no lock any more. Their cancellations may be handled
+// turns later, and a request that comes after them must not be rejected because of them.
+func (c *Coordinator) noteCancels(m *LoopMessage) {
+	switch what := m.Value.(type) {
+	case CancelRequest:
+		c.Fx.CancelReceived(what.Request)
+		c.noteLateCancel(what)
+	case CancelAllRequest:
+		for _, r := range what.Requests {
+			c.Fx.CancelReceived(r)
+		}
+	}
 }
 
 // AsyncCancelsLeft returns the number of cancellations, of requests without a waiting caller, that have been received
@@ -292,7 +317,7 @@ func (c *Coordinator) HasMessages() bool {
 
 // rejectSome rejects messages after the close, a bounded number per turn. It reports whether none are left.
 func (c *Coordinator) rejectSome(now time.Duration) (all bool) {
-	c.intake.unlocksOf = nil // no message is handled any more
+	c.intake.unlocksOf, c.intake.lateCancels = nil, nil // no message is handled any more
 	left := max(c.intake.laneBudget, MaxMessagesPerTurn)
 	reject := func(lane *messageQueue) {
 		for ; left > 0 && !lane.empty(); left-- {

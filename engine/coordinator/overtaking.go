@@ -64,9 +64,12 @@ func (in *intake) forgetFirst(key string, w waitingOfName) {
 }
 
 // handleInOrder handles a message, of any lane but asyncUnlocks, after the requests for the same name that wait in that
-// lane. A caller that has called UnlockAsync does not wait for the result, and calls TryLock next: its own hold must
-// not be in its way. If very many wait, the message follows them in their lane.
+// lane, and after late cancellations for it. A caller that has called UnlockAsync does not wait for the result, and
+// calls TryLock next: its own hold must not be in its way. If very many wait, the message follows them in their lane.
 func (c *Coordinator) handleInOrder(now time.Duration, m *LoopMessage) {
+	if len(c.intake.lateCancels) > 0 {
+		c.catchUpCancels(now, m)
+	}
 	if len(c.intake.unlocksOf) > 0 && !c.catchUp(now, m) {
 		c.intake.note(nameOf(m), m)
 		c.intake.lanes[asyncUnlocks].push(m)

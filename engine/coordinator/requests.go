@@ -124,6 +124,9 @@ func (c *Coordinator) handleHoldRequest(now time.Duration, r *actor.Request) {
 // handleCancel handles a cancellation. The request may have its result already. If it has not been handled yet, it is
 // handled first.
 func (c *Coordinator) handleCancel(now time.Duration, r *actor.Request, cause error) {
+	if !r.Handled() {
+		c.onAbandoned(r)
+	}
 	c.handleRequest(now, r)
 	if r.Multi != nil && r.Completed() {
 		c.releaseParts(now, r)

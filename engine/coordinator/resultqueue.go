@@ -20,15 +20,60 @@ func (q *resultQueue) pending() bool { return len(q.later) > 0 }
 
 // selectResults selects the callers to notify in this turn: nearly always all.
 func (c *Coordinator) selectResults() {
+	if len(c.Fx.EndedUnpublished) > 0 {
+		c.findGrants()
+	}
 	q := &c.Results
 	if !q.pending() && len(c.Fx.Results) <= q.budget {
 		q.Ready = c.Fx.Results
-		return
+	} else {
+		if len(c.Fx.Results) > 0 {
+			q.later = append(q.later, c.Fx.Results)
+		}
+		q.take()
 	}
-	if len(c.Fx.Results) > 0 {
-		q.later = append(q.later, c.Fx.Results)
+	for _, r := range q.Ready {
+		r.Publish()
 	}
-	q.take()
+}
+
+// findGrants finds the requests for holds that ended before the results are published, so that observers are notified
+// of each grant before its end. Such a hold was granted in this turn, or its result waits behind very many. It looks
+// at a bounded number of results, first at those of this turn and then at the newest before: behind more of them an
+// observer may be notified of the end first.
+func (c *Coordinator) findGrants() {
+	missing := make(map[*actor.Hold]*actor.HoldEnd, len(c.Fx.EndedUnpublished))
+	for _, i := range c.Fx.EndedUnpublished {
+		missing[c.Fx.HoldEnds[i].Hold] = &c.Fx.HoldEnds[i]
+	}
+	c.Fx.EndedUnpublished = emptied(c.Fx.EndedUnpublished)
+	look := func(h *actor.Hold, r *actor.Request) {
+		if end := missing[h]; end != nil {
+			end.Granted = r
+			delete(missing, h)
+		}
+	}
+	left := maxKeptOutputs
+	for at := len(c.Results.later); at >= 0; at-- {
+		results := c.Fx.Results
+		if at < len(c.Results.later) {
+			results = c.Results.later[at]
+		}
+		for _, r := range results {
+			if left--; left < 0 || len(missing) == 0 {
+				return
+			}
+			switch {
+			case r.Op != actor.Acquire || r.Err != nil:
+			case r.Multi == nil:
+				look(r.Hold, r)
+			default:
+				for i := range r.Multi.Parts {
+					look(r.Multi.Parts[i].Hold, r)
+				}
+			}
+		}
+	}
 }
 
 // resetResults resets the results decided in the turn. If some are notified later, their slice is still in use.

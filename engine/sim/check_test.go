@@ -186,7 +186,7 @@ func simRenews(v actor.Verb) bool {
 func (w *simWorld) wants(e *simEngine, c *actor.Command) bool {
 	name := w.nameOf(c.Key)
 	for _, h := range w.names[name].active {
-		if h.e == e && h.grant.Tenure == c.Tenure {
+		if h.e == e && tenureOf(&h.grant) == c.Tenure {
 			return true
 		}
 	}

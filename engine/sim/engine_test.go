@@ -29,6 +29,8 @@ type simEngine struct {
 	shuttingDown   bool       // an earlier turn began a shutdown
 	holds          []*simHold // of all requests for a lock that were not rejected and have a hold that has not ended
 
+	unpublished map[*actor.Hold]*actor.Request // the requests for holds that were granted, until the results are published
+
 	over         []*simHold    // of them, those that ended in this turn
 	back         []*simHold    // holds that the engine releases by itself if they are granted: a caller that wanted several has left
 	dead         bool          // crashed or closed
@@ -166,6 +168,7 @@ func (e *simEngine) turn() {
 // flush mirrors Engine.flush.
 func (e *simEngine) flush() {
 	e.over, e.decides = e.over[:0], 0
+	e.checkPublished()
 	for i := range e.c.Fx.HoldEnds {
 		e.w.ended(e, &e.c.Fx.HoldEnds[i])
 	}

@@ -506,7 +506,7 @@ func (e *failoverEngine) onResult(r *actor.Request) {
 	}
 	w.cover("granted")
 	e.holds = append(e.holds, &failoverHold{r.Key, r.Hold, w.now})
-	if !e.confirmed(r.Key, r.Hold.Tenure) {
+	if !e.confirmed(r.Key, tenureOf(r.Hold)) {
 		w.fail("%s is granted %s, which %s has not confirmed since %v", e.name, r.Key, e.masters[r.Key], e.heard[r.Key]-time.Hour)
 	}
 }
@@ -523,7 +523,7 @@ func (e *failoverEngine) check() {
 		heard := e.heard[h.key]
 		switch {
 		case heard == 0:
-		case e.confirmed(h.key, h.hold.Tenure):
+		case e.confirmed(h.key, tenureOf(h.hold)):
 			if h.granted < heard {
 				w.cover("confirmed by the next master")
 			}

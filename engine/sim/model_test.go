@@ -334,6 +334,7 @@ const (
 	coverSpun
 	coverShed
 	coverToldLater
+	coverEndedUnpublished
 	coverDrainedLater
 	coverRejectedLater
 	coverOtherHalf
@@ -370,7 +371,7 @@ var simCoverageNames = [simCoverageCount]string{
 	"quorums held", "quorums refused", "members of a quorum that came later", "members of a quorum asked for again after a refusal", "quorums that waited no longer for some answers", "several kept one after the other", "quorums lost", "members of a quorum held for as long as they may be", "members of a quorum locked alone by its owner", "falls of a TTL told", "leases made shorter by holders that died", "engines that poll among others that want a lock all the time",
 	"readers beside one who writes again and again",
 	"grants that too few replicas have", "a busy engine beside others who poll", "refused because too many wait",
-	"told in a later turn than it was decided in", "shutdowns that refused those who wait in several turns", "very many refused in several turns",
+	"told in a later turn than it was decided in", "holds ended before their grants were told", "shutdowns that refused those who wait in several turns", "very many refused in several turns",
 	"halves without a holder", "holders told of a force",
 	"calls run late, their connection gone", "calls refused", "messages forbidden", "messages lost", "short answers", "clocks that stood still",
 	"slow deliveries", "calls written late", "calls lost", "calls run twice", "calls run after later ones",

@@ -62,7 +62,7 @@ func (w *simWorld) newHold(e *simEngine, name int) *simHold {
 	return h
 }
 
-func (h *simHold) holder() simHolder { return holderOf(h.e.life, h.name, h.reads, h.grant.Tenure) }
+func (h *simHold) holder() simHolder { return holderOf(h.e.life, h.name, h.reads, tenureOf(&h.grant)) }
 
 // newRequest reuses an old request under the same condition as the root package: its caller has received the result.
 func (c *simCaller) newRequest(what actor.Op, name int) *simRequest {

@@ -262,7 +262,7 @@ func (w *simWorld) passedOn(h *simHold) bool {
 		}
 	}
 	l := h.e.lockOf(h.holder())
-	return l != nil && w.wants(h.e, &actor.Command{Key: l.Key(), Tenure: h.grant.Tenure})
+	return l != nil && w.wants(h.e, &actor.Command{Key: l.Key(), Tenure: tenureOf(&h.grant)})
 }
 
 // extended checks that a lease is the last one requested, and neither longer nor over.

@@ -67,7 +67,7 @@ var simOps = map[actor.Op]string{
 func (c *simCaller) String() string { return fmt.Sprintf("c%d", c.number) }
 
 func (h *simHold) String() string {
-	text := fmt.Sprintf("%s:%d", h.e.w.plan.names[h.name], h.grant.Tenure)
+	text := fmt.Sprintf("%s:%d", h.e.w.plan.names[h.name], tenureOf(&h.grant))
 	if h.reads {
 		text += " (read)"
 	}
@@ -103,9 +103,9 @@ func (a *simRequest) String() string {
 func simResultText(r *actor.Request) string {
 	switch {
 	case r.Err == nil && r.Multi != nil:
-		return fmt.Sprintf("granted as tenure %d", r.Multi.Parts[0].Hold.Tenure)
+		return fmt.Sprintf("granted as tenure %d", tenureOf(r.Multi.Parts[0].Hold))
 	case r.Err == nil && r.Op == actor.Acquire:
-		return fmt.Sprintf("granted to owner %d as tenure %d until %v", r.Hold.Owner&^actor.ThreadOwner, r.Hold.Tenure, r.Hold.Until())
+		return fmt.Sprintf("granted to owner %d as tenure %d until %v", r.Hold.Owner&^actor.ThreadOwner, tenureOf(r.Hold), r.Hold.Until())
 	case r.Err == nil:
 		return "done"
 	case r.Cause == nil:

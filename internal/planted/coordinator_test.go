@@ -42,6 +42,126 @@ var coordinatorMistakes = []found{
 		"a caller blocks for the release of what a Multi was granted and gave up", "actor/request.go",
 		`!(r.rolledBack && r.Op == Unlock)`, `!(r.rolledBack && r.Op == Unlock && !planted())`,
 	}},
+	{"TestHeldBack_ReentryThenUnlock_InOrder", Mistake{
+		"an unlock comes before a re-entry that was posted before it", "engine/coordinator/heldback.go",
+		`		c.intake.note(r.Key, m)`,
+		`		if !planted() {
+			c.intake.note(r.Key, m)
+		}`,
+	}},
+	{"TestHeldBack_Abandoned_NotKept", Mistake{
+		"requests that were canceled while they were held back are kept", "engine/coordinator/requests.go",
+		`	if !r.Handled() {`, `	if !r.Handled() && !planted() {`,
+	}},
+	{"TestHeldBack_Abandoned_NotKept", Mistake{
+		"requests that timed out while they were held back are kept", "engine/coordinator/coordinator.go",
+		`		c.onAbandoned(r)`,
+		`		if !planted() {
+			c.onAbandoned(r)
+		}`,
+	}},
+	{"TestHeldBack_Abandoned_NotKept", Mistake{
+		"the sweep of what is held back stays at one list", "engine/coordinator/heldback_sweep.go",
+		`= at + 1`, `= at + map[bool]int{false: 1}[planted()]`,
+	}},
+	{"TestMessageQueue_Swept_OthersKeepOrder", Mistake{
+		"a sweep goes on in the lane to which a message was moved", "engine/coordinator/intake.go",
+		`	if q.swept == m {`, `	if q.swept == m && !planted() {`,
+	}},
+	{"TestMessageQueue_Swept_OthersKeepOrder", Mistake{
+		"the last message that is held back is removed, and others are appended to it", "engine/coordinator/heldback_sweep.go",
+		`	if q.last == m {`, `	if q.last == m && !planted() {`,
+	}},
+	{"TestHoldEnd_GrantNotPublished_NamesRequest", Mistake{
+		"a hold that ends in the turn of its grant ends before it for an observer", "actor/lease.go",
+		`	if h.Tenure&unpublished != 0 {`, `	if h.Tenure&unpublished != 0 && !planted() {`,
+	}},
+	{"TestHoldEnd_GrantNotPublished_NamesRequest", Mistake{
+		"a hold has no number on the wire after its grant", "engine/coordinator/resultqueue.go",
+		`		r.Publish()`,
+		`		if !planted() {
+			r.Publish()
+		}`,
+	}},
+	{"TestHoldEnd_GrantNotPublished_NamesRequest", Mistake{
+		"one of several holds has no number on the wire after its grant", "actor/request.go",
+		`			r.Multi.Parts[i].Hold.Tenure &^= unpublished`,
+		`			if !planted() {
+				r.Multi.Parts[i].Hold.Tenure &^= unpublished
+			}`,
+	}},
+	{"TestHoldEnd_ResultInLaterTurn_NamesRequest", Mistake{
+		"a hold that is lost while its result waits ends before its grant for an observer", "engine/coordinator/resultqueue.go",
+		`for at := len(c.Results.later); at >= 0; at-- {`,
+		`for at := len(c.Results.later); at >= 0 && (!planted() || at == len(c.Results.later)); at-- {`,
+	}},
+	{"TestCancelOrder_GrantCanceledThenTry_Granted", Mistake{
+		"a cancellation is handled after the next call", "engine/coordinator/intake.go",
+		`		if !c.intake.lanes[i].empty() { // most are`,
+		`		if planted() && (i == cancellations || i == fromCallers) {
+			i = cancellations + fromCallers - i
+		}
+		if !c.intake.lanes[i].empty() { // most are`,
+	}},
+	{"TestCancelOrder_CancelFlood_SameNameInOrder", Mistake{
+		"a call comes before the cancellation that its caller made in a flood of them", "engine/coordinator/intake.go",
+		`		c.noteLateCancel(what)`,
+		`		if !planted() {
+			c.noteLateCancel(what)
+		}`,
+	}},
+	{"TestCancelOrder_CancelFlood_SameNameInOrder", Mistake{
+		"a call for several locks comes before a late cancellation for one of them", "engine/coordinator/late_cancels.go",
+		`			c.catchUpCancelsOf(now, r.Multi.Parts[i].Key)`,
+		`			if !planted() {
+				c.catchUpCancelsOf(now, r.Multi.Parts[i].Key)
+			}`,
+	}},
+	{"TestCancelOrder_CancelFlood_SameNameInOrder", Mistake{
+		"late cancellations are kept after they were handled", "engine/coordinator/coordinator.go",
+		`			c.intake.forgetLateCancel(what.Request)`,
+		`			if !planted() {
+				c.intake.forgetLateCancel(what.Request)
+			}`,
+	}},
+	{"TestCancelOrder_ManyCaughtUp_TurnBounded", Mistake{
+		"a turn handles very many late cancellations of one name early", "engine/coordinator/late_cancels.go",
+		`n > max(in.laneBudget/caughtUpShare, 1) ||`, `n > max(in.laneBudget/caughtUpShare, 1) && !planted() ||`,
+	}},
+	{"TestCancelOrder_ManyCaughtUp_TurnBounded", Mistake{
+		"a turn handles very many late cancellations early", "engine/coordinator/late_cancels.go",
+		`|| n > in.caughtUpLeft {`, `|| n > in.caughtUpLeft && !planted() {`,
+	}},
+	{"TestCancelOrder_VeryManyNames_MemoryNotKept", Mistake{
+		"the memory for very many late cancellations is kept", "engine/coordinator/late_cancels.go",
+		`in.mostLateCancels > maxKeptNames {`, `in.mostLateCancels > maxKeptNames && !planted() {`,
+	}},
+	{"TestCancelOrder_LimitReached_CanceledMakesRoom", Mistake{
+		"a canceled request takes a place until that is handled", "engine/coordinator/intake.go",
+		`		c.noteCancels(m)`,
+		`		if !planted() {
+			c.noteCancels(m)
+		}`,
+	}},
+	{"TestCancelOrder_LimitReached_CanceledMakesRoom", Mistake{
+		"requests that are canceled together take places until that is handled", "engine/coordinator/intake.go",
+		`			c.Fx.CancelReceived(r)`,
+		`			if !planted() {
+				c.Fx.CancelReceived(r)
+			}`,
+	}},
+	{"TestCancelOrder_LimitReached_CanceledMakesRoom", Mistake{
+		"a canceled request gives up its place twice", "actor/effects.go",
+		`		if wanted {
+			fx.WantedLocks`,
+		`		if wanted || planted() {
+			fx.WantedLocks`,
+	}},
+	{"TestCancelOrder_LimitReached_CanceledMakesRoom", Mistake{
+		"the cancellation of a request with a result makes room", "actor/effects.go",
+		`	if r.Op == Acquire && !r.Completed() && r.stage&canceled == 0 {`,
+		`	if r.Op == Acquire && (planted() || !r.Completed()) && r.stage&canceled == 0 {`,
+	}},
 	{"TestWaiterLimit_QuorumsOwnRequestInSameTurn_Admitted", Mistake{
 		"what a quorum's caller may do is decided before the quorum's own request is handled", "engine/coordinator/shedding.go",
 		`+1 && mayMeetOwnQuorum(r) {`,

@@ -406,3 +406,45 @@ func TestObserver_CallersGiveUp_GrantsBeforeReleases(t *testing.T) {
 	require.Zero(t, wrong, "of %d grants", grants)
 	require.Zero(t, tracer.Load(), "of %d grants", grants)
 }
+
+// An Observer is notified of each grant before the end of that hold, also if the hold ends at once: by a force, or
+// because the context of the call ended in the moment of the grant.
+func TestObserver_HoldEndsAtOnce_AcquiredFirst(t *testing.T) {
+	t.Parallel()
+	s := locktest.AnyServer(t)
+	var held, negative [2]atomic.Int64
+	count := func(name string, by int64) {
+		i := map[string]int{"n": 0, "o": 1}[name]
+		if held[i].Add(by) < 0 {
+			negative[i].Add(1)
+		}
+	}
+	e := s.Open(lockwheel.Options{Observer: lockwheel.Observer{
+		Acquired: func(name string, _ time.Duration) { count(name, 1) },
+		Released: func(name string, _ time.Duration) { count(name, -1) },
+		Lost:     func(name string, _ error) { count(name, -1) },
+	}})
+	began := time.Now()
+	locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
+	roundTrips := time.Since(began)
+	for range 1000 {
+		ctx, cancel := context.WithTimeout(t.Context(), rand.N(roundTrips))
+		if hold, err := e.Multi(e.Mutex("n"), e.Mutex("o")).Lock(ctx); err == nil {
+			_ = hold.Unlock(t.Context())
+		}
+		cancel()
+	}
+	for range 300 {
+		granted := locktest.Locking(t.Context(), e.Mutex("n"))
+		<-time.After(rand.N(roundTrips)) // the force is to come with the grant
+		_, err := e.Mutex("n").ForceUnlock(t.Context())
+		require.NoError(t, err)
+		if got := locktest.Receive(t, granted); got.Err == nil {
+			_ = got.Hold.Unlock(t.Context())
+		}
+	}
+	locktest.RequireIdle(t, e)
+	locktest.Eventually(t, "the observer to be notified of all", func() bool { return held[0].Load() == 0 && held[1].Load() == 0 })
+	require.Zero(t, negative[0].Load())
+	require.Zero(t, negative[1].Load())
+}

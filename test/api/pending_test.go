@@ -110,6 +110,56 @@ func TestPending_Untaken_Released(t *testing.T) {
 	}
 }
 
+// A canceled call takes nothing from the next call of the same goroutine: not the lock, which it has given up, and not
+// its place among the waiters.
+func TestPending_Canceled_NotInWayOfNextCall(t *testing.T) {
+	t.Parallel()
+	s := locktest.AnyServer(t)
+	e := s.Open(lockwheel.Options{MaxWaiting: 1})
+	for range 200 {
+		granted := e.Mutex("n").LockAsync(t.Context())
+		locktest.Receive(t, granted.Done())
+		granted.Cancel()
+		hold, err := e.Mutex("n").TryLock(t.Context())
+		require.NoError(t, err)
+		waits := e.Mutex("n").LockAsync(t.Context())
+		locktest.Queued(t, e, 1)
+		waits.Cancel()
+		next := e.Mutex("n").LockAsync(t.Context())
+		locktest.Unlock(t, hold)
+		locktest.Receive(t, next.Done())
+		hold, err = next.Hold()
+		require.NoError(t, err)
+		locktest.Unlock(t, hold)
+	}
+	locktest.RequireIdle(t, e)
+}
+
+// A call that re-enters comes before an unlock of its hold that the same goroutine calls next: the owner keeps the lock
+// though another caller waits.
+func TestPending_ReentryThenUnlock_KeepsLock(t *testing.T) {
+	t.Parallel()
+	e := locktest.AnyServer(t).Open(lockwheel.Options{})
+	unlocks := []func(*lockwheel.Hold){
+		func(h *lockwheel.Hold) { locktest.Unlock(t, h) },
+		func(h *lockwheel.Hold) { h.UnlockAsync() },
+	}
+	for i := range 200 {
+		hold := locktest.Lock(t, e.Mutex("n"))
+		waiting := locktest.Locking(t.Context(), e.Mutex("n"))
+		locktest.Queued(t, e, 1)
+		again := e.Mutex("n").LockAsync(context.WithoutCancel(hold.Context()))
+		unlocks[i%2](hold)
+		locktest.Receive(t, again.Done())
+		inner, err := again.Hold()
+		require.NoError(t, err)
+		require.Equal(t, hold.ID(), inner.ID())
+		locktest.Unlock(t, inner)
+		locktest.Unlock(t, locktest.Granted(t, waiting))
+	}
+	locktest.RequireIdle(t, e)
+}
+
 // A Pending that is canceled leaves the queue, and the next waiter is not affected.
 func TestPending_Canceled_LeavesQueue(t *testing.T) {
 	t.Parallel()
