@@ -19,7 +19,8 @@ func TestMulti_ReentryWithLeaseInOutage_WaitsOn(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	p := proxy.Start(t, s.Addr)
-	e := s.OpenAt(p.Addr(), lockwheel.Options{CallTimeout: 100 * time.Millisecond, Lease: 20 * time.Second})
+	const timeout = 300 * time.Millisecond // a busy machine must reply within it after the outage
+	e := s.OpenAt(p.Addr(), lockwheel.Options{CallTimeout: timeout, Lease: 20 * time.Second})
 	for name, m := range map[string]lockwheel.Multi{"plain": locktest.Multi(e, "a", "b"), "of kinds": e.Multi(e.Mutex("c"), e.FencedMutex("d"))} {
 		hold, err := m.Lock(t.Context())
 		require.NoError(t, err)
@@ -28,12 +29,12 @@ func TestMulti_ReentryWithLeaseInOutage_WaitsOn(t *testing.T) {
 		select {
 		case got := <-waits:
 			t.Fatal(name, got)
-		case <-time.After(500 * time.Millisecond): // several times CallTimeout
+		case <-time.After(3 * timeout):
 		}
 		require.NoError(t, p.Heal())
 		locktest.Unlock(t, locktest.Granted(t, waits))
 		p.Set(proxy.Both, proxy.Hold)
-		_, err = m.Lock(hold.Context(), lockwheel.Lease(time.Hour), lockwheel.Wait(300*time.Millisecond))
+		_, err = m.Lock(hold.Context(), lockwheel.Lease(time.Hour), lockwheel.Wait(2*timeout))
 		require.ErrorIs(t, err, lockwheel.ErrUnavailable, "the wait ends")
 		require.NoError(t, p.Heal())
 		locktest.Unlock(t, hold)
