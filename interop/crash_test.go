@@ -19,8 +19,8 @@ const (
 	// crashLease is the lease of holders that are killed: short, to keep the test short, and long enough for a busy
 	// machine.
 	crashLease = 3 * time.Second
-	// leaseTolerance is by how much a lock may be acquired before the end that the server reported. A holder with a lease
-	// that its own clock considers over releases it.
+	// leaseTolerance is by how much a lock may be acquired before the end that the server reported, because its clock may
+	// be adjusted meanwhile.
 	leaseTolerance = 100 * time.Millisecond
 )
 
