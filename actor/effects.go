@@ -177,6 +177,7 @@ type Effects struct {
 	renewSlots      renewSlots
 	placeLives      placeLives
 	tenure, owner   uint64
+	multis          uint64 // how many requests for several locks were received
 	random          *rand.Rand
 }
 
@@ -197,6 +198,10 @@ func NewEffects(config Config, timers *wheel.Wheel[TimerTarget]) *Effects {
 // Receive registers a new request. It must be called before everything else that concerns the request.
 func (fx *Effects) Receive(now time.Duration, r *Request) {
 	r.receivedAt = now
+	if r.Multi != nil {
+		fx.multis++
+		r.Multi.number = fx.multis
+	}
 	if r.Op == Acquire {
 		fx.Stats.Waiting++
 		fx.Arrivals.Add(now)

@@ -28,6 +28,7 @@ type MultiRequest struct {
 	OvertakenAfter time.Duration
 
 	reserved []*Lock // the locks of the parts while they are reserved; nil otherwise
+	number   uint64  // in the order in which requests for several locks were received
 }
 
 // AllParts is the FailedPart of a command that the server rejected as a whole, without saying because of which key.
@@ -102,7 +103,7 @@ func (l *Lock) Reservable(now time.Duration, r *Request) bool {
 	if l.phase != free {
 		return false
 	}
-	if first := l.queue.first(); first != nil && first != r && first.receivedAt <= r.receivedAt {
+	if first := l.queue.first(); first != nil && first != r && !first.cameAfter(r) {
 		return false
 	}
 	x := l.ext
@@ -355,6 +356,16 @@ func (l *Lock) enqueueByAge(r *Request) {
 	l.queue.insertByAge(r, except)
 }
 
+// cameAfter reports whether the request came after another one. All of a turn have the same time. Those for several
+// locks have an order among them then, too: without it three of them could send each other from queue to queue without
+// end, each because of the next. One for a single lock stays in its queue.
+func (r *Request) cameAfter(other *Request) bool {
+	if r.receivedAt == other.receivedAt && r.Multi != nil && other.Multi != nil {
+		return r.Multi.number > other.Multi.number
+	}
+	return r.receivedAt > other.receivedAt
+}
+
 // insertByAge puts a request in front of all that were posted after it, but for the request except, and behind all
 // others. If it were in front of only some of them, two requests for several locks could send each other from queue to
 // queue without end.
@@ -368,7 +379,7 @@ func (q *requestList) insertByAge(r, except *Request) {
 		return
 	}
 	// Mostly its place is near one of the ends, so the search runs from both.
-	younger := func(other *Request) bool { return other != except && other.receivedAt > r.receivedAt }
+	younger := func(other *Request) bool { return other != except && other.cameAfter(r) }
 	for front, back := q.first(), q.last; ; front, back = front.next, back.prev {
 		switch {
 		case younger(front):
@@ -388,7 +399,7 @@ func (q *requestList) insertByAge(r, except *Request) {
 func (q *requestList) insertByAgeUnsorted(r, except *Request) {
 	var younger []*Request
 	for other, next := q.first(), (*Request)(nil); other != nil; other = next {
-		if next = q.following(other); other != except && other.receivedAt > r.receivedAt {
+		if next = q.following(other); other != except && other.cameAfter(r) {
 			younger = append(younger, other)
 			q.remove(other)
 		}

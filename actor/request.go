@@ -282,7 +282,7 @@ func (q *requestList) updateOutOfOrder(r *Request, sign int32) {
 }
 
 func outOfOrder(front, behind *Request) int32 {
-	if front.receivedAt > behind.receivedAt {
+	if front.cameAfter(behind) {
 		return 1
 	}
 	return 0

@@ -13,13 +13,16 @@ import (
 // A caller that cancels a grant and tries next is not rejected because of its own grant: it gets the lock. Both
 // messages come in one turn.
 func TestCancelOrder_GrantCanceledThenTry_Granted(t *testing.T) {
-	for _, kind := range heldBackKinds {
-		d := newHarness(t, 1)
-		d.line("1ms async " + kind + "a")
-		require.Contains(t, d.line("2ms 1 done"), "a granted")
-		require.Contains(t, d.line("3ms cancel "+kind+"a; try "+kind+"a/2"), "2: release", kind)
-		require.Contains(t, d.line("4ms 2 done"), "3: acquire", kind)
-		require.Equal(t, kind+"a/2 granted", d.line("5ms 3 done"), kind)
+	for _, share := range []int{MaxMessagesPerTurn, inOrderShare - 1} { // in the lane inOrder, and in lanes of their own
+		for _, kind := range heldBackKinds {
+			d := newHarness(t, 1)
+			d.c.LimitTurn(share)
+			d.line("1ms async " + kind + "a")
+			require.Contains(t, d.line("2ms 1 done"), "a granted")
+			require.Contains(t, d.line("3ms cancel "+kind+"a; try "+kind+"a/2"), "2: release", kind)
+			require.Contains(t, d.line("4ms 2 done"), "3: acquire", kind)
+			require.Equal(t, kind+"a/2 granted", d.line("5ms 3 done"), kind)
+		}
 	}
 }
 

@@ -214,8 +214,8 @@ var actorMistakes = []found{
 	}},
 	{"TestRequestQueue_Moved_InsertedByAge", Mistake{
 		"who comes from another queue stands before the one that is asked for", "actor/multi.go",
-		`return other != except && other.receivedAt`,
-		`return (other != except || planted()) && other.receivedAt`,
+		`return other != except && other.cameAfter`,
+		`return (other != except || planted()) && other.cameAfter`,
 	}},
 	{"TestReader_OwnerWrites_RetriesAtOnce", Mistake{
 		"of those who wait to read, one is not asked for beside its owner's write", "actor/rwlock.go",

@@ -2,6 +2,11 @@ package planted
 
 // coordinatorMistakes are mistakes that the simulation sees only with many more locks than it has.
 var coordinatorMistakes = []found{
+	{"TestMulti_SameTurn_TurnsEnd", Mistake{
+		"requests for several locks of one turn have no order", "actor/multi.go",
+		`	if r.receivedAt == other.receivedAt && r.Multi != nil && other.Multi != nil {`,
+		`	if r.receivedAt == other.receivedAt && r.Multi != nil && other.Multi != nil && !planted() {`,
+	}},
 	{"TestInOrder_LockBeforeUnlock_HandedOff", Mistake{
 		"unlocks always come before locks", "engine/coordinator/intake.go",
 		`if few && in.isOrdered(lane) {`,

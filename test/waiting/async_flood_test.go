@@ -104,7 +104,7 @@ func TestUnlockAsync_FloodAndMultiWaits_LeavesNext(t *testing.T) {
 			open++
 		}
 	}
-	require.Greater(t, open, flood/2)
+	require.Greater(t, open, flood/10, "the server goes on while the grant is on its way")
 	p.Set(proxy.Replies, proxy.Pass)
 	locktest.Unlock(t, all)
 	for _, u := range unlocks {
