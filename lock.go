@@ -112,9 +112,10 @@ func (m Mutex) Do(ctx context.Context, f func(context.Context) error, opts ...Op
 }
 
 // ForceUnlock takes the lock away from its holder, in this process or elsewhere, and wakes all waiters. wasLocked
-// reports whether the lock was held. A holder in this engine loses the lock immediately. The engines of other holders
-// receive a message, and lose it a round trip later. Those that receive none, such as Redisson's and anonymous ones
-// ([Options].Anonymous), notice at their next renewal, or when their lease expires if they set one.
+// reports whether the lock was held. A holder in this engine loses the lock immediately; one with a grant on its way
+// loses it a round trip after the reply. The engines of other holders receive a message, and lose it a round trip
+// later. Those that receive none, such as Redisson's and anonymous ones ([Options].Anonymous), notice at their next
+// renewal, or when their lease expires if they set one.
 //
 // It blocks until the server replies, ctx ends or Options.CallTimeout elapses. The command is sent once. After
 // ErrUnavailable it may still take effect later. After any error a holder in this engine has lost the lock regardless,

@@ -230,8 +230,10 @@ func (c *Coordinator) endDisplaced(now time.Duration, granted *actor.Command) {
 }
 
 // recheckAfterForce notifies the held locks of the name that the lock was forced away from its holders. A lock may have
-// been granted after that, so each one checks with the server.
+// been granted after that, so each one checks with the server. So does one with a grant that is on its way: the replies
+// of two commands may be handled in another order than the server ran them.
 func (c *Coordinator) recheckAfterForce(now time.Duration, command *actor.Command) {
+	c.noteEarly(now, command.Key)
 	if held := c.LockSets[command.Key].granted(); len(held) > 0 {
 		c.fanOut(now, recipients{event: actor.Notified, key: command.Key}, held)
 	}
