@@ -1,6 +1,7 @@
 // Compare compares the working copy of the library with an earlier revision, under one load:
 //
 //   - pairs: many goroutines lock and unlock a name each. It reports pairs per second and the client's CPU for one.
+//   - two: the same with a name for each two.
 //   - hot: the same with one name for all.
 //   - hold: very many locks are held. It reports the CPU of client and server for a renewal, and the memory of a lock.
 //   - latency: one caller locks and unlocks.
@@ -33,7 +34,7 @@ func main() {
 	rounds := flag.Int("rounds", 9, "how often each is measured")
 	var load []string
 	for _, option := range []struct{ name, value, usage string }{
-		{"load", "pairs", "pairs, hot, hold or latency"},
+		{"load", "pairs", "pairs, two, hot, hold or latency"},
 		{"n", "2048", "how many goroutines lock and unlock, or how many locks are held"},
 		{"for", "1s", "how long each is measured; a lease of hold"},
 	} {

@@ -58,8 +58,8 @@
 // replies.go hands each reply to its lock. docs/how-it-works.md follows one Lock call from the caller to the server and
 // back. The parts:
 //
-//   - the turn: coordinator.go, messages.go, intake.go, heldback.go, overtaking.go, requests.go, timers.go,
-//     resultqueue.go, prefetch.go
+//   - the turn: coordinator.go, messages.go, intake.go, heldback.go, heldback_sweep.go, overtaking.go, late_cancels.go,
+//     requests.go, timers.go, resultqueue.go, prefetch.go
 //   - finding locks: lockmap.go; for kinds with a lock per request lockset.go, locklist.go, lockindex.go, ownerindex.go
 //   - what concerns several locks: multi.go, rwlock.go, rwlock_orphans.go
 //   - very many locks, a bounded number per turn: round.go, fanout.go, rejecting.go, drain.go, closing.go

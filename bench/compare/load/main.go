@@ -31,6 +31,7 @@ type load struct {
 
 var loads = map[string]func(load){
 	"pairs":   func(l load) { l.pairs(func(i int) string { return "pairs:" + strconv.Itoa(i) }) },
+	"two":     func(l load) { l.pairs(func(i int) string { return "two:" + strconv.Itoa(i/2) }) },
 	"hot":     func(l load) { l.pairs(func(int) string { return "hot" }) },
 	"hold":    load.hold,
 	"latency": load.latency,
@@ -38,7 +39,7 @@ var loads = map[string]func(load){
 
 func main() {
 	addr := flag.String("redis", "127.0.0.1:6379", "`address` of the server")
-	what := flag.String("load", "pairs", "pairs, hot, hold or latency")
+	what := flag.String("load", "pairs", "pairs, two, hot, hold or latency")
 	n := flag.Int("n", 2048, "how many goroutines lock and unlock, or how many locks are held")
 	span := flag.Duration("for", time.Second, "for how long it is measured")
 	flag.Parse()
