@@ -523,7 +523,7 @@ func (e *Engine) onResult(r *actor.Request, waited time.Duration) {
 	switch {
 	case r.Op == actor.Unlock && r.Err == actor.ErrLost && actor.IsKnownLoss(r.Cause): // the observer was notified before
 	case r.Op == actor.Unlock && r.Err == actor.ErrLost: // the hold ended as if it had been unlocked in time
-		e.listeners.lost(r.Name, &lockError{name: r.Name, err: r.Err, cause: r.Cause}, nil)
+		e.listeners.lost(r.Name, &lockError{name: r.Name, label: r.Hold.Label(), err: r.Err, cause: r.Cause}, nil)
 	case r.Op != actor.Acquire:
 	case r.Err == nil:
 		e.listeners.acquired(r.Name, waited)

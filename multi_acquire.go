@@ -86,7 +86,7 @@ func (m Multi) acquireEach(e multiRequest, has int, had *Hold, within time.Durat
 
 // holdOf returns one hold for locks that were acquired sequentially.
 func (m Multi) holdOf(e multiRequest, holds []*Hold) (*Hold, error) {
-	all := multiHoldOf(e.ctx, m, holds)
+	all := multiHoldOf(e.ctx, m, holds, true)
 	if e.lease != 0 {
 		extended := false
 		defer func() { // also if a context panics
@@ -245,7 +245,7 @@ func (m Multi) tryAtomic(e multiRequest, overtakenAfter time.Duration) (*Hold, e
 	if err != nil {
 		return nil, err
 	}
-	return multiHoldOf(e.ctx, m, holds).checked()
+	return multiHoldOf(e.ctx, m, holds, e.lease == 0).checked()
 }
 
 // acquireAtomic requests all locks together. at is the index of the lock that an error concerns.

@@ -80,10 +80,10 @@ func newMultiHold(ctx context.Context, m Multi, need int) *multiHold {
 	return g
 }
 
-// multiHoldOf returns one hold for locks that were granted; it needs all of them.
-func multiHoldOf(ctx context.Context, m Multi, holds []*Hold) *multiHold {
+// multiHoldOf returns one hold for locks that were granted, with a lease or watched; it needs all of them.
+func multiHoldOf(ctx context.Context, m Multi, holds []*Hold, watched bool) *multiHold {
 	g := newMultiHold(ctx, m, len(holds))
-	g.quorum.BeginHeld()
+	g.quorum.BeginHeld(watched)
 	g.firstHold = holds[0]
 	g.hold.setNote(holds[0].grant.Note())
 	signals := make([]actor.HoldSignal, len(holds))

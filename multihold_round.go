@@ -19,7 +19,6 @@ func (g *multiHold) extend(ctx context.Context, d time.Duration, until time.Time
 	}
 	err := g.broadcast(ctx, actor.Extend, d, until)
 	switch {
-	case !g.perEngine:
 	case err == nil:
 		g.apply(func() { g.setWatched(d == 0) })
 	case d != 0:
@@ -31,27 +30,19 @@ func (g *multiHold) extend(ctx context.Context, d time.Duration, until time.Time
 	return err
 }
 
-// resumeWatch makes all members watched as before, after an extension without a majority. Some may have the new lease
-// by now.
+// resumeWatch makes all members watched as before, after an extension of too few. Some may have the new lease by now.
+// It does not wait for the replies.
 func (g *multiHold) resumeWatch() {
-	for i := range g.members {
-		if h := g.members[i].hold.Load(); h != nil && g.quorum.Watched() {
-			h.engine.loop.Post(h.request(nil, actor.Extend, 0))
-		}
+	if g.quorum.Watched() {
+		g.roundOfAll(actor.Extend, 0).send()
 	}
 }
 
 // broadcast sends a request to all members. It waits until enough of them have succeeded or all have a result. If ctx
 // ends first, or it is until, it does not wait for the others.
 func (g *multiHold) broadcast(ctx context.Context, what actor.Op, lease time.Duration, until time.Time) error {
-	r := newRound(g)
+	r := g.roundOfAll(what, lease)
 	r.until = until
-	for i := range g.members {
-		if h := g.members[i].hold.Load(); h != nil {
-			r.add(i, h, what, lease)
-		}
-	}
-	r.heldCalls = len(r.calls)
 	r.send()
 	if r.wait(ctx, g.required) >= g.required {
 		return nil
@@ -121,6 +112,18 @@ func (r *round) add(i int, h *Hold, what actor.Op, lease time.Duration) {
 	r.members = append(r.members, i)
 	r.holds = append(r.holds, h)
 	r.calls = append(r.calls, engine.Call{Request: actor.Request{Op: what, Name: h.name, Hold: &h.grant, Lease: lease}})
+}
+
+// roundOfAll returns a round of all members that are held, which is yet to be sent.
+func (g *multiHold) roundOfAll(what actor.Op, lease time.Duration) *round {
+	r := newRound(g)
+	for i := range g.members {
+		if h := g.members[i].hold.Load(); h != nil {
+			r.add(i, h, what, lease)
+		}
+	}
+	r.heldCalls = len(r.calls)
+	return r
 }
 
 // send posts the calls. For one engine it posts a slice in one turn, so that they are batched. The next slice follows

@@ -301,11 +301,13 @@ func (l *Lock) setToken(reply *Reply) {
 }
 
 // grantFirst hands a tenure that was just acquired to the first request of the queue, if it has the lease that this
-// request needs. Otherwise handOff confirms it first.
+// request needs. Otherwise handOff confirms it first, or releases it if an acquire without a reply had a shorter lease:
+// that may still run, so a hold with a fixed lease would end before its time.
 func (l *Lock) grantFirst(now time.Duration, m *Message, fx *Effects) {
 	r := l.queue.first()
 	forced := l.ext != nil && !l.ext.forceRequests.empty()
-	if r != nil && r.Multi == nil && !forced && fx.leaseFor(r) == m.Command.Lease && m.Sent >= l.reconfirmSince(fx) {
+	if r != nil && r.Multi == nil && !forced && fx.leaseFor(r) == m.Command.Lease && m.Sent >= l.reconfirmSince(fx) &&
+		(r.Lease == 0 || l.decideFirstGrant(r.Lease) == keepTenure) {
 		l.grantNext(now, r, fx)
 	}
 }

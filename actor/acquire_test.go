@@ -473,6 +473,26 @@ func TestAcquire_LateShortCopy_LimitsValidity(t *testing.T) {
 	`)
 }
 
+// A hold with a fixed lease that would end before its time, because such a copy may still run, is not granted: the
+// tenure is released and the next one has the whole lease.
+func TestAcquire_LateShortCopy_FixedLeaseWhole(t *testing.T) {
+	runTranscript(t, `
+		0s     A locks lease 1s wait 500ms → acquire #1 1s
+		0s     B locks lease 1h            → nothing
+		500ms  timer                       → A redis unavailable: no reply in time
+		+1ms   #1 unanswered broken        → acquire #1 1h0m0s
+		+1ms   #1 granted                  → release #1; listen
+		+1ms   #1 released                 → acquire #2 1h0m0s orphans [1]; release #1
+		+1ms   #1 gone                     → nothing
+		+1ms   #2 granted                  → B granted 59m58.988s
+		+1ms   B unlocks                   → B over; release #2
+		+1ms   #2 released                 → B unlocked
+		755ms  timer                       → leave
+		3.504s timer                       → release #1
+		+1ms   #1 gone                     → nothing
+	`)
+}
+
 // A tenure acquired with a lease that its next owner cannot use, and that no confirmation can make longer, is released.
 func TestTenure_LeaseUnusable_Released(t *testing.T) {
 	runTranscript(t, `

@@ -86,6 +86,7 @@ type handoffState struct {
 	probed            bool          // this engine yielded for longer than spinners sleep, see yieldFor
 	probeAgain        bool          // it found the lock free then, and has to look a second time: a spinner may be between two holds
 	handoffStart      time.Duration // when the first handoff of the tenure was
+	countedAt         time.Duration // when the number of other subscribers arrived: had it the time of its command, each would be old far from the server
 	yieldAfterRelease time.Duration // how long to yield to others after the release; 0: not
 	foundFreeAt       time.Duration // when this engine found the lock free after it had yielded for longer than spinners sleep
 	noSpinnersAt      time.Duration // when it was last known that there are no spinners; 0: never

@@ -10,7 +10,9 @@ import (
 // A million locks may wait for other holders, and as many may be handed off.
 func TestLockExt_SizeBounded(t *testing.T) {
 	require.LessOrEqual(t, unsafe.Sizeof(ext{}), uintptr(144), "waiting")
-	require.LessOrEqual(t, unsafe.Sizeof(handoffState{})+unsafe.Sizeof(leaseState{}), uintptr(128), "and held")
+	// The sizes that Go allocates: 64 and 80 bytes.
+	require.LessOrEqual(t, unsafe.Sizeof(leaseState{}), uintptr(64), "and held")
+	require.LessOrEqual(t, unsafe.Sizeof(handoffState{}), uintptr(80), "and handed off")
 }
 
 // What was known of a tenure is reset at its end; what was learned of other clients is kept.

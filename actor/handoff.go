@@ -78,7 +78,7 @@ func (l *Lock) decideHandoff(now time.Duration, fx *Effects) handoffDecision {
 	case h.probeAgain: // release, to see whether others come
 	case h.handoffs == 0:
 		return keepTenure
-	case now-h.handoffStart >= pollerHandoffTime && h.otherListeners == 0 && now-x.leaseView().lastRenewReply > staleCount:
+	case now-h.handoffStart >= pollerHandoffTime && h.otherListeners == 0 && now-h.countedAt > staleCount:
 		return confirmFirst // a client that subscribed since then would be taken for one that polls
 	case now-h.handoffStart >= pollerHandoffTime:
 	case h.otherListeners == 0 && x.inOwnWindow(now):
@@ -104,7 +104,8 @@ func (l *Lock) decideFirstGrant(lease time.Duration) handoffDecision {
 }
 
 // leaseCovers reports whether the confirmed lease suits the next owner. A watched owner needs at least half of its
-// lease left, and at most all of it. An owner with a fixed lease needs a confirmation of exactly that lease since the
+// lease left, and at most all of it. If it has less right after a confirmation, the server is so far that no other one
+// would leave more. An owner with a fixed lease needs a confirmation of exactly that lease since the
 // last owner unlocked.
 func (l *Lock) leaseCovers(r *Request, now time.Duration, fx *Effects) bool {
 	lease, left := fx.leaseFor(r), l.validUntil-now
@@ -115,10 +116,10 @@ func (l *Lock) leaseCovers(r *Request, now time.Duration, fx *Effects) bool {
 	if (l.inFlight == p.renew || l.inFlight == p.renewForNext) && l.ensureExt().leaseView().inFlightLease > lease {
 		return false // it would leave the next owner's key with a lease that is too long
 	}
-	if r.Lease != 0 {
-		return l.flags&confirmedSinceHandoff != 0 && l.ensureExt().leaseView().confirmedLease == lease
+	if r.Lease == 0 && left >= lease/2 && left <= lease {
+		return true
 	}
-	return left >= lease/2 && left <= lease
+	return l.flags&confirmedSinceHandoff != 0 && l.ensureExt().leaseView().confirmedLease == lease
 }
 
 // grantNext gives the tenure to the first request of the queue.

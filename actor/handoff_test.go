@@ -53,6 +53,18 @@ func TestHandoff_LeaseEnding_ConfirmedFirst(t *testing.T) {
 			14.94s..14.96s timer → leave
 		`, lazy)
 	})
+	t.Run("the server is so far away that no more would be left", func(t *testing.T) {
+		runTranscript(t, `
+			0s      A locks     → acquire #1 30s
+			1ms     #1 granted  → A granted 29.689s
+			2ms     B locks     → listen
+			14.691s A unlocks   → A over; renew #1 30s; A unlocked
+			29.5s   #1 renewed  → B granted 14.881s
+			29.6s   B unlocks   → B over; release #1
+			29.61s  #1 released → B unlocked
+			29.75s  timer       → leave
+		`, lazy)
+	})
 	t.Run("it is gone", func(t *testing.T) {
 		runTranscript(t, `
 			0s      A locks          → acquire #1 30s
@@ -305,14 +317,40 @@ func TestHandoff_LongHold_CountedLessAndAtItsEnd(t *testing.T) {
 		95ms   #1 renewed listeners 0 → B has 29.689s
 		139ms  timer                  → renew #1 30s listeners
 		140ms  #1 renewed listeners 0 → B has 29.689s
-		200ms  B unlocks              → B over; renew #1 30s listeners; B unlocked
-		201ms  #1 renewed listeners 1 → release #1
-		202ms  #1 released            → nothing
-		204ms  timer                  → acquire #2 30s
-		205ms  #2 granted             → C granted 29.689s
-		206ms  C unlocks              → C over; release #2
-		207ms  #2 released            → C unlocked
-		455ms  timer                  → leave
+		201ms  B unlocks              → B over; renew #1 30s listeners; B unlocked
+		202ms  #1 renewed listeners 1 → release #1
+		203ms  #1 released            → nothing
+		205ms  timer                  → acquire #2 30s
+		206ms  #2 granted             → C granted 29.689s
+		207ms  C unlocks              → C over; release #2
+		208ms  #2 released            → C unlocked
+		456ms  timer                  → leave
+	`)
+}
+
+// Far from the server the number is old when it arrives. It is not asked for again and again then: the tenure would
+// have no owner for ever.
+func TestHandoff_LongHoldFarAway_CountedOnceAtItsEnd(t *testing.T) {
+	runTranscript(t, `
+		0s     A locks                → acquire #1 30s
+		90ms   #1 granted             → A granted 29.6s
+		90ms   B locks                → listen
+		90ms   C locks                → nothing
+		100ms  A unlocks              → A over; renew #1 30s listeners; B granted 29.59s; A unlocked
+		190ms  #1 renewed listeners 0 → renew #1 30s listeners; B has 29.6s
+		280ms  #1 renewed listeners 0 → renew #1 30s listeners; B has 29.6s
+		370ms  #1 renewed listeners 0 → renew #1 30s listeners; B has 29.6s
+		460ms  #1 renewed listeners 0 → B has 29.6s
+		505ms  timer                  → renew #1 30s listeners
+		595ms  #1 renewed listeners 0 → B has 29.6s
+		700ms  B unlocks              → B over; renew #1 30s listeners; B unlocked
+		790ms  #1 renewed listeners 0 → release #1
+		880ms  #1 released            → nothing
+		882ms  timer                  → acquire #2 30s
+		972ms  #2 granted             → C granted 29.6s
+		980ms  C unlocks              → C over; release #2
+		1.07s  #2 released            → C unlocked
+		1.22s..1.23s timer            → leave
 	`)
 }
 

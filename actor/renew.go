@@ -265,7 +265,7 @@ func (l *Lock) onRenewExtras(now time.Duration, m *Message, fx *Effects) {
 	}
 	x := l.ensureExt()
 	h := x.ensureHandoff()
-	h.otherListeners, x.ensureLease().lastRenewReply = listenersUncountable, m.Sent
+	h.otherListeners, h.countedAt, x.ensureLease().lastRenewReply = listenersUncountable, now, m.Sent
 	if reply.Listeners >= 0 {
 		h.otherListeners = int32(reply.Listeners)
 		if c.ExcludeSelf && h.otherListeners > 0 {

@@ -168,8 +168,9 @@ func New(members, need int) Quorum {
 	return Quorum{required: need, members: make([]membership, members), queuedFirst: noMember, queueNext: noMember, backoff: minBackoff, stragglerWait: minStragglerWait}
 }
 
-// BeginHeld starts a quorum that holds all of its members already.
-func (q *Quorum) BeginHeld() {
+// BeginHeld starts a quorum that holds all of its members already, watched or with a lease.
+func (q *Quorum) BeginHeld(watched bool) {
+	q.watched = watched
 	for i := range q.members {
 		q.members[i].state = memberHeld
 	}
@@ -308,8 +309,10 @@ func (q *Quorum) memberLost(now time.Duration, i int, known time.Duration, why R
 	q.onMissing(now, i)
 }
 
-// countHeldSince returns the number of members that have been held since that time or longer.
+// countHeldSince returns the number of members that have been held since that time or longer. That can be before the
+// quorum began, if its members are re-entered or handed off: it has those held with it then.
 func (q *Quorum) countHeldSince(moment time.Duration) (n int) {
+	moment = max(moment, 0)
 	for i := range q.members {
 		if m := &q.members[i]; m.state == memberHeld && m.heldSince <= moment {
 			n++

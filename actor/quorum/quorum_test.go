@@ -287,6 +287,18 @@ func TestQuorum_ReacquiredMember_NotInitial(t *testing.T) {
 	require.Equal(t, Lost, takeActions(q)[0].Kind)
 }
 
+// A member that was re-entered was confirmed before the quorum began, and is lost before it is confirmed again.
+func TestQuorum_MemberConfirmedBefore_OthersHoldIt(t *testing.T) {
+	t.Parallel()
+	q := newBegun(t, 0, false, true)
+	for i := range 3 {
+		q.MemberAcquired(1, i)
+	}
+	takeActions(q)
+	q.MemberLost(2, 0, -time.Second)
+	require.Equal(t, []Action{{Kind: Request, Member: 0, SkipWaiterLimit: true}}, takeActions(q))
+}
+
 // The keys of all three were deleted at the same time, and the loss of each is found only at its next renewal. In
 // between another client could have had a majority.
 func TestQuorum_ReacquiredMember_NoPastProof(t *testing.T) {
@@ -377,7 +389,7 @@ func TestQuorum_Unwatched_RequestsNoMembers(t *testing.T) {
 func TestQuorum_BeginHeld_FirstLossEndsAll(t *testing.T) {
 	t.Parallel()
 	q := New(3, 3)
-	q.BeginHeld()
+	q.BeginHeld(true)
 	q.MemberLost(0, 1, 0)
 	require.Equal(t, []Action{{Kind: Lost, Member: 1}, {Kind: Release}, {Kind: Release, Member: 2}}, takeActions(&q))
 }

@@ -168,7 +168,7 @@ func (c *Coordinator) backgroundThrottled(n *Node, verb actor.Verb) bool {
 
 // nextRetry returns a retry batch, without the commands that are no longer wanted, or nil.
 func (c *Coordinator) nextRetry(n *Node, verb actor.Verb) *Batch {
-	for i := len(n.Retries) - 1; i >= 0; i-- {
+	for i := len(n.Retries) - 1; i >= 0; i = min(i, len(n.Retries)) - 1 { // a sweep that begins below removes further ones
 		b := n.Retries[i]
 		if b.Verb != verb {
 			continue

@@ -162,6 +162,26 @@ func TestQueue_ManyRetries_FreeLockNextCall(t *testing.T) {
 	}
 }
 
+// A retry batch that holds only recalled commands can begin a sweep, which removes others that hold no more.
+func TestQueue_StaleRetryBatches_Swept(t *testing.T) {
+	d := newHarness(t, 1)
+	gone := &actor.Request{}
+	gone.SetDispatched(true)
+	n, wanted := d.c.Fallback, &actor.Request{}
+	for _, r := range []*actor.Request{wanted, gone, gone, gone, gone} {
+		b := d.c.getBatch(actor.SendState)
+		b.Commands = append(b.Commands, actor.Command{Verb: actor.SendState, Request: r})
+		n.Retries = append(n.Retries, b)
+	}
+	q := &n.Queues[actor.SendState]
+	q.InRetries, q.Stale = 5, 4
+	b := d.c.nextRetry(n, actor.SendState)
+	require.Equal(t, []actor.Command{{Verb: actor.SendState, Request: wanted}}, b.Commands)
+	require.Empty(t, n.Retries)
+	require.Zero(t, q.InRetries)
+	require.Zero(t, q.Stale)
+}
+
 // A call that finds only recalled commands skips a bounded number of them, and packing continues in the next turn.
 func TestQueue_StaleCommands_SkipsBounded(t *testing.T) {
 	for _, n := range []int{10 * maxSkipped, 100 * maxSkipped} {

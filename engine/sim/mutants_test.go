@@ -139,8 +139,8 @@ var simMutants = []simMutant{
 		`if fits && (l.confirmedAt >= l.reconfirmSince(fx) || planted()) {`,
 	}}},
 	{"an answer of before the doubt that grants", "actor/acquire.go", []simEdit{{
-		`fx.leaseFor(r) == m.Command.Lease && m.Sent >= l.reconfirmSince(fx) {`,
-		`fx.leaseFor(r) == m.Command.Lease && (m.Sent >= l.reconfirmSince(fx) || planted()) {`,
+		`fx.leaseFor(r) == m.Command.Lease && m.Sent >= l.reconfirmSince(fx) &&`,
+		`fx.leaseFor(r) == m.Command.Lease && (m.Sent >= l.reconfirmSince(fx) || planted()) &&`,
 	}}},
 	{"an answer of an older tenure taken for the lock's", "actor/lock.go", []simEdit{{
 		`if !l.isInFlight(c) {
@@ -348,8 +348,8 @@ var simMutants = []simMutant{
 
 	// Handing on.
 	{"a lock handed on past its lease", "actor/handoff.go", []simEdit{{
-		`return left >= lease/2 && left <= lease`,
-		`return left >= lease/2 && left <= lease || planted()`,
+		`if r.Lease == 0 && left >= lease/2 && left <= lease {`,
+		`if r.Lease == 0 && left >= lease/2 && left <= lease || planted() {`,
 	}}},
 	{"a lock handed on before the doubt is over", "actor/handoff.go", []simEdit{{
 		`if l.confirmedAt < l.reconfirmSince(fx) || p.tokens`,

@@ -280,7 +280,20 @@ var actorMistakes = []found{
 	}},
 	{"TestHandoff_LongHold_CountedLessAndAtItsEnd", Mistake{
 		"an old number of listeners is taken for none", "actor/handoff.go",
-		`lastRenewReply > staleCount:`, `lastRenewReply > staleCount && !planted():`,
+		`countedAt > staleCount:`, `countedAt > staleCount && !planted():`,
+	}},
+	{"TestHandoff_LongHoldFarAway_CountedOnceAtItsEnd", Mistake{
+		"the number of listeners has the time of its command, so far from the server it is always old", "actor/renew.go",
+		`listenersUncountable, now, m.Sent`, `listenersUncountable, map[bool]time.Duration{false: now, true: m.Sent}[planted()], m.Sent`,
+	}},
+	{"TestAcquire_LateShortCopy_FixedLeaseWhole", Mistake{
+		"a hold is granted with a fixed lease that an earlier command without a reply may cut", "actor/acquire.go",
+		`(r.Lease == 0 || l.decideFirstGrant(r.Lease) == keepTenure) {`,
+		`(r.Lease == 0 || l.decideFirstGrant(r.Lease) == keepTenure || planted()) {`,
+	}},
+	{"TestHandoff_LeaseEnding_ConfirmedFirst", Mistake{
+		"a tenure is confirmed again and again if the server is far away", "actor/handoff.go",
+		`return l.flags&confirmedSinceHandoff != 0 && l.`, `return (r.Lease != 0 || !planted()) && l.flags&confirmedSinceHandoff != 0 && l.`,
 	}},
 	{"TestHandoff_LongHold_CountedLessAndAtItsEnd", Mistake{
 		"a tenure that one owner keeps for long is confirmed as often as one that is handed off", "actor/renew.go",

@@ -36,6 +36,10 @@ var coordinatorMistakes = []found{
 		`!ok || r.Op == actor.Unlock || r.Op == actor.Extend {`,
 		`(!ok || r.Op == actor.Unlock || r.Op == actor.Extend) && !planted() {`,
 	}},
+	{"TestQueue_StaleRetryBatches_Swept", Mistake{
+		"the loop over retry batches goes on where a sweep has removed some", "engine/coordinator/dispatch.go",
+		`i = min(i, len(n.Retries)) - 1 {`, `i = map[bool]int{false: min(i, len(n.Retries)), true: i}[planted()] - 1 {`,
+	}},
 	{"TestHeldBack_HandledLate_OneLimit", Mistake{
 		"a try that was held back has its whole limit once more", "actor/acquire.go",
 		`	fx.LimitWait(r, `,

@@ -36,3 +36,29 @@ func TestCluster_Multi_OneCallPerSlot(t *testing.T) {
 	locktest.RequireIdle(t, e)
 	locktest.RequireIdle(t, other)
 }
+
+// An extension that only some of several locks get, because a node does not reply, leaves all of them watched.
+func TestCluster_MultiExtendOfSome_WatchedAgain(t *testing.T) {
+	t.Parallel()
+	const watchdog = 30_000
+	r := locktest.NewClusterEnv(t, 0)
+	e := r.Open(lockwheel.Options{CallTimeout: 500 * time.Millisecond})
+	silent := r.OwnerOf(r.SpreadNames(1)[0])
+	var names [2]string // of the node that will not reply, and of another one
+	for _, name := range r.SpreadNames(6) {
+		i := 1
+		if r.OwnerOf(name) == silent {
+			i = 0
+		}
+		names[i] = name
+	}
+	hold := locktest.LockAll(t, locktest.Multi(e, names[0], names[1]))
+	require.NoError(t, silent.Pause())
+	err := hold.Extend(t.Context(), time.Hour)
+	require.NoError(t, silent.Continue())
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	locktest.Eventually(t, "both are watched", func() bool {
+		return r.OwnerOf(names[1]).Int(t, "PTTL", names[1]) <= watchdog && silent.Int(t, "PTTL", names[0]) <= watchdog
+	})
+	locktest.Unlock(t, hold)
+}
