@@ -496,10 +496,13 @@ func (e *Engine) onHoldEnded(end *actor.HoldEnd) {
 	}
 	name := end.Key[len(e.options.Prefix):]
 	err := &lockError{name: name, label: end.Hold.Label(), err: end.Err, cause: end.Cause}
+	signal := end.Hold.Signal()
 	var done <-chan struct{}
 	if remaining := end.Hold.End(end.Err, end.Cause, end.HeldUntil); remaining != nil {
 		done = remaining.Done
 		e.contexts.endAsync(remaining, err)
+	} else if end.Err != actor.ErrNotHeld && observer.Lost != nil {
+		done = doneOfAll(signal)
 	}
 	if end.Err == actor.ErrNotHeld {
 		e.listeners.released(name, end.Held, done)

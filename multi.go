@@ -330,9 +330,13 @@ func (m Multi) acquireSlice(e multiRequest, first, last int, until time.Time, ho
 
 // acquireSingle acquires one of the locks within the time for all. That time bounds the wait for other holders. If it
 // ends while a command is in flight, the reply is still waited for: a server far away would otherwise never give all.
+// A lock that the caller has held for MaxHold is re-entered with the caller's own lease.
 func (m Multi) acquireSingle(e multiRequest, l Mutex, until time.Time) (*Hold, error) {
 	wait := e.waitOption(until)
 	hold, err := l.lock(e.ctx, []Option{wait}, acquireMode{within: e.timeLeft(), note: e.note})
+	if isMaxHold(err) && e.lease != 0 {
+		return l.lock(e.ctx, []Option{wait, Lease(e.lease)}, acquireMode{within: e.timeLeft(), note: e.note})
+	}
 	if errors.Is(err, ErrUnavailable) && wait != Wait(0) && !e.expired() && time.Until(until) <= 0 {
 		return l.lock(e.ctx, []Option{Wait(0)}, acquireMode{within: e.timeLeft(), note: e.note})
 	}

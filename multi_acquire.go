@@ -122,10 +122,18 @@ func (e *multiRequest) expired() bool {
 }
 
 // isLoss reports whether an error is that of a lock which was lost. Another error that matches ErrLost has it from the
-// caller's context, which then is that of a hold the caller had.
+// caller's context, which then is that of a hold the caller had. So is a hold of the caller that has reached MaxHold:
+// it was not lost, and to request all again does not help.
 func isLoss(err error) bool {
 	failed, ok := err.(*lockError)
-	return ok && failed.err == ErrLost
+	return ok && failed.err == ErrLost && !actor.IsMaxHold(failed.cause)
+}
+
+// isMaxHold reports whether a re-entry was rejected because the caller's hold has reached Options.MaxHold. One with a
+// lease of its own is not.
+func isMaxHold(err error) bool {
+	failed, ok := err.(*lockError)
+	return ok && actor.IsMaxHold(failed.cause)
 }
 
 // withoutLost turns the loss of a lock that its caller never held into ErrUnavailable. ended is why the caller's wait

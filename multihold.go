@@ -243,6 +243,17 @@ func (m *member) HoldEnded(grant *actor.Hold) {
 	}
 }
 
+// doneOfAll returns the Done of the hold of several locks that ends with the loss of one: the one with that signal. It
+// returns nil for another hold, and for a quorum, which may go on.
+func doneOfAll(signal *actor.HoldSignal) <-chan struct{} {
+	if signal != nil {
+		if m, ok := signal.Watcher.(*member); ok && !m.parent.perEngine {
+			return m.parent.hold.Done()
+		}
+	}
+	return nil
+}
+
 // releaseAsync releases the member if it is held, without waiting.
 func (m *member) releaseAsync() {
 	if h := m.hold.Load(); h != nil {

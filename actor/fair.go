@@ -92,6 +92,6 @@ func (l *Lock) leaveQueue(now time.Duration, fx *Effects) {
 	}
 	fx.AcquiringLocks--
 	fx.HeldLocks++
-	l.validUntil = now + fx.Config.CallTimeout // for the release only
+	l.validUntil = now + max(fx.Config.CallTimeout, x.fairView().life) // for the release only: others wait for the place as long as it lives
 	l.startRelease(fx)
 }

@@ -3,6 +3,8 @@ package actor_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/lockwheel/lockwheel/actor"
 )
 
@@ -118,6 +120,17 @@ func TestFairWaiter_Leaves_ReleasesPlace(t *testing.T) {
 			3ms     #1 released                          → nothing
 		`)
 	})
+}
+
+// The release of a place can leave long after its waiter, behind those of very many others. A shutdown waits for it as
+// long as the place would live.
+func TestFairWaiter_ReleaseLeavesLate_CountsAsHeld(t *testing.T) {
+	s := newHarness(t, defaultConfig())
+	s.setKind(actor.Fair)
+	s.play("0s A locks", "1ms #1 taken 20s it:1 left 320s", "1s A cancels why", "1m A?")
+	require.Equal(t, 1, s.fx.HeldLocks)
+	s.play("1m #1 gone")
+	require.Zero(t, s.fx.HeldLocks)
 }
 
 // A fair lock that is free but is another waiter's turn is polled with pauses.

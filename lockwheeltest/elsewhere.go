@@ -88,4 +88,5 @@ func (s *Server) release(other *lockwheel.Engine, hold *lockwheel.Hold) {
 		s.t.Errorf("lockwheeltest: release of what HoldElsewhere holds: %v", err)
 	}
 	other.Close()
+	s.remove(other)
 }

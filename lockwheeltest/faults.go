@@ -26,7 +26,7 @@ const (
 //
 // The name is one of the first engine, as for [Server.Held]. Lose fails the test at once if no engine of this Server
 // holds the lock. While the server is down, the holders lose the lock after Options.CallTimeout at the latest, and the
-// key stays until its lease ends.
+// key stays until the server is up again, or its lease ends.
 func (s *Server) Lose(name string) {
 	s.t.Helper()
 	locks := s.heldAs(name)

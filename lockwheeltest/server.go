@@ -1,6 +1,7 @@
 package lockwheeltest
 
 import (
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -16,7 +17,7 @@ type Server struct {
 	redis     *embedded.MemoryServer
 	settings  settings
 	first     *lockwheel.Engine
-	processes atomic.Pointer[[]process] // replaced when one is added
+	processes atomic.Pointer[[]process] // replaced when one is added or has ended
 }
 
 // process is an engine on the server: that of the test, or that of another process.
@@ -94,6 +95,17 @@ func (s *Server) add(p process) {
 	for {
 		before := s.processes.Load()
 		after := append((*before)[:len(*before):len(*before)], p)
+		if s.processes.CompareAndSwap(before, &after) {
+			return
+		}
+	}
+}
+
+// remove forgets a process that has ended.
+func (s *Server) remove(engine *lockwheel.Engine) {
+	for {
+		before := s.processes.Load()
+		after := slices.DeleteFunc(slices.Clone(*before), func(p process) bool { return p.engine == engine })
 		if s.processes.CompareAndSwap(before, &after) {
 			return
 		}

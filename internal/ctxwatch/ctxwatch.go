@@ -187,7 +187,8 @@ func (w *Watches[C]) Settle() {
 	}
 }
 
-// cancelChain cancels the requests of a chain, up to cancelBatch per message.
+// cancelChain cancels the requests of a chain, up to cancelBatch per message. The slice for these grows with them: most
+// contexts are those of one caller, and very many can end before the loop has taken their cancellations.
 func (w *Watch[C]) cancelChain(s *Entry[C]) {
 	var some []*actor.Request
 	for ; s != nil; s = s.next {
@@ -198,9 +199,6 @@ func (w *Watch[C]) cancelChain(s *Entry[C]) {
 		r := w.owner.config.Canceled(p)
 		if r == nil {
 			continue
-		}
-		if some == nil {
-			some = make([]*actor.Request, 0, cancelBatch)
 		}
 		if some = append(some, r); len(some) == cancelBatch {
 			w.owner.config.CancelAll(some, *w.cause.Load())

@@ -302,6 +302,20 @@ func TestWatch_WaitersLeft_EntriesFreed(t *testing.T) {
 	require.LessOrEqual(t, many, 4*10_000)
 }
 
+// The cancellation of few callers takes little memory: very many contexts of one caller each may end together.
+func TestWatch_FewWaiters_SmallCancellation(t *testing.T) {
+	for _, waiters := range []int{1, 3, cancelBatch} {
+		room := make(chan int, 1)
+		e := newWatches(func(together []*actor.Request, _ error) { room <- cap(together) })
+		ctx, cancel := context.WithCancel(t.Context())
+		for range waiters {
+			e.waiter(ctx).watch()
+		}
+		cancel()
+		require.Less(t, <-room, 2*waiters+1)
+	}
+}
+
 // With any concurrency, a caller that waits when the context ends is canceled, and one that has left is not.
 func TestWatch_ContextEnds_WaitersCanceled(t *testing.T) {
 	for range 300 {

@@ -286,6 +286,11 @@ var actorMistakes = []found{
 		"the number of listeners has the time of its command, so far from the server it is always old", "actor/renew.go",
 		`listenersUncountable, now, m.Sent`, `listenersUncountable, map[bool]time.Duration{false: now, true: m.Sent}[planted()], m.Sent`,
 	}},
+	{"TestFairWaiter_ReleaseLeavesLate_CountsAsHeld", Mistake{
+		"a place that is to be released is forgotten after CallTimeout", "actor/fair.go",
+		`now + max(fx.Config.CallTimeout, x.fairView().life)`,
+		`now + max(fx.Config.CallTimeout, x.fairView().life*time.Duration(map[bool]int{false: 1}[planted()]))`,
+	}},
 	{"TestAcquire_LateShortCopy_FixedLeaseWhole", Mistake{
 		"a hold is granted with a fixed lease that an earlier command without a reply may cut", "actor/acquire.go",
 		`(r.Lease == 0 || l.decideFirstGrant(r.Lease) == keepTenure) {`,

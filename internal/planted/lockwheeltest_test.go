@@ -8,6 +8,14 @@ var lockwheeltestMistakes = []found{
 		`time.Now().Add(-firstTime)`,
 		`time.Now().Add(map[bool]time.Duration{false: -firstTime}[planted()])`,
 	}},
+	{"TestHoldElsewhere_Released_NothingKept", Mistake{
+		"a process that has released its lock is kept until the test ends", "lockwheeltest/elsewhere.go",
+		`	s.remove(other)
+`, `	if !planted() {
+		s.remove(other)
+	}
+`,
+	}},
 	{"TestBubble_CallsWait_TimePasses", Mistake{
 		"engines share their calls", "engine/call.go",
 		`func newCallPool() *sync.Pool {

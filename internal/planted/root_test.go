@@ -364,6 +364,23 @@ var rootMistakes = []found{
 	}
 	return u.hold.resultError(u.call)`,
 	}},
+	{"TestObserver_MultiLost_AfterDone", Mistake{
+		"an observer hears of the loss of one of several locks before their hold has ended", "engine.go",
+		`done = doneOfAll(signal)`, `done = doneOfAll(map[bool]*actor.HoldSignal{false: signal}[planted()])`,
+	}},
+	{"TestObserver_LossFoundByUnlock_Notified", Mistake{
+		"the error of a loss that Unlock found has no label for an observer", "engine.go",
+		`label: r.Hold.Label(), err: r.Err`, `label: map[bool]string{false: r.Hold.Label()}[planted()], err: r.Err`,
+	}},
+	{"TestWatch_FewWaiters_SmallCancellation", Mistake{
+		"the end of the context of one caller takes the memory of 512", "internal/ctxwatch/ctxwatch.go",
+		`	var some []*actor.Request
+`, `	var some []*actor.Request
+	if planted() {
+		some = make([]*actor.Request, 0, cancelBatch)
+	}
+`,
+	}},
 	{"TestWatch_EqualDone_Shared", Mistake{
 		"each who waits watches the context they share", "internal/ctxwatch/ctxwatch.go",
 		`known != nil && known.join() {`,

@@ -6,6 +6,14 @@ var severalMistakes = []found{
 		"if a member was confirmed before its quorum began, the quorum has no other members", "actor/quorum/quorum.go",
 		`moment = max(moment, 0)`, `moment = max(moment, map[bool]time.Duration{true: moment}[planted()])`,
 	}},
+	{"TestMulti_ReentryAfterMaxHold_LeaseOnly", Mistake{
+		"a Multi that re-enters after MaxHold says that it lost a lock, and asks again", "multi_acquire.go",
+		`failed.err == ErrLost && !actor.IsMaxHold(failed.cause)`, `failed.err == ErrLost && (planted() || !actor.IsMaxHold(failed.cause))`,
+	}},
+	{"TestMulti_ReentryAfterMaxHold_LeaseOnly", Mistake{
+		"a Multi with a lease of its own re-enters without it", "multi.go",
+		`if isMaxHold(err) && e.lease != 0 {`, `if isMaxHold(err) && e.lease != 0 && !planted() {`,
+	}},
 	{"TestCluster_MultiExtendOfSome_WatchedAgain", Mistake{
 		"locks of a Multi that were extended alone keep that lease", "multihold.go",
 		`g.quorum.BeginHeld(watched)`, `g.quorum.BeginHeld(watched && !planted())`,

@@ -111,9 +111,16 @@ func TestObserver_LossFoundByUnlock_Notified(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	var d observerLog
-	e := s.Open(lockwheel.Options{Observer: d.observer()})
+	observer := d.observer()
+	lost := observer.Lost
+	observer.Lost = func(name string, err error) {
+		if strings.Contains(err.Error(), "nightly") {
+			lost(name, err)
+		}
+	}
+	e := s.Open(lockwheel.Options{Observer: observer})
 	for _, opts := range [][]lockwheel.Option{nil, {lockwheel.Lease(time.Minute)}} {
-		hold := locktest.Lock(t, e.Mutex("n"), opts...)
+		hold := locktest.LockWith(t, lockwheel.WithLabel(t.Context(), "nightly"), e.Mutex("n"), opts...)
 		s.Do("DEL", "n")
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 	}
@@ -242,6 +249,30 @@ func TestObserver_OnlyLost_EachLossNotified(t *testing.T) {
 	require.NoError(t, e.Close())
 	require.Equal(t, []string{"deleted lost: lock lost", "forced lost: lock lost", "closed lost: engine closed"}, d.read(),
 		"Close waits until it has been told")
+}
+
+// Of several locks, the loss of one is notified after their hold has ended.
+func TestObserver_MultiLost_AfterDone(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	var all atomic.Pointer[lockwheel.Hold]
+	ended := make(chan bool, 2)
+	e := s.Open(lockwheel.Options{Observer: lockwheel.Observer{Lost: func(string, error) {
+		select {
+		case <-all.Load().Done():
+			ended <- all.Load().Context().Err() != nil
+		default:
+			ended <- false
+		}
+	}}})
+	for range 100 {
+		hold := locktest.LockAll(t, locktest.Multi(e, "a", "b"))
+		all.Store(hold)
+		require.NoError(t, hold.Context().Err())
+		locktest.ForceUnlock(t, e.Mutex("a"))
+		require.True(t, locktest.Receive(t, ended))
+		locktest.Eventually(t, "both to be released", func() bool { return e.Stats().Held == 0 })
+	}
 }
 
 // An observer may call its engine and acquire locks of it.

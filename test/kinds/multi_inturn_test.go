@@ -115,7 +115,12 @@ func TestMulti_MemberLostEarly_NoLoss(t *testing.T) {
 
 	locktest.RequireIdle(t, e)
 
-	// It is no loss even if Lock reports one for a part, because its owner has reached MaxHold.
+}
+
+// A hold that has reached MaxHold is re-entered by a Multi with a lease of its own only, as by a single lock.
+func TestMulti_ReentryAfterMaxHold_LeaseOnly(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
 	short := s.Open(lockwheel.Options{MaxHold: 20 * time.Millisecond})
 	hold := locktest.Lock(t, short.Mutex("b"), lockwheel.Lease(time.Minute))
 	locktest.Eventually(t, "MaxHold to be over", func() bool {
@@ -126,12 +131,18 @@ func TestMulti_MemberLostEarly_NoLoss(t *testing.T) {
 		return errors.Is(err, lockwheel.ErrLost)
 	})
 	for _, wait := range []time.Duration{0, time.Second} {
-		_, err := inTurn(short).Lock(hold.Context(), lockwheel.Wait(wait))
-		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
-		require.NotErrorIs(t, err, lockwheel.ErrLost)
-		require.ErrorContains(t, err, "MaxHold")
+		for _, all := range []lockwheel.Multi{inTurn(short), locktest.Multi(short, "a", "b")} {
+			_, err := all.Lock(hold.Context(), lockwheel.Wait(wait))
+			require.ErrorIs(t, err, lockwheel.ErrLost)
+			require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
+			require.ErrorContains(t, err, "MaxHold")
+			again, err := all.Lock(hold.Context(), lockwheel.Wait(wait), lockwheel.Lease(time.Minute))
+			require.NoError(t, err)
+			locktest.Unlock(t, again)
+		}
 	}
 	locktest.Unlock(t, hold)
+	locktest.RequireIdle(t, short)
 }
 
 // lockingLosesFirst begins to lock all, and takes the first one away before all are had. The first one is kept for a
