@@ -322,6 +322,28 @@ func TestHoldElsewhere_MaxHold_GoesOn(t *testing.T) {
 	})
 }
 
+// An operator can force the locks of a held quorum one after the other: each is requested again only after a lease.
+func TestQuorum_MemberForced_AwayForALease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var servers []*lockwheeltest.Server
+		var locks []lockwheel.Mutex
+		for range 3 {
+			server := lockwheeltest.New(t)
+			servers, locks = append(servers, server), append(locks, server.Engine().Mutex("q"))
+		}
+		const lease = 30 * time.Second // the default
+		hold, err := lockwheel.Quorum(locks...).Lock(t.Context())
+		require.NoError(t, err)
+		synctest.Wait() // the third one is granted, too
+		servers[0].Lose("q")
+		time.Sleep(lease - time.Second)
+		require.False(t, servers[0].Held("q"))
+		time.Sleep(2 * time.Second)
+		require.True(t, servers[0].Held("q"))
+		require.NoError(t, hold.Unlock(t.Context()))
+	})
+}
+
 func TestHoldElsewhere_Misuse_FailsTest(t *testing.T) {
 	require.Contains(t, fails(func(t *testT) {
 		server := lockwheeltest.New(t)

@@ -14,6 +14,19 @@ var severalMistakes = []found{
 		"a Multi with a lease of its own re-enters without it", "multi.go",
 		`if isMaxHold(err) && e.lease != 0 {`, `if isMaxHold(err) && e.lease != 0 && !planted() {`,
 	}},
+	{"TestQuorum_OthersShutDownSlowly_EndsAtOnce", Mistake{
+		"quorums that wait elsewhere do not hear of a shutdown before it is over", "engine.go",
+		`	e.endWaits()
+	cause := e.await(ctx, done, call)`, `	if !planted() {
+		e.endWaits()
+	}
+	cause := e.await(ctx, done, call)`,
+	}},
+	{"TestQuorum_MemberForced_AwayForALease", Mistake{
+		"a member that was forced is requested again after a renewal interval", "quorum.go",
+		`time.AfterFunc(m.lock.engine.options.Lease,`,
+		`time.AfterFunc(map[bool]time.Duration{false: m.lock.engine.options.Lease, true: m.lock.engine.options.RenewInterval}[planted()],`,
+	}},
 	{"TestCluster_MultiExtendOfSome_WatchedAgain", Mistake{
 		"locks of a Multi that were extended alone keep that lease", "multihold.go",
 		`g.quorum.BeginHeld(watched)`, `g.quorum.BeginHeld(watched && !planted())`,
