@@ -81,8 +81,9 @@ type round struct {
 	results        chan callResults // results of some calls; a send never blocks a loop
 	until          time.Time        // when the caller's wait ends besides its context; zero: never
 	errs           errorSample
-	repeated       bool // a repeated Unlock
-	releasedBefore int  // members that another Unlock has already released, as confirmed by the server
+	repeated       bool  // a repeated Unlock
+	lost           error // that the group was lost when its first Unlock came; or nil
+	releasedBefore int   // members that another Unlock has already released, as confirmed by the server
 
 	// For members of one engine, which are asked in slices. Owned by the loop between the results.
 	pending  atomic.Int32 // results still to come
@@ -324,6 +325,7 @@ func (g *multiHold) unlock(ctx context.Context) error {
 // beginUnlock ends the group and sends the releases, as far as they are sent together. It returns an error if the group
 // had ended otherwise, or was unlocked and released before.
 func (g *multiHold) beginUnlock() (r *round, enough int, err error) {
+	before := g.err() // members that have just been lost need no release: too many of them are a loss all the same
 	first := g.endByUnlock(g.hold.fail(ErrNotHeld, nil))
 	if end := g.ended.Load(); end != endedByUnlock {
 		return nil, 0, g.hold.fail(end.err, end.cause)
@@ -332,7 +334,9 @@ func (g *multiHold) beginUnlock() (r *round, enough int, err error) {
 		return nil, 0, g.hold.fail(ErrNotHeld, nil)
 	}
 	r, enough = g.newReleaseRound()
-	r.repeated = !first
+	if r.repeated = !first; first && errors.Is(before, ErrLost) {
+		r.lost = before
+	}
 	if !g.perEngine && len(r.calls) > sliceSize { // otherwise all calls are posted now, and each has that bound itself
 		r.until = time.Now().Add(g.members[0].lock.engine.config.CallTimeout)
 	}
@@ -352,7 +356,7 @@ func (g *multiHold) awaitUnlock(ctx context.Context, r *round, enough int) error
 	if r.repeated && r.releasedBefore >= enough || !g.unlockReported.CompareAndSwap(false, true) {
 		return g.hold.fail(ErrNotHeld, nil)
 	}
-	return nil
+	return r.lost
 }
 
 // newReleaseRound returns a round that releases all members, and the number of releases that are required. A missing

@@ -128,8 +128,8 @@ type Options struct {
 	//
 	// The place of a caller with a shorter Wait lives for that Wait. If more callers of the engine wait than 1666 for each
 	// second of FairWaitTimeout, places live longer: up to 1.6 ms for each caller. Engines that share a FairMutex should
-	// have the same FairWaitTimeout: behind a dead place a caller waits for a third of its own engine's, if that is longer.
-	// Default Lease; at least 100ms.
+	// have the same FairWaitTimeout: behind a dead place a caller waits for a third of that of its own engine, if this is
+	// longer. Default Lease; at least 100ms.
 	FairWaitTimeout time.Duration
 
 	// Handoff bounds how often and how long the engine hands a lock off locally while other processes wait for it.

@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -94,6 +95,25 @@ func TestScripts_CommandsPerScript(t *testing.T) {
 			s.runTranscript(c.step)
 			require.Equal(t, c.want, s.commandsOfScripts())
 		})
+	}
+}
+
+// Places without a queue are unlinked if they are many, like other large keys.
+func TestFairAcquire_ManyPlacesWithoutQueue_Unlinked(t *testing.T) {
+	s := onReal(t)
+	for _, places := range []int{10, 1000} {
+		s.do("FLUSHALL")
+		for i := range places {
+			s.do("HSET", placesOfA, fmt.Sprint("t", i), "x")
+		}
+		s.do("CONFIG", "RESETSTAT")
+		s.runTranscript("fair_acquire a:t1:100s:50s → 1")
+		want := "del 1"
+		if places > 64 {
+			want = "unlink 1"
+		}
+		require.Contains(t, s.commandsOfScripts(), want)
+		require.EqualValues(t, 0, s.do("EXISTS", placesOfA))
 	}
 }
 

@@ -52,6 +52,10 @@ var scriptMistakes = []found{
 		`local after = 900000`,
 		`local after = 0`,
 	}},
+	{"TestFairAcquire_ManyPlacesWithoutQueue_Unlinked", Mistake{
+		"very many places without a queue are deleted at once", "scripts/lib/fair_queue.lua",
+		`lock.times) + fields,`, `lock.times) + fields * 0,`,
+	}},
 	{"TestFairQueueTTL_NoRedisson_Kept", Mistake{
 		"a queue stays for ever", "scripts/lib/fair_queue.lua",
 		`  redis.pcall('PEXPIRE', lock.queue, longest)

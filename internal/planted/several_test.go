@@ -27,6 +27,10 @@ var severalMistakes = []found{
 		`time.AfterFunc(m.lock.engine.options.Lease,`,
 		`time.AfterFunc(map[bool]time.Duration{false: m.lock.engine.options.Lease, true: m.lock.engine.options.RenewInterval}[planted()],`,
 	}},
+	{"TestMultiHold_SomeLost_UnlockWaits", Mistake{
+		"an unlock of several locks that were just lost returns nil", "multihold_round.go",
+		`first && errors.Is(before, ErrLost) {`, `first && errors.Is(before, ErrLost) && !planted() {`,
+	}},
 	{"TestCluster_MultiExtendOfSome_WatchedAgain", Mistake{
 		"locks of a Multi that were extended alone keep that lease", "multihold.go",
 		`g.quorum.BeginHeld(watched)`, `g.quorum.BeginHeld(watched && !planted())`,

@@ -94,7 +94,9 @@ local function forget_times(verb, lock)
   if redis.pcall('EXISTS', lock.times, lock.places) == 0 then return end
   local ids = redis.pcall('ZRANGE', lock.times, '0', '99')
   if ids.err then return ids end
-  local removed = delete(redis.pcall('ZCARD', lock.times), lock.times, lock.places)
+  local fields = redis.pcall('HLEN', lock.places)
+  if type(fields) == 'table' then return fields end
+  local removed = delete(redis.pcall('ZCARD', lock.times) + fields, lock.times, lock.places)
   if type(removed) == 'table' then return removed end
   for i = 1, #ids do publish_to(verb, lock.key, ids[i]) end
 end
