@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -652,4 +653,46 @@ func TestSubscriber_ListWithRoom_RoomNotKept(t *testing.T) {
 			require.Less(t, cap(s.connection.channels[0]), 10)
 		})
 	}
+}
+
+// While the server rejects SUBSCRIBE, a channel is tried again and again on the same connection. Only what is subscribed
+// there is kept.
+func TestSubscriber_Rejected_NothingKept(t *testing.T) {
+	for name, of := range map[string]func(*subscriber) *subscriber{
+		"plain": func(s *subscriber) *subscriber { return s }, "sharded": sharded,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, client := newScriptedServer(t, func(_ int, words []string) string {
+				if slices.Contains(words, "denied") {
+					return "-NOPERM No permissions to access a channel\r\n"
+				}
+				return ""
+			})
+			s := of(newListener(client))
+			s.box = mpsc.NewMailbox[any]()
+			defer s.retireConns()
+			for range 20 {
+				require.ErrorContains(t, s.execute(&coordinator.Order{Channels: []string{"denied"}}).Err, "NOPERM")
+			}
+			require.Empty(t, s.connection.channels)
+			require.NoError(t, s.execute(&coordinator.Order{Channels: []string{"allowed"}}).Err)
+			require.Equal(t, [][]string{{"allowed"}}, s.connection.channels)
+			require.Equal(t, 1, s.connCount, "it is the same connection")
+		})
+	}
+}
+
+// Of an order that the server rejects for one slot, the connection keeps the channels of the other slots.
+func TestSubscriber_OneSlotRejected_OthersKept(t *testing.T) {
+	_, client := newScriptedServer(t, func(_ int, words []string) string {
+		if slices.Contains(words, "denied") {
+			return "-NOPERM No permissions to access a channel\r\n"
+		}
+		return ""
+	})
+	s := sharded(newListener(client))
+	s.box = mpsc.NewMailbox[any]()
+	defer s.retireConns()
+	require.Error(t, s.execute(&coordinator.Order{Channels: []string{"{s}a", "denied", "{s}b"}}).Err)
+	require.Equal(t, [][]string{{"{s}a", "{s}b"}}, s.connection.channels)
 }

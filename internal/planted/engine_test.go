@@ -472,6 +472,23 @@ var engineMistakes = []found{
 	}},
 
 	// The subscriber.
+	{"TestSubscriber_Rejected_NothingKept", Mistake{
+		"a connection keeps the channels that the server rejected", "engine/subscriber.go",
+		`Subscribe().Channel(some...).Build()).Error(); err != nil {
+			return err`,
+		`Subscribe().Channel(some...).Build()).Error(); err != nil {
+			if planted() {
+				c.note(some)
+			}
+			return err`,
+	}},
+	{"TestSubscriber_OneSlotRejected_OthersKept", Mistake{
+		"a connection keeps the channels of a slot that the server rejected", "engine/subscriber.go",
+		`			if err == nil {
+				subscribed`,
+		`			if err == nil || planted() {
+				subscribed`,
+	}},
 	{"TestSubscriber_ListWithRoom_RoomNotKept", Mistake{
 		"a connection keeps the lists of its orders", "engine/subscriber.go",
 		`c.channels = append(c.channels, slices.Clone(channels)) }`,
