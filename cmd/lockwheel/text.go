@@ -208,6 +208,9 @@ func describeWaiters(w *inspect.Waiters, row func(name, format string, args ...a
 // callers returns how many callers of all engines wait. A + says that there may be more.
 func callers(w *inspect.Waiters) string {
 	sum, part := 0, ""
+	if w.Error != "" {
+		part = "+" // engines are missing
+	}
 	for _, e := range w.Engines {
 		sum += e.Waiting
 		if e.AtLeast || e.NoReply {
