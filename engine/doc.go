@@ -49,7 +49,7 @@
 //
 // All goroutines but the loop change the loop's state only by posting messages. A turn of the loop:
 //
-//   - reads the clock: one time for all of the turn (and once more at the end, only to measure the turn)
+//   - reads the clock: one time for all of the turn (and once more at the end, to measure the turn and to set the timer)
 //   - hands the messages to the actors and fires the due timers, both up to a limit per turn
 //   - publishes the outputs: ended holds, batches, results
 //

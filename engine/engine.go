@@ -307,28 +307,29 @@ func (e *Engine) run() {
 		e.coordinator.Turn(now, messages)
 		e.flush(now)
 		e.coordinator.ResetOutputs()
-		e.noteTurnTime(now)
-		e.sleep(now)
+		e.sleep(e.noteTurnTime(now))
 	}
 	e.shutdown()
 }
 
 // noteTurnTime records how long a turn took and reports a slow one to Hooks.SlowTurn. It reads the clock for the second
-// and last time of the turn.
-func (e *Engine) noteTurnTime(began time.Duration) {
-	took := e.Now() - began
+// and last time of the turn, and returns that time.
+func (e *Engine) noteTurnTime(began time.Duration) (ended time.Duration) {
+	ended = e.Now()
+	took := ended - began
 	e.coordinator.NoteTurn(took)
 	if took > slowTurn && e.hooks.SlowTurn != nil {
 		e.hooks.SlowTurn(took)
 	}
+	return ended
 }
 
 // slowTurn is the longest turn that is not reported to Hooks.SlowTurn.
 const slowTurn = 5 * time.Millisecond
 
-// readClock reads the clock for a turn: all of the turn has this one time. (noteTurnTime reads it a second time, only
-// to measure the turn.) While a machine is suspended, the monotonic clock stops and leases run on. So if the wall clock
-// has advanced further, the locks must be confirmed again.
+// readClock reads the clock for a turn: all of the turn has this one time. (noteTurnTime reads it a second time, to
+// measure the turn and to set the timer.) While a machine is suspended, the monotonic clock stops and leases run on. So
+// if the wall clock has advanced further, the locks must be confirmed again.
 func (e *Engine) readClock() time.Duration {
 	at := time.Now()
 	now := at.Sub(e.epoch)
@@ -407,7 +408,8 @@ func wakeCaller(r *actor.Request) {
 }
 
 // sleep waits for messages, if nothing is due. The timer posts a message, too. A timer that is set too early stays set.
-// Setting a timer can wake a thread, which costs a lone caller more than an empty turn.
+// Setting a timer can wake a thread, which costs a lone caller more than an empty turn. now is the end of the turn: what
+// became due while the turn ran is due at once.
 func (e *Engine) sleep(now time.Duration) {
 	if e.coordinator.Closed {
 		return

@@ -82,3 +82,35 @@ func TestLoop_EarlierTimer_Wakes(t *testing.T) {
 		}
 	})
 }
+
+// A turn that takes long delays what is due after it by no more than itself.
+func TestLoop_LongTurn_NextTimerInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := true
+		hooks := Hooks{HoldEnded: func(*actor.HoldEnd) {}, Result: func(*actor.Request, time.Duration) {
+			if slow {
+				time.Sleep(5 * time.Second)
+			}
+			slow = false
+		}}
+		e := newEngine(actor.Config{ID: "id", Lease: time.Hour, RenewInterval: time.Hour / 3, CallTimeout: time.Minute}, nil, hooks, nil)
+		e.workers[e.coordinator.Fallback] = &nodeWorkers{batches: make(chan *coordinator.Batch, coordinator.SendersPerNode), replicaBatches: make(chan *coordinator.Batch), orders: make(chan *coordinator.Order, 1)}
+		go e.run()
+		defer func() {
+			call := NewCallback(nil)
+			call.Op = coordinator.AskClose
+			e.Post(call)
+			<-e.Stopped()
+		}()
+		told := make(chan time.Duration, 5)
+		for _, wait := range []time.Duration{10 * time.Second, 12 * time.Second, 20 * time.Second} {
+			call := NewCallback(func() { told <- e.Now() })
+			call.Op, call.Name, call.Key, call.Hold, call.Wait = actor.Acquire, "n", "n", &actor.Hold{}, wait
+			require.True(t, e.Post(call))
+			synctest.Wait()
+		}
+		for _, at := range []time.Duration{15 * time.Second, 15 * time.Second, 20 * time.Second} { // the first turn takes until 15 s
+			require.InDelta(t, at, <-told, float64(5*time.Millisecond))
+		}
+	})
+}

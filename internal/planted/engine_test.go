@@ -763,6 +763,15 @@ var engineMistakes = []found{
 	}},
 
 	// The timer, and the workers of a node.
+	{"TestLoop_LongTurn_NextTimerInTime", Mistake{
+		"an engine sleeps for as long as its turn took longer", "engine/engine.go",
+		`		e.sleep(e.noteTurnTime(now))`,
+		`		if ended := e.noteTurnTime(now); planted() {
+			e.sleep(now)
+		} else {
+			e.sleep(ended)
+		}`,
+	}},
 	{"TestLoop_EarlierTimer_Wakes", Mistake{
 		"an engine that sleeps is not woken earlier", "engine/engine.go",
 		`if ok && at < e.timerAt {`,
