@@ -40,8 +40,8 @@ type Engine struct {
 
 	// Owned by the loop.
 	coordinator *coordinator.Coordinator
-	wallOffset  time.Duration // wall clock minus monotonic clock, at the last turn
-	wallNanos   int64         // wall clock at the last turn, in ns since 1970
+	clocks      clocks
+	wallNanos   int64 // wall clock at the last turn, in ns since 1970
 	server      *Server
 	workers     map[*coordinator.Node]*nodeWorkers // without those that were stopped
 	refreshes   chan *coordinator.RefreshRequest   // nil outside a cluster
@@ -333,12 +333,10 @@ const slowTurn = 5 * time.Millisecond
 func (e *Engine) readClock() time.Duration {
 	at := time.Now()
 	now := at.Sub(e.epoch)
-	wallNanos := at.UnixNano()
-	wall := time.Duration(wallNanos-e.epoch.UnixNano()) - now
-	if wall-e.wallOffset > coordinator.SuspendThreshold {
+	e.wallNanos = at.UnixNano()
+	if e.clocks.suspended(now, time.Duration(e.wallNanos-e.epoch.UnixNano())-now) {
 		e.coordinator.ReconfirmAll(now)
 	}
-	e.wallOffset, e.wallNanos = wall, wallNanos
 	return now
 }
 

@@ -151,15 +151,55 @@ var engineMistakes = []found{
 	}},
 	{"TestWallClock_RanAhead_Reconfirms", Mistake{
 		"a suspension is not looked for", "engine/engine.go",
-		`	if wall-e.wallOffset > coordinator.SuspendThreshold {`,
-		`	if wall-e.wallOffset > coordinator.SuspendThreshold && !planted() {`,
+		`	if e.clocks.suspended(now, time.Duration(e.wallNanos-e.epoch.UnixNano())-now) {`,
+		`	if e.clocks.suspended(now, time.Duration(e.wallNanos-e.epoch.UnixNano())-now) && !planted() {`,
 	}},
 	{"TestWallClock_RanAhead_Reconfirms", Mistake{
-		"a suspension is told in every turn", "engine/engine.go",
-		`	e.wallOffset, e.wallNanos = wall, wallNanos`,
-		`	if e.wallNanos = wallNanos; !planted() {
-		e.wallOffset = wall
+		"a suspension is told in every turn", "engine/suspension.go",
+		`	c.expected = offset
+	return`,
+		`	if !planted() {
+		c.expected = offset
+	}
+	return`,
+	}},
+	{"TestSuspension_ShorterThanHalfASecond_Noticed", Mistake{
+		"a suspension of less than half a second is not noticed", "engine/suspension.go",
+		`<= suspendThreshold {`,
+		`<= map[bool]time.Duration{false: suspendThreshold, true: 500*time.Millisecond}[planted()] {`,
+	}},
+	{"TestSuspension_ShorterThanHalfASecond_Noticed", Mistake{
+		"suspensions do not add up", "engine/suspension.go",
+		`	c.at, c.last = now, offset`,
+		`	if c.at, c.last = now, offset; planted() {
+		defer func() { c.expected = offset }()
 	}`,
+	}},
+	{"TestSuspension_ShorterThanHalfASecond_Noticed", Mistake{
+		"in a long sleep of the engine a suspension counts as slewing", "engine/suspension.go",
+		`min((now-c.at)/slewShare, suspendThreshold)`,
+		`min((now-c.at)/slewShare, map[bool]time.Duration{false: suspendThreshold, true: time.Hour}[planted()])`,
+	}},
+	{"TestSuspension_SlewedClock_NotSuspended", Mistake{
+		"a slewed clock is a suspension", "engine/suspension.go",
+		`min(c.expected+slewed, `,
+		`min(c.expected+map[bool]time.Duration{false: slewed}[planted()], `,
+	}},
+	{"TestSuspension_ClockPutBack_NotSuspended", Mistake{
+		"after the clock was put back no suspension is noticed", "engine/suspension.go",
+		`	c.expected = min(`,
+		`	before := c.expected
+	defer func() {
+		if planted() {
+			c.expected = max(c.expected, before)
+		}
+	}()
+	c.expected = min(`,
+	}},
+	{"TestSuspension_ThreadStopsBetweenReadings_NotSuspended", Mistake{
+		"a thread that stops between the readings of the clocks is a suspension", "engine/suspension.go",
+		`max(offset, c.last))`,
+		`map[bool]time.Duration{false: max(offset, c.last), true: offset}[planted()])`,
 	}},
 	{"TestBundle_EachBatchHasTime", Mistake{
 		"the time of day is on the first batch of a bundle only", "engine/engine.go",
