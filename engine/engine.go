@@ -406,8 +406,8 @@ func wakeCaller(r *actor.Request) {
 }
 
 // sleep waits for messages, if nothing is due. The timer posts a message, too. A timer that is set too early stays set.
-// Setting a timer can wake a thread, which costs a lone caller more than an empty turn. now is the end of the turn: what
-// became due while the turn ran is due at once.
+// Setting a timer can wake a thread, which costs a lone caller more than an empty turn. now is the end of the turn:
+// what became due while the turn ran is due at once.
 func (e *Engine) sleep(now time.Duration) {
 	if e.coordinator.Closed {
 		return

@@ -1226,12 +1226,41 @@ var engineMistakes = []found{
 	{"TestSender_Messages_ReadBeforePost", Mistake{
 		"a batch is read when it was handed back", "engine/sender.go",
 		`		box.Post(&b.Msg)
-		to.relay(relayed)`,
+		relays.relay(relayed)`,
 		`		box.Post(&b.Msg)
 		if planted() {
 			relayed = w.RelayedMessages(b)
 		}
-		to.relay(relayed)`,
+		relays.relay(relayed)`,
+	}},
+	{"TestRelay_SourceSilent_SenderGoesOn", Mistake{
+		"a sender waits for the source of a slot that has moved", "engine/relayer.go",
+		`	r.run(func() {`,
+		`	run := r.run
+	if planted() {
+		run = func(f func()) { f() }
+	}
+	run(func() {`,
+	}},
+	{"TestRelay_SourceSilent_CallsBounded", Mistake{
+		"any number of messages waits for a silent source", "engine/relayer.go",
+		`calls.Load() >= maxRelays {`, `calls.Load() >= maxRelays && !planted() {`,
+	}},
+	{"TestRelay_SourceSilent_CallsBounded", Mistake{
+		"calls to a silent source take the room of those to others", "engine/relayer.go",
+		`	calls := r.calls[address]`,
+		`	if planted() {
+		address = ""
+	}
+	calls := r.calls[address]`,
+	}},
+	{"TestRelay_SourceSilent_CallsBounded", Mistake{
+		"addresses of sources are kept for ever", "engine/relayer.go",
+		`return calls.Load() == 0 })`, `return calls.Load() == 0 && !planted() })`,
+	}},
+	{"TestRelay_NodeGone_OthersTold", Mistake{
+		"a message for a node that has gone ends the sender", "engine/relayer.go",
+		`node := nodes[address]; node != nil {`, `node := nodes[address]; node != nil || planted() {`,
 	}},
 	{"TestReplicas_WaitTimeout_InMillis", Mistake{
 		"replicas are waited for in nanoseconds", "engine/replica_sender.go",
