@@ -16,7 +16,7 @@ import (
 	"github.com/lockwheel/lockwheel/engine/wire"
 )
 
-// silentNode returns a client of a node that does not reply before speak is called, which the end of the test does, too.
+// silentNode returns a client of a node that does not reply until speak is called. The end of the test calls it, too.
 func silentNode(t *testing.T) (client rueidis.Client, speak func()) {
 	gate := make(chan struct{})
 	_, client = newScriptedServer(t, func(_ int, words []string) string {
