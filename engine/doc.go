@@ -15,6 +15,9 @@
 //     ends when the coordinator is closed.
 //   - the senders (workers.go, sender.go), 8 per node, each send one batch at a time to the server and post its replies
 //     to the loop. The loop starts them with the node, and ends them by closing their channel.
+//   - a relayed message (relayer.go): while a slot moves in a cluster with sharded pub/sub, messages of releases at the
+//     next master are published at the one before as well. A sender starts one goroutine for those of each batch or
+//     bundle, at most 64 for a node. It ends with the replies or with the connection.
 //   - the replica senders (workers.go, replica_sender.go), 2 per node with Config.Replicas, send grants; each has a
 //     connection of its own. They start and end with the senders.
 //   - the subscriber (workers.go, subscriber.go), one per node, owns the pub/sub connection and posts its messages;
@@ -37,9 +40,9 @@
 //   - while Probe runs, one goroutine per master of a cluster loads the scripts there (load_scripts.go). Probe waits
 //     for them.
 //
-// Engine.Wait waits for the workers: senders, replica senders, subscribers, the refresher, the announcer and
-// unsubscriptions, and for lender's calls on the engine's own client. The goroutines of rueidis's connections are not
-// in this list.
+// Engine.Wait waits for the workers: senders, replica senders, subscribers, the refresher, the announcer,
+// unsubscriptions and relayed messages, and for lender's calls on the engine's own client. The goroutines of rueidis's
+// connections are not in this list.
 //
 // The user of StartUnconnected has one more, which connects and then ends.
 //
@@ -49,7 +52,7 @@
 //
 // All goroutines but the loop change the loop's state only by posting messages. A turn of the loop:
 //
-//   - reads the clock: one time for all of the turn (and once more at the end, only to measure the turn)
+//   - reads the clock: one time for all of the turn (and once more at its end, to measure it and to set the timer)
 //   - hands the messages to the actors and fires the due timers, both up to a limit per turn
 //   - publishes the outputs: ended holds, batches, results
 //

@@ -40,8 +40,8 @@ type Engine struct {
 
 	// Owned by the loop.
 	coordinator *coordinator.Coordinator
-	wallOffset  time.Duration // wall clock minus monotonic clock, at the last turn
-	wallNanos   int64         // wall clock at the last turn, in ns since 1970
+	clocks      clocks
+	wallNanos   int64 // wall clock at the last turn, in ns since 1970
 	server      *Server
 	workers     map[*coordinator.Node]*nodeWorkers // without those that were stopped
 	refreshes   chan *coordinator.RefreshRequest   // nil outside a cluster
@@ -307,37 +307,36 @@ func (e *Engine) run() {
 		e.coordinator.Turn(now, messages)
 		e.flush(now)
 		e.coordinator.ResetOutputs()
-		e.noteTurnTime(now)
-		e.sleep(now)
+		e.sleep(e.noteTurnTime(now))
 	}
 	e.shutdown()
 }
 
 // noteTurnTime records how long a turn took and reports a slow one to Hooks.SlowTurn. It reads the clock for the second
-// and last time of the turn.
-func (e *Engine) noteTurnTime(began time.Duration) {
-	took := e.Now() - began
+// and last time of the turn, and returns that time.
+func (e *Engine) noteTurnTime(began time.Duration) (ended time.Duration) {
+	ended = e.Now()
+	took := ended - began
 	e.coordinator.NoteTurn(took)
 	if took > slowTurn && e.hooks.SlowTurn != nil {
 		e.hooks.SlowTurn(took)
 	}
+	return ended
 }
 
 // slowTurn is the longest turn that is not reported to Hooks.SlowTurn.
 const slowTurn = 5 * time.Millisecond
 
-// readClock reads the clock for a turn: all of the turn has this one time. (noteTurnTime reads it a second time, only
-// to measure the turn.) While a machine is suspended, the monotonic clock stops and leases run on. So if the wall clock
-// has advanced further, the locks must be confirmed again.
+// readClock reads the clock for a turn: all of the turn has this one time. (noteTurnTime reads it a second time, to
+// measure the turn and to set the timer.) While a machine is suspended, the monotonic clock stops and leases run on. So
+// if the wall clock has advanced further, the locks must be confirmed again.
 func (e *Engine) readClock() time.Duration {
 	at := time.Now()
 	now := at.Sub(e.epoch)
-	wallNanos := at.UnixNano()
-	wall := time.Duration(wallNanos-e.epoch.UnixNano()) - now
-	if wall-e.wallOffset > coordinator.SuspendThreshold {
+	e.wallNanos = at.UnixNano()
+	if e.clocks.suspended(now, time.Duration(e.wallNanos-e.epoch.UnixNano())-now) {
 		e.coordinator.ReconfirmAll(now)
 	}
-	e.wallOffset, e.wallNanos = wall, wallNanos
 	return now
 }
 
@@ -407,7 +406,8 @@ func wakeCaller(r *actor.Request) {
 }
 
 // sleep waits for messages, if nothing is due. The timer posts a message, too. A timer that is set too early stays set.
-// Setting a timer can wake a thread, which costs a lone caller more than an empty turn.
+// Setting a timer can wake a thread, which costs a lone caller more than an empty turn. now is the end of the turn:
+// what became due while the turn ran is due at once.
 func (e *Engine) sleep(now time.Duration) {
 	if e.coordinator.Closed {
 		return

@@ -175,7 +175,7 @@ func TestSender_Messages_ReadBeforePost(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runSender(&nodeConn{client: cluster, address: "to:1"}, &wire.Encoder{ID: "id", Sharded: true}, batches, nil, box)
+		runSender(&nodeConn{client: cluster, address: "to:1"}, &wire.Encoder{ID: "id", Sharded: true}, batches, nil, box, &relayer{client: cluster, run: func(f func()) { f() }})
 	}()
 	require.Eventually(t, func() bool { return box.TakeAll() != nil }, 10*time.Second, time.Millisecond, "the batch to come back")
 	require.NoError(t, b.Failed)
@@ -202,7 +202,7 @@ func TestWorker_OtherMaster_Reported(t *testing.T) {
 	}
 	for name, carries := range map[string]func(<-chan *coordinator.Batch, *mpsc.Mailbox[any]){
 		"sender": func(batches <-chan *coordinator.Batch, box *mpsc.Mailbox[any]) {
-			runSender(was, &wire.Encoder{ID: "id"}, batches, nil, box)
+			runSender(was, &wire.Encoder{ID: "id"}, batches, nil, box, nil)
 		},
 		"replica sender": (&replicaSender{nodeConn: was, encoder: &wire.Encoder{ID: "id"}, lender: newLender(nil, onGoroutine)}).run,
 	} {

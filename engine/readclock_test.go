@@ -13,19 +13,21 @@ import (
 )
 
 // While a machine is suspended, the monotonic clock stops and leases run on. The wall clock shows it by running ahead.
-// A wall clock that is put back, or slewed, shows nothing.
+// A wall clock that is put back shows nothing.
 func TestWallClock_RanAhead_Reconfirms(t *testing.T) {
 	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second}, nil, Hooks{}, nil)
 	doubted := func() time.Duration { return e.coordinator.Fx.ReconfirmSince }
+	runsAhead := func(d time.Duration) {
+		e.clocks.expected -= d
+		e.clocks.last -= d
+	}
 	e.readClock()
 	require.Zero(t, doubted())
-	e.wallOffset += time.Hour // now it is an hour less
+	runsAhead(-time.Hour)
 	e.readClock()
 	require.Zero(t, doubted(), "put back")
-	e.wallOffset -= coordinator.SuspendThreshold / 2
 	e.readClock()
-	require.Zero(t, doubted(), "slewed")
-	e.wallOffset -= 2 * coordinator.SuspendThreshold
+	runsAhead(20 * time.Millisecond)
 	now := e.readClock()
 	require.Equal(t, now, doubted(), "suspended")
 	e.readClock()
@@ -79,6 +81,38 @@ func TestLoop_EarlierTimer_Wakes(t *testing.T) {
 		}
 		for i := range 4 { // the engine ends before the last
 			require.InDelta(t, time.Duration(i+1)*10*time.Second, <-told, float64(5*time.Millisecond))
+		}
+	})
+}
+
+// A turn that takes long delays what is due after it by no more than itself.
+func TestLoop_LongTurn_NextTimerInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := true
+		hooks := Hooks{HoldEnded: func(*actor.HoldEnd) {}, Result: func(*actor.Request, time.Duration) {
+			if slow {
+				time.Sleep(5 * time.Second)
+			}
+			slow = false
+		}}
+		e := newEngine(actor.Config{ID: "id", Lease: time.Hour, RenewInterval: time.Hour / 3, CallTimeout: time.Minute}, nil, hooks, nil)
+		e.workers[e.coordinator.Fallback] = &nodeWorkers{batches: make(chan *coordinator.Batch, coordinator.SendersPerNode), replicaBatches: make(chan *coordinator.Batch), orders: make(chan *coordinator.Order, 1)}
+		go e.run()
+		defer func() {
+			call := NewCallback(nil)
+			call.Op = coordinator.AskClose
+			e.Post(call)
+			<-e.Stopped()
+		}()
+		told := make(chan time.Duration, 5)
+		for _, wait := range []time.Duration{10 * time.Second, 12 * time.Second, 20 * time.Second} {
+			call := NewCallback(func() { told <- e.Now() })
+			call.Op, call.Name, call.Key, call.Hold, call.Wait = actor.Acquire, "n", "n", &actor.Hold{}, wait
+			require.True(t, e.Post(call))
+			synctest.Wait()
+		}
+		for _, at := range []time.Duration{15 * time.Second, 15 * time.Second, 20 * time.Second} { // the first turn takes until 15 s
+			require.InDelta(t, at, <-told, float64(5*time.Millisecond))
 		}
 	})
 }

@@ -29,7 +29,7 @@ func TestRecordWrite_BatchSent_GoesAlong(t *testing.T) {
 		})
 		a := announced(client)
 		send := startSender(t, func(batches <-chan *coordinator.Batch, box *mpsc.Mailbox[any]) {
-			runSender(&nodeConn{client: client}, &wire.Encoder{ID: "id"}, batches, a.write, box)
+			runSender(&nodeConn{client: client}, &wire.Encoder{ID: "id"}, batches, a.write, box, nil)
 		})
 		require.NoError(t, send().Failed)
 		require.NotContains(t, server.receivedOn(1), "EVAL ", "it was not offered")

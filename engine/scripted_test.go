@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -197,7 +198,7 @@ func TestSender_NoReply_ClientLookedUpAgain(t *testing.T) {
 	back, came := newScriptedServer(t, func(int, []string) string { return "" })
 	cluster := &singleNodeClient{node: gone}
 	sendAll := startSender(t, func(batches <-chan *coordinator.Batch, box *mpsc.Mailbox[any]) {
-		runSender(&nodeConn{client: cluster, address: "node:1"}, &wire.Encoder{ID: "id"}, batches, nil, box)
+		runSender(&nodeConn{client: cluster, address: "node:1"}, &wire.Encoder{ID: "id"}, batches, nil, box, nil)
 	})
 	b := sendAll()
 	require.True(t, b.NoReply)
@@ -575,19 +576,11 @@ func TestSubscriber_NextWithoutCurrent_Works(t *testing.T) {
 func TestSender_RoutedCall_SaysSo(t *testing.T) {
 	_, client := newScriptedServer(t, func(int, []string) string { return "" })
 	sendAll := startSender(t, func(batches <-chan *coordinator.Batch, box *mpsc.Mailbox[any]) {
-		runSender(&nodeConn{client: &singleNodeClient{Client: client}, address: "node:1"}, &wire.Encoder{ID: "id"}, batches, nil, box)
+		runSender(&nodeConn{client: &singleNodeClient{Client: client}, address: "node:1"}, &wire.Encoder{ID: "id"}, batches, nil, box, nil)
 	})
 	b := sendAll()
 	require.NoError(t, b.Failed)
 	require.True(t, b.ViaClusterClient)
-}
-
-// A message for a node that the client no longer knows is lost, and those for other nodes are not.
-func TestSender_RelayNodeGone_OthersTold(t *testing.T) {
-	server, client := newScriptedServer(t, func(int, []string) string { return "" })
-	to := &nodeConn{client: &singleNodeClient{node: client}}
-	to.relay([]wire.RelayedMessage{{Address: "gone:1", Channel: "a", Text: "0"}, {Address: "node:1", Channel: "b", Text: "0"}})
-	require.Equal(t, "SPUBLISH b 0\n", server.receivedOn(1))
 }
 
 // A client is looked up again if any batch of a bundle has no reply, and not only the first.
@@ -647,9 +640,53 @@ func TestSubscriber_ListWithRoom_RoomNotKept(t *testing.T) {
 			s := of(newListener(client))
 			s.box = mpsc.NewMailbox[any]()
 			defer s.retireConns()
-			require.NoError(t, s.execute(&coordinator.Order{Channels: append(make([]string, 0, 1000), "{s}a", "{s}b")}).Err)
+			list := append(make([]string, 0, 1000), "{s}a", "{s}b")
+			require.NoError(t, s.execute(&coordinator.Order{Channels: list}).Err)
+			clear(list) // which belongs to the order
 			require.Equal(t, [][]string{{"{s}a", "{s}b"}}, s.connection.channels)
 			require.Less(t, cap(s.connection.channels[0]), 10)
 		})
 	}
+}
+
+// While the server rejects SUBSCRIBE, a channel is tried again and again on the same connection. Only what is
+// subscribed there is kept.
+func TestSubscriber_Rejected_NothingKept(t *testing.T) {
+	for name, of := range map[string]func(*subscriber) *subscriber{
+		"plain": func(s *subscriber) *subscriber { return s }, "sharded": sharded,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, client := newScriptedServer(t, func(_ int, words []string) string {
+				if slices.Contains(words, "denied") {
+					return "-NOPERM No permissions to access a channel\r\n"
+				}
+				return ""
+			})
+			s := of(newListener(client))
+			s.box = mpsc.NewMailbox[any]()
+			defer s.retireConns()
+			for range 20 {
+				require.ErrorContains(t, s.execute(&coordinator.Order{Channels: []string{"denied"}}).Err, "NOPERM")
+			}
+			require.Empty(t, s.connection.channels)
+			require.NoError(t, s.execute(&coordinator.Order{Channels: []string{"allowed"}}).Err)
+			require.Equal(t, [][]string{{"allowed"}}, s.connection.channels)
+			require.Equal(t, 1, s.connCount, "it is the same connection")
+		})
+	}
+}
+
+// Of an order that the server rejects for one slot, the connection keeps the channels of the other slots.
+func TestSubscriber_OneSlotRejected_OthersKept(t *testing.T) {
+	_, client := newScriptedServer(t, func(_ int, words []string) string {
+		if slices.Contains(words, "denied") {
+			return "-NOPERM No permissions to access a channel\r\n"
+		}
+		return ""
+	})
+	s := sharded(newListener(client))
+	s.box = mpsc.NewMailbox[any]()
+	defer s.retireConns()
+	require.Error(t, s.execute(&coordinator.Order{Channels: []string{"{s}a", "denied", "{s}b"}}).Err)
+	require.Equal(t, [][]string{{"{s}a", "{s}b"}}, s.connection.channels)
 }

@@ -13,7 +13,7 @@ import (
 // runSender runs a sender: it sends batches to one node and posts their replies. It does not interpret them. A batch
 // has no deadline, because a batch that is given up still runs. It ends with a reply or with a broken connection.
 // Limits in time belong to the coordinator. A write of the engine's record goes along, if there is one.
-func runSender(to *nodeConn, w *wire.Encoder, batches <-chan *coordinator.Batch, record *recordWrite, box *mpsc.Mailbox[any]) {
+func runSender(to *nodeConn, w *wire.Encoder, batches <-chan *coordinator.Batch, record *recordWrite, box *mpsc.Mailbox[any], relays *relayer) {
 	for b := range batches {
 		switch client := to.nodeClient(); {
 		case client != nil:
@@ -26,7 +26,7 @@ func runSender(to *nodeConn, w *wire.Encoder, batches <-chan *coordinator.Batch,
 		to.dropIfBroken(b, box)
 		relayed := w.RelayedMessages(b)
 		box.Post(&b.Msg)
-		to.relay(relayed)
+		relays.relay(relayed)
 	}
 }
 
@@ -37,18 +37,4 @@ func sendToNode(client rueidis.Client, w *wire.Encoder, b *coordinator.Batch, re
 	} else {
 		record.done(w.SendBundle(client, b, along...))
 	}
-}
-
-// relay publishes messages once more, after the replies to their releases. Delivery is not guaranteed, as with any
-// message: a waiter that misses one polls later.
-func (n *nodeConn) relay(relayed []wire.RelayedMessage) {
-	for _, s := range relayed {
-		if node := n.client.Nodes()[s.Address]; node != nil {
-			_ = node.Do(context.Background(), spublishCommand(node, s)).Error()
-		}
-	}
-}
-
-func spublishCommand(node rueidis.Client, s wire.RelayedMessage) rueidis.Completed {
-	return node.B().Spublish().Channel(s.Channel).Message(s.Text).Build()
 }

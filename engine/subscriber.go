@@ -188,7 +188,7 @@ type connection struct {
 	own           string // the engine's own channel, which is never sharded
 	release       func()
 	broken        <-chan error
-	channels      [][]string                       // all channels requested on it
+	channels      [][]string                       // all channels that the server has subscribed on it
 	unsubscribing atomic.Pointer[unsubscribeNotes] // nil until the connection is retired: then its messages are ignored
 }
 
@@ -235,8 +235,9 @@ func (s *subscriber) connect() (*connection, error) {
 	return c, nil
 }
 
-// note records that channels were requested. It copies them: the list of an order may have much room left, which
-// would take memory for as long as the connection lasts.
+// note records that channels were subscribed. It copies them: the list of an order may have much room left, which
+// would take memory for as long as the connection lasts. Rejected channels are not recorded: they are requested again
+// and again. After a connection error no record is needed, because the connection is closed.
 func (c *connection) note(channels []string) { c.channels = append(c.channels, slices.Clone(channels)) }
 
 // subscribe subscribes to channels: up to MaxChannelsPerCommand per SUBSCRIBE, or one SSUBSCRIBE per slot.
@@ -248,14 +249,13 @@ func (c *connection) subscribe(channels []string) error {
 			}
 			channels = slices.Delete(slices.Clone(channels), at, at+1)
 		}
-		c.note(channels)
 		return c.subscribeShards(channels)
 	}
-	c.note(channels)
 	for some := range slices.Chunk(channels, coordinator.MaxChannelsPerCommand) {
 		if err := c.client.Do(context.Background(), c.client.B().Subscribe().Channel(some...).Build()).Error(); err != nil {
 			return err
 		}
+		c.note(some)
 	}
 	return nil
 }
@@ -263,18 +263,25 @@ func (c *connection) subscribe(channels []string) error {
 // subscribeShards continues after a rejection, so that slots which did not move are not delayed. It returns the first
 // rejection.
 func (c *connection) subscribeShards(channels []string) (rejection error) {
+	var subscribed []string
 	for some := range slices.Chunk(groupBySlot(channels), coordinator.MaxBundleBatches) {
 		calls := make([]rueidis.Completed, len(some))
 		for i, ofSlot := range some {
 			calls[i] = c.client.B().Ssubscribe().Channel(ofSlot...).Build()
 		}
-		for _, result := range c.client.DoMulti(context.Background(), calls...) {
+		for i, result := range c.client.DoMulti(context.Background(), calls...) {
 			err := result.Error()
 			if _, replied := rueidis.IsRedisErr(err); err != nil && !replied {
 				return err
 			}
+			if err == nil {
+				subscribed = append(subscribed, some[i]...)
+			}
 			rejection = cmp.Or(rejection, err)
 		}
+	}
+	if len(subscribed) > 0 {
+		c.note(subscribed)
 	}
 	return rejection
 }

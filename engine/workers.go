@@ -32,7 +32,10 @@ func (e *Engine) startWorkers(n *coordinator.Node) {
 	config, address := &e.coordinator.Fx.Config, n.Address
 	id := config.ID
 	for range coordinator.SendersPerNode {
-		e.goroutines.Go(func() { runSender(e.server.nodeConn(address), e.encoder(id), w.batches, e.recordWrite(), e.box) })
+		relays := &relayer{client: e.server.client, run: e.goroutines.Go}
+		e.goroutines.Go(func() {
+			runSender(e.server.nodeConn(address), e.encoder(id), w.batches, e.recordWrite(), e.box, relays)
+		})
 	}
 	if config.Replicas != 0 {
 		replicas := replication{min: config.Replicas, timeout: config.ReplicaTimeout}

@@ -15,7 +15,7 @@ func newDemo() *cobra.Command {
 		Short:              "Take thousands of locks, keep them, and check that they hold; needs no server",
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
-			if status := demo.Run(demo.UntilSignal(), args, c.OutOrStdout(), c.ErrOrStderr()); status != 0 {
+			if status := demo.Run(demo.UntilSignal(), args, c.OutOrStdout(), withoutUsers{c.ErrOrStderr()}); status != 0 {
 				return &failure{status: status}
 			}
 			return nil

@@ -81,7 +81,7 @@ func execute(ctx context.Context, args []string, std streams) (status int) {
 	f := &failure{exitUsage, err} // what cobra itself finds is wrong with the command line
 	errors.As(err, &f)
 	if f.err != nil {
-		fmt.Fprintf(std.err, "%s: %v\n", command.CommandPath(), f.err)
+		fmt.Fprintf(withoutUsers{std.err}, "%s: %v\n", command.CommandPath(), f.err)
 	}
 	if f.status == exitUsage && f.err != nil { // without an error it is the status of the program that run ran
 		fmt.Fprintf(std.err, "Try: %s --help\n", command.CommandPath())

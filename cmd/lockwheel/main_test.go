@@ -315,6 +315,28 @@ func TestCommand_Password_IsNeverPrinted(t *testing.T) {
 	}
 }
 
+// A URL at the wrong place is in an error, but without its user and its password.
+func TestCommand_URLInWrongPlace_PasswordNotPrinted(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"redis://me:secret@" + unused, "redis://:se\"c@ret/secret@" + unused, "rediss://me:a secret@" + unused} {
+		for _, args := range [][]string{
+			{"ls", "--redis-file", url}, {"wait", "a", url}, {"top", url}, {"engines", url}, {url, "ls"}, {"ls", "-redis=" + url},
+			{"ls", "--" + url}, {"top", "--interval", url}, {"run", "a", "--no-wait", "--", url}, {"run", "a", url},
+			{"demo", url}, {"demo", "-locks", url}, {"demo", "-listen", url}, {"completion", url},
+		} {
+			status, stdout, stderr := result(t, urlOf(unused), args...)
+			assert.NotContains(t, []int{exitOK, exitNo}, status, args)
+			assert.NotContains(t, stdout+stderr, "secret", args)
+			assert.NotEmpty(t, stderr, args)
+		}
+	}
+	_, _, stderr := result(t, "redis://a%@"+unused, "ls")
+	assert.Contains(t, stderr, "want redis://user:password@host:port", "the advice is whole")
+	_, _, stderr = result(t, urlOf(unused), "ls", "--redis-file", "me:secret@"+unused)
+	assert.Contains(t, stderr, "--redis-file: no such file or directory")
+	assert.NotContains(t, stderr, "secret", "without a scheme")
+}
+
 func TestCommand_NoServer_IsNamed(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"state", "a"}, {"ls"}, {"wait", "a"}, {"force", "a"}, {"top"}} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"strings"
@@ -44,9 +45,14 @@ func (g *globals) option() (rueidis.ClientOption, error) {
 	return parseServer("", defaultServer)
 }
 
-// readShort reads a small file.
-func readShort(name string) (string, error) {
+// readShort reads a small file. Its errors do not repeat the name, which may be a URL by mistake.
+func readShort(name string) (content string, err error) {
 	const most = 64 << 10
+	defer func() {
+		if of := (*fs.PathError)(nil); errors.As(err, &of) {
+			err = of.Err
+		}
+	}()
 	file, err := os.Open(name)
 	if err != nil {
 		return "", err

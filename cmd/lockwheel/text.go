@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,28 @@ func printable(text string) string {
 		return text
 	}
 	return quoted
+}
+
+// withoutUsers is where errors are printed. It leaves out the user and the password of a URL: a URL that was given in
+// place of something else is in the error. It leaves out too much rather than too little, because a password can
+// contain any character.
+type withoutUsers struct{ to io.Writer }
+
+func (w withoutUsers) Write(text []byte) (int, error) {
+	if _, err := w.to.Write(userOfURL.ReplaceAllFunc(text, withoutUser)); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+var userOfURL = regexp.MustCompile(`://.*@`)
+
+// withoutUser replaces what userOfURL has found. What is not replaced is the form of a URL in an advice.
+func withoutUser(found []byte) []byte {
+	if string(found) == "://user:password@" {
+		return found
+	}
+	return []byte("://...@")
 }
 
 // writeJSON writes a value as one line.
@@ -185,6 +208,9 @@ func describeWaiters(w *inspect.Waiters, row func(name, format string, args ...a
 // callers returns how many callers of all engines wait. A + says that there may be more.
 func callers(w *inspect.Waiters) string {
 	sum, part := 0, ""
+	if w.Error != "" {
+		part = "+" // engines are missing
+	}
 	for _, e := range w.Engines {
 		sum += e.Waiting
 		if e.AtLeast || e.NoReply {

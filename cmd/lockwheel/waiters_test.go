@@ -278,4 +278,5 @@ func TestDescribeWaiters_Odd_Printed(t *testing.T) {
 	assert.Contains(t, text.String(), "\n  waiters   callers that wait: 1024+; engines that replied: 2\n")
 	assert.Regexp(t, `\n +1024\+ +1h0m0\S+ +7 +"\\x1b\[31m"\n +0\+ +- +0 +n\n +incomplete: "first\\nsecond"\n$`, text.String())
 	assert.NotContains(t, text.String(), "\x1b")
+	assert.Equal(t, "5+", callers(&inspect.Waiters{Engines: []inspect.Waiter{{Waiting: 5}}, Replied: 1, Error: "the connection broke"}), "engines are missing")
 }

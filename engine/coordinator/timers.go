@@ -7,10 +7,6 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-// SuspendThreshold is how far the wall clock may run ahead of the monotonic one before the engine assumes that the
-// machine was suspended. A slewed clock stays far below it.
-const SuspendThreshold = 500 * time.Millisecond
-
 const (
 	// maxTimersPerTurn is the maximum number of timers of each wheel that fire in a turn. After a pause of the process
 	// or of the clock all may be due.

@@ -161,8 +161,9 @@ func (w *simWorld) scheduleFault() {
 
 // suspendLong suspends an engine for long enough to be noticed.
 func (e *simEngine) suspendLong() {
+	const least = 500 * time.Millisecond
 	e.w.cover(coverClockStall)
-	e.suspend(e.w.between(coordinator.SuspendThreshold+time.Millisecond, coordinator.SuspendThreshold+3*e.w.plan.lease))
+	e.suspend(e.w.between(least+time.Millisecond, least+3*e.w.plan.lease))
 }
 
 func (w *simWorld) engine() *simEngine { return simPick(w, w.engines) }

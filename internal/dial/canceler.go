@@ -1,5 +1,5 @@
 // Package dial makes the connections of an engine's own client, and ends them. A function of the caller that makes
-// connections may hang, panic or end its goroutine; none of that stops an Open or a Close.
+// connections may hang, panic or end its goroutine; none of that stops an Open or a Close, or ends the process.
 package dial
 
 import (
@@ -7,7 +7,10 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
+	"runtime"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -17,7 +20,7 @@ import (
 )
 
 // maxAttempts is the maximum number of calls in flight of functions that make connections, including those that
-// hang. Beyond it, none is called.
+// hang. Beyond it, none is called. While as many calls of the Close of such connections hang, no connection is made.
 const maxAttempts = 1024
 
 // Errors for functions that make connections and return neither a result nor an error.
@@ -26,6 +29,7 @@ var (
 	errGoexit          = errors.New("a function of Options.Redis with which connections are made ended its goroutine")
 	errNilConn         = errors.New("a dialer of Options.Redis returned neither a connection nor an error")
 	errTooManyAttempts = errors.New("too many functions of Options.Redis with which connections are made have not returned")
+	errTooManyCloses   = errors.New("too many calls of Close, of connections that a function of Options.Redis has made, have not returned")
 )
 
 // dialTimeout is a timeout like those of package net.
@@ -47,6 +51,7 @@ type Canceler struct {
 	Connections *Connections  // of the engine that is opened
 	timeout     time.Duration // of each connection attempt
 	slots       chan struct{} // semaphore: one element for each attempt in flight
+	closing     atomic.Int64  // calls in flight of the Close of connections of a caller's dialer
 }
 
 // NewCanceler returns a Canceler for the connections of one engine. ctx is that of Open, and limit the time of each
@@ -104,11 +109,14 @@ func (c *Canceler) Bound(ctx context.Context) (context.Context, func()) {
 // can hang in a function of the caller's TLSConfig or Dialer. It then keeps its goroutine, and a connection that it
 // makes too late is closed.
 func (c *Canceler) Dialer(redis rueidis.ClientOption) dialFunc {
-	connect := redis.DialCtxFn
+	connect, custom := redis.DialCtxFn, redis.DialCtxFn != nil || redis.DialFn != nil
 	if connect == nil {
 		connect = defaultDial(redis)
 	}
 	return func(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+		if custom && c.closing.Load() >= maxAttempts {
+			return nil, &rediserr.NotConnected{Err: errTooManyCloses}
+		}
 		ctx, over := c.attemptContext(ctx)
 		defer over()
 		generation := c.Connections.current.Load() // a connection that is made after redial must end, too
@@ -116,7 +124,7 @@ func (c *Canceler) Dialer(redis rueidis.ClientOption) dialFunc {
 		if err != nil {
 			return nil, &rediserr.NotConnected{Err: err}
 		}
-		if redis.DialCtxFn != nil || redis.DialFn != nil {
+		if custom {
 			conn = &customConn{Conn: conn, canceler: c}
 		}
 		conn = generation.track(conn, func() { c.Connections.rejectedAt.Store(&address) })
@@ -151,7 +159,7 @@ func withHandshake(ctx context.Context) func(net.Conn, error) (net.Conn, error) 
 
 // customConn is a connection from a caller's dialer. Its Close may hang, for example if it still has data to send.
 // Then it keeps its goroutine after Options.CallTimeout, as a dialer does. Reads and writes end before, through their
-// deadline.
+// deadline. Close is always called, however many functions hang: the number of connections bounds that of the calls.
 type customConn struct {
 	net.Conn
 	canceler *Canceler
@@ -164,10 +172,11 @@ func (c *customConn) Close() error {
 	}
 	ctx, over := context.WithTimeoutCause(context.Background(), c.canceler.timeout, errDialTimeout)
 	defer over()
-	_, err := callBounded(ctx, c.canceler.slots, func() (struct{}, error) {
+	c.canceler.closing.Add(1)
+	_, err := call(ctx, func() (struct{}, error) {
 		_ = c.Conn.SetDeadline(pastDeadline)
 		return struct{}{}, c.Conn.Close()
-	}, nil)
+	}, func() { c.canceler.closing.Add(-1) }, nil)
 	return err
 }
 
@@ -198,8 +207,7 @@ func (c *Canceler) Credentials(provide authFunc) authFunc {
 	}
 }
 
-// callBounded waits for a function of the caller until ctx ends. A function that hangs keeps its goroutine. If it
-// returns a value later, onLate receives it unless onLate is nil. room bounds the number of such functions.
+// callBounded is call. room bounds the number of such functions.
 func callBounded[T any](ctx context.Context, room chan struct{}, f func() (T, error), onLate func(T)) (got T, err error) {
 	if ctx.Err() != nil {
 		return got, context.Cause(ctx)
@@ -209,6 +217,13 @@ func callBounded[T any](ctx context.Context, room chan struct{}, f func() (T, er
 	default:
 		return got, errTooManyAttempts
 	}
+	return call(ctx, f, func() { <-room }, onLate)
+}
+
+// call waits for a function of the caller until ctx ends. A function that hangs keeps its goroutine. If it returns a
+// value later, onLate receives it unless onLate is nil. ended is called when the function has ended. A panic becomes an
+// error.
+func call[T any](ctx context.Context, f func() (T, error), ended func(), onLate func(T)) (got T, err error) {
 	type outcome struct {
 		value T
 		err   error
@@ -217,7 +232,10 @@ func callBounded[T any](ctx context.Context, room chan struct{}, f func() (T, er
 	go func() {
 		came := outcome{err: errGoexit}
 		defer func() { // also if f ends the goroutine
-			<-room
+			if what := recover(); what != nil {
+				came.err = panicError(what)
+			}
+			ended()
 			select {
 			case done <- came:
 			case <-left:
@@ -237,6 +255,32 @@ func callBounded[T any](ctx context.Context, room chan struct{}, f func() (T, er
 	case <-ctx.Done():
 		close(left)
 		return got, context.Cause(ctx)
+	}
+}
+
+// panicError returns the error for a function that panicked. It names the function. Of what it panicked with, it has
+// the text of an error of the runtime, and otherwise only the type: the text can contain a password.
+func panicError(what any) error {
+	const text = "a function of Options.Redis with which connections are made panicked"
+	if failed, ok := what.(runtime.Error); ok {
+		return fmt.Errorf("%s in %s: %w", text, panicked(), failed)
+	}
+	return fmt.Errorf("%s in %s, with a %T", text, panicked(), what)
+}
+
+// panicked returns the name of the function that panicked. It must be called, through panicError, by a deferred
+// function.
+func panicked() string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs)])
+	for found := false; ; {
+		frame, more := frames.Next()
+		switch inRuntime := strings.HasPrefix(frame.Function, "runtime."); {
+		case found && !inRuntime, !more:
+			return frame.Function
+		case frame.Function == "runtime.gopanic":
+			found = true
+		}
 	}
 }
 

@@ -170,3 +170,99 @@ func TestCredentials_RunningConn_NotRefreshed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, rueidis.AuthCredentials{Username: "u", Password: "p"}, got)
 }
+
+// A function that panics costs its own attempt, and not the process. What it panicked with may be a password.
+func TestDial_FunctionPanics_ReturnsError(t *testing.T) {
+	t.Parallel()
+	o := NewCanceler(t.Context(), time.Hour)
+	defer o.Finish()
+	ours, theirs := net.Pipe()
+	dialers := map[string]rueidis.ClientOption{
+		"DialCtxFn": {DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) { panic("secret") }},
+		"DialFn":    {DialFn: func(string, *net.Dialer, *tls.Config) (net.Conn, error) { panic(errors.New("secret")) }},
+		"TLS": {DialFn: func(string, *net.Dialer, *tls.Config) (net.Conn, error) {
+			return handshaking{ours, func() error { panic("secret") }}, nil
+		}},
+	}
+	for what, redis := range dialers {
+		conn, err := o.Dialer(redis)(t.Context(), "host:1", &net.Dialer{}, nil)
+		require.ErrorContains(t, err, "panicked in github.com/lockwheel/lockwheel/internal/dial.TestDial_FunctionPanics_ReturnsError.", what)
+		require.NotContains(t, err.Error(), "secret", what)
+		require.Nil(t, conn, what)
+	}
+	_, err := theirs.Write([]byte("x"))
+	require.ErrorIs(t, err, io.ErrClosedPipe, "the connection without a handshake is closed")
+	_, err = o.Credentials(func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+		var none map[string]int
+		none["a"] = 1
+		return rueidis.AuthCredentials{}, nil
+	})(rueidis.AuthCredentialsContext{})
+	require.ErrorContains(t, err, "assignment to entry in nil map", "an error of the runtime says what is wrong")
+	require.Empty(t, o.slots)
+}
+
+// hangingClose is a connection that is closed only when its gate opens.
+type hangingClose struct {
+	net.Conn
+	gate <-chan struct{}
+}
+
+func (c hangingClose) Close() error {
+	<-c.gate
+	return c.Conn.Close()
+}
+
+// Functions that hang take no room from the Close of a connection.
+func TestDial_HangingAttempts_ConnectionClosed(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	defer close(gate)
+	o := NewCanceler(t.Context(), 8*time.Second)
+	o.Finish()
+	ours, theirs := net.Pipe()
+	conn, err := o.Dialer(rueidis.ClientOption{DialFn: func(string, *net.Dialer, *tls.Config) (net.Conn, error) { return ours, nil }})(t.Context(), "host:1", &net.Dialer{}, nil)
+	require.NoError(t, err)
+	for range maxAttempts {
+		o.slots <- struct{}{}
+	}
+	require.NoError(t, conn.Close())
+	_, err = theirs.Write([]byte("x"))
+	require.ErrorIs(t, err, io.ErrClosedPipe)
+}
+
+// The number of calls of Close that hang is bounded: beyond it no further connection is made. Those that exist are
+// closed.
+func TestDial_HangingCloses_Bounded(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	o := NewCanceler(t.Context(), 8*time.Second)
+	o.Finish()
+	dial := o.Dialer(rueidis.ClientOption{DialFn: func(string, *net.Dialer, *tls.Config) (net.Conn, error) {
+		conn, _ := net.Pipe()
+		return hangingClose{conn, gate}, nil
+	}})
+	var conns []net.Conn
+	for range maxAttempts {
+		conn, err := dial(t.Context(), "host:1", &net.Dialer{}, nil)
+		require.NoError(t, err)
+		conns = append(conns, conn)
+	}
+	ours, theirs := net.Pipe()
+	last, err := o.Dialer(rueidis.ClientOption{DialFn: func(string, *net.Dialer, *tls.Config) (net.Conn, error) { return ours, nil }})(t.Context(), "host:1", &net.Dialer{}, nil)
+	require.NoError(t, err)
+	o.timeout = time.Millisecond
+	for _, conn := range conns {
+		require.ErrorIs(t, conn.Close(), errDialTimeout)
+	}
+	o.timeout = 8 * time.Second
+	_, err = dial(t.Context(), "host:1", &net.Dialer{}, nil)
+	require.ErrorIs(t, err, errTooManyCloses)
+	require.NoError(t, last.Close())
+	_, err = theirs.Write([]byte("x"))
+	require.ErrorIs(t, err, io.ErrClosedPipe)
+	close(gate)
+	require.Eventually(t, func() bool {
+		_, err := dial(t.Context(), "host:1", &net.Dialer{}, nil)
+		return err == nil
+	}, 8*time.Second, time.Millisecond, "there is room again")
+}

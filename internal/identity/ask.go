@@ -86,8 +86,8 @@ const maxTogether = 100
 // AskWaiters asks engines how many of their callers wait for a lock. It listens on one connection of its own until all
 // have replied, or for the given time after the last question. It returns the answers by the ids of the engines: of an
 // engine that did not reply there is none. err is not nil if the server does not allow the questions or does not reply,
-// or if ctx ended meanwhile. There are no answers then, except that a connection which broke later leaves those that
-// had come. It keeps at most as many answers as there are engines.
+// or if ctx ended meanwhile. The answers are then those that had come, and nil if none had. It keeps at most as many
+// answers as there are engines.
 //
 // AskWaiters can block for longer than ctx if the client has no connection left. In a cluster it uses the node of the
 // lock's key.
@@ -133,12 +133,27 @@ func AskWaiters(ctx context.Context, client rueidis.Client, engines []string, ke
 		case r := <-replies:
 			answers[r.Engine] = r
 		case err := <-broken:
-			return answers, err
+			return leftOf(answers, replies), err
 		case <-ctx.Done():
-			return answers, ctx.Err()
+			return leftOf(answers, replies), ctx.Err()
 		case <-timeout:
 			return answers, nil
 		}
 	}
 	return answers, nil
+}
+
+// leftOf returns the answers that had come when asking failed, or nil.
+func leftOf(answers map[string]WaitersReply, replies <-chan WaitersReply) map[string]WaitersReply {
+	for {
+		select {
+		case r := <-replies:
+			answers[r.Engine] = r
+		default:
+			if len(answers) == 0 {
+				return nil
+			}
+			return answers
+		}
+	}
 }

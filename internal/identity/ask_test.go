@@ -83,9 +83,50 @@ func TestAskWaiters_Answers_OfThoseAsked(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
-	_, err = AskWaiters(ctx, client, []string{silent}, "a b", time.Hour)
+	answers, err = AskWaiters(ctx, client, []string{silent}, "a b", time.Hour)
 	require.ErrorIs(t, err, context.Canceled)
+	require.Nil(t, answers, "none came")
 	require.Eventually(t, func() bool { return len(s.Strings(t, "PUBSUB", "CHANNELS", askerPrefix+"*")) == 0 }, 20*time.Second, time.Millisecond, "it listens no more")
+}
+
+// A connection can break while answers are awaited. Those that had come count; without any it was not possible to ask.
+func TestAskWaiters_ConnectionBreaks_AnswersKept(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	one, silent := uuidOf("1"), uuidOf("2")
+	engine := newClient(t, s, "", "")
+	listener, release := engine.Dedicate()
+	defer release()
+	defer listener.Close()
+	asked := make(chan string, 1)
+	listener.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(m rueidis.PubSubMessage) { asked <- m.Message }})
+	require.NoError(t, listener.Do(t.Context(), listener.B().Subscribe().Channel(EngineChannel(silent)).Build()).Error())
+	s.Do(t, "ACL", "SETUSER", "asker", "reset", "on", ">word", "allkeys", "allchannels", "+@all")
+	type outcome struct {
+		answers map[string]WaitersReply
+		err     error
+	}
+	for _, answered := range []bool{false, true} {
+		done, client := make(chan outcome, 1), newClient(t, s, "asker", "word")
+		go func() {
+			answers, err := AskWaiters(t.Context(), client, []string{one, silent}, "a b", time.Hour)
+			done <- outcome{answers, err}
+		}()
+		question, ok := ParseMessage(<-asked)
+		require.True(t, ok)
+		if answered {
+			s.Do(t, "PUBLISH", AskerChannel(question.Asker), (&Waiters{Engine: one, Waiting: 1}).Text())
+		}
+		s.Do(t, "CLIENT", "KILL", "USER", "asker")
+		got := <-done
+		require.Error(t, got.err)
+		if answered {
+			require.Len(t, got.answers, 1)
+			require.Equal(t, 1, got.answers[one].Waiting)
+		} else {
+			require.Nil(t, got.answers)
+		}
+	}
 }
 
 // Very many engines are asked some at a time, because each question has the whole key.

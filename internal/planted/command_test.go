@@ -678,6 +678,22 @@ var commandMistakes = []found{
 		"the page of a holder's engine is not said", "cmd/lockwheel/engines.go",
 		`	if e.Page != "" {`, `	if e.Page != "" && !planted() {`,
 	}},
+	{"TestCommand_URLInWrongPlace_PasswordNotPrinted", Mistake{
+		"an error shows the password of a URL in the wrong place", "cmd/lockwheel/main.go",
+		`fmt.Fprintf(withoutUsers{std.err}, `, `fmt.Fprintf(map[bool]io.Writer{false: withoutUsers{std.err}, true: std.err}[planted()], `,
+	}},
+	{"TestCommand_URLInWrongPlace_PasswordNotPrinted", Mistake{
+		"an error of the demo shows the password of a URL in the wrong place", "cmd/lockwheel/demo.go",
+		`withoutUsers{c.ErrOrStderr()}`, `map[bool]interface{ Write([]byte) (int, error) }{false: withoutUsers{c.ErrOrStderr()}, true: c.ErrOrStderr()}[planted()]`,
+	}},
+	{"TestCommand_URLInWrongPlace_PasswordNotPrinted", Mistake{
+		"an error repeats what was given as the name of a file", "cmd/lockwheel/server.go",
+		`errors.As(err, &of) {`, `errors.As(err, &of) && !planted() {`,
+	}},
+	{"TestCommand_URLInWrongPlace_PasswordNotPrinted", Mistake{
+		"the advice about URLs loses its user", "cmd/lockwheel/text.go",
+		`	if string(found) == "://user:password@" {`, `	if string(found) == "://user:password@" && !planted() {`,
+	}},
 	{"TestLoad_Run_BothEnginesWantTheHotName", Mistake{
 		"one engine alone wants the hot name of the demo", "cmd/lockwheel/internal/demo/load.go",
 		`[]*lockwheel.Engine{at.main, at.second}`, `[]*lockwheel.Engine{at.main, map[bool]*lockwheel.Engine{false: at.second, true: at.main}[planted()]}`,

@@ -8,8 +8,37 @@ var connectMistakes = []found{
 	}},
 	{"TestClose_ConnectionCloseHangs_Ends", Mistake{
 		"the Close of a connection of a caller's dialer is waited for", "internal/dial/canceler.go",
-		`if redis.DialCtxFn != nil || redis.DialFn != nil {`,
-		`if (redis.DialCtxFn != nil || redis.DialFn != nil) && !planted() {`,
+		`		if custom {`,
+		`		if custom && !planted() {`,
+	}},
+	{"TestDial_FunctionPanics_ReturnsError", Mistake{
+		"a panic of a caller's dialer ends the process", "internal/dial/canceler.go",
+		`if what := recover(); what != nil {`,
+		`if planted() {
+			} else if what := recover(); what != nil {`,
+	}},
+	{"TestDial_FunctionPanics_ReturnsError", Mistake{
+		"an error has what a caller's dialer panicked with", "internal/dial/canceler.go",
+		`with a %T", text, panicked(), what)`,
+		`with a %T"+map[bool]string{true: " %[3]v"}[planted()], text, panicked(), what)`,
+	}},
+	{"TestDial_HangingAttempts_ConnectionClosed", Mistake{
+		"while functions of the caller hang, a connection is not closed", "internal/dial/canceler.go",
+		`	c.canceler.closing.Add(1)`,
+		`	if planted() && len(c.canceler.slots) == maxAttempts {
+		return errTooManyAttempts
+	}
+	c.canceler.closing.Add(1)`,
+	}},
+	{"TestDial_HangingCloses_Bounded", Mistake{
+		"any number of calls of Close may hang", "internal/dial/canceler.go",
+		`c.closing.Load() >= maxAttempts {`,
+		`c.closing.Load() >= maxAttempts && !planted() {`,
+	}},
+	{"TestDial_HangingCloses_Bounded", Mistake{
+		"a Close that has returned still counts", "internal/dial/canceler.go",
+		`func() { c.canceler.closing.Add(-1) }`,
+		`func() { c.canceler.closing.Add(map[bool]int64{false: -1}[planted()]) }`,
 	}},
 	{"TestTLS_CertificateRejected_NoConnection", Mistake{
 		"an alert after the handshake is that of a server that is down", "internal/dial/tracked_conns.go",

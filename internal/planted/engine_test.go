@@ -151,15 +151,55 @@ var engineMistakes = []found{
 	}},
 	{"TestWallClock_RanAhead_Reconfirms", Mistake{
 		"a suspension is not looked for", "engine/engine.go",
-		`	if wall-e.wallOffset > coordinator.SuspendThreshold {`,
-		`	if wall-e.wallOffset > coordinator.SuspendThreshold && !planted() {`,
+		`	if e.clocks.suspended(now, time.Duration(e.wallNanos-e.epoch.UnixNano())-now) {`,
+		`	if e.clocks.suspended(now, time.Duration(e.wallNanos-e.epoch.UnixNano())-now) && !planted() {`,
 	}},
 	{"TestWallClock_RanAhead_Reconfirms", Mistake{
-		"a suspension is told in every turn", "engine/engine.go",
-		`	e.wallOffset, e.wallNanos = wall, wallNanos`,
-		`	if e.wallNanos = wallNanos; !planted() {
-		e.wallOffset = wall
+		"a suspension is told in every turn", "engine/suspension.go",
+		`	c.expected = offset
+	return`,
+		`	if !planted() {
+		c.expected = offset
+	}
+	return`,
+	}},
+	{"TestSuspension_ShorterThanHalfASecond_Noticed", Mistake{
+		"a suspension of less than half a second is not noticed", "engine/suspension.go",
+		`<= suspendThreshold {`,
+		`<= map[bool]time.Duration{false: suspendThreshold, true: 500*time.Millisecond}[planted()] {`,
+	}},
+	{"TestSuspension_ShorterThanHalfASecond_Noticed", Mistake{
+		"suspensions do not add up", "engine/suspension.go",
+		`	c.at, c.last = now, offset`,
+		`	if c.at, c.last = now, offset; planted() {
+		defer func() { c.expected = offset }()
 	}`,
+	}},
+	{"TestSuspension_ShorterThanHalfASecond_Noticed", Mistake{
+		"in a long sleep of the engine a suspension counts as slewing", "engine/suspension.go",
+		`min((now-c.at)/slewShare, suspendThreshold)`,
+		`min((now-c.at)/slewShare, map[bool]time.Duration{false: suspendThreshold, true: time.Hour}[planted()])`,
+	}},
+	{"TestSuspension_SlewedClock_NotSuspended", Mistake{
+		"a slewed clock is a suspension", "engine/suspension.go",
+		`min(c.expected+slewed, `,
+		`min(c.expected+map[bool]time.Duration{false: slewed}[planted()], `,
+	}},
+	{"TestSuspension_ClockPutBack_NotSuspended", Mistake{
+		"after the clock was put back no suspension is noticed", "engine/suspension.go",
+		`	c.expected = min(`,
+		`	before := c.expected
+	defer func() {
+		if planted() {
+			c.expected = max(c.expected, before)
+		}
+	}()
+	c.expected = min(`,
+	}},
+	{"TestSuspension_ThreadStopsBetweenReadings_NotSuspended", Mistake{
+		"a thread that stops between the readings of the clocks is a suspension", "engine/suspension.go",
+		`max(offset, c.last))`,
+		`map[bool]time.Duration{false: max(offset, c.last), true: offset}[planted()])`,
 	}},
 	{"TestBundle_EachBatchHasTime", Mistake{
 		"the time of day is on the first batch of a bundle only", "engine/engine.go",
@@ -472,6 +512,23 @@ var engineMistakes = []found{
 	}},
 
 	// The subscriber.
+	{"TestSubscriber_Rejected_NothingKept", Mistake{
+		"a connection keeps the channels that the server rejected", "engine/subscriber.go",
+		`Subscribe().Channel(some...).Build()).Error(); err != nil {
+			return err`,
+		`Subscribe().Channel(some...).Build()).Error(); err != nil {
+			if planted() {
+				c.note(some)
+			}
+			return err`,
+	}},
+	{"TestSubscriber_OneSlotRejected_OthersKept", Mistake{
+		"a connection keeps the channels of a slot that the server rejected", "engine/subscriber.go",
+		`			if err == nil {
+				subscribed`,
+		`			if err == nil || planted() {
+				subscribed`,
+	}},
 	{"TestSubscriber_ListWithRoom_RoomNotKept", Mistake{
 		"a connection keeps the lists of its orders", "engine/subscriber.go",
 		`c.channels = append(c.channels, slices.Clone(channels)) }`,
@@ -746,6 +803,15 @@ var engineMistakes = []found{
 	}},
 
 	// The timer, and the workers of a node.
+	{"TestLoop_LongTurn_NextTimerInTime", Mistake{
+		"an engine sleeps for as long as its turn took longer", "engine/engine.go",
+		`		e.sleep(e.noteTurnTime(now))`,
+		`		if ended := e.noteTurnTime(now); planted() {
+			e.sleep(now)
+		} else {
+			e.sleep(ended)
+		}`,
+	}},
 	{"TestLoop_EarlierTimer_Wakes", Mistake{
 		"an engine that sleeps is not woken earlier", "engine/engine.go",
 		`if ok && at < e.timerAt {`,
@@ -1160,12 +1226,41 @@ var engineMistakes = []found{
 	{"TestSender_Messages_ReadBeforePost", Mistake{
 		"a batch is read when it was handed back", "engine/sender.go",
 		`		box.Post(&b.Msg)
-		to.relay(relayed)`,
+		relays.relay(relayed)`,
 		`		box.Post(&b.Msg)
 		if planted() {
 			relayed = w.RelayedMessages(b)
 		}
-		to.relay(relayed)`,
+		relays.relay(relayed)`,
+	}},
+	{"TestRelay_SourceSilent_SenderGoesOn", Mistake{
+		"a sender waits for the source of a slot that has moved", "engine/relayer.go",
+		`	r.run(func() {`,
+		`	run := r.run
+	if planted() {
+		run = func(f func()) { f() }
+	}
+	run(func() {`,
+	}},
+	{"TestRelay_SourceSilent_CallsBounded", Mistake{
+		"any number of messages waits for a silent source", "engine/relayer.go",
+		`calls.Load() >= maxRelays {`, `calls.Load() >= maxRelays && !planted() {`,
+	}},
+	{"TestRelay_SourceSilent_CallsBounded", Mistake{
+		"calls to a silent source take the room of those to others", "engine/relayer.go",
+		`	calls := r.calls[address]`,
+		`	if planted() {
+		address = ""
+	}
+	calls := r.calls[address]`,
+	}},
+	{"TestRelay_SourceSilent_CallsBounded", Mistake{
+		"addresses of sources are kept for ever", "engine/relayer.go",
+		`return calls.Load() == 0 })`, `return calls.Load() == 0 && !planted() })`,
+	}},
+	{"TestRelay_NodeGone_OthersTold", Mistake{
+		"a message for a node that has gone ends the sender", "engine/relayer.go",
+		`node := nodes[address]; node != nil {`, `node := nodes[address]; node != nil || planted() {`,
 	}},
 	{"TestReplicas_WaitTimeout_InMillis", Mistake{
 		"replicas are waited for in nanoseconds", "engine/replica_sender.go",

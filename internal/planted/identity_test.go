@@ -327,6 +327,19 @@ var identityMistakes = []found{
 		"an engine that was not asked answers", "internal/identity/ask.go",
 		`ok && left[w.Engine] {`, `ok && (left[w.Engine] || planted()) {`,
 	}},
+	{"TestAskWaiters_ConnectionBreaks_AnswersKept", Mistake{
+		"when asking failed and no answer came, there are answers", "internal/identity/ask.go",
+		`			if len(answers) == 0 {`, `			if len(answers) == 0 && !planted() {`,
+	}},
+	{"TestAskWaiters_ConnectionBreaks_AnswersKept", Mistake{
+		"a connection that breaks takes the answers that had come along", "internal/identity/ask.go",
+		`			return leftOf(answers, replies), err
+		case <-ctx`, `			if planted() {
+				return nil, err
+			}
+			return leftOf(answers, replies), err
+		case <-ctx`,
+	}},
 	{"TestAskWaiters_ManyEngines_AllAsked", Mistake{
 		"of many engines only the first are asked", "internal/identity/ask.go",
 		`		for _, reply := range listener.DoMulti(ctx, questions...) {`, `		if planted() && len(questions) < maxTogether {
@@ -359,7 +372,15 @@ var identityMistakes = []found{
 	}},
 	{"TestStateWaiters_OtherProcesses_Named", Mistake{
 		"an engine that does not reply has no waiters", "cmd/lockwheel/internal/inspect/waiters.go",
-		`case !replied && answers != nil:`, `case !replied && answers != nil && !planted():`,
+		`case !replied && failed == nil:`, `case !replied && failed == nil && !planted():`,
+	}},
+	{"TestWaiters_AskingFailed_NoEngineBlamed", Mistake{
+		"an engine that could not be asked did not reply", "cmd/lockwheel/internal/inspect/waiters.go",
+		`case !replied && failed == nil:`, `case !replied && (failed == nil || planted()):`,
+	}},
+	{"TestDescribeWaiters_Odd_Printed", Mistake{
+		"the sum of those that wait is whole without some engines", "cmd/lockwheel/text.go",
+		`		part = "+" // engines`, `		part = map[bool]string{false: "+"}[planted()] // engines`,
 	}},
 	{"TestStateWaiters_OtherProcesses_Named", Mistake{
 		"a wait begins when the last engine has replied", "cmd/lockwheel/internal/inspect/waiters.go",
@@ -380,10 +401,7 @@ var identityMistakes = []found{
 	}},
 	{"TestStateWaiters_Forbidden_SaysWhy", Mistake{
 		"engines that could not be asked did not reply", "cmd/lockwheel/internal/inspect/waiters.go",
-		`	w.fill(listening, answers)`, `	if planted() && answers == nil {
-		answers = make(map[string]identity.WaitersReply)
-	}
-	w.fill(listening, answers)`,
+		`w.fill(listening, answers, failed)`, `w.fill(listening, answers, map[bool]error{false: failed}[planted()])`,
 	}},
 	{"TestStateWaiters_Forbidden_SaysWhy", Mistake{
 		"engines that could not be listed are none", "cmd/lockwheel/internal/inspect/waiters.go",

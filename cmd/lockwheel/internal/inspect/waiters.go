@@ -17,7 +17,8 @@ const MaxAsked = 1000
 
 // Waiters says which engines have callers that wait for a lock.
 type Waiters struct {
-	// Engines are those with waiters, the longest wait first. Behind them are those that listen and did not reply.
+	// Engines are those with waiters, the longest wait first. Behind them are those that listen and did not reply, unless
+	// asking failed: then Error says so.
 	Engines []Waiter `json:"engines"`
 
 	Replied      int   `json:"replied"`                 // so many engines replied, also those without waiters
@@ -111,7 +112,7 @@ func (s *Server) AddWaiters(ctx context.Context, l *Lock, all *Listing) {
 	if err != nil {
 		w.Error = oneLine(err)
 	}
-	w.fill(listening, answers)
+	w.fill(listening, answers, failed)
 	if l.Waiting != nil && l.Waiting.Clients >= 0 && failed == nil {
 		w.OtherClients = l.Waiting.Clients
 		for _, a := range answers {
@@ -120,8 +121,8 @@ func (s *Server) AddWaiters(ctx context.Context, l *Lock, all *Listing) {
 	}
 }
 
-// fill sets what the engines replied. Without any answers it was not possible to ask: no engine is to blame.
-func (w *Waiters) fill(asked []Engine, answers map[string]identity.WaitersReply) {
+// fill sets what the engines replied. If asking failed, no engine is to blame for an answer that did not come.
+func (w *Waiters) fill(asked []Engine, answers map[string]identity.WaitersReply, failed error) {
 	w.Replied = len(answers)
 	for _, e := range asked {
 		a, replied := answers[e.ID]
@@ -132,7 +133,7 @@ func (w *Waiters) fill(asked []Engine, answers map[string]identity.WaitersReply)
 				row.Since = a.Since().UTC().Format(time.RFC3339Nano)
 			}
 			w.Engines = append(w.Engines, row)
-		case !replied && answers != nil:
+		case !replied && failed == nil:
 			w.Engines = append(w.Engines, Waiter{Engine: e, NoReply: true})
 		}
 	}
