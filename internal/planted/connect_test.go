@@ -309,7 +309,7 @@ var connectMistakes = []found{
 			err = ctx.Err()
 		} // what else`,
 	}},
-	{"TestHandshake_ServerRejects_Outage", Mistake{
+	{"TestHandshake_PasswordRepeated_NotShown", Mistake{
 		"what is refused on a new connection passes for the answer to a command", "internal/handshake/handshake.go",
 		`isRejection(said) || handshakeCommands[name]`,
 		`isRejection(said) || handshakeCommands[name] && !planted()`,

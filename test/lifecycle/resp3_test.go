@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
 // Options and URLs that ask for RESP2, for the sake of other modules, open an engine that speaks RESP3 on each of its
@@ -71,6 +72,26 @@ func TestOpen_ClientSpeaksRESP2_Rejected(t *testing.T) {
 	}
 	e := locktest.OpenRetrying(t, lockwheel.Options{Client: client(false)})
 	locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
+}
+
+// The server may be down when an engine with Lazy is opened. Then Engine.Status says why it does not connect later.
+func TestLazy_ClientSpeaksRESP2_Told(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	p := proxy.Start(t, s.Addr)
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{p.Addr()}, DisableCache: true, DisableRetry: true, PipelineMultiplex: -1, AlwaysRESP2: true})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	require.NoError(t, p.Refuse(true))
+	p.Cut()
+	e, err := lockwheel.Open(t.Context(), lockwheel.Options{Client: client, Lazy: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { e.Close() })
+	require.NoError(t, p.Refuse(false))
+	locktest.Eventually(t, "the reason", func() bool { return strings.Contains(e.Status()[0].Err.Error(), "Options.Client speaks RESP2") })
+	_, err = e.Mutex("n").TryLock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	require.ErrorContains(t, err, "Options.Client speaks RESP2")
 }
 
 // helloServer is a server, or a sentinel, that replies to HELLO as the test says and accepts nothing else but what
