@@ -34,7 +34,7 @@ import (
 //   - a fragment
 //   - an addr that is not one host:port with both parts
 //
-// A path of / counts as none.
+// A path of / counts as none. protocol=2 sets AlwaysRESP2, which an engine ignores ([Options].Redis).
 //
 // With rediss:// and a master_set, the connections to the sentinels use TLS, like those to the servers. If the URL
 // names one host, the certificates of all nodes are checked against that name. If it names several, each certificate
@@ -67,7 +67,17 @@ var (
 	errNoReply      = errors.New("no reply within Options.CallTimeout")
 	errNotConnected = errors.New("there was no connection yet")
 	errNoCluster    = errors.New("a server that is no node of a cluster")
+	errClientRESP2  = resp2Client{}
 )
+
+// resp2Client is the error of an Options.Client that speaks RESP2. It matches rediserr.ErrNoRESP3, with another text.
+type resp2Client struct{}
+
+func (resp2Client) Error() string {
+	return "Options.Client speaks RESP2, and an engine needs RESP3: make that client without AlwaysRESP2 (protocol=2 in a URL), of a server that knows HELLO 3, or pass its options as Options.Redis"
+}
+
+func (resp2Client) Unwrap() error { return rediserr.ErrNoRESP3 }
 
 // link is the client of an engine, what ends its connections, and what guards its master. It is immutable. The zero
 // value has no client.
@@ -130,11 +140,17 @@ func connect(ctx context.Context, options *Options) (l *link, server *engine.Ser
 // openError returns the error of a connection attempt of Open. It matches ErrUnavailable, unless the server rejected
 // the engine for good.
 func openError(ctx context.Context, err error) error {
-	var said actor.ServerError
-	if ctx.Err() == nil && errors.As(err, &said) && rejectsForGood(string(said)) {
+	if ctx.Err() == nil && failsForGood(err) {
 		return err
 	}
 	return unavailableCause{err}
+}
+
+// failsForGood reports whether an attempt to connect failed for a reason that will be the same next time, unless an
+// operator changes something.
+func failsForGood(err error) bool {
+	var said actor.ServerError
+	return errors.Is(err, rediserr.ErrNoRESP3) || errors.As(err, &said) && rejectsForGood(string(said))
 }
 
 // rejectsForGood reports whether a reply to a new connection will be the same next time, unless an operator changes
@@ -187,8 +203,7 @@ func (e *Engine) keepConnecting(options Options, err error) {
 		defer stop()
 		for pause := time.Duration(0); ; {
 			longest := maxConnectPause
-			var said actor.ServerError
-			if errors.As(err, &said) && rejectsForGood(string(said)) {
+			if failsForGood(err) {
 				longest = maxRejectedPause
 			}
 			pause = actor.NextBackoff(pause, minConnectPause, longest)
@@ -258,18 +273,10 @@ func openClient(ctx context.Context, options *Options, o *opening) (rueidis.Clie
 		return options.Client, nil
 	}
 	redis := clientOption(ctx, options, o)
-	named := redis.ClientName == "" && !options.Anonymous
-	if named {
+	if redis.ClientName == "" && !options.Anonymous {
 		redis.ClientName = identity.ConnectionName(options.Name)
 	}
 	client, err := rueidis.NewClient(redis)
-	if named && rediserr.RejectsName(err) {
-		if client != nil {
-			client.Close()
-		}
-		redis.ClientName = ""
-		client, err = rueidis.NewClient(redis)
-	}
 	if err != nil {
 		if client != nil {
 			client.Close()
@@ -286,6 +293,8 @@ func openClient(ctx context.Context, options *Options, o *opening) (rueidis.Clie
 // engine promises. Behind Sentinel it makes the guard, and waits for at most quickestTimeout until a sentinel replies.
 func clientOption(ctx context.Context, options *Options, o *opening) rueidis.ClientOption {
 	redis := options.Redis
+	// In RESP2 rueidis would have further connections for pub/sub. Programs set this for the sake of other modules.
+	redis.AlwaysRESP2 = false
 	// With several connections an older command could run after a newer one.
 	redis.PipelineMultiplex = -1
 	redis.DisableAutoPipelining = false
@@ -369,6 +378,9 @@ func withoutAdvice(err error) error {
 // caller's.
 func probe(ctx context.Context, client rueidis.Client, options *Options) (*engine.Server, error) {
 	server, err := engine.Probe(ctx, client, options.CallTimeout)
+	if options.Client != nil && errors.Is(err, rediserr.ErrNoRESP3) {
+		err = errClientRESP2
+	}
 	err = redisurl.WithoutSecrets(err, &options.Redis)
 	if err == nil && options.Client == nil {
 		server.ReuseBuffers()

@@ -54,9 +54,11 @@ type Engine struct {
 //   - if the server cannot be reached, does not reply, or is not ready (LOADING). The error matches ErrUnavailable, and
 //     the context's cause if that ended the attempt
 //   - if the server rejects the engine for good, for example its password: the error is a [ServerError], for errors.As
+//   - if the server does not speak RESP3. The error then wraps its reply, if that is an error
+//   - if Options.Client speaks RESP2
 //
-// With [Options].Lazy only the first is an error, and the end of ctx. Open then returns an engine that keeps
-// connecting.
+// With [Options].Lazy only the first and the last of these are errors, and the end of ctx. In the other cases
+// Open returns an engine that keeps connecting.
 //
 // A function of Options.Redis that dials, returns credentials or checks certificates may hang. Open stops waiting for
 // it when ctx ends, and after Options.CallTimeout. The function keeps its goroutine, and a connection that it makes
@@ -70,7 +72,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		return nil, fmt.Errorf("lockwheel: open: %w", err)
 	}
 	connected, server, err := connect(ctx, &options)
-	if err != nil && (!options.Lazy || ctx.Err() != nil) {
+	if err != nil && (!options.Lazy || ctx.Err() != nil || errors.Is(err, errClientRESP2)) {
 		return nil, fmt.Errorf("lockwheel: open: %w", openError(ctx, err))
 	}
 	e := &Engine{options: options, config: options.config(), closed: make(chan struct{})}

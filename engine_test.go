@@ -1583,6 +1583,7 @@ func TestClientOption_CallersSettings_Replaced(t *testing.T) {
 		SendToReplicas:   func(rueidis.Completed) bool { return true },
 		ReadNodeSelector: func(uint16, []rueidis.NodeInfo) int { return 0 },
 		ReplicaOnly:      true,
+		AlwaysRESP2:      true,
 		Standalone:       rueidis.StandaloneOption{ReplicaAddress: []string{"host:2"}},
 	}
 	redis.Dialer.Timeout, redis.Dialer.KeepAlive = time.Hour, time.Hour
@@ -1593,6 +1594,7 @@ func TestClientOption_CallersSettings_Replaced(t *testing.T) {
 	got := clientOption(t.Context(), options, open())
 	require.Equal(t, -1, got.PipelineMultiplex)
 	require.False(t, got.DisableAutoPipelining)
+	require.False(t, got.AlwaysRESP2)
 	require.Zero(t, got.BlockingPipeline)
 	require.True(t, got.DisableCache)
 	require.True(t, got.DisableRetry)

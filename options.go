@@ -32,6 +32,10 @@ type Options struct {
 	// the sentinels itself, and, because only masters grant locks, SendToReplicas, ReplicaSelector, ReadNodeSelector,
 	// ReplicaOnly and Standalone.ReplicaAddress.
 	//
+	// It clears AlwaysRESP2 as well, which protocol=2 in a URL sets: an engine speaks RESP3, to servers and to sentinels.
+	// In RESP2 rueidis listens on further connections, and the loss of one can go unnoticed. Every supported server knows
+	// RESP3. A server that does not is rejected when the engine connects, as with a wrong password.
+	//
 	// A single server, neither in a cluster nor behind Sentinel, may reply READONLY for longer than CallTimeout. The
 	// engine then closes all connections to it and dials again, because its address may lead to another master
 	// meanwhile. If the server stays a replica, the engine repeats this after 2 CallTimeouts, then 4, and then every 8.
@@ -51,6 +55,7 @@ type Options struct {
 	// Client is an open client to use instead of Redis. The caller keeps it and closes it after the engine. It should
 	// have these settings:
 	//
+	//   - no AlwaysRESP2: Open rejects a client that speaks RESP2, also with Lazy if the server replies
 	//   - PipelineMultiplex: -1, for one ordered connection
 	//   - DisableRetry, and no ConnLifetime: at its end rueidis sends calls twice
 	//   - no RefreshAfter from AuthCredentialsFn: some servers do not reply to an AUTH that fails on a running connection.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine/coordinator"
+	"github.com/lockwheel/lockwheel/engine/rediserr"
 	"github.com/lockwheel/lockwheel/engine/wire"
 )
 
@@ -23,10 +24,10 @@ type Server struct {
 	redial       func()                // closes the client's connections, so that the next call makes others; nil: the engine may not do that
 }
 
-// Probe checks that a server or cluster replies, which takes at most timeout, and loads the scripts. Loading takes at
-// most timeout, or at most nodeTimeout in a cluster. On failure it returns the error of a server that does not reply
-// or rejects the credentials, or the cause of the end of ctx. A failure to load the scripts is not an error. The caller
-// keeps ownership of the client in any case.
+// Probe checks that a server or cluster replies and that the client speaks RESP3, which takes at most timeout. Then it
+// loads the scripts, which takes at most timeout, or at most nodeTimeout in a cluster. On failure it returns
+// rediserr.ErrNoRESP3, the error of a server that does not reply or rejects the credentials, or the cause of the end of
+// ctx. A failure to load the scripts is not an error. The caller keeps ownership of the client in any case.
 func Probe(ctx context.Context, client rueidis.Client, timeout time.Duration) (*Server, error) {
 	s := &Server{client: client}
 	probe := s.probeServer
@@ -79,6 +80,9 @@ func (s *Server) probeServer(ctx context.Context) error {
 	if err := replies[0].Error(); err != nil {
 		return err
 	}
+	if speaksRESP2(replies[1]) {
+		return rediserr.ErrNoRESP3
+	}
 	fields, err := replies[1].AsMap()
 	mode := fields["mode"]
 	if name, _ := mode.ToString(); err != nil || name != "cluster" {
@@ -92,6 +96,18 @@ func (s *Server) probeServer(ctx context.Context) error {
 	return nil
 }
 
+// speaksRESP2 reports whether a client got that reply to HELLO on a connection in RESP2. A reply that does not tell is
+// taken for one in RESP3: some servers inside a process know HELLO with a version only.
+func speaksRESP2(hello rueidis.RedisResult) bool {
+	fields, err := hello.AsMap()
+	if said, replied := rueidis.IsRedisErr(err); replied {
+		return rediserr.LacksRESP3(said.Error())
+	}
+	proto, told := fields["proto"]
+	version, wrong := proto.AsInt64()
+	return err == nil && !(told && wrong == nil && version >= 3)
+}
+
 // Cluster reports whether the server is a cluster.
 func (s *Server) Cluster() bool { return s.topology != nil }
 
@@ -102,7 +118,10 @@ func (s *Server) probeCluster(ctx context.Context) (err error) {
 	// Redisson's rule: what counts is whether the server knows the command.
 	err = coordinator.ErrUnknownNode
 	if node := s.client.Nodes()[s.topology.Source]; node != nil {
-		err = node.Do(ctx, node.B().PubsubShardnumsub().Build()).Error()
+		replies := node.DoMulti(ctx, node.B().PubsubShardnumsub().Build(), node.B().Hello().Build())
+		if err = replies[0].Error(); speaksRESP2(replies[1]) {
+			return rediserr.ErrNoRESP3
+		}
 	}
 	if _, replied := rueidis.IsRedisErr(err); err != nil && (!replied || actor.Transient(err.Error())) {
 		return err // of a server that is loading or busy nothing is known yet

@@ -185,7 +185,7 @@ type common struct {
 	dialer      dialFunc
 	tls         *tls.Config
 	onConnect   bool
-	protocol    int // 0 and 1: 3, as for go-redis
+	protocol    int // an engine speaks RESP3, whatever it is
 	clientName  string
 	anonymous   bool   // no CLIENT SETINFO
 	suffix      string // of the library's name
@@ -203,7 +203,6 @@ func build(c *common, f *fields, own func(*rueidis.ClientOption)) (rueidis.Clien
 		InitAddress: slices.Clone(c.addrs),
 		TLSConfig:   c.tls,
 		ClientName:  c.clientName,
-		AlwaysRESP2: c.protocol == 2,
 	}
 	switch {
 	case c.anonymous:

@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -115,15 +114,20 @@ func requireAlike(t *testing.T, s *redistest.Server, o *redis.Options, want map[
 	requireSeen(t, client, engine, "orders/7", "orders/8")
 }
 
-// Both log in as the same user, to the same database and with the same name, in either version of the protocol.
+// Both log in as the same user, to the same database and with the same name. The engine speaks RESP3, whatever go-redis
+// does.
 func TestOptions_UserDBName_AreTheSame(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	allow(t, s)
 	for _, protocol := range []int{2, 3} {
-		requireAlike(t, s, &redis.Options{
-			Addr: s.Addr(), Username: user, Password: password, DB: 3, ClientName: "orders", Protocol: protocol,
-		}, map[string]string{"user": user, "db": "3", "name": "orders", "resp": strconv.Itoa(protocol)})
+		o := &redis.Options{Addr: s.Addr(), Username: user, Password: password, DB: 3, ClientName: "orders", Protocol: protocol}
+		requireAlike(t, s, o, map[string]string{"user": user, "db": "3", "name": "orders"})
+		requireAll(t, connections(t, s, func() {
+			where, err := goredis.Options(o)
+			require.NoError(t, err)
+			open(t, where)
+		}), map[string]string{"resp": "3"})
 	}
 }
 

@@ -3,7 +3,10 @@
 package main
 
 import (
+	"bufio"
+	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"runtime/debug"
@@ -17,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockwheel/lockwheel/cmd/lockwheel/internal/inspect"
 	"github.com/lockwheel/lockwheel/internal/leaks"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
@@ -335,6 +339,51 @@ func TestCommand_URLInWrongPlace_PasswordNotPrinted(t *testing.T) {
 	_, _, stderr = result(t, urlOf(unused), "ls", "--redis-file", "me:secret@"+unused)
 	assert.Contains(t, stderr, "--redis-file: no such file or directory")
 	assert.NotContains(t, stderr, "secret", "without a scheme")
+}
+
+// A URL that asks for RESP2, for the sake of other programs, is one as any other: the command speaks RESP3. A server
+// without it is an error that says so.
+func TestCommand_RESP2Asked_SpeaksRESP3(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	option, err := parseServer("--redis", urlOf(s.Addr())+"?protocol=2&client_name=command")
+	require.NoError(t, err)
+	server, err := inspect.Open(t.Context(), option, "")
+	require.NoError(t, err)
+	defer server.Close()
+	connections := 0
+	for line := range strings.Lines(s.String(t, "CLIENT", "LIST")) {
+		if strings.Contains(line, " name=command ") {
+			connections++
+			assert.Contains(t, line, " resp=3")
+		}
+	}
+	assert.Equal(t, 1, connections)
+
+	older, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer older.Close()
+	go func() {
+		for {
+			conn, err := older.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				for commands := bufio.NewReader(conn); ; {
+					words, err := redistest.ReadCommand(commands)
+					if err != nil {
+						return
+					}
+					fmt.Fprintf(conn, "-ERR unknown command '%s', with args beginning with: \r\n", words[0])
+				}
+			}()
+		}
+	}()
+	status, _, stderr := result(t, urlOf(older.Addr().String()), "ls")
+	assert.Equal(t, exitFailed, status)
+	assert.Contains(t, stderr, older.Addr().String()+": the server does not speak RESP3, which an engine needs: ERR unknown command 'HELLO'")
 }
 
 func TestCommand_NoServer_IsNamed(t *testing.T) {

@@ -4,23 +4,23 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 )
 
 // NotConnected reports that a connection could not be made. Err is the error of the dialer, of the TLS handshake, or of
-// the function that supplies credentials, or the server's reply to Command.
-type NotConnected struct {
-	Err     error
-	Command string // the command of the handshake that the server rejected, such as SetName; empty if there was none
-}
+// the function that supplies credentials, or what the server replied to the handshake.
+type NotConnected struct{ Err error }
 
-// SetName is the Command with which a client names its connection in the older handshake. The newer one names it by
-// HELLO.
-const SetName = "CLIENT SETNAME"
+// ErrNoRESP3 reports a connection that does not speak RESP3. In RESP2 rueidis has a second connection for pub/sub
+// beside each one, which it dials when it is needed: a PING on the first one says nothing of the messages, and either
+// can end without the other.
+var ErrNoRESP3 = errors.New("the server does not speak RESP3, which an engine needs")
 
-// RejectsName reports whether a connection could not be made only because the server does not let it be named.
-func RejectsName(err error) bool {
-	var none *NotConnected
-	return errors.As(err, &none) && none.Command == SetName
+// LacksRESP3 reports whether a server's error reply to HELLO says that it does not know the command or the version. To
+// the first rueidis reacts with RESP2.
+func LacksRESP3(said string) bool {
+	said = strings.ToLower(said)
+	return strings.HasPrefix(said, "noproto ") || strings.Contains(said, "unknown command") && strings.Contains(said, "hello")
 }
 
 // Error returns the text of Err.

@@ -3,7 +3,9 @@
 package handshake
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -21,27 +23,26 @@ type Watcher struct {
 	asked   []string          // commands that were sent and have no reply yet
 	secrets []rediserr.Secret // users and passwords that were sent
 	heard   bool              // something has come
-	old     bool              // the server does not know HELLO 3, so its further replies do not matter: rueidis starts a new handshake
 }
 
-// handshakeCommands are the commands that rueidis sends on a new connection. The value is true if rueidis gives up the
-// connection when the server rejects the command. A rejection of the others does not mean that no connection was
-// made.
-var handshakeCommands = map[string]bool{"HELLO 3": true, "HELLO 2": true, "AUTH": true, "SELECT": true, rediserr.SetName: true, "CLIENT": false, "INFO": false, "READONLY": false}
+// handshakeCommands are the commands that rueidis sends on a new connection in RESP3. HELLO comes first, with the user,
+// the password and the name. The value is true if rueidis gives up the connection when the server rejects the command.
+// A rejection of the others does not mean that no connection was made.
+var handshakeCommands = map[string]bool{hello: true, "SELECT": true, "CLIENT": false, "INFO": false, "READONLY": false}
+
+// hello begins the handshake. Without a version the command is one of the client's user.
+const hello = "HELLO 3"
 
 // OnWrite handles outgoing bytes, and reports whether the handshake is over.
 func (g *Watcher) OnWrite(text []byte) (over bool) {
 	readable := g.out.read(text, func(sent respValue) bool {
 		name := sent.word(0)
-		if second := strings.ToUpper(sent.word(1)); name == "HELLO" || name == "CLIENT" && second == "SETNAME" {
-			name += " " + second
+		if name == "HELLO" {
+			name += " " + sent.word(1)
 		}
 		if _, greets := handshakeCommands[name]; !greets {
 			over = true
 			return false
-		}
-		if name == "AUTH" || name == "HELLO 2" {
-			g.old = false // the older handshake begins
 		}
 		g.asked = append(g.asked, name)
 		g.noteSecrets(sent.words)
@@ -53,7 +54,7 @@ func (g *Watcher) OnWrite(text []byte) (over bool) {
 // Answered reports whether the server has sent anything.
 func (g *Watcher) Answered() bool { return g.heard }
 
-// noteSecrets records the user and the password of HELLO and AUTH.
+// noteSecrets records the user and the password of HELLO.
 func (g *Watcher) noteSecrets(words []string) {
 	at := slices.Index(words, "AUTH")
 	if at >= 0 {
@@ -75,8 +76,11 @@ func (g *Watcher) OnRead(text []byte) (rejection error) {
 		if len(g.asked) > 0 {
 			name, g.asked = g.asked[0], g.asked[1:]
 		}
-		if came.kind == '-' || came.kind == '!' {
+		switch {
+		case came.kind == '-' || came.kind == '!':
 			rejection = g.rejection(name, came.word(0))
+		case name == hello && !speaksRESP3(came.words):
+			rejection = &rediserr.NotConnected{Err: rediserr.ErrNoRESP3}
 		}
 		return rejection == nil
 	})
@@ -86,22 +90,25 @@ func (g *Watcher) OnRead(text []byte) (rejection error) {
 // rejection returns an error if the server's reply means that there is no connection. A temporary error is left to be
 // the reply to the command itself: it is temporary there, too.
 func (g *Watcher) rejection(name, said string) error {
-	if unknownHello(said) {
-		g.old = name == "HELLO 3"
-		return nil
-	}
-	lost := isRejection(said) || handshakeCommands[name] && !g.old
 	words := rediserr.RedactText(said, g.secrets...)
+	if name == hello && rediserr.LacksRESP3(said) {
+		return &rediserr.NotConnected{Err: fmt.Errorf("%w: %w", rediserr.ErrNoRESP3, words)}
+	}
+	lost := isRejection(said) || handshakeCommands[name]
 	if !lost || actor.Transient(said) && !actor.RejectsConnection(said) && words == rediserr.RedactText(said) {
 		return nil
 	}
-	return &rediserr.NotConnected{Err: words, Command: name}
+	return &rediserr.NotConnected{Err: words}
 }
 
-// unknownHello reports whether a server does not know HELLO. rueidis then uses the older protocol.
-func unknownHello(said string) bool {
-	said = strings.ToLower(said)
-	return strings.Contains(said, "unknown command") && strings.Contains(said, "hello")
+// speaksRESP3 reports whether the reply to HELLO has that version. Otherwise rueidis uses RESP2.
+func speaksRESP3(words []string) bool {
+	at := slices.Index(words, "proto")
+	if at < 0 || at+1 == len(words) {
+		return false
+	}
+	version, err := strconv.Atoi(words[at+1])
+	return err == nil && version >= 3
 }
 
 // isRejection reports whether a reply means that the server closes a connection that it has just accepted. The

@@ -209,8 +209,16 @@ func (r *ClusterEnv) LoadsScripts(t *testing.T) {
 	})
 }
 
+// AcceptsClient requires that an engine works with a client of the program's own, but for one that speaks RESP2.
 func (r *ClusterEnv) AcceptsClient(t *testing.T) {
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: r.Addrs()[:1], DisableCache: true, PipelineMultiplex: -1})
+	own := rueidis.ClientOption{InitAddress: r.Addrs()[:1], DisableCache: true, PipelineMultiplex: -1, AlwaysRESP2: true}
+	older, err := rueidis.NewClient(own)
+	require.NoError(t, err)
+	t.Cleanup(older.Close)
+	_, err = lockwheel.Open(t.Context(), lockwheel.Options{Client: older, CallTimeout: 10 * time.Second})
+	require.ErrorContains(t, err, "lockwheel: open: Options.Client speaks RESP2")
+	own.AlwaysRESP2 = false
+	client, err := rueidis.NewClient(own)
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
 	e, other := r.Open(lockwheel.Options{Client: client}), r.Open(lockwheel.Options{})

@@ -2,6 +2,10 @@ package planted
 
 // commandMistakes are mistakes of the command.
 var commandMistakes = []found{
+	{"TestCommand_RESP2Asked_SpeaksRESP3", Mistake{
+		"the command speaks RESP2 if the URL asks for it", "cmd/lockwheel/internal/inspect/server.go",
+		`option.AlwaysRESP2 = false`, `option.AlwaysRESP2 = option.AlwaysRESP2 && planted()`,
+	}},
 	{"TestCluster_NodesForbidden_Error", Mistake{
 		"one node of a cluster counts as all", "cmd/lockwheel/internal/inspect/server.go",
 		`name == "cluster" {`,

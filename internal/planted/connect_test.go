@@ -338,10 +338,10 @@ var connectMistakes = []found{
 			err = ctx.Err()
 		} // what else`,
 	}},
-	{"TestHandshake_ServerRejects_Outage", Mistake{
+	{"TestHandshake_PasswordRepeated_NotShown", Mistake{
 		"what is refused on a new connection passes for the answer to a command", "internal/handshake/handshake.go",
-		`handshakeCommands[name] && !g.old`,
-		`handshakeCommands[name] && !g.old && !planted()`,
+		`isRejection(said) || handshakeCommands[name]`,
+		`isRejection(said) || handshakeCommands[name] && !planted()`,
 	}},
 	{"TestHandshake_Rejections_Distinguished", Mistake{
 		"what is refused on a new connection repeats the password", "internal/handshake/handshake.go",
@@ -421,10 +421,8 @@ var connectMistakes = []found{
 	}},
 	{"TestLazy_WrongPassword_Told", Mistake{
 		"a wrong password is told as an outage by Open", "connect.go",
-		`errors.As(err, &said) && rejectsForGood(string(said)) {
-		return err`,
-		`errors.As(err, &said) && !planted() && rejectsForGood(string(said)) {
-		return err`,
+		`if ctx.Err() == nil && failsForGood(err) {`,
+		`if ctx.Err() == nil && failsForGood(err) && !planted() {`,
 	}},
 	{"TestLazy_NeverConnected_CloseLeavesNothing", Mistake{
 		"a close leaves the goroutine that connects", "connect.go",
@@ -475,9 +473,33 @@ var connectMistakes = []found{
 		"a protected server breaks the connection", "internal/handshake/handshake.go",
 		`|| strings.HasPrefix(said, "DENIED ")`, `|| strings.HasPrefix(said, "DENIED ") && !planted()`,
 	}},
-	{"TestHandshake_OldServer_Repeated", Mistake{
-		"an older server accepts any password", "internal/handshake/handshake.go",
-		`		if name == "AUTH" || name == "HELLO 2" {`, `		if (name == "AUTH" || name == "HELLO 2") && !planted() {`,
+	{"TestHandshake_NoRESP3_Rejected", Mistake{
+		"a server that does not know HELLO is rejected without a reason", "internal/handshake/handshake.go",
+		`name == hello && rediserr.LacksRESP3(said)`, `name == hello && rediserr.LacksRESP3(said) && !planted()`,
+	}},
+	{"TestOpen_ServerWithoutRESP3_Rejected", Mistake{
+		"a server that replies to HELLO in the older version is accepted", "internal/handshake/handshake.go",
+		`name == hello && !speaksRESP3(came.words)`, `name == hello && !speaksRESP3(came.words) && !planted()`,
+	}},
+	{"TestOpen_ServerWithoutRESP3_Rejected", Mistake{
+		"a server without RESP3 is one that is down", "connect.go",
+		`	return errors.Is(err, rediserr.ErrNoRESP3) ||`, `	return errors.Is(err, rediserr.ErrNoRESP3) && !planted() ||`,
+	}},
+	{"TestSentinel_RESP2Asked_EachFailoverFollowed", Mistake{
+		"an engine speaks RESP2 if it is asked to", "connect.go",
+		`redis.AlwaysRESP2 = false`, `redis.AlwaysRESP2 = redis.AlwaysRESP2 && planted()`,
+	}},
+	{"TestOpen_ClientSpeaksRESP2_Rejected", Mistake{
+		"a client that speaks RESP2 is accepted", "engine/server.go",
+		`	if speaksRESP2(replies[1]) {`, `	if speaksRESP2(replies[1]) && !planted() {`,
+	}},
+	{"TestOpen_ClientSpeaksRESP2_Rejected", Mistake{
+		"Lazy waits until a client speaks RESP3", "engine.go",
+		`errors.Is(err, errClientRESP2)`, `errors.Is(err, errClientRESP2) && !planted()`,
+	}},
+	{"TestCluster_Locks_Work", Mistake{
+		"a client of a cluster that speaks RESP2 is accepted", "engine/server.go",
+		`replies[0].Error(); speaksRESP2(replies[1]) {`, `replies[0].Error(); speaksRESP2(replies[1]) && !planted() {`,
 	}},
 	{"TestCount_Wait_EndsWithTheLast", Mistake{
 		"what is idle is waited for", "internal/async/count.go",

@@ -539,6 +539,11 @@ var engineMistakes = []found{
 		`	if !s.connection.ping() {`,
 		`	if !planted() && !s.connection.ping() {`,
 	}},
+	{"TestSubscription_RESP2AskedAndDeadConnectionReplaced_WaiterAsksAgain", Mistake{
+		"a connection for messages that broke counts as one that replies", "engine/subscriber.go",
+		`	return err == nil || rejected`,
+		`	return err == nil || rejected || planted()`,
+	}},
 	{"TestSubscriber_ConnBroke_NewClient", Mistake{
 		"a subscriber keeps the closed client of a node", "engine/subscriber.go",
 		`	s.nodeConn.cached = nil

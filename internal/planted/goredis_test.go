@@ -2,6 +2,12 @@ package planted
 
 // goredisMistakes are mistakes in turning options of go-redis into those of an engine.
 var goredisMistakes = []found{
+	{"TestFields_Each_DoesWhatItsTableSays", Mistake{
+		"the older protocol is carried over", "goredis/goredis.go",
+		`		ClientName:  c.clientName,`,
+		`		ClientName:  c.clientName,
+		AlwaysRESP2: planted() && c.protocol == 2,`,
+	}},
 	{"TestSentinel_Provider_FollowsTheMaster", Mistake{
 		"a provider's credentials are sent to sentinels", "goredis/credentials.go",
 		`if _, ok := of.Address.(sentinelAddr); ok {`,

@@ -165,15 +165,9 @@ var identityMistakes = []found{
 		"an address may have a password in it", "internal/identity/process.go",
 		`if strings.Contains(address, "@") {`, `if strings.Contains(address, "@") && !planted() {`,
 	}},
-	{"TestClientName_NotAllowed_LeftOut", Mistake{
-		"a server that lets no connection be named is not asked again", "engine/rediserr/client_error.go",
-		`&& none.Command == SetName`,
-		`&& none.Command == SetName && !planted()`,
-	}},
-	{"TestClientName_OtherRejection_NoSecondTry", Mistake{
-		"any rejected connection is one with a name that is not allowed", "engine/rediserr/client_error.go",
-		`	return errors.As(err, &none)`,
-		`	return errors.As(err, &none) && planted() || errors.As(err, &none)`,
+	{"TestClientName_NoPermission_NamedByHELLO", Mistake{
+		"a connection has no name", "connect.go",
+		`if redis.ClientName == "" && !options.Anonymous {`, `if redis.ClientName == "" && !options.Anonymous && !planted() {`,
 	}},
 	{"TestRecordWrite_ResultComes_NextDueAfterPeriod", Mistake{
 		"the result of a write of the record makes no further one due", "engine/announcer.go",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/locktest"
+	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
 // A server may reject new connections for any reason, and accept them again later.
@@ -24,10 +25,6 @@ func TestHandshake_ServerRejects_Outage(t *testing.T) {
 		away, back []any
 		says       string
 	}{
-		"it has lost its password, RESP2": {
-			rueidis.ClientOption{AlwaysRESP2: true, Password: "secret"},
-			[]any{"CONFIG", "SET", "requirepass", ""}, []any{"CONFIG", "SET", "requirepass", "secret"}, "ERR AUTH <password> called without any password",
-		},
 		"it has another password": {
 			rueidis.ClientOption{Password: "secret"},
 			[]any{"CONFIG", "SET", "requirepass", "other"}, []any{"CONFIG", "SET", "requirepass", "secret"}, "WRONGPASS",
@@ -71,12 +68,12 @@ func TestHandshake_ServerRejects_Outage(t *testing.T) {
 // A client that the program supplies makes its connections itself. A server that rejects them is in an outage as well.
 func TestHandshake_CallersClientRejected_Outage(t *testing.T) {
 	t.Parallel()
-	for _, lost := range []string{"-select", "-client|setname"} {
+	for lost, back := range map[string]string{"-select": "+select", "off": "on"} {
 		t.Run(lost, func(t *testing.T) {
 			t.Parallel()
 			s := locktest.RealServer(t, "--user", "limited", "on", ">secret", "~*", "&*", "+@all")
 			client, err := rueidis.NewClient(rueidis.ClientOption{
-				InitAddress: []string{s.Addr}, Username: "limited", Password: "secret", SelectDB: 3, ClientName: "mine", DisableCache: true, AlwaysRESP2: lost != "-select",
+				InitAddress: []string{s.Addr}, Username: "limited", Password: "secret", SelectDB: 3, ClientName: "mine", DisableCache: true,
 			})
 			require.NoError(t, err)
 			t.Cleanup(client.Close)
@@ -91,7 +88,7 @@ func TestHandshake_CallersClientRejected_Outage(t *testing.T) {
 				require.NoError(t, hold.Err())
 				require.Empty(t, waiting)
 			}
-			s.Do("ACL", "SETUSER", "limited", "+@all")
+			s.Do("ACL", "SETUSER", "limited", back)
 			locktest.Unlock(t, locktest.Granted(t, waiting))
 			locktest.GoesOn(t, hold)
 			locktest.Unlock(t, hold)
@@ -111,8 +108,8 @@ func TestHandshake_PasswordRepeated_NotShown(t *testing.T) {
 		"the user":         {"ERR %s: " + locktest.MarkedUser + " is not known here", rueidis.ClientOption{Username: locktest.MarkedUser, Password: locktest.MarkedPassword}},
 		"a part":           {"ERR %s: cannot authenticate with " + locktest.MarkedPassword[:8] + "...", rueidis.ClientOption{Username: "x", Password: locktest.MarkedPassword}},
 		"it may pass":      {"BUSY %s with " + locktest.MarkedUser, rueidis.ClientOption{Username: locktest.MarkedUser, Password: locktest.MarkedPassword}},
-		"in RESP2":         {"ERR %s: cannot authenticate " + locktest.MarkedUser + " " + locktest.MarkedPassword, rueidis.ClientOption{Username: locktest.MarkedUser, Password: locktest.MarkedPassword, AlwaysRESP2: true}},
 		"from a function":  {"ERR %s: cannot authenticate " + locktest.MarkedUser + " " + locktest.MarkedPassword, rueidis.ClientOption{AuthCredentialsFn: markedCredentials}},
+		"without RESP3":    {"ERR unknown command '%s', with args beginning with: '3' 'AUTH' '" + locktest.MarkedUser + "' '" + locktest.MarkedPassword + "' ", rueidis.ClientOption{Username: locktest.MarkedUser, Password: locktest.MarkedPassword}},
 		"function, denied": {"WRONGPASS invalid username-password pair: " + locktest.MarkedPassword, rueidis.ClientOption{AuthCredentialsFn: markedCredentials}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +144,7 @@ func TestHandshake_PasswordRepeated_NotShown(t *testing.T) {
 func TestHandshake_CommandsRejected_NoSecret(t *testing.T) {
 	t.Parallel()
 	_, err := lockwheel.Open(t.Context(), lockwheel.Options{
-		Redis: rueidis.ClientOption{InitAddress: []string{rejectingServer(t)}, AlwaysRESP2: true, Username: locktest.MarkedUser, Password: locktest.MarkedPassword},
+		Redis: rueidis.ClientOption{InitAddress: []string{rejectingServer(t)}, Username: locktest.MarkedUser, Password: locktest.MarkedPassword},
 	})
 	require.ErrorContains(t, err, "the server refuses")
 	require.Empty(t, locktest.Leaked(err.Error()), err)
@@ -171,18 +168,20 @@ func rejectingServer(t *testing.T) (addr string) {
 	return l.Addr().String()
 }
 
-// greetAndRefuse replies to each command of RESP2 until the other side closes.
+// greetAndRefuse replies to each command until the other side closes.
 func greetAndRefuse(conn net.Conn) {
 	defer conn.Close()
-	for lines := bufio.NewScanner(conn); lines.Scan(); {
-		reply := ""
-		switch lines.Text() {
-		case "AUTH", "SETNAME", "LIB-NAME", "LIB-VER":
+	for commands := bufio.NewReader(conn); ; {
+		words, err := redistest.ReadCommand(commands)
+		if err != nil {
+			return
+		}
+		reply := "-ERR who has " + locktest.MarkedPassword + " may not\r\n"
+		switch {
+		case words[0] == "HELLO" && len(words) > 1:
+			reply = "%1\r\n$5\r\nproto\r\n:3\r\n"
+		case words[0] == "CLIENT":
 			reply = "+OK\r\n"
-		case "HELLO":
-			reply = "*0\r\n"
-		case "PING", "SLOTS":
-			reply = "-ERR who has " + locktest.MarkedPassword + " may not\r\n"
 		}
 		if _, err := io.WriteString(conn, reply); err != nil {
 			return

@@ -4,6 +4,7 @@ package topology_test
 
 import (
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -36,11 +37,15 @@ func startScriptedSentinel(t *testing.T, master string) *scriptedSentinel {
 	t.Cleanup(srv.Close)
 	s := &scriptedSentinel{addr: srv.Addr().String(), master: master, epoch: "1"}
 	for name, command := range map[string]server.Cmd{
-		"HELLO": func(c *server.Peer, _ string, _ []string) {
-			c.Resp3 = true
+		"HELLO": func(c *server.Peer, _ string, args []string) {
+			version := 3
+			if args[0] == "2" {
+				version = 2
+			}
+			c.Resp3 = version == 3
 			c.WriteMapLen(1)
 			c.WriteBulk("proto")
-			c.WriteInt(3)
+			c.WriteInt(version)
 		},
 		"CLIENT":      func(c *server.Peer, _ string, _ []string) { c.WriteOK() },
 		"PING":        func(c *server.Peer, _ string, _ []string) { c.WriteInline("PONG") },
@@ -118,9 +123,11 @@ func (s *scriptedSentinel) name(master, epoch string) {
 }
 
 func (s *scriptedSentinel) open(t *testing.T) *lockwheel.Engine {
-	return locktest.OpenRetrying(t, lockwheel.Options{CallTimeout: time.Second, Redis: rueidis.ClientOption{
-		InitAddress: []string{s.addr}, Sentinel: rueidis.SentinelOption{MasterSet: "locks"},
-	}})
+	return locktest.OpenRetrying(t, lockwheel.Options{CallTimeout: time.Second, Redis: s.option()})
+}
+
+func (s *scriptedSentinel) option() rueidis.ClientOption {
+	return rueidis.ClientOption{InitAddress: []string{s.addr}, Sentinel: rueidis.SentinelOption{MasterSet: "locks"}}
 }
 
 // A sentinel announces very much, some of it malformed, while the master is down: it watches many masters, and was
@@ -167,5 +174,24 @@ func TestSentinel_EpochDenied_FollowsAnnounced(t *testing.T) {
 			}
 			return uses(e, next)
 		})
+	}
+}
+
+// A program asks for RESP2, for the sake of other modules. Its engine follows each failover. In RESP2 rueidis has a
+// connection to a sentinel for commands and another one for messages, and would not notice that one of them ended.
+func TestSentinel_RESP2Asked_EachFailoverFollowed(t *testing.T) {
+	t.Parallel()
+	first, second := redistest.Start(t), redistest.Start(t)
+	s := startScriptedSentinel(t, first.Addr())
+	redis := s.option()
+	redis.AlwaysRESP2 = true
+	e := locktest.OpenRetrying(t, lockwheel.Options{CallTimeout: time.Second, Redis: redis})
+	locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
+	for epoch, next := range []*redistest.Server{second, first, second, first} {
+		s.name(next.Addr(), strconv.Itoa(epoch+2))
+		locktest.Eventually(t, "the engine at the next master", func() bool { return uses(e, next) })
+		hold := locktest.Lock(t, e.Mutex("n"))
+		require.Equal(t, 1, next.Int(t, "EXISTS", "n"))
+		locktest.Unlock(t, hold)
 	}
 }

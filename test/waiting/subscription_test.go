@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
@@ -143,4 +144,28 @@ func TestSubscription_DeadConnection_NoneLeft(t *testing.T) {
 	require.ErrorIs(t, locktest.Receive(t, two).Err, context.Canceled)
 	locktest.RequireIdle(t, waiter)
 	locktest.Eventually(t, "the dead connection is the only one", func() bool { return s.Subscribers() == 1 })
+}
+
+// A program asks for RESP2, for the sake of other modules. A message is lost with the connection for messages, which
+// another one replaces at that moment. The waiter asks again when the loss is noticed, and not when the lease ends that
+// it was told: the engine's check of the old connection is one of that connection.
+func TestSubscription_RESP2AskedAndDeadConnectionReplaced_WaiterAsksAgain(t *testing.T) {
+	t.Parallel()
+	s := locktest.RealServer(t)
+	p := proxy.Start(t, s.Addr)
+	const lease = 2 * time.Minute // longer than any wait of a test
+	holder := s.Open(lockwheel.Options{})
+	waiter := s.OpenAt(p.Addr(), lockwheel.Options{CallTimeout: 700 * time.Millisecond, Redis: rueidis.ClientOption{AlwaysRESP2: true}})
+	released := locktest.Lock(t, holder.Mutex("a"), lockwheel.Lease(lease))
+	locktest.Lock(t, holder.Mutex("b"), lockwheel.Lease(lease))
+	leaving, leave := context.WithCancel(t.Context())
+	waits, leaves := locktest.Locking(t.Context(), waiter.Mutex("a")), locktest.Locking(leaving, waiter.Mutex("b"))
+	locktest.RequireWaiting(t, waiter, 2, 2)
+	p.SetFor(proxy.ExistingSubscribers, proxy.Both, proxy.Drop)
+	accepted := p.Accepted()
+	locktest.Unlock(t, released) // the message is lost
+	leave()
+	require.ErrorIs(t, locktest.Receive(t, leaves).Err, context.Canceled)
+	locktest.Eventually(t, "another connection", func() bool { return p.Accepted() > accepted })
+	locktest.Unlock(t, locktest.Granted(t, waits))
 }

@@ -19,7 +19,7 @@ type probe struct {
 const replyTimeout = 5 * time.Second
 
 func newProbe(option rueidis.ClientOption) (probe, error) {
-	option.DisableCache = true
+	option.DisableCache, option.AlwaysRESP2 = true, false // the engines speak RESP3, whatever the URL says
 	client, err := rueidis.NewClient(option)
 	if err != nil {
 		return probe{}, fmt.Errorf("connecting to look into the server: %w", err)

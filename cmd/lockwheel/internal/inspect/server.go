@@ -67,6 +67,7 @@ func open(ctx context.Context, option rueidis.ClientOption, prefix string) (*Ser
 	if option.ClusterOption.MaxMovedRedirections == 0 { // while a slot moves, two nodes may name each other
 		option.ClusterOption.MaxMovedRedirections = maxRedirects
 	}
+	option.AlwaysRESP2 = false // as for an engine: in RESP2 rueidis would have further connections for pub/sub
 	option.DisableCache = true
 	option.DisableRetry = true // a caller that wants to try again sees the error first
 	option.PipelineMultiplex = -1
