@@ -3,6 +3,7 @@ package lockwheeltest_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -319,6 +320,51 @@ func TestHoldElsewhere_MaxHold_GoesOn(t *testing.T) {
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 		release()
 		require.False(t, server.Held("a"))
+	})
+}
+
+// A quorum that waits in the queue of one server is told at once that the engines of the others shut down, also if these
+// wait for their holds.
+func TestQuorum_OthersShutDownSlowly_EndsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var locks []lockwheel.Mutex
+		var engines []*lockwheel.Engine
+		for i := range 3 {
+			server := lockwheeltest.New(t)
+			if i < 2 {
+				server.HoldElsewhere("q")
+			}
+			engines, locks = append(engines, server.Engine()), append(locks, server.Engine().Mutex("q"))
+		}
+		result := make(chan error, 1)
+		go func() {
+			_, err := lockwheel.Quorum(locks...).Lock(t.Context())
+			result <- err
+		}()
+		waiting := func(e *lockwheel.Engine) bool { return e.Stats().Waiting == 1 }
+		queued := -1 // the engine in which it waits alone
+		for tries := 0; queued < 0; tries++ {
+			require.Less(t, tries, 10_000)
+			time.Sleep(time.Millisecond)
+			if at := slices.IndexFunc(engines, waiting); at >= 0 && !slices.ContainsFunc(engines[at+1:], waiting) {
+				queued = at
+			}
+		}
+		var shutdowns sync.WaitGroup
+		var holds []*lockwheel.Hold
+		begun := time.Now()
+		for _, e := range slices.Concat(engines[:queued], engines[queued+1:]) {
+			hold, err := e.Mutex("held").Lock(t.Context())
+			require.NoError(t, err)
+			holds = append(holds, hold)
+			shutdowns.Go(func() { require.NoError(t, e.Shutdown(t.Context())) })
+		}
+		require.ErrorContains(t, <-result, "no majority is possible")
+		require.Less(t, time.Since(begun), time.Second, "it would wait there for 2 s before it asks all again")
+		for _, hold := range holds {
+			require.NoError(t, hold.Unlock(t.Context()))
+		}
+		shutdowns.Wait()
 	})
 }
 

@@ -453,34 +453,6 @@ func TestQuorum_OthersCloseDuringWait_EndsAtOnce(t *testing.T) {
 	}
 }
 
-// The same while the shutdowns of the others wait for their holds.
-func TestQuorum_OthersShutDownSlowly_EndsAtOnce(t *testing.T) {
-	t.Parallel()
-	p := locktest.NewServerSet(t, 3)
-	p[0].HoldAsOther("n", time.Hour)
-	p[1].HoldAsOther("n", time.Hour)
-	engines := p.Client(lockwheel.Options{})
-	waiting := locktest.LockingAll(t.Context(), locktest.Quorum(engines, "n"))
-	locktest.Eventually(t, "queued at the first", func() bool {
-		return engines[0].Stats().Waiting == 1 && engines[1].Stats().Waiting+engines[2].Stats().Waiting == 0
-	})
-	var holds []*lockwheel.Hold
-	ended := make(chan error, 2)
-	for _, e := range engines[1:] {
-		holds = append(holds, locktest.Lock(t, e.Mutex("held")))
-		go func() { ended <- e.Shutdown(t.Context()) }()
-	}
-	err := locktest.Receive(t, waiting).Err
-	require.ErrorIs(t, err, lockwheel.ErrClosed)
-	require.ErrorContains(t, err, "no majority is possible")
-	require.Empty(t, ended, "they wait")
-	for _, hold := range holds {
-		locktest.Unlock(t, hold)
-		require.NoError(t, locktest.Receive(t, ended))
-	}
-	locktest.RequireIdle(t, engines[0])
-}
-
 // A quorum is held without a permanently rejected member; if a majority is rejected, Lock fails at once and leaves
 // nothing.
 func TestQuorum_MajorityRejected_EndsAtOnce(t *testing.T) {
