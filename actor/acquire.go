@@ -180,8 +180,8 @@ func (l *Lock) grantHold(now time.Duration, h *Hold, owner uint64, ofQuorum bool
 		if l.kind.PerRequest() {
 			fx.OwnerChanged = append(fx.OwnerChanged, l)
 		}
-		if longest := fx.Config.MaxHold; longest != 0 && longest <= fx.Config.Lease && fixed == 0 {
-			l.flags |= leaseCapped
+		if longest := fx.Config.MaxHold; longest != 0 && longest <= fx.Config.Lease && fixed == 0 && l.validUntil-now >= validity(longest)/8*7 {
+			l.flags |= leaseCapped // not if the owner before it has used up a part of the lease: then it is renewed
 		}
 	} else {
 		h.Owner = l.holds.Owner
@@ -302,12 +302,13 @@ func (l *Lock) setToken(reply *Reply) {
 
 // grantFirst hands a tenure that was just acquired to the first request of the queue, if it has the lease that this
 // request needs. Otherwise handOff confirms it first, or releases it if an acquire without a reply had a shorter lease:
-// that may still run, so a hold with a fixed lease would end before its time.
+// that may still run, so a hold with a fixed lease would end before its time, and a watched one before its first
+// renewal is confirmed.
 func (l *Lock) grantFirst(now time.Duration, m *Message, fx *Effects) {
 	r := l.queue.first()
 	forced := l.ext != nil && !l.ext.forceRequests.empty()
 	if r != nil && r.Multi == nil && !forced && fx.leaseFor(r) == m.Command.Lease && m.Sent >= l.reconfirmSince(fx) &&
-		(r.Lease == 0 || l.decideFirstGrant(r.Lease) == keepTenure) {
+		(l.decideFirstGrant(m.Command.Lease) == keepTenure || r.Lease == 0 && l.validUntil-now >= minWatch(fx)) {
 		l.grantNext(now, r, fx)
 	}
 }

@@ -493,6 +493,26 @@ func TestAcquire_LateShortCopy_FixedLeaseWhole(t *testing.T) {
 	`)
 }
 
+// A watched hold that would end before its first renewal can be confirmed is not granted either.
+func TestAcquire_LateShortCopyFarAway_NotGranted(t *testing.T) {
+	runTranscript(t, `
+		0s     round trip 60ms               → nothing
+		0s     A locks lease 100ms wait 50ms → acquire #1 100ms
+		0s     B locks                       → nothing
+		50ms   timer                         → A redis unavailable: no reply in time
+		+1ms   #1 unanswered broken          → acquire #1 30s
+		+60ms  #1 granted                    → release #1; listen
+		+30ms  #1 released                   → acquire #2 30s orphans [1]; release #1
+		+1ms   #1 gone                       → nothing
+		+60ms  #2 granted                    → B granted 29.629s
+		+1ms   B unlocks                     → B over; release #2
+		+60ms  #2 released                   → B unlocked
+		452ms  timer                         → leave
+		3.142s timer                         → release #1
+		+1ms   #1 gone                       → nothing
+	`)
+}
+
 // A tenure acquired with a lease that its next owner cannot use, and that no confirmation can make longer, is released.
 func TestTenure_LeaseUnusable_Released(t *testing.T) {
 	runTranscript(t, `

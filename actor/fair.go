@@ -53,16 +53,16 @@ func (l *Lock) noteQueued(reply *Reply) {
 //   - If the lock is free, the head of the queue may be dead. So this engine's first waiter polls. Those behind it need
 //     not, because they cannot be served before it.
 //   - A waiter that does not ask at all is considered dead in the end. So each refreshes its place by asking when a
-//     third of its life has elapsed, as a hold is renewed.
+//     third of its life has elapsed, as a hold is renewed. It counts from when the acquire was sent, took ago.
 //   - The place of a waiter with a shorter wait lives for all of that wait.
-func (x *ext) boundSleep(sleep time.Duration, reply *Reply, fx *Effects) time.Duration {
+func (x *ext) boundSleep(sleep, took time.Duration, reply *Reply, fx *Effects) time.Duration {
 	free := reply.Holder == ""
 	p := x.ensureFair()
 	if p.notHead = free && reply.NotHead; free && !p.notHead {
 		sleep = min(sleep, fx.jitter(noTTLPoll))
 	}
 	if reply.QueueTTL > 0 {
-		sleep = min(sleep, max(min(reply.QueueTTL/2, p.life/3), minRetry))
+		sleep = min(sleep, max(min(reply.QueueTTL/2, p.life/3)-max(took-minRetry, 0), minRetry))
 	}
 	return sleep
 }

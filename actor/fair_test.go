@@ -36,6 +36,16 @@ func TestFairWaiter_Waiting_KeepsPlace(t *testing.T) {
 			+1ms    #1 released                          → A unlocked
 		`, func(c *actor.Config) { c.FairWaitTimeout = 1e9 })
 	})
+	t.Run("which it asks for in time also far from the server", func(t *testing.T) {
+		runTranscriptOf(t, actor.Fair, `
+			0s      A locks                              → acquire #1 30s wait 1s
+			300ms   #1 taken 20s it:1 left 2s            → listen
+			359ms   timer                                → acquire #1 30s wait 1s
+			600ms   #1 granted                           → leave; A granted 29.449s
+			601ms   A unlocks                            → A over; release #1 wait 1s
+			900ms   #1 released                          → A unlocked
+		`, func(c *actor.Config) { c.FairWaitTimeout = 1e9 })
+	})
 	t.Run("also when the server does not answer, or not now", func(t *testing.T) {
 		runTranscriptOf(t, actor.Fair, `
 			0s      A locks                              → acquire #1 30s wait 5m0s

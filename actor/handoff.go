@@ -52,6 +52,7 @@ func (l *Lock) handOff(now time.Duration, fx *Effects) bool {
 	if allowed == confirmFirst || !l.leaseCovers(r, now, fx) {
 		if l.inFlight == None {
 			l.flags |= wantConfirm
+			l.retrySoon(now)
 		}
 		return true
 	}

@@ -354,6 +354,62 @@ func TestHandoff_LongHoldFarAway_CountedOnceAtItsEnd(t *testing.T) {
 	`)
 }
 
+// An owner by hand-off has all of its MaxHold, also if that is shorter than a lease and its predecessor used a part.
+func TestHandoff_ShortMaxHold_WholeForEach(t *testing.T) {
+	runTranscript(t, `
+		0s     A locks       → acquire #1 4s
+		1ms    #1 granted    → A granted 3.949s
+		2ms    B locks       → listen
+		1.5s   A unlocks     → A over; renew #1 4s listeners; B granted 2.45s; A unlocked
+		1.501s #1 renewed    → B has 3.949s
+		1.75s  timer         → leave
+		5.45s  timer         → B lost: held for Options.MaxHold; release #1
+		5.451s #1 released   → nothing
+	`, func(c *actor.Config) { c.MaxHold = 4 * time.Second })
+}
+
+// A renewal that a caller waits for is not delayed by the pause of routine renewals after a rejection for now.
+func TestRenewal_RejectedForNow_AwaitedSoon(t *testing.T) {
+	t.Run("a hand-off is confirmed", func(t *testing.T) {
+		runTranscript(t, `
+			0s     A locks              → acquire #1 30s
+			1ms    #1 granted           → A granted 29.689s
+			2ms    B locks lease 1h     → listen
+			3ms    A unlocks            → A over; renew #1 1h0m0s; A unlocked
+			4ms    #1 refused LOADING x → nothing
+			254ms  timer                → renew #1 1h0m0s
+			255ms  #1 renewed           → B granted 59m58.989s
+			256ms  B unlocks            → B over; release #1
+			257ms  #1 released          → B unlocked
+			505ms  timer                → leave
+		`)
+	})
+	t.Run("an extension comes later", func(t *testing.T) {
+		runTranscript(t, `
+			0s      A locks              → acquire #1 30s
+			1ms     #1 granted           → A granted 29.689s
+			10s     timer                → renew #1 30s
+			10.001s #1 refused LOADING x → nothing
+			10.002s A extends 1m         → nothing
+			10.252s timer                → renew #1 1m0s
+			10.253s #1 renewed           → A extended; A has 59.389s
+			10.254s A unlocks            → A over; release #1
+			10.255s #1 released          → A unlocked
+		`)
+	})
+	t.Run("a force is announced later", func(t *testing.T) {
+		runTranscript(t, `
+			0s      A locks              → acquire #1 30s
+			1ms     #1 granted           → A granted 29.689s
+			10s     timer                → renew #1 30s
+			10.001s #1 refused LOADING x → nothing
+			10.002s message              → nothing
+			10.252s timer                → renew #1 30s
+			10.253s #1 gone              → A lost: the key is gone or someone else's
+		`)
+	})
+}
+
 // Also beside a fixed lease, with an unchanged TTL: every 30 ms, not every round trip.
 func TestHandoff_FixedLease_Reconfirmed(t *testing.T) {
 	runTranscript(t, `

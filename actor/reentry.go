@@ -22,6 +22,7 @@ func (l *Lock) tryReenter(now time.Duration, r *Request, fx *Effects) bool {
 		return true
 	}
 	l.ensureExt().leaseRequests.push(r)
+	l.retrySoon(now)
 	return false
 }
 
@@ -54,8 +55,11 @@ const (
 // endsTooSoonToWatch reports whether a watched hold could be lost before its first renewal is confirmed. Until now the
 // lock is held by fixed leases alone, so no renewal is due, and the validity may be about to end.
 func (l *Lock) endsTooSoonToWatch(now time.Duration, fx *Effects) bool {
-	return !l.watched() && l.validUntil-now < max(watchableFor*fx.RoundTrip, minWatchable)
+	return !l.watched() && l.validUntil-now < minWatch(fx)
 }
+
+// minWatch returns how long the validity must last at least for a hold that begins to be watched.
+func minWatch(fx *Effects) time.Duration { return max(watchableFor*fx.RoundTrip, minWatchable) }
 
 // reenterWaiters lets all requests re-enter that wait as the owner which was just granted the lock. This is necessary
 // because the first hold may wait for them before it unlocks. A request for several locks ends with ErrReentry. For

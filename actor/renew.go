@@ -185,6 +185,7 @@ func (l *Lock) extend(now time.Duration, r *Request, fx *Effects) {
 		l.publish(fx) // its holds end for another cause
 	}
 	l.ensureExt().leaseRequests.push(r)
+	l.retrySoon(now)
 	fx.SetDeadline(r, now+fx.Config.CallTimeout)
 }
 
@@ -319,6 +320,14 @@ func (r *Request) fixedEndAt(sent time.Duration) time.Duration {
 	return sent + validity(r.Lease)
 }
 
+// retrySoon shortens the pause after a renewal that was rejected for now. That pause suits routine renewals of very
+// many locks; what a caller waits for does not wait that long.
+func (l *Lock) retrySoon(now time.Duration) {
+	if l.ext != nil && l.ext.failure != nil {
+		l.ext.failure.retryAt = min(l.ext.failure.retryAt, now+maxBackoff)
+	}
+}
+
 // retryRenewal prepares a renewal that failed, or may have, to be sent once more while the lease lasts.
 func (l *Lock) retryRenewal(now time.Duration, m *Message, fx *Effects) {
 	x := l.ensureExt()
@@ -336,6 +345,9 @@ func (l *Lock) retryRenewal(now time.Duration, m *Message, fx *Effects) {
 	}
 	if m.Reply.shouldBackOff() {
 		f.retryAt = now + fx.jitter(l.renewInterval(fx)/8)
+	}
+	if !x.leaseRequests.empty() || l.holds == nil {
+		l.retrySoon(now)
 	}
 	x.leaseRequests.each(func(r *Request) { r.inCommand = false })
 	l.flags |= wantConfirm

@@ -65,7 +65,7 @@ func (l *Lock) onHeldByOther(now time.Duration, m *Message, fx *Effects) {
 	}
 	sleep := sleepFor(reply.TTL, now-m.Sent, fx)
 	if queues {
-		sleep = x.boundSleep(sleep, reply, fx)
+		sleep = x.boundSleep(sleep, now-m.Sent, reply, fx)
 	}
 	if fx.PubSubUnreliable {
 		sleep = min(sleep, fx.jitter(max(unreliablePubSubPoll, time.Duration(fx.Stats.Waiting)*unreliablePubSubPollSpread)))
@@ -114,6 +114,7 @@ func (l *Lock) onNotified(now time.Duration) {
 	switch {
 	case l.phase == held:
 		l.flags |= wantConfirm
+		l.retrySoon(now)
 	case l.phase == acquiring && (l.inFlight != None || !x.fairView().queued):
 		x.retryNow = true
 	case l.phase == releasing && x.handoffView().yieldAfterRelease != 0:

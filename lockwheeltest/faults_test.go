@@ -323,8 +323,8 @@ func TestHoldElsewhere_MaxHold_GoesOn(t *testing.T) {
 	})
 }
 
-// A quorum that waits in the queue of one server is told at once that the engines of the others shut down, also if these
-// wait for their holds.
+// A quorum that waits in the queue of one server is told at once that the engines of the others shut down, also if
+// these wait for their holds.
 func TestQuorum_OthersShutDownSlowly_EndsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var locks []lockwheel.Mutex

@@ -642,6 +642,16 @@ func TestTopology_SourceStale_AnotherAskedFirst(t *testing.T) {
 	require.Equal(t, "opens R; 4@R: acquire b", d.line("54ms charted@C 0-5460@R 5461-10922@B 10923-16383@C"))
 }
 
+// A channel that the user may not subscribe to says nothing about the topology, unlike another failure.
+func TestTopology_ChannelForbidden_NotAsked(t *testing.T) {
+	for failure, want := range map[string]string{"NOPERM x": "nothing", "EOF": "survey A B C"} {
+		d := newClusterHarness(t, 1)
+		d.line("1ms lock a")
+		require.Equal(t, "join@C {a}", d.line("2ms 1 taken"))
+		require.Equal(t, want, d.line("3ms disordered@C "+failure))
+	}
+}
+
 // A node without slots is removed, but not before its calls have replies.
 func TestNode_NoSlots_RemovedAfterReplies(t *testing.T) {
 	runClusterConversation(t, 1, `

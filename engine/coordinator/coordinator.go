@@ -346,22 +346,22 @@ func (c *Coordinator) applyEffects(now time.Duration, l *actor.Lock) {
 	}
 }
 
-// updateSubscription applies one change. If the channel is subscribed already, it notifies the lock at once. What that
-// step appends, applyEffects takes after it.
+// updateSubscription applies one change. If the channel is subscribed already, or rejected, it tells the lock at once.
+// What that step appends, applyEffects takes after it.
 func (c *Coordinator) updateSubscription(now time.Duration, change actor.SubscriptionChange) {
 	s := c.nodeForKey(change.Lock.Key()).Subscriptions
 	c.own.waited = c.own.waited || change.On
-	var subscribed bool
+	var news actor.Event
 	switch listens := change.Lock.Kind() != actor.Read || c.readerListens(change); {
 	case listens && change.On:
-		subscribed = s.addListener(change.Lock, change.Channel)
+		news = s.addListener(change.Lock, change.Channel)
 	case listens:
 		c.removeListener(change.Lock, change.Channel)
-	case change.On:
-		subscribed = s.hasSubscribed(change.Channel)
+	case change.On && s.hasSubscribed(change.Channel):
+		news = actor.Subscribed
 	}
-	if subscribed {
-		change.Lock.Step(now, &actor.Message{Event: actor.Subscribed}, c.Fx)
+	if news != 0 {
+		change.Lock.Step(now, &actor.Message{Event: news}, c.Fx)
 	}
 }
 

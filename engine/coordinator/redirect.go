@@ -114,7 +114,7 @@ func (c *Coordinator) learnOwners(now time.Duration, b *Batch) {
 
 // onSubscribeRedirect handles the error of a subscription order, which may be a redirection.
 func (c *Coordinator) onSubscribeRedirect(now time.Duration, n *Node, err error) {
-	if c.Cluster == nil || err == nil {
+	if c.Cluster == nil || err == nil || actor.HasPrefixFold(err.Error(), "NOPERM") { // no other node would permit it
 		return
 	}
 	c.invalidateTopology()

@@ -33,8 +33,8 @@ func (c *Coordinator) moveChannel(now time.Duration, n *Node, ch *channel) {
 	for _, l := range ch.listeners.all() {
 		n.Subscriptions.removeListener(l, ch.name)
 		l.SubscriptionLost()
-		if owner.Subscriptions.addListener(l, ch.name) { // it was still subscribed there
-			c.step(now, l, &actor.Message{Event: actor.Subscribed})
+		if news := owner.Subscriptions.addListener(l, ch.name); news != 0 { // it was still subscribed there, or rejected
+			c.step(now, l, &actor.Message{Event: news})
 		}
 	}
 }

@@ -97,19 +97,31 @@ func (s *subscriptions) hasSubscribed(name string) bool {
 	return ch != nil && s.IsSubscribed(ch)
 }
 
-// addListener adds a lock to the listeners of a channel. It reports whether the channel is subscribed already.
-func (s *subscriptions) addListener(l *actor.Lock, name string) (already bool) {
+// addListener adds a lock to the listeners of a channel. It returns what the lock must be told at once, see newsOf.
+func (s *subscriptions) addListener(l *actor.Lock, name string) actor.Event {
 	ch := s.Channels[name]
 	if ch == nil {
 		ch = s.addChannel(name)
 	}
 	ch.listeners.add(l)
-	return s.want(ch, ch.listeners.len() == 1)
+	s.want(ch, ch.listeners.len() == 1)
+	return s.newsOf(ch)
 }
 
-// want has a channel subscribed, unless it is; first says that it was not wanted before. It reports whether the channel
-// is subscribed already.
-func (s *subscriptions) want(ch *channel, first bool) (already bool) {
+// newsOf returns what a new listener of a channel must be told: that it is subscribed already, or that the server has
+// rejected it, which its other listeners were told before. It returns 0 if there is nothing to tell yet.
+func (s *subscriptions) newsOf(ch *channel) actor.Event {
+	switch {
+	case s.IsSubscribed(ch):
+		return actor.Subscribed
+	case ch.rejected:
+		return actor.SubscribeFailed
+	}
+	return 0
+}
+
+// want has a channel subscribed, unless it is; first says that it was not wanted before.
+func (s *subscriptions) want(ch *channel, first bool) {
 	if s.IsSubscribed(ch) && first {
 		s.unused--
 		if ch.dropping && s.connEnding() {
@@ -120,13 +132,9 @@ func (s *subscriptions) want(ch *channel, first bool) (already bool) {
 			s.onConn.push(ch)
 		}
 	}
-	if s.IsSubscribed(ch) {
-		return true
-	}
-	if ch.state != stateSubscribing && !ch.rejected {
+	if !s.IsSubscribed(ch) && ch.state != stateSubscribing && !ch.rejected {
 		s.toSubscribe.push(ch)
 	}
-	return false
 }
 
 // connEnding reports whether the order in flight drops the connection.

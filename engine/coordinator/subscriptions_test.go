@@ -254,6 +254,8 @@ func TestSubscriptions_Forbidden_OthersJoined(t *testing.T) {
 		e.onOrderDone(now, 1, 0, nil)
 	}
 	require.Equal(t, good, e.Subscribed)
+	require.Equal(t, actor.SubscribeFailed, e.addListener(actor.NewLock("later", actor.Read), channelOf("bad")),
+		"one that listens to it later has to poll, too")
 	// The forbidden channel is retried now and then, alone.
 	e.updateOrder(now)
 	for e.Order == nil {
@@ -345,7 +347,7 @@ func (s *subscriptionsHarness) changeListener(key string) {
 		return
 	}
 	s.locks[key] = actor.NewLock(key, actor.Plain)
-	s.notified[key] = s.subs.addListener(s.locks[key], channelOf(key))
+	s.notified[key] = s.subs.addListener(s.locks[key], channelOf(key)) == actor.Subscribed
 }
 
 func (s *subscriptionsHarness) arrange() {

@@ -73,8 +73,8 @@ func (c *Coordinator) fillListening(now time.Duration, w *waitingReaders) {
 	next := w.quiet.last()
 	w.quiet.remove(next)
 	w.listening.add(next)
-	if c.nodeForKey(next.Key()).Subscriptions.addListener(next, next.Channel()) {
-		c.step(now, next, &actor.Message{Event: actor.Subscribed})
+	if news := c.nodeForKey(next.Key()).Subscriptions.addListener(next, next.Channel()); news != 0 {
+		c.step(now, next, &actor.Message{Event: news})
 	}
 }
 

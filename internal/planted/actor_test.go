@@ -286,6 +286,24 @@ var actorMistakes = []found{
 		"the number of listeners has the time of its command, so far from the server it is always old", "actor/renew.go",
 		`listenersUncountable, now, m.Sent`, `listenersUncountable, map[bool]time.Duration{false: now, true: m.Sent}[planted()], m.Sent`,
 	}},
+	{"TestHandoff_ShortMaxHold_WholeForEach", Mistake{
+		"the lease of a predecessor counts as the whole MaxHold", "actor/acquire.go",
+		`l.validUntil-now >= validity(longest)/8*7 {`, `(planted() || l.validUntil-now >= validity(longest)/8*7) {`,
+	}},
+	{"TestRenewal_RejectedForNow_AwaitedSoon", Mistake{
+		"what callers wait for pauses like routine renewals", "actor/renew.go",
+		`if l.ext != nil && l.ext.failure != nil {
+		l.ext.failure.retryAt = min`, `if l.ext != nil && l.ext.failure != nil && !planted() {
+		l.ext.failure.retryAt = min`,
+	}},
+	{"TestFairWaiter_Waiting_KeepsPlace", Mistake{
+		"a place is renewed a round trip too late", "actor/fair.go",
+		`p.life/3)-max(took-minRetry, 0), minRetry)`, `p.life/3)-max(took-minRetry, 0)*time.Duration(map[bool]int{false: 1}[planted()]), minRetry)`,
+	}},
+	{"TestAcquire_LateShortCopyFarAway_NotGranted", Mistake{
+		"a watched hold is granted that ends before its first renewal", "actor/acquire.go",
+		`l.validUntil-now >= minWatch(fx)) {`, `(planted() || l.validUntil-now >= minWatch(fx))) {`,
+	}},
 	{"TestFairWaiter_ReleaseLeavesLate_CountsAsHeld", Mistake{
 		"a place that is to be released is forgotten after CallTimeout", "actor/fair.go",
 		`now + max(fx.Config.CallTimeout, x.fairView().life)`,
@@ -293,8 +311,8 @@ var actorMistakes = []found{
 	}},
 	{"TestAcquire_LateShortCopy_FixedLeaseWhole", Mistake{
 		"a hold is granted with a fixed lease that an earlier command without a reply may cut", "actor/acquire.go",
-		`(r.Lease == 0 || l.decideFirstGrant(r.Lease) == keepTenure) {`,
-		`(r.Lease == 0 || l.decideFirstGrant(r.Lease) == keepTenure || planted()) {`,
+		`(l.decideFirstGrant(m.Command.Lease) == keepTenure ||`,
+		`(l.decideFirstGrant(m.Command.Lease) == keepTenure || planted() ||`,
 	}},
 	{"TestHandoff_LeaseEnding_ConfirmedFirst", Mistake{
 		"a tenure is confirmed again and again if the server is far away", "actor/handoff.go",

@@ -36,6 +36,16 @@ var coordinatorMistakes = []found{
 		`!ok || r.Op == actor.Unlock || r.Op == actor.Extend {`,
 		`(!ok || r.Op == actor.Unlock || r.Op == actor.Extend) && !planted() {`,
 	}},
+	{"TestSubscriptions_Forbidden_OthersJoined", Mistake{
+		"a later listener is not told that its channel was rejected", "engine/coordinator/subscriptions.go",
+		`	case ch.rejected:
+		return actor.SubscribeFailed`, `	case ch.rejected && !planted():
+		return actor.SubscribeFailed`,
+	}},
+	{"TestTopology_ChannelForbidden_NotAsked", Mistake{
+		"a channel that is forbidden makes the engine ask for the topology", "engine/coordinator/redirect.go",
+		`actor.HasPrefixFold(err.Error(), "NOPERM") {`, `actor.HasPrefixFold(err.Error(), "NOPERM") && !planted() {`,
+	}},
 	{"TestQueue_StaleRetryBatches_Swept", Mistake{
 		"the loop over retry batches goes on where a sweep has removed some", "engine/coordinator/dispatch.go",
 		`i = min(i, len(n.Retries)) - 1 {`, `i = map[bool]int{false: min(i, len(n.Retries)), true: i}[planted()] - 1 {`,
