@@ -298,7 +298,7 @@ func (c *Coordinator) removeLock(l *actor.Lock) {
 // needs of the lock, and iterates over a copy.
 func (c *Coordinator) step(now time.Duration, l *actor.Lock, m *actor.Message) {
 	c.drainFirst(now, l)
-	l.Step(now, m, c.Fx)
+	c.stepOnly(now, l, m)
 	c.applyEffects(now, l)
 }
 
@@ -362,23 +362,26 @@ func (c *Coordinator) updateSubscription(now time.Duration, change actor.Subscri
 		subscribed = s.hasSubscribed(change.Channel)
 	}
 	if subscribed {
-		change.Lock.Step(now, &actor.Message{Event: actor.Subscribed}, c.Fx)
+		c.stepOnly(now, change.Lock, &actor.Message{Event: actor.Subscribed})
 	}
 }
 
 // onTimer handles a timer that has fired.
 func (c *Coordinator) onTimer(now time.Duration, s actor.TimerTarget) {
 	l := lockOf(s)
-	if l != nil {
-		c.drainFirst(now, l)
+	if l == nil {
+		s.Wake(now, c.Fx)
+		if r, ok := s.(*actor.Request); ok {
+			c.onStateDropped(r)
+			c.onAbandoned(r)
+		}
+		return
 	}
+	c.drainFirst(now, l)
+	before := waitsAt(l)
 	s.Wake(now, c.Fx)
-	if l != nil {
-		c.applyEffects(now, l)
-	} else if r, ok := s.(*actor.Request); ok {
-		c.onStateDropped(r)
-		c.onAbandoned(r)
-	}
+	c.noteWaits(l, before)
+	c.applyEffects(now, l)
 }
 
 // lockOf returns the lock that a timer belongs to, directly or through a request, or nil.
