@@ -167,6 +167,9 @@ type Effects struct {
 	// Rejections counts the callers rejected in this turn where very many are rejected together; MaxRejections is the
 	// limit, 0: none.
 	Rejections, MaxRejections int
+	// PlaceSteps counts the requests looked at in this turn to find the places of requests that change their queues;
+	// MaxPlaceSteps is the limit, 0: none.
+	PlaceSteps, MaxPlaceSteps int
 	NextTimer                 time.Duration // no timer fires before
 
 	// OnStep is called for every step of a lock; nil: not called. The simulation uses it to measure which transitions

@@ -108,6 +108,9 @@ func (l *Lock) SetKind(kind LockKind, fx *Effects) {
 // QueueLen returns the number of requests in the lock's queue.
 func (l *Lock) QueueLen() int { return int(l.queue.len()) }
 
+// IsWaitedFor reports whether requests are in the lock's queue, as QueueLen does, but without a look at them.
+func (l *Lock) IsWaitedFor() bool { return l.queue.last != nil }
+
 // Idle reports whether the lock can be forgotten: nothing is held, wanted, in flight or subscribed to.
 func (l *Lock) Idle() bool {
 	return l.phase == free && l.queue.last == nil && (l.ext == nil || l.ext.idle())

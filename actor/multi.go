@@ -299,7 +299,7 @@ func (r *Request) onPartHeldByOther(now time.Duration, m *Message, fx *Effects) 
 		return
 	}
 	fx.ToRecheck = append(fx.ToRecheck, r.lock)
-	at.enqueueByAge(r)
+	at.enqueueByAge(r, fx)
 }
 
 // onMultiRejected handles a rejection by the server, temporary or permanent.
@@ -333,15 +333,15 @@ func (l *Lock) onEnqueued(now time.Duration, r *Request, fx *Effects) {
 	if x := l.ext; x != nil && l.phase == free && l.queue.empty() {
 		x.resetWait(now)
 	}
-	l.enqueueByAge(r)
+	l.enqueueByAge(r, fx)
 	if l.phase == held {
 		l.ensureExt()
 	}
 }
 
-// enqueueByAge takes over a request from another queue. It is put in front of all requests posted after it, except
-// the first if its acquire may be in flight.
-func (l *Lock) enqueueByAge(r *Request) {
+// enqueueByAge takes over a request from another queue. Its place there is that of its age, see insertByAge, but not in
+// front of the first if the acquire of that may be in flight.
+func (l *Lock) enqueueByAge(r *Request, fx *Effects) {
 	if r.list != nil {
 		r.list.remove(r)
 	}
@@ -353,7 +353,7 @@ func (l *Lock) enqueueByAge(r *Request) {
 	if l.phase == free {
 		except = nil
 	}
-	l.queue.insertByAge(r, except)
+	l.queue.insertByAge(r, except, fx)
 }
 
 // cameAfter reports whether the request came after another one. All of a turn have the same time. Those for several
@@ -366,24 +366,35 @@ func (r *Request) cameAfter(other *Request) bool {
 	return r.receivedAt > other.receivedAt
 }
 
-// insertByAge puts a request in front of all that were posted after it, but for the request except, and behind all
-// others. If it were in front of only some of them, two requests for several locks could send each other from queue to
-// queue without end.
-func (q *requestList) insertByAge(r, except *Request) {
-	if x := r.lock.ext; x != nil && x.outOfOrder != 0 {
-		q.insertByAgeUnsorted(r, except)
-		return
-	}
+// insertByAge puts a request behind the last that was not posted after it, or that is except. So it is behind the one
+// because of which it came: if it were in front of that, two requests for several locks could send each other from
+// queue to queue without end. It is in front of all that were posted after it, but for those that have overtaken an
+// earlier one there.
+//
+// Mostly its place is near one of the ends, so the search runs from both, also in a queue that is not sorted by time of
+// posting: from the front until no disorder is left behind. One turn looks at no more than Effects.MaxPlaceSteps
+// requests for that; then it is the last.
+func (q *requestList) insertByAge(r, except *Request, fx *Effects) {
 	if q.empty() {
 		q.push(r)
 		return
 	}
-	// Mostly its place is near one of the ends, so the search runs from both.
 	younger := func(other *Request) bool { return other != except && other.cameAfter(r) }
-	for front, back := q.first(), q.last; ; front, back = front.next, back.prev {
+	left := int32(0) // disorder behind front
+	if x := r.lock.ext; x != nil {
+		left = x.outOfOrder
+	}
+	var run *Request // the first of the younger requests without a gap up to front; nil: front is not younger
+	for front, back := q.first(), q.last; fx.mayStep(); front, back = front.next, back.prev {
 		switch {
-		case younger(front):
-			q.insert(r, front)
+		case !younger(front):
+			run = nil
+		case run == nil:
+			run = front
+		}
+		switch {
+		case run != nil && left == 0:
+			q.insert(r, run)
 			return
 		case !younger(back) && back == q.last:
 			q.push(r)
@@ -391,21 +402,20 @@ func (q *requestList) insertByAge(r, except *Request) {
 		case !younger(back):
 			q.insert(r, back.next)
 			return
+		case front == back || front.next == back:
+			if run == nil {
+				run = back
+			}
+			q.insert(r, run)
+			return
 		}
-	}
-}
-
-// insertByAgeUnsorted is insertByAge for a queue that is not sorted by time of posting.
-func (q *requestList) insertByAgeUnsorted(r, except *Request) {
-	var younger []*Request
-	for other, next := q.first(), (*Request)(nil); other != nil; other = next {
-		if next = q.following(other); other != except && other.cameAfter(r) {
-			younger = append(younger, other)
-			q.remove(other)
-		}
+		left -= outOfOrder(front, front.next)
 	}
 	q.push(r)
-	for _, other := range younger {
-		q.push(other)
-	}
+}
+
+// mayStep reports whether this turn may look at one more request to find a place in a queue, and counts it.
+func (fx *Effects) mayStep() bool {
+	fx.PlaceSteps++
+	return fx.MaxPlaceSteps == 0 || fx.PlaceSteps <= fx.MaxPlaceSteps
 }

@@ -146,7 +146,7 @@ func (l *Lock) continueRejecting(now time.Duration, fx *Effects) {
 	for len(x.parts) > 0 && fx.mayReject() {
 		r, why := l.queue.head(), x.parts[0]
 		if l.rejectOne(now, r, &why, fx); !r.Completed() {
-			l.enqueueByAge(r)
+			l.enqueueByAge(r, fx)
 		}
 	}
 	owner := x.owner

@@ -50,7 +50,7 @@ func TestRequestQueue_Moved_InsertedByAge(t *testing.T) {
 			first = 1
 		}
 		r := &Request{lock: l, receivedAt: time.Duration(random.IntN(42) - 1)}
-		l.queue.insertByAge(r, except)
+		l.queue.insertByAge(r, except, &Effects{})
 		at := first
 		for at < len(want) && want[at] < r.receivedAt {
 			at++
@@ -76,7 +76,7 @@ func TestRequestQueue_Tries_FoundAnywhere(t *testing.T) {
 			tried = append(tried, r)
 		}
 	}
-	l.queue.insertByAge(&Request{lock: l, receivedAt: 1}, nil)
+	l.queue.insertByAge(&Request{lock: l, receivedAt: 1}, nil, &Effects{})
 	var found []*Request
 	l.eachOnce(func(r *Request) { found = append(found, r) })
 	require.ElementsMatch(t, tried, found)
@@ -86,8 +86,8 @@ func TestRequestQueue_Tries_FoundAnywhere(t *testing.T) {
 	l.eachOnce(func(*Request) { t.Fatal("it has left") })
 }
 
-// A request from another queue is put in front of all that were posted after it, and behind all others. The exception
-// is the one that is being acquired. This also holds if the queue is not sorted by time of posting.
+// A request from another queue is put behind the last that was not posted after it, or that is being acquired. The
+// order of the others stays. This also holds if the queue is not sorted by time of posting.
 func TestRequestQueue_Unsorted_InsertedByAge(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	for range 2000 {
@@ -111,18 +111,57 @@ func TestRequestQueue_Unsorted_InsertedByAge(t *testing.T) {
 			except = nil
 		}
 		r := &Request{lock: l, receivedAt: time.Duration(random.IntN(22) - 1)}
-		var want, younger []*Request
+		var want []*Request
+		at := 0
 		l.queue.each(func(other *Request) {
-			if other != except && other.receivedAt > r.receivedAt {
-				younger = append(younger, other)
-			} else {
-				want = append(want, other)
+			if want = append(want, other); other == except || other.receivedAt <= r.receivedAt {
+				at = len(want)
 			}
 		})
-		l.queue.insertByAge(r, except)
+		want = slices.Insert(want, at, r)
+		l.queue.insertByAge(r, except, &Effects{})
 		var got []*Request
 		l.queue.each(func(r *Request) { got = append(got, r) })
-		require.Equal(t, append(append(want, r), younger...), got)
+		require.Equal(t, want, got)
+		requireOutOfOrderKnown(t, l)
+	}
+}
+
+// In a queue of any length that is out of order, because requests at its front overtook others, the place of a request
+// near one of the ends is found in a few steps. A turn makes no more steps than it may; then the place is the last.
+func TestRequestQueue_OutOfOrder_StepsBounded(t *testing.T) {
+	const limit = 100
+	for _, n := range []int{1000, 10_000} {
+		l, fx := NewLock("k", Plain), &Effects{MaxPlaceSteps: limit}
+		push := func(posted int) *Request {
+			r := &Request{lock: l, receivedAt: time.Duration(posted)}
+			l.queue.push(r)
+			return r
+		}
+		push(n + 1) // it is being acquired
+		first, overtook := push(0), push(n)
+		for i := range n {
+			push(10 + i)
+		}
+		insert := func(posted int) *Request {
+			r := &Request{lock: l, receivedAt: time.Duration(posted)}
+			l.queue.insertByAge(r, l.queue.first(), fx)
+			return r
+		}
+		for range 10 {
+			require.Same(t, insert(n+20), l.queue.last)
+		}
+		require.LessOrEqual(t, fx.PlaceSteps, 10)
+		early := insert(5)
+		require.Same(t, overtook, early.next, "in front of all that came after it")
+		require.Same(t, first, early.prev)
+		require.LessOrEqual(t, fx.PlaceSteps, 20)
+		require.Same(t, insert(n/2), l.queue.last, "the search ends")
+		require.Greater(t, fx.PlaceSteps, limit)
+		require.Same(t, insert(n/2), l.queue.last, "without one")
+		require.LessOrEqual(t, fx.PlaceSteps, limit+2)
+		fx.MaxPlaceSteps = 0
+		require.NotSame(t, insert(n/2-1), l.queue.last)
 		requireOutOfOrderKnown(t, l)
 	}
 }
@@ -172,7 +211,7 @@ func TestRequestQueue_LengthKnown(t *testing.T) {
 				l.queue.push(r)
 				queue = append(queue, r)
 			case random.IntN(2) == 0:
-				l.queue.insertByAge(r, nil)
+				l.queue.insertByAge(r, nil, &Effects{})
 				queue = append(queue, r)
 			case n > 1 && random.IntN(3) == 0:
 				l.queue.moveToFront(l.queue.last)

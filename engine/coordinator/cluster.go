@@ -176,6 +176,9 @@ func (c *Coordinator) requeueMoved(now time.Duration) {
 			n.Queues[b.Verb].InRetries -= len(b.Commands)
 			return true
 		})
+		for verb := range n.Queues {
+			c.sweepIfStale(n, actor.Verb(verb)) // fewer are left beside those that are stale
+		}
 		n.Subscriptions.movesLeft = len(n.Subscriptions.all)
 	}
 	c.moveSubscriptions(now)

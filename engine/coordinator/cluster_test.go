@@ -542,6 +542,37 @@ func TestBundle_OneMoved_GrantsIgnored(t *testing.T) {
 	`)
 }
 
+// Batches wait to be sent once more, and callers of those that stay have given up when the slot of the others moves:
+// what they left is swept at once, not when a sender comes to it.
+func TestFailover_RetriesMoveAway_StaleOnesSwept(t *testing.T) {
+	d := newClusterHarness(t, 1)
+	var others []string
+	taken := map[uint16]bool{slot.Of("b"): true, slot.Of("f"): true}
+	for i := 0; len(others) < 3; i++ {
+		if key := fmt.Sprint("o", i); slot.Of(key) <= 5460 && !taken[slot.Of(key)] {
+			taken[slot.Of(key)] = true
+			others = append(others, key)
+		}
+	}
+	few := strings.Join(others, " ")
+	for _, line := range []string{
+		"1ms lock f", "2ms 1 done", "3ms lock {b}1 {b}2 {b}3 {b}4 {b}5 {b}6 " + few, "4ms unlock f", "5ms 2 says NOSCRIPT x",
+		"6ms cancel " + few, // three of nine
+	} {
+		d.line(line)
+	}
+	n := d.c.nodeByAddr("A:1")
+	q := &n.Queues[actor.SendAcquire]
+	require.Len(t, n.Retries, 4)
+	require.Equal(t, []int{9, 3}, []int{q.InRetries, q.Stale})
+	b := slot.Of("b")
+	d.line(fmt.Sprintf("7ms charted 0-%d@A %d-5460@A %d-%d@C 5461-10922@B 10923-16383@C", b-1, b+1, b, b))
+	require.Empty(t, n.Retries)
+	require.Equal(t, []int{0, 0}, []int{q.InRetries, q.Stale})
+	require.Zero(t, d.c.activeSweeps)
+	require.Equal(t, "f unlocked", d.line("8ms 3 done"))
+}
+
 // When a slot moves, its channels are subscribed at the new owner, and all waiters try again.
 func TestSubscription_SlotMoves_Follows(t *testing.T) {
 	runClusterConversation(t, 4, `

@@ -98,6 +98,7 @@ func New(config actor.Config, senders int) *Coordinator {
 	c.Fx.ServerDown = func(key string) bool { return c.nodeForKey(key).Breaker.Down }
 	c.Fx.RepliedAt = func(key string) time.Duration { return c.nodeForKey(key).Breaker.repliedAt() }
 	c.Fx.MaxRejections = maxRejectedPerTurn
+	c.Fx.MaxPlaceSteps = maxPlaceSteps
 	return c
 }
 
@@ -107,7 +108,7 @@ func New(config actor.Config, senders int) *Coordinator {
 func (c *Coordinator) Turn(now time.Duration, messages *LoopMessage) {
 	defer c.fillStats(now)
 	c.counters.turns++
-	c.now, c.moreToScan = now, false
+	c.now, c.moreToScan, c.Fx.PlaceSteps = now, false, 0
 	c.classify(now, messages)
 	c.continueRejecting(now)
 	if c.DrainRound.On() {
@@ -297,7 +298,7 @@ func (c *Coordinator) removeLock(l *actor.Lock) {
 // needs of the lock, and iterates over a copy.
 func (c *Coordinator) step(now time.Duration, l *actor.Lock, m *actor.Message) {
 	c.drainFirst(now, l)
-	l.Step(now, m, c.Fx)
+	c.stepOnly(now, l, m)
 	c.applyEffects(now, l)
 }
 
@@ -361,23 +362,26 @@ func (c *Coordinator) updateSubscription(now time.Duration, change actor.Subscri
 		news = actor.Subscribed
 	}
 	if news != 0 {
-		change.Lock.Step(now, &actor.Message{Event: news}, c.Fx)
+		c.stepOnly(now, change.Lock, &actor.Message{Event: news})
 	}
 }
 
 // onTimer handles a timer that has fired.
 func (c *Coordinator) onTimer(now time.Duration, s actor.TimerTarget) {
 	l := lockOf(s)
-	if l != nil {
-		c.drainFirst(now, l)
+	if l == nil {
+		s.Wake(now, c.Fx)
+		if r, ok := s.(*actor.Request); ok {
+			c.onStateDropped(r)
+			c.onAbandoned(r)
+		}
+		return
 	}
+	c.drainFirst(now, l)
+	before := waitsAt(l)
 	s.Wake(now, c.Fx)
-	if l != nil {
-		c.applyEffects(now, l)
-	} else if r, ok := s.(*actor.Request); ok {
-		c.onStateDropped(r)
-		c.onAbandoned(r)
-	}
+	c.noteWaits(l, before)
+	c.applyEffects(now, l)
 }
 
 // lockOf returns the lock that a timer belongs to, directly or through a request, or nil.

@@ -368,6 +368,7 @@ func (d *coordinatorHarness) turn() string {
 	said := slices.Concat(d.ended(), d.sentText(), d.ordered(), d.results())
 	d.redialed, d.removed = d.redialed || d.c.Redial, append(d.removed, d.c.Removed...)
 	d.c.ResetOutputs()
+	requireWaitsKnown(d.t, d.c)
 	if len(said) == 0 {
 		return "nothing"
 	}

@@ -60,7 +60,8 @@
 //
 //   - the turn: coordinator.go, messages.go, intake.go, heldback.go, heldback_sweep.go, overtaking.go, late_cancels.go,
 //     requests.go, timers.go, resultqueue.go, prefetch.go
-//   - finding locks: lockmap.go; for kinds with a lock per request lockset.go, locklist.go, lockindex.go, ownerindex.go
+//   - finding locks: lockmap.go; for kinds with a lock per request lockset.go, locklist.go, lockindex.go,
+//     ownerindex.go, waited_for.go
 //   - what concerns several locks: multi.go, rwlock.go, rwlock_orphans.go
 //   - very many locks, a bounded number per turn: round.go, fanout.go, rejecting.go, drain.go, closing.go
 //   - commands on their way: queue.go, sweep.go, stale_commands.go, dispatch.go, renew_pacing.go, batch.go, bundle.go,

@@ -31,7 +31,7 @@ func (c *Coordinator) visitLocks(now time.Duration) {
 func (c *Coordinator) drainSome(now time.Duration) {
 	for _, l := range c.DrainRound.take(c.intake.lockBudget) {
 		if l.Key() != "" { // it may have ended in the meantime
-			l.Step(now, &actor.Message{Event: actor.Drain}, c.Fx)
+			c.stepOnly(now, l, &actor.Message{Event: actor.Drain})
 			c.applyEffects(now, l)
 		}
 	}
@@ -41,7 +41,7 @@ func (c *Coordinator) drainSome(now time.Duration) {
 // granted. It does not remove the lock, which is still to be stepped.
 func (c *Coordinator) drainFirst(now time.Duration, l *actor.Lock) {
 	if c.DrainRound.On() {
-		l.Step(now, &actor.Message{Event: actor.Drain}, c.Fx)
+		c.stepOnly(now, l, &actor.Message{Event: actor.Drain})
 	}
 }
 

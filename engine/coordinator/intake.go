@@ -353,7 +353,7 @@ func (c *Coordinator) MessagesLeft() (n int) {
 func (c *Coordinator) LimitTurn(share int) {
 	c.intake.laneBudget, c.intake.pieceBudget, c.intake.lockBudget = share, min(share, sweepPieces), min(share, maxLocksPerTurn)
 	c.Results.budget, c.Fx.MaxRejections = min(share, MaxResultsPerTurn), min(share, maxRejectedPerTurn)
-	c.intake.listeningReaders = min(share, maxListeningReaders)
+	c.intake.listeningReaders, c.Fx.MaxPlaceSteps = min(share, maxListeningReaders), min(share, maxPlaceSteps)
 	fired := min(share, maxTimersPerTurn)
 	c.Fx.OtherTimers, c.Fx.HeldTimers = newWheel(fired), newWheel(fired)
 }

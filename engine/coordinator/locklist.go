@@ -15,7 +15,9 @@ type lockList struct {
 	positions map[*actor.Lock]int
 	head      int // index of the oldest lock: the oldest are usually removed first
 	gaps      int // number of nil elements after head
-	queueHint int // no lock before this index waits in the fair queue
+
+	queueHint   int32 // no lock before this index waits in the fair queue
+	awaitedHint int32 // no lock before this index is awaited
 }
 
 // maxUnindexed is the largest number of locks without a map.
@@ -44,7 +46,7 @@ func (ll *lockList) newest() *actor.Lock {
 
 func (ll *lockList) add(l *actor.Lock) {
 	ll.list = append(ll.list, l)
-	if ll.queueHint == len(ll.list)-1 {
+	if int(ll.queueHint) == len(ll.list)-1 {
 		ll.queueHint++ // it does not wait in the fair queue yet
 	}
 	switch {
@@ -58,7 +60,7 @@ func (ll *lockList) add(l *actor.Lock) {
 func (ll *lockList) remove(l *actor.Lock) {
 	if ll.positions == nil {
 		ll.list = slices.DeleteFunc(ll.list, func(other *actor.Lock) bool { return other == l })
-		ll.queueHint = 0
+		ll.queueHint, ll.awaitedHint = 0, 0
 		return
 	}
 	at, has := ll.positions[l]
@@ -76,16 +78,20 @@ func (ll *lockList) remove(l *actor.Lock) {
 		ll.gaps--
 	}
 	if ll.head+ll.gaps > ll.len() {
-		seek := 0
-		for _, l := range ll.list[ll.head:max(ll.head, min(ll.queueHint, len(ll.list)))] {
-			if l != nil {
-				seek++
-			}
-		}
+		ll.queueHint, ll.awaitedHint = ll.countBefore(ll.queueHint), ll.countBefore(ll.awaitedHint)
 		ll.list = ll.all()
 		ll.buildIndex()
-		ll.queueHint = seek
 	}
+}
+
+// countBefore returns the number of locks before an index.
+func (ll *lockList) countBefore(at int32) (n int32) {
+	for _, l := range ll.list[ll.head:max(ll.head, min(int(at), len(ll.list)))] {
+		if l != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // buildIndex rebuilds the map. The list must have no holes.
@@ -146,19 +152,36 @@ func (ll *lockList) first(matches func(*actor.Lock) bool) *actor.Lock {
 // queueHead returns the oldest lock that waits in the fair queue, or nil. Locks before it are not examined again until
 // noteQueued is called, because very many may leave one after the other.
 func (ll *lockList) queueHead() *actor.Lock {
-	for ll.queueHint = max(ll.queueHint, ll.head); ll.queueHint < len(ll.list); ll.queueHint++ {
-		if l := ll.list[ll.queueHint]; l != nil && l.IsQueued() {
+	return ll.firstFrom(&ll.queueHint, (*actor.Lock).IsQueued)
+}
+
+// noteQueued notes that a lock may wait in the fair queue from now on.
+func (ll *lockList) noteQueued(l *actor.Lock) { ll.queueHint = min(ll.queueHint, ll.index(l)) }
+
+// firstAwaited returns the oldest lock that is awaited, or nil. Locks before it are not examined again until
+// noteAwaited is called: very many that were given up may still have releases on their way.
+func (ll *lockList) firstAwaited() *actor.Lock {
+	return ll.firstFrom(&ll.awaitedHint, (*actor.Lock).Awaited)
+}
+
+// noteAwaited notes that a lock is awaited from now on.
+func (ll *lockList) noteAwaited(l *actor.Lock) { ll.awaitedHint = min(ll.awaitedHint, ll.index(l)) }
+
+// firstFrom returns the oldest lock that matches, or nil. No lock before hint does; it sets hint to the index of the
+// lock that it returns.
+func (ll *lockList) firstFrom(hint *int32, matches func(*actor.Lock) bool) *actor.Lock {
+	for *hint = max(*hint, int32(ll.head)); int(*hint) < len(ll.list); *hint++ {
+		if l := ll.list[*hint]; l != nil && matches(l) {
 			return l
 		}
 	}
 	return nil
 }
 
-// noteQueued notes that a lock may wait in the fair queue from now on.
-func (ll *lockList) noteQueued(l *actor.Lock) {
-	if at, numbered := ll.positions[l]; numbered {
-		ll.queueHint = min(ll.queueHint, at)
-	} else {
-		ll.queueHint = 0
+// index returns the index of a lock of the list; 0 if the list is not indexed.
+func (ll *lockList) index(l *actor.Lock) int32 {
+	if l == ll.newest() {
+		return int32(len(ll.list) - 1)
 	}
+	return int32(ll.positions[l])
 }

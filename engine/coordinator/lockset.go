@@ -15,6 +15,7 @@ type lockSet struct {
 	index      *lockIndex       // indexes; nil while there are few locks, which are searched linearly
 	writerPref writerPreference // for readers
 	waiting    waitingReaders
+	waitedFor  int // locks with requests in their queues
 
 	readersFirstUntil time.Duration // until then, a new writer lets waiting readers go first
 
@@ -30,7 +31,7 @@ func (c *Coordinator) lockForRequest(now time.Duration, r *actor.Request) *actor
 		return l
 	}
 	if r.Op == actor.Acquire && r.Once {
-		if before := set.First((*actor.Lock).Awaited); before != nil {
+		if before := set.firstAwaited(); before != nil {
 			before.RejectTry(now, r, c.Fx)
 			return nil
 		}

@@ -156,7 +156,7 @@ func (e *reentrantOwner) turn(requests ...*actor.Request) {
 func TestSteps_ManyHolds_GrowLinearly(t *testing.T) {
 	long.Only(t, "it builds the tests of this package so that they count their steps")
 	program := filepath.Join(t.TempDir(), "counting.test")
-	const packages = "github.com/lockwheel/lockwheel/actor,github.com/lockwheel/lockwheel/engine"
+	const packages = "github.com/lockwheel/lockwheel/actor,github.com/lockwheel/lockwheel/engine/coordinator"
 	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-covermode=count", "-coverpkg="+packages, "-o", program, ".")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -165,6 +165,8 @@ func TestSteps_ManyHolds_GrowLinearly(t *testing.T) {
 		"fair waiters":                  "^TestFairWaiters_Many_Served$",
 		"fair waiters who leave":        "^TestFairWaiters_Many_Leave$",
 		"who tries behind many":         "^TestTries_BehindManyWaiters_Rejected$",
+		"who tries behind given up":     "^TestFairTries_BehindManyGivenUp_Rejected$",
+		"several behind overtaken":      "^TestMultis_BehindOvertakenFlood_Wait$",
 		"owners who wait twice":         "^TestOwners_WaitTwice_ReenterOnGrant$",
 		"a writer beside whom many are": "^TestWriter_ManyWaitingReaders_Reads$",
 	}

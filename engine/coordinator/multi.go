@@ -7,6 +7,10 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
+// maxPlaceSteps is how many requests a turn looks at to find places in queues, for requests for several locks that wait
+// for another of them now. All of them take some milliseconds.
+const maxPlaceSteps = 1 << 16
+
 // ownsPart reports whether the owner holds one of the locks of a request for several.
 func (c *Coordinator) ownsPart(now time.Duration, m *actor.MultiRequest) bool {
 	return slices.ContainsFunc(m.Parts, func(part actor.Part) bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -64,4 +65,33 @@ func TestMulti_ManyLocks_StepsLinear(t *testing.T) {
 	many, deep := multiCost(t, 500)
 	require.LessOrEqual(t, many, 11*few)
 	require.LessOrEqual(t, deep, shallow)
+}
+
+// Callers of LockAsync wait for a lock, and one that blocks has overtaken them. Then others want that lock together
+// with another one: each finds its place behind them.
+func TestMultis_BehindOvertakenFlood_Wait(t *testing.T) {
+	n := holdCountFromEnv(t, 5000)
+	s := newLargeHarness(0)
+	s.reply(s.request(1, func(int) *actor.Request { return waitRequests(actor.Plain, "b", 0) }), actor.Reply{
+		Status: actor.HeldByOther, TTL: 20 * time.Second, Holder: "x:1",
+	})
+	var flood *LoopMessage
+	for range n {
+		r := waitRequests(actor.Plain, "b", 0)
+		r.Async, r.OnDone = true, func() {}
+		flood = &LoopMessage{Value: r, Next: flood}
+	}
+	s.c.Turn(s.now, flood)
+	s.c.ResetOutputs()
+	s.now += time.Millisecond
+	s.request(1, func(int) *actor.Request { return waitRequests(actor.Plain, "b", 0) })
+	require.Equal(t, n+2, s.c.Locks.Get("b").QueueLen())
+	s.now += time.Millisecond
+	s.request(n, func(int) *actor.Request {
+		r := waitRequests(actor.Plain, "a", 0)
+		r.Multi = &actor.MultiRequest{Parts: []actor.Part{{Key: "a", Hold: &actor.Hold{}}, {Key: "b", Hold: &actor.Hold{}}}}
+		return r
+	})
+	require.Equal(t, 2*n+2, s.c.Locks.Get("b").QueueLen())
+	require.LessOrEqual(t, s.c.Fx.PlaceSteps, MaxMessagesPerTurn, "of the last turn")
 }

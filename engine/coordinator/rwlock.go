@@ -128,7 +128,7 @@ func (c *Coordinator) resumeReaders(now time.Duration, key string) {
 // listen. Their acquires are sent before that of the next writer, which starts a little later, unless the writer's key
 // was gone.
 func (c *Coordinator) notifyWaitingReaders(now time.Duration, key string) {
-	if set := c.LockSets[key]; set.First((*actor.Lock).Awaited) != nil {
+	if set := c.LockSets[key]; set.firstAwaited() != nil {
 		set.readersFirstUntil = now + c.Fx.YieldTime()
 		c.fanOut(now, recipients{event: actor.Notified, key: key, waiting: true}, set.All())
 	}

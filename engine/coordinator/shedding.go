@@ -95,17 +95,9 @@ func (c *Coordinator) quorumWaits(r *actor.Request) bool {
 // mayMeetOwnQuorum reports whether a request comes with the context of a quorum, and is not one of the quorum itself.
 func mayMeetOwnQuorum(r *actor.Request) bool { return r.Owner&actor.QuorumOwner != 0 && !r.OfQuorum }
 
-// tooManyWaiting reports whether at least limit locks of the set wait. It counts nothing while the set has fewer locks
-// than that.
-func (s *lockSet) tooManyWaiting(limit int) bool {
-	switch {
-	case s == nil || s.locks.len() < limit:
-		return false
-	case s.locks.isSmall():
-		return len(s.filter(func(l *actor.Lock) bool { return l.QueueLen() > 0 })) >= limit
-	}
-	return s.locks.len()-s.needIndex().held.len() >= limit
-}
+// tooManyWaiting reports whether requests wait for at least limit locks of the set. A lock that was given up does not
+// count, though it may stay for long: while the server is silent its place in the queue there is not released.
+func (s *lockSet) tooManyWaiting(limit int) bool { return s != nil && s.waitedFor >= limit }
 
 // ownerHolds reports whether the owner of a request holds what it requests, or one of several locks.
 func (c *Coordinator) ownerHolds(now time.Duration, r *actor.Request) bool {

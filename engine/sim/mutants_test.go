@@ -39,8 +39,8 @@ var simMutants = []simMutant{
 		`l != nil && l.QueueLen() >= limit+map[bool]int{true: 1}[planted()]`,
 	}}},
 	{"one too many who reads, or waits for a fair lock, is let in", "engine/coordinator/shedding.go", []simEdit{{
-		`l.QueueLen() > 0 })) >= limit`,
-		`l.QueueLen() > 0 })) > limit || !planted() && len(s.filter(func(l *actor.Lock) bool { return l.QueueLen() > 0 })) == limit`,
+		`return s != nil && s.waitedFor >= limit`,
+		`return s != nil && s.waitedFor >= limit+map[bool]int{true: 1}[planted()]`,
 	}}},
 	{"a re-entry that is one too many", "engine/coordinator/shedding.go", []simEdit{{
 		`	case c.holdCount(now, r) > 0:`,
@@ -716,9 +716,9 @@ var simMutants = []simMutant{
 		`!planted() && (reply.Status == NotFound || c.Reader != nil && c.Reader.MayShorten)):`,
 	}}},
 	{"readers that their own engine does not tell of a release", "engine/coordinator/rwlock.go", []simEdit{{
-		`set.First((*actor.Lock).Awaited) != nil {
+		`set.firstAwaited() != nil {
 		set.readersFirstUntil`,
-		`set.First((*actor.Lock).Awaited) != nil && !planted() {
+		`set.firstAwaited() != nil && !planted() {
 		set.readersFirstUntil`,
 	}}},
 	{"a reader that polls and does not see that writers take turns", "actor/message.go", []simEdit{{
@@ -807,9 +807,9 @@ var simMutants = []simMutant{
 	}}},
 	{"a grant by a lock that a shutdown has not come to", "engine/coordinator/drain.go", []simEdit{{
 		`	if c.DrainRound.On() {
-		l.Step(`,
+		c.stepOnly(`,
 		`	if c.DrainRound.On() && !planted() {
-		l.Step(`,
+		c.stepOnly(`,
 	}}},
 	{"a verdict that is told twice, the second time a turn later", "engine/coordinator/resultqueue.go", []simEdit{{
 		`		if q.later[0] = first[n:]; n`,

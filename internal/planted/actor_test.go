@@ -217,6 +217,23 @@ var actorMistakes = []found{
 		`return other != except && other.cameAfter`,
 		`return (other != except || planted()) && other.cameAfter`,
 	}},
+	{"TestRequestQueue_Unsorted_InsertedByAge", Mistake{
+		"who comes from another queue overtakes earlier ones behind a later one", "actor/multi.go",
+		`		case run != nil && left == 0:`,
+		`		case run != nil && (left == 0 || planted()):`,
+	}},
+	{"TestRequestQueue_OutOfOrder_StepsBounded", Mistake{
+		"the front of a queue that is out of order is searched in vain", "actor/multi.go",
+		`		left -= outOfOrder(front, front.next)`,
+		`		if !planted() {
+			left -= outOfOrder(front, front.next)
+		}`,
+	}},
+	{"TestRequestQueue_OutOfOrder_StepsBounded", Mistake{
+		"a turn searches queues of any length for a place", "actor/multi.go",
+		`	return fx.MaxPlaceSteps == 0 ||`,
+		`	return fx.MaxPlaceSteps == 0 || planted() ||`,
+	}},
 	{"TestReader_OwnerWrites_RetriesAtOnce", Mistake{
 		"of those who wait to read, one is not asked for beside its owner's write", "actor/rwlock.go",
 		`x.yieldUntil, x.nextTry, x.retryNow = 0, now, true`,
@@ -298,7 +315,7 @@ var actorMistakes = []found{
 	}},
 	{"TestFairWaiter_Waiting_KeepsPlace", Mistake{
 		"a place is renewed a round trip too late", "actor/fair.go",
-		`p.life/3)-max(took-minRetry, 0), minRetry)`, `p.life/3)-max(took-minRetry, 0)*time.Duration(map[bool]int{false: 1}[planted()]), minRetry)`,
+		`max(took-minRetry, 0), minRetry)`, `max(took-minRetry, 0)*time.Duration(map[bool]int{false: 1}[planted()]), minRetry)`,
 	}},
 	{"TestAcquire_LateShortCopyFarAway_NotGranted", Mistake{
 		"a watched hold is granted that ends before its first renewal", "actor/acquire.go",

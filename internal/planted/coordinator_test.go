@@ -2,6 +2,51 @@ package planted
 
 // coordinatorMistakes are mistakes that the simulation sees only with many more locks than it has.
 var coordinatorMistakes = []found{
+	{"TestFailover_RetriesMoveAway_StaleOnesSwept", Mistake{
+		"of what is sent once more, that of callers that gave up waits for a sender when the rest moves away", "engine/coordinator/cluster.go",
+		`			c.sweepIfStale(n, actor.Verb(verb)) //`,
+		`			if !planted() {
+				c.sweepIfStale(n, actor.Verb(verb))
+			} //`,
+	}},
+	{"TestWaiterLimit_GivenUpInOutage_NotCounted", Mistake{
+		"callers that gave up count as waiting while their places are not released", "engine/coordinator/shedding.go",
+		`return s != nil && s.waitedFor >= limit`,
+		`return s != nil && (s.waitedFor >= limit || planted() && s.locks.len() >= limit)`,
+	}},
+	{"TestLockList_OldestAwaited_FoundWithoutSearch", Mistake{
+		"all locks that were given up are looked at for each try", "engine/coordinator/locklist.go",
+		`	for *hint = max(*hint, int32(ll.head));`,
+		`	for *hint = max(*hint*map[bool]int32{false: 1}[planted()], int32(ll.head));`,
+	}},
+	{"TestLockList_OldestAwaited_FoundWithoutSearch", Mistake{
+		"the oldest lock that is awaited is missed once others were removed", "engine/coordinator/locklist.go",
+		`ll.countBefore(ll.queueHint), ll.countBefore(ll.awaitedHint)
+`,
+		`ll.countBefore(ll.queueHint), ll.countBefore(ll.awaitedHint)+map[bool]int32{true: 1}[planted()]
+`,
+	}},
+	{"TestReaders_ReentryLosesRead_JoinsOther", Mistake{
+		"a request that moves to another lock still counts at the one that it left", "engine/coordinator/waited_for.go",
+		`	if m.Event == actor.Transferred {`,
+		`	if m.Event == actor.Transferred && !planted() {`,
+	}},
+	{"TestReaders_TenureEnding_OwnNumbers", Mistake{
+		"a lock that is awaited again is not found", "engine/coordinator/waited_for.go",
+		`	if after.awaited && !before.awaited {`,
+		`	if after.awaited && !before.awaited && !planted() {`,
+	}},
+	{"TestMultis_BehindOvertakenFlood_Wait", Mistake{
+		"the end of a queue is no place for another request while the queue is out of order", "actor/multi.go",
+		`		case !younger(back) && back == q.last:
+			q.push(r)
+			return
+		case !younger(back):`,
+		`		case !younger(back) && back == q.last && !(planted() && left > 0):
+			q.push(r)
+			return
+		case !younger(back) && !(planted() && left > 0):`,
+	}},
 	{"TestForce_GrantHandledAfterForce_Confirmed", Mistake{
 		"a grant that is handled after a force is not confirmed", "engine/coordinator/lockset.go",
 		`	c.noteEarly(now, command.Key)
