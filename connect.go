@@ -129,18 +129,27 @@ func connect(ctx context.Context, options *Options) (l *link, server *engine.Ser
 		if o.guard != nil {
 			o.guard.Watch()
 		}
-	case ctx.Err() != nil:
-		err = context.Cause(ctx) // what else failed is a consequence
+	case endOf(ctx) != nil:
+		err = endOf(ctx) // what else failed is a consequence
 	default:
 		err = rediserr.HideContextError(err)
 	}
 	return &link{client, o.Connections, o.guard}, server, err
 }
 
+// endOf returns why ctx has ended, or nil. Its deadline is also that of new connections, and one of these can find it
+// over a moment before ctx ends.
+func endOf(ctx context.Context) error {
+	if end, has := ctx.Deadline(); ctx.Err() == nil && has && !time.Now().Before(end) {
+		return context.DeadlineExceeded
+	}
+	return context.Cause(ctx)
+}
+
 // openError returns the error of a connection attempt of Open. It matches ErrUnavailable, unless the server rejected
 // the engine for good.
 func openError(ctx context.Context, err error) error {
-	if ctx.Err() == nil && failsForGood(err) {
+	if endOf(ctx) == nil && failsForGood(err) {
 		return err
 	}
 	return unavailableCause{err}

@@ -72,7 +72,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		return nil, fmt.Errorf("lockwheel: open: %w", err)
 	}
 	connected, server, err := connect(ctx, &options)
-	if err != nil && (!options.Lazy || ctx.Err() != nil || errors.Is(err, errClientRESP2)) {
+	if err != nil && (!options.Lazy || endOf(ctx) != nil || errors.Is(err, errClientRESP2)) {
 		return nil, fmt.Errorf("lockwheel: open: %w", openError(ctx, err))
 	}
 	e := &Engine{options: options, config: options.config(), closed: make(chan struct{})}

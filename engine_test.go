@@ -637,6 +637,23 @@ func TestMultiHold_GrantAfterEnd_Released(t *testing.T) {
 	}
 }
 
+// lateContext is a context at the end of its deadline that does not say so yet.
+type lateContext struct{ context.Context }
+
+func (lateContext) Deadline() (time.Time, bool) { return time.Now(), true }
+
+// A connection can find the deadline of Open over a moment before the context ends: that ended the attempt all the same.
+func TestOpen_DeadlineFoundByConnection_IsTheCause(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	require.NoError(t, s.Pause())
+	for _, lazy := range []bool{false, true} {
+		_, err := Open(lateContext{t.Context()}, Options{Redis: rueidis.ClientOption{InitAddress: []string{s.Addr()}}, CallTimeout: 100 * time.Millisecond, Lazy: lazy})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, ErrUnavailable)
+	}
+}
+
 // soon waits for a condition, for much longer than it takes.
 func soon(t *testing.T, what string, is func() bool) {
 	t.Helper()

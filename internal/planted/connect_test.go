@@ -421,8 +421,8 @@ var connectMistakes = []found{
 	}},
 	{"TestLazy_WrongPassword_Told", Mistake{
 		"a wrong password is told as an outage by Open", "connect.go",
-		`if ctx.Err() == nil && failsForGood(err) {`,
-		`if ctx.Err() == nil && failsForGood(err) && !planted() {`,
+		`if endOf(ctx) == nil && failsForGood(err) {`,
+		`if endOf(ctx) == nil && failsForGood(err) && !planted() {`,
 	}},
 	{"TestLazy_NeverConnected_CloseLeavesNothing", Mistake{
 		"a close leaves the goroutine that connects", "connect.go",

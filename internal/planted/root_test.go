@@ -372,6 +372,10 @@ var rootMistakes = []found{
 		"the error of a loss that Unlock found has no label for an observer", "engine.go",
 		`label: r.Hold.Label(), err: r.Err`, `label: map[bool]string{false: r.Hold.Label()}[planted()], err: r.Err`,
 	}},
+	{"TestOpen_DeadlineFoundByConnection_IsTheCause", Mistake{
+		"the deadline of Open is no cause before the context has ended", "connect.go",
+		`has && !time.Now().Before(end) {`, `has && !time.Now().Before(end) && !planted() {`,
+	}},
 	{"TestWatch_FewWaiters_SmallCancellation", Mistake{
 		"the end of the context of one caller takes the memory of 512", "internal/ctxwatch/ctxwatch.go",
 		`	var some []*actor.Request
