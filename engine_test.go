@@ -642,7 +642,8 @@ type lateContext struct{ context.Context }
 
 func (lateContext) Deadline() (time.Time, bool) { return time.Now(), true }
 
-// A connection can find the deadline of Open over a moment before the context ends: that ended the attempt all the same.
+// A connection can find the deadline of Open over a moment before the context ends: that ended the attempt all the
+// same.
 func TestOpen_DeadlineFoundByConnection_IsTheCause(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

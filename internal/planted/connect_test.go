@@ -333,8 +333,8 @@ var connectMistakes = []found{
 	}},
 	{"TestOpen_ContextEnds_ReturnsCause", Mistake{
 		"Open does not say why its context ended", "connect.go",
-		`		err = context.Cause(ctx) // what else`,
-		`		if err = context.Cause(ctx); planted() {
+		`		err = endOf(ctx) // what else`,
+		`		if err = endOf(ctx); planted() {
 			err = ctx.Err()
 		} // what else`,
 	}},
