@@ -309,9 +309,9 @@ var connectMistakes = []found{
 	}},
 	{"TestOpen_ContextEnds_ReturnsCause", Mistake{
 		"Open says what went wrong because its context ended", "connect.go",
-		`	case ctx.Err() != nil:
+		`	case endOf(ctx) != nil:
 		err = `,
-		`	case ctx.Err() != nil && !planted():
+		`	case endOf(ctx) != nil && !planted():
 		err = `,
 	}},
 	{"TestOpen_NoCluster_LeavesNoConnection", Mistake{
