@@ -109,6 +109,17 @@ func BenchmarkLongestTurn(b *testing.B) {
 			})
 			return func() { s.reply(calls[:1], done) }
 		},
+		"released/multis": func(s *largeHarness) func() {
+			released := wants(actor.Plain, 0, false)
+			s.reply(s.request(1, func(int) *actor.Request { return released }), done)
+			s.reply(s.request(1, func(int) *actor.Request { return waitRequests(actor.Plain, "z", 0) }), done)
+			s.request(n, func(int) *actor.Request {
+				parts := []actor.Part{{Key: "k", Hold: &actor.Hold{}}, {Key: "z", Hold: &actor.Hold{}}}
+				return &actor.Request{Op: actor.Acquire, Key: "k", Multi: &actor.MultiRequest{Parts: parts}}
+			})
+			s.now += 50 * time.Millisecond
+			return func() { s.reply(s.request(1, func(int) *actor.Request { return &actor.Request{Op: actor.Unlock, Hold: released.Hold} }), done) }
+		},
 		"forced-readers": func(s *largeHarness) func() {
 			s.reply(s.request(n, of(actor.Read, false)), done)
 			return func() {
