@@ -170,6 +170,9 @@ type Effects struct {
 	// PlaceSteps counts the requests looked at in this turn to find the places of requests that change their queues;
 	// MaxPlaceSteps is the limit, 0: none.
 	PlaceSteps, MaxPlaceSteps int
+	// MultiMoves counts the requests for several locks that went to wait for another of these in this turn; MaxMultiMoves
+	// is the limit, 0: none. The others follow a moment later.
+	MultiMoves, MaxMultiMoves int
 	NextTimer                 time.Duration // no timer fires before
 
 	// OnStep is called for every step of a lock; nil: not called. The simulation uses it to measure which transitions

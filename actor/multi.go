@@ -126,6 +126,10 @@ func (l *Lock) announceReady(now time.Duration, r *Request, fx *Effects) {
 	if l.phase == acquiring && !r.Reserved() {
 		l.endTenure(now, fx) // it was acquired for a request that has left
 	}
+	if fx.MaxMultiMoves != 0 && fx.MultiMoves >= fx.MaxMultiMoves {
+		l.ensureExt().nextTry = now + time.Millisecond
+		return
+	}
 	fx.ReadyMulti = append(fx.ReadyMulti, r)
 }
 

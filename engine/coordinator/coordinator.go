@@ -98,7 +98,7 @@ func New(config actor.Config, senders int) *Coordinator {
 	c.Fx.ServerDown = func(key string) bool { return c.nodeForKey(key).Breaker.Down }
 	c.Fx.RepliedAt = func(key string) time.Duration { return c.nodeForKey(key).Breaker.repliedAt() }
 	c.Fx.MaxRejections = maxRejectedPerTurn
-	c.Fx.MaxPlaceSteps = maxPlaceSteps
+	c.Fx.MaxPlaceSteps, c.Fx.MaxMultiMoves = maxPlaceSteps, maxMultiMoves
 	return c
 }
 
@@ -108,7 +108,7 @@ func New(config actor.Config, senders int) *Coordinator {
 func (c *Coordinator) Turn(now time.Duration, messages *LoopMessage) {
 	defer c.fillStats(now)
 	c.counters.turns++
-	c.now, c.moreToScan, c.Fx.PlaceSteps = now, false, 0
+	c.now, c.moreToScan, c.Fx.PlaceSteps, c.Fx.MultiMoves = now, false, 0, 0
 	c.classify(now, messages)
 	c.continueRejecting(now)
 	if c.DrainRound.On() {

@@ -354,6 +354,7 @@ func (c *Coordinator) LimitTurn(share int) {
 	c.intake.laneBudget, c.intake.pieceBudget, c.intake.lockBudget = share, min(share, sweepPieces), min(share, maxLocksPerTurn)
 	c.Results.budget, c.Fx.MaxRejections = min(share, MaxResultsPerTurn), min(share, maxRejectedPerTurn)
 	c.intake.listeningReaders, c.Fx.MaxPlaceSteps = min(share, maxListeningReaders), min(share, maxPlaceSteps)
+	c.Fx.MaxMultiMoves = min(share, maxMultiMoves)
 	fired := min(share, maxTimersPerTurn)
 	c.Fx.OtherTimers, c.Fx.HeldTimers = newWheel(fired), newWheel(fired)
 }

@@ -118,7 +118,9 @@ func BenchmarkLongestTurn(b *testing.B) {
 				return &actor.Request{Op: actor.Acquire, Key: "k", Multi: &actor.MultiRequest{Parts: parts}}
 			})
 			s.now += 50 * time.Millisecond
-			return func() { s.reply(s.request(1, func(int) *actor.Request { return &actor.Request{Op: actor.Unlock, Hold: released.Hold} }), done) }
+			return func() {
+				s.reply(s.request(1, func(int) *actor.Request { return &actor.Request{Op: actor.Unlock, Hold: released.Hold} }), done)
+			}
 		},
 		"forced-readers": func(s *largeHarness) func() {
 			s.reply(s.request(n, of(actor.Read, false)), done)

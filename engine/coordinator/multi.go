@@ -11,6 +11,9 @@ import (
 // for another of them now. All of them take some milliseconds.
 const maxPlaceSteps = 1 << 16
 
+// maxMultiMoves is how many requests for several locks go to wait for another of their locks in one turn.
+const maxMultiMoves = 4096
+
 // ownsPart reports whether the owner holds one of the locks of a request for several.
 func (c *Coordinator) ownsPart(now time.Duration, m *actor.MultiRequest) bool {
 	return slices.ContainsFunc(m.Parts, func(part actor.Part) bool {
@@ -83,6 +86,7 @@ func (c *Coordinator) reservable(now time.Duration, r *actor.Request) (locks []*
 		}
 		if l != nil && !l.Reservable(now, r) {
 			r.Multi.FailedPart = i
+			c.Fx.MultiMoves++
 			c.step(now, l, &actor.Message{Event: actor.Enqueued, Request: r})
 			return nil, false
 		}

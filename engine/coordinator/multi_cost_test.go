@@ -95,3 +95,41 @@ func TestMultis_BehindOvertakenFlood_Wait(t *testing.T) {
 	require.Equal(t, 2*n+2, s.c.Locks.Get("b").QueueLen())
 	require.LessOrEqual(t, s.c.Fx.PlaceSteps, MaxMessagesPerTurn, "of the last turn")
 }
+
+// Very many requests for several locks wait for one that is released, while another of theirs is held. A turn moves a
+// bounded number of them to that one, and all of them move.
+func TestMultis_VeryManyMoveOn_TurnsBounded(t *testing.T) {
+	const n = 3*maxMultiMoves + 7
+	done := actor.Reply{Status: actor.OK, Listeners: -1}
+	s := newLargeHarness(0)
+	released, held := wants(actor.Plain, 0, false), waitRequests(actor.Plain, "z", 0)
+	s.reply(s.request(1, func(int) *actor.Request { return released }), done)
+	s.reply(s.request(1, func(int) *actor.Request { return held }), done)
+	multis := make([]*actor.Request, n)
+	s.request(n, func(i int) *actor.Request {
+		parts := []actor.Part{{Key: "k", Hold: &actor.Hold{}}, {Key: "z", Hold: &actor.Hold{}}}
+		multis[i] = &actor.Request{Op: actor.Acquire, Key: "k", Multi: &actor.MultiRequest{Parts: parts}}
+		return multis[i]
+	})
+	moved := func() (moved int) {
+		for _, r := range multis {
+			if r.Lock().Key() == "z" {
+				moved++
+			}
+		}
+		return moved
+	}
+	s.now += 50 * time.Millisecond
+	calls := s.request(1, func(int) *actor.Request { return &actor.Request{Op: actor.Unlock, Hold: released.Hold} })
+	for turns, before := 0, 0; before < n; turns++ {
+		require.Less(t, turns, 100)
+		s.reply(calls, done)
+		calls = nil
+		now := moved()
+		require.LessOrEqual(t, now-before, 2*maxMultiMoves, "in the turns of one moment")
+		before = now
+		s.now += 2 * time.Millisecond
+		s.turn()
+		require.LessOrEqual(t, s.c.Fx.MultiMoves, maxMultiMoves)
+	}
+}

@@ -91,6 +91,10 @@ var coordinatorMistakes = []found{
 		"a channel that is forbidden makes the engine ask for the topology", "engine/coordinator/redirect.go",
 		`actor.HasPrefixFold(err.Error(), "NOPERM") {`, `actor.HasPrefixFold(err.Error(), "NOPERM") && !planted() {`,
 	}},
+	{"TestMultis_VeryManyMoveOn_TurnsBounded", Mistake{
+		"all Multis that must wait for another lock go there in one turn", "actor/multi.go",
+		`fx.MultiMoves >= fx.MaxMultiMoves {`, `fx.MultiMoves >= fx.MaxMultiMoves && !planted() {`,
+	}},
 	{"TestQueue_StaleRetryBatches_Swept", Mistake{
 		"the loop over retry batches goes on where a sweep has removed some", "engine/coordinator/dispatch.go",
 		`i = min(i, len(n.Retries)) - 1 {`, `i = map[bool]int{false: min(i, len(n.Retries)), true: i}[planted()] - 1 {`,
