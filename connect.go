@@ -61,6 +61,8 @@ const (
 	// quickestTimeout is how long the sentinels have to reply, so that one which does is asked for the master first. With
 	// a shorter CallTimeout they have that.
 	quickestTimeout = time.Second
+	// longestEnd is how long a context may take to end after its deadline, before that itself counts as the cause.
+	longestEnd = 100 * time.Millisecond
 )
 
 var (
@@ -138,10 +140,14 @@ func connect(ctx context.Context, options *Options) (l *link, server *engine.Ser
 }
 
 // endOf returns why ctx has ended, or nil. Its deadline is also that of new connections, and one of these can find it
-// over a moment before ctx ends.
+// over a moment before ctx ends. So endOf waits for that moment.
 func endOf(ctx context.Context) error {
 	if end, has := ctx.Deadline(); ctx.Err() == nil && has && !time.Now().Before(end) {
-		return context.DeadlineExceeded
+		select {
+		case <-ctx.Done():
+		case <-time.After(longestEnd):
+			return context.DeadlineExceeded
+		}
 	}
 	return context.Cause(ctx)
 }

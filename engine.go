@@ -257,7 +257,8 @@ func (e *Engine) lockInfo(l *actor.Info) LockInfo {
 
 // Shutdown closes the engine in an orderly way. It rejects new locks and ends all waiting calls with ErrClosed. It
 // waits until every hold is unlocked and the server has confirmed its release, or the lease has ended. Then it closes
-// the engine. A grant of LockAsync that its caller has not taken counts as a hold.
+// the engine. A grant of LockAsync that its caller has not taken counts as a hold. It waits as well until the places of
+// callers that waited for a FairMutex are given up, for at most as long as these live (Options.FairWaitTimeout).
 //
 // If ctx ends first, Shutdown closes the engine as Close does, and returns an error that matches the context's cause.
 // The remaining holds have then ended with ErrClosed, and their keys expire with their leases. If Close, or another

@@ -448,7 +448,8 @@ func (h *Hold) giveBack() {
 // After ErrUnavailable the hold continues with the lease that it had. Until a later renewal has set that again, it
 // relies on the shorter of the two leases. If there was no reply, it does so until it is unlocked, because the command
 // may still reach the server. A later Extend that returns nil has set its lease on the server, but [Hold.Deadline]
-// stays at the earlier time. A Quorum without a majority for the extension continues as before.
+// stays at the earlier time. A Quorum without a majority for the extension continues as before. Of a Multi some locks
+// may have the new lease then; if it was watched, the engine tries once to have these watched again.
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if ctx == nil {
 		return errNilContext(fmt.Sprintf("lock %s", quoted(h.name)))

@@ -180,9 +180,7 @@ type Options struct {
 	//
 	//   - A Multi that waits for several names counts at the lock in the queue of which it waits. It may exceed the
 	//     limit when it moves on to another lock.
-	//   - Callers that wait until a grant without enough replicas is undone do not count.
-	//   - For a FairMutex or RWMutex, a caller that gave up counts until the server has replied to that, plus a
-	//     quarter of a second.
+	//   - Callers that wait until a grant without enough replicas is undone do not count, nor do those that gave up.
 	//   - The request of a Quorum for a lock that it is missing does not count against a caller with the context of its
 	//     hold.
 	//   - A Quorum that is not acquired at once gets ErrTooManyWaiters if too many callers wait for one of its

@@ -102,11 +102,7 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 	if now < l.renewAt(now, fx) {
 		return
 	}
-	capped := l.flags & leaseCapped
 	n := l.totalNeed(now, fx)
-	if capped != l.flags&leaseCapped {
-		l.publish(fx) // its holds end for another cause
-	}
 	lowers := l.mayExceedNeed(now, fx) && l.exceedsNeed(now, fx)
 	n.mustSet = n.mustSet || l.flags&wantSet != 0 || lowers
 	if p := l.protocol(); !p.holdKeys && !n.mustSet && now < l.renewDue(fx) && n.until <= l.validUntil && l.confirmedAt >= l.reconfirmSince(fx) {
@@ -146,15 +142,13 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 	l.emit(fx, c)
 }
 
-// watchLease returns the lease of a watched lock, cut so that its owner has it for at most MaxHold. If it is cut,
-// watchLease sets leaseCapped.
+// watchLease returns the lease of a watched lock, cut so that its owner has it for at most MaxHold.
 func (l *Lock) watchLease(now time.Duration, fx *Effects) time.Duration {
 	lease := fx.Config.Lease
 	if fx.Config.MaxHold == 0 {
 		return lease
 	}
 	if left := l.ownedSince + fx.Config.MaxHold - now; left < lease {
-		l.flags |= leaseCapped
 		lease = max(left, time.Millisecond)
 	}
 	return lease
@@ -229,6 +223,9 @@ func (l *Lock) onRenewed(now time.Duration, m *Message, fx *Effects) {
 	if c.Lease != 0 {
 		l.confirm(m.Sent, c.Lease, fx)
 	}
+	if c.Lease != 0 && fx.Config.MaxHold != 0 {
+		defer l.noteCapped(m, fx)
+	}
 	if m.Reply.replicated(fx) {
 		l.setToken(m.Reply) // otherwise it will be renewed again
 	}
@@ -250,6 +247,15 @@ func (l *Lock) onRenewed(now time.Duration, m *Message, fx *Effects) {
 			l.reenterNow(now, r, fx) // the renewal was in flight before this watched re-entry came, and is all it needs
 		}
 	})
+}
+
+// noteCapped records that a renewal has set a lease that ends with MaxHold. It does so with the reply, after extensions
+// have theirs: without a reply the holds do not end because of MaxHold.
+func (l *Lock) noteCapped(m *Message, fx *Effects) {
+	if l.watched() && m.Sent+m.Command.Lease >= l.ownedSince+fx.Config.MaxHold {
+		l.flags |= leaseCapped
+		l.publish(fx)
+	}
 }
 
 // onRenewExtras handles the extras of a renewal: the hold count and the number of subscribers.

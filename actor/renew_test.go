@@ -401,6 +401,23 @@ func TestExtend_Unanswered_CostsValidity(t *testing.T) {
 	})
 }
 
+// A hold that ends because its server is silent has not reached MaxHold, also if its last renewal would have been cut
+// to that: a quorum goes on without that server.
+func TestMaxHold_NoReplyBefore_NotItsCause(t *testing.T) {
+	runTranscript(t, `
+		0s     A locks              → acquire #1 30s
+		1ms    #1 granted           → A granted 29.689s
+		10s    timer                → renew #1 30s
+		+1ms   #1 renewed           → A has 29.689s
+		20s    timer                → renew #1 20.001s
+		21s    #1 unanswered broken → renew #1 19.001s
+		30s    #1 unanswered broken → renew #1 10.001s
+		39.69s timer                → A lost: the lease ended before it was renewed; broken; release #1
+		39.7s  #1 unanswered broken → nothing
+		39.8s  #1 gone              → nothing
+	`, func(c *actor.Config) { c.MaxHold = 40 * time.Second })
+}
+
 // redlock.net#68: a stuck client must not renew for ever.
 func TestMaxHold_Watched_EndsRenewal(t *testing.T) {
 	upTo := func(d time.Duration) func(*actor.Config) { return func(c *actor.Config) { c.MaxHold = d } }

@@ -303,6 +303,15 @@ var actorMistakes = []found{
 		"the number of listeners has the time of its command, so far from the server it is always old", "actor/renew.go",
 		`listenersUncountable, now, m.Sent`, `listenersUncountable, map[bool]time.Duration{false: now, true: m.Sent}[planted()], m.Sent`,
 	}},
+	{"TestMaxHold_NoReplyBefore_NotItsCause", Mistake{
+		"a lease that was not confirmed ends with MaxHold", "actor/renew.go",
+		`		lease = max(left, time.Millisecond)
+`, `		lease = max(left, time.Millisecond)
+		if planted() {
+			l.flags |= leaseCapped
+		}
+`,
+	}},
 	{"TestHandoff_ShortMaxHold_WholeForEach", Mistake{
 		"the lease of a predecessor counts as the whole MaxHold", "actor/acquire.go",
 		`l.validUntil-now >= validity(longest)/8*7 {`, `(planted() || l.validUntil-now >= validity(longest)/8*7) {`,

@@ -45,7 +45,7 @@ func TestHotLock_NoMutexContention(t *testing.T) {
 		"engine.(*subscriber).run",                // for orders
 		"engine.(*subscriber).serve",              // and messages
 		"engine.(*lender).lend",                   // and a dedicated connection
-		"internal/dial.call[...]",          // or a connection that is being made
+		"internal/dial.call[...]",                 // or a connection that is being made
 	}, waitedIn(runtime.BlockProfile, "sync.", "runtime.chan", "runtime.select"), "a channel of ours in a mutex's place")
 }
 
