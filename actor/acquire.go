@@ -180,8 +180,8 @@ func (l *Lock) grantHold(now time.Duration, h *Hold, owner uint64, ofQuorum bool
 		if l.kind.PerRequest() {
 			fx.OwnerChanged = append(fx.OwnerChanged, l)
 		}
-		if longest := fx.Config.MaxHold; longest != 0 && longest <= fx.Config.Lease && fixed == 0 && l.validUntil-now >= validity(longest)/8*7 {
-			l.flags |= leaseCapped // not if the owner before it has used up a part of the lease: then it is renewed
+		if longest := fx.Config.MaxHold; longest != 0 && longest <= fx.Config.Lease && fixed == 0 && !l.isLeftOver(now, longest) {
+			l.flags |= leaseCapped
 		}
 	} else {
 		h.Owner = l.holds.Owner
@@ -191,6 +191,11 @@ func (l *Lock) grantHold(now time.Duration, h *Hold, owner uint64, ofQuorum bool
 	}
 	h.Tenure, h.lock, h.fixedEnd = l.tenure|unpublished, l, fixed
 	l.add(h, fx)
+}
+
+// isLeftOver reports whether an owner before this one has used up a part of the lease, so that it must be renewed.
+func (l *Lock) isLeftOver(now, lease time.Duration) bool {
+	return l.ext != nil && l.ext.handoff != nil && l.ext.handoff.handoffs > 0 && l.validUntil-now < validity(lease)/8*7
 }
 
 // takeToken makes the latest token the new owner's. A token that comes after the grant is the next owner's.

@@ -314,7 +314,7 @@ var actorMistakes = []found{
 	}},
 	{"TestHandoff_ShortMaxHold_WholeForEach", Mistake{
 		"the lease of a predecessor counts as the whole MaxHold", "actor/acquire.go",
-		`l.validUntil-now >= validity(longest)/8*7 {`, `(planted() || l.validUntil-now >= validity(longest)/8*7) {`,
+		`!l.isLeftOver(now, longest) {`, `(planted() || !l.isLeftOver(now, longest)) {`,
 	}},
 	{"TestRenewal_RejectedForNow_AwaitedSoon", Mistake{
 		"what callers wait for pauses like routine renewals", "actor/renew.go",
