@@ -710,7 +710,10 @@ func TestMultiHold_AllLost_UnlockReportsLoss(t *testing.T) {
 	for i := range g.members {
 		g.members[i].lastHold.Store(lost)
 	}
-	err := g.unlock(t.Context())
+	require.True(t, g.endByUnlock(ErrNotHeld)) // the loss came after Unlock had looked for one
+	r, enough := g.newReleaseRound()
+	r.send()
+	err := g.awaitUnlock(t.Context(), r, enough)
 	require.ErrorIs(t, err, ErrLost)
 	require.NotErrorIs(t, err, ErrNotHeld)
 }
