@@ -1316,8 +1316,9 @@ func TestMulti_SliceReplyLate_AskedAgain(t *testing.T) {
 	e, s := realEngine(t)
 	m := e.Multi(e.Mutex("a"), e.Mutex("b"))
 	require.NoError(t, s.Pause())
-	until, holds, ended := time.Now().Add(20*time.Millisecond), make([]*Hold, 2), make(chan error, 1)
+	holds, ended := make([]*Hold, 2), make(chan error, 1)
 	go func() {
+		until := time.Now().Add(300 * time.Millisecond) // if it were over at the start, there would be one try
 		_, err := m.acquireSliceAtomic(multiRequest{ctx: t.Context()}, 0, 2, until, holds)
 		ended <- err
 	}()
