@@ -106,8 +106,8 @@ func (l *Lock) decideFirstGrant(lease time.Duration) handoffDecision {
 
 // leaseCovers reports whether the confirmed lease suits the next owner. A watched owner needs at least half of its
 // lease left, and at most all of it. If it has less right after a confirmation, the server is so far that no other one
-// would leave more. An owner with a fixed lease needs a confirmation of exactly that lease since the
-// last owner unlocked.
+// would leave more. An owner with a fixed lease needs a confirmation of exactly that lease since the last owner
+// unlocked.
 func (l *Lock) leaseCovers(r *Request, now time.Duration, fx *Effects) bool {
 	lease, left := fx.leaseFor(r), l.validUntil-now
 	p := l.protocol()

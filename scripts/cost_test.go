@@ -115,6 +115,9 @@ func TestFairAcquire_ManyPlacesWithoutQueue_Unlinked(t *testing.T) {
 		require.Contains(t, s.commandsOfScripts(), want)
 		require.EqualValues(t, 0, s.do("EXISTS", placesOfA))
 	}
+	s.do("FLUSHALL")
+	s.do("SET", placesOfA, "x")
+	s.runTranscript("fair_acquire a:t1:100s:50s → 1") // what is no hash there is removed as well
 }
 
 var commandCalls = regexp.MustCompile(`cmdstat_([^:]+):calls=(\d+)`)

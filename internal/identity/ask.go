@@ -116,6 +116,7 @@ func AskWaiters(ctx context.Context, client rueidis.Client, engines []string, ke
 	if err := listener.Do(ctx, listener.B().Subscribe().Channel(AskerChannel(asker)).Build()).Error(); err != nil {
 		return nil, err
 	}
+	answers := make(map[string]WaitersReply, len(engines))
 	for some := range slices.Chunk(engines, maxTogether) {
 		var questions []rueidis.Completed
 		for _, engine := range some {
@@ -123,11 +124,10 @@ func AskWaiters(ctx context.Context, client rueidis.Client, engines []string, ke
 		}
 		for _, reply := range listener.DoMulti(ctx, questions...) {
 			if err := reply.Error(); err != nil {
-				return nil, err
+				return leftOf(answers, replies), err
 			}
 		}
 	}
-	answers := make(map[string]WaitersReply, len(engines))
 	for timeout := time.After(within); len(answers) < asked; {
 		select {
 		case r := <-replies:

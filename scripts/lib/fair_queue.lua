@@ -95,7 +95,7 @@ local function forget_times(verb, lock)
   local ids = redis.pcall('ZRANGE', lock.times, '0', '99')
   if ids.err then return ids end
   local fields = redis.pcall('HLEN', lock.places)
-  if type(fields) == 'table' then return fields end
+  if type(fields) == 'table' then fields = 0 end -- of another type: small
   local removed = delete(redis.pcall('ZCARD', lock.times) + fields, lock.times, lock.places)
   if type(removed) == 'table' then return removed end
   for i = 1, #ids do publish_to(verb, lock.key, ids[i]) end
