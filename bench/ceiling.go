@@ -66,11 +66,11 @@ func (c *CeilingResult) measurePair(s *Server, p Plan, ours *peers.LockwheelClie
 	}
 	// Its first round determines how many keys a call carries.
 	pair := ownNames(CeilingPair, ours, ceilingNames, p.Round)
-	if _, _, err := pair.run(); err != nil {
+	if _, _, err := pair.once(); err != nil {
 		return err
 	}
 	before := ours.Engine.Stats()
-	if _, _, err := pair.run(); err != nil {
+	if _, _, err := pair.once(); err != nil {
 		return err
 	}
 	stats := ours.Engine.Stats()
@@ -108,10 +108,10 @@ func recordPair(s *Server, d time.Duration) ([]burst, error) {
 	}
 	defer closeWithTimeout(ours)
 	pair := ownNames(CeilingPair, ours, ceilingNames, d)
-	if _, _, err := pair.run(); err != nil { // a first time, which does not count
+	if _, _, err := pair.once(); err != nil { // a first time, which does not count
 		return nil, err
 	}
-	calls, err := recorder.recorded(func() error { _, _, err := pair.run(); return err })
+	calls, err := recorder.recorded(func() error { _, _, err := pair.once(); return err })
 	if err != nil {
 		return nil, err
 	}

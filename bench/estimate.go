@@ -62,6 +62,28 @@ func (e Estimate) Hold(k HoldPlan) time.Duration {
 	return time.Duration(e.runs()) * all
 }
 
+// Scale returns the estimate for each number of locks.
+func (e Estimate) Scale(k HoldPlan) time.Duration {
+	runs := e.runs()
+	if k.Once {
+		runs = 1
+	}
+	return time.Duration(runs) * (k.Lease + k.RenewInterval() + 2*time.Duration(k.Locks)*estimatedPerLock)
+}
+
+// Sizing returns the estimate for the constants and all that is compared with them.
+func (e Estimate) Sizing() time.Duration {
+	all := time.Duration(e.Rounds+1) * (e.Round + 2*renewEvery + 2*time.Duration(e.WithHeld.Locks)*estimatedPerLock)
+	for i, k := range e.Sizes {
+		once := 2*time.Duration(k.Locks)*estimatedPerLock + k.RenewInterval() + time.Duration(e.Rounds+1)*max(e.Round, k.RenewInterval())
+		if i == len(e.Sizes)/2 {
+			once *= 2
+		}
+		all += once
+	}
+	return all
+}
+
 // Flood returns the estimate for each crowd. A phase that is cut off takes longer.
 func (e Estimate) Flood(c FloodPlan) (all time.Duration) {
 	for _, sizes := range [][]int{c.Async, c.Blocked, c.Peers, c.Peers, c.Readers, c.Granted, c.Parts} {

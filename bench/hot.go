@@ -96,7 +96,9 @@ func (a *contentionRun) run(d time.Duration) (int, time.Duration, error) {
 			workers = append(workers, f)
 		}
 	}
-	pairs, took, err := (&workerGroup{workers: workers, endWaits: true}).run(d)
+	group := &workerGroup{workers: workers, endWaits: true}
+	group.prepare()
+	pairs, took, err := group.run(d)
 	if err == nil {
 		a.rounds = append(a.rounds, a.summarize(pairs, began.Add(d/2)))
 	}

@@ -38,10 +38,12 @@ func ownNames(what string, c peers.Contestant, goroutines int, d time.Duration) 
 
 // workerEntry returns workers without contention.
 func workerEntry(what string, workers []peers.Worker, d time.Duration) entry {
-	return entry{name: what, run: func() (int, time.Duration, error) {
+	var group *workerGroup
+	return entry{name: what, prepare: func() {
 		// A lone goroutine is compared as a request would call: see OneCaller for both ways.
-		return (&workerGroup{workers: workers, cancelable: len(workers) == 1, longLine: true}).run(d)
-	}}
+		group = &workerGroup{workers: workers, cancelable: len(workers) == 1, longLine: true}
+		group.prepare()
+	}, run: func() (int, time.Duration, error) { return group.run(d) }}
 }
 
 // nameOf returns the same name for all contestants, which work one after the other and leave nothing behind.

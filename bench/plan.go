@@ -21,6 +21,9 @@ type Plan struct {
 	Holds             []HoldPlan // of Hold
 	ThroughputWorkers int        // goroutines of the throughput while Hold's locks are held
 
+	Scales []HoldPlan // of Scale
+	Sizes  []HoldPlan // of Sizing: what is held beside pairs. The middle one is also held on a cluster
+
 	Calls    int           // of one caller, for each contestant and round
 	OpenLoop time.Duration // of the open loop, for each contestant, with and without held locks: two of WithHeld's renewals or more
 	WithHeld HoldPlan      // held meanwhile
@@ -64,6 +67,7 @@ type HoldPlan struct {
 	Lease time.Duration
 	Peers bool          // also by those peers that renew
 	Every time.Duration // between two renewals of a lock; 0: a third of the lease, the default
+	Once  bool          // in one run, though others have more
 }
 
 // RenewInterval returns the interval between two renewals of a held lock.
@@ -94,7 +98,19 @@ var Full = Plan{
 		{Locks: 1_000_000, Lease: 30 * time.Second, Every: 15 * time.Second},
 	},
 	ThroughputWorkers: 2048,
-	Calls:             2000, OpenLoop: 21 * time.Second, WithHeld: HoldPlan{Locks: 100_000, Lease: 30 * time.Second},
+	Scales: []HoldPlan{
+		{Locks: 1000, Lease: 30 * time.Second},
+		{Locks: 10_000, Lease: 30 * time.Second},
+		{Locks: 100_000, Lease: 30 * time.Second},
+		{Locks: 1_000_000, Lease: 30 * time.Second},
+		{Locks: 10_000_000, Lease: 5 * time.Minute, Once: true},
+	},
+	Sizes: []HoldPlan{
+		{Locks: 100_000, Lease: 30 * time.Second, Every: 3 * time.Second},
+		{Locks: 300_000, Lease: 30 * time.Second, Every: 3 * time.Second},
+		{Locks: 1_000_000, Lease: 30 * time.Second},
+	},
+	Calls: 2000, OpenLoop: 21 * time.Second, WithHeld: HoldPlan{Locks: 100_000, Lease: 30 * time.Second},
 	Gateway:   10 * time.Second,
 	Handovers: 400,
 	Floods: []FloodPlan{
@@ -116,7 +132,17 @@ var Quick = Plan{
 		{Locks: 100_000, Lease: 8 * time.Second, Peers: true},
 	},
 	ThroughputWorkers: 2048,
-	Calls:             1000, OpenLoop: 7 * time.Second, WithHeld: HoldPlan{Locks: 100_000, Lease: 10 * time.Second},
+	Scales: []HoldPlan{
+		{Locks: 1000, Lease: 3 * time.Second},
+		{Locks: 10_000, Lease: 3 * time.Second},
+		{Locks: 100_000, Lease: 8 * time.Second},
+	},
+	Sizes: []HoldPlan{
+		{Locks: 10_000, Lease: 3 * time.Second},
+		{Locks: 30_000, Lease: 3 * time.Second},
+		{Locks: 100_000, Lease: 8 * time.Second},
+	},
+	Calls: 1000, OpenLoop: 7 * time.Second, WithHeld: HoldPlan{Locks: 100_000, Lease: 10 * time.Second},
 	Gateway:   2 * time.Second,
 	Handovers: 100,
 	Floods: []FloodPlan{

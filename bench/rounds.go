@@ -18,12 +18,21 @@ type Result struct {
 
 // entry is a contestant of a comparison: run is one stretch of work.
 type entry struct {
-	name string
-	run  func() (pairs int, took time.Duration, err error)
-	used func() (measure.Usage, error) // what the client has used; nil: it is this process
+	name    string
+	prepare func() // called before each run, and not measured; may be nil
+	run     func() (pairs int, took time.Duration, err error)
+	used    func() (measure.Usage, error) // what the client has used; nil: it is this process
 	// setRunning resumes a client in a process of its own, which is suspended otherwise. If it always ran, it would
 	// compile and collect also when it is not its turn. nil: it is this process.
 	setRunning func(bool) error
+}
+
+// once runs an entry that is not measured.
+func (e entry) once() (pairs int, took time.Duration, err error) {
+	if e.prepare != nil {
+		e.prepare()
+	}
+	return e.run()
 }
 
 // processorTime is a server that reports what it has used, or several.
@@ -80,6 +89,9 @@ func measureRound(s processorTime, e entry) (sample measure.Sample, failed, err 
 	used := e.used
 	if used == nil {
 		used = processUsage
+	}
+	if e.prepare != nil {
+		e.prepare()
 	}
 	client, failed := used()
 	if failed != nil {

@@ -91,7 +91,7 @@ func TestHold_AllContestants_NothingLost(t *testing.T) {
 	ours := results[0]
 	require.Positive(t, ours.During)
 	require.Positive(t, ours.Baseline())
-	require.GreaterOrEqual(t, ours.Looked, uint64(200*holdLeases), "each lock is looked at, and renewed more than once a lease")
+	require.GreaterOrEqual(t, ours.Looked, uint64(2*200), "each lock is looked at, and renewed more than once a lease")
 	require.GreaterOrEqual(t, ours.Late, time.Duration(0))
 	require.Negative(t, results[1].Late, "not known")
 }
@@ -107,6 +107,57 @@ func TestHold_Runs_Combined(t *testing.T) {
 	require.Equal(t, runs[0], combine(runs[:1]))
 	runs[2].Failure = "hangs"
 	require.Equal(t, runs[2], combine(runs))
+}
+
+// Scale holds the locks without a loss, and measures each figure of a renewal. Runs are combined to their medians.
+func TestScale_LocksHeld_RenewalsMeasured(t *testing.T) {
+	p := tiny
+	p.Runs = 2
+	r, err := Scale(openServer(t, ""), p, HoldPlan{Locks: 5000, Lease: 1500 * time.Millisecond})
+	require.NoError(t, err)
+	require.Empty(t, r.Failure)
+	require.Zero(t, r.Lost)
+	require.Len(t, r.Runs, 2)
+	require.InDelta(t, 10_000, r.Renewals, 7_500, "three renewals a lease")
+	for what, figure := range map[string]float64{
+		"keys": r.Keys, "memory": r.Memory, "in": r.In, "out": r.Out, "client": float64(r.Client), "slack": float64(r.Slack), "latest": float64(r.Latest),
+	} {
+		require.Positive(t, figure, what)
+	}
+	require.Less(t, r.Slack, time.Second, "of a lease of 1.5 s, renewed every 0.5 s")
+	once, err := Scale(openServer(t, ""), p, HoldPlan{Locks: 10, Lease: time.Second, Once: true})
+	require.NoError(t, err)
+	require.Empty(t, once.Runs)
+}
+
+// Sizing measures the constants, and what they predict for one server and for a cluster.
+func TestSizing_ServerAndCluster_Predicted(t *testing.T) {
+	p := tiny
+	p.Sizes = []HoldPlan{{Locks: 100, Lease: 1500 * time.Millisecond}}
+	m, err := Sizing(openServer(t, ""), p)
+	require.NoError(t, err)
+	require.Empty(t, m.Failure)
+	require.Len(t, m.Checks, 2)
+	for i := range m.Checks {
+		c := &m.Checks[i]
+		require.Empty(t, c.Failure)
+		for _, f := range []SizingFigures{c.Measured, c.Expected} {
+			require.Positive(t, f.Pairs)
+			require.Positive(t, f.Renewals)
+			require.Positive(t, f.Client)
+		}
+	}
+	require.Equal(t, clusterMasters, m.Checks[1].Masters)
+}
+
+// The model takes what renewals cost from the processors that pairs have.
+func TestSizing_Expect(t *testing.T) {
+	m := &SizingResult{PairClient: 4 * time.Microsecond, PairServer: 6 * time.Microsecond, RenewClient: 2 * time.Microsecond, RenewServer: 3 * time.Microsecond, Cores: 1.5}
+	require.InDelta(t, 150_000, m.expect(0).Pairs, 1)
+	e := m.expect(100_000) // they need half a core
+	require.InDelta(t, 100_000, e.Pairs, 1)
+	require.InDelta(t, 0.2+0.4, e.Client, 1e-6)
+	require.InDelta(t, 0.3+0.6, e.Server, 1e-6)
 }
 
 // What has no rounds runs as often as the plan says, and each run has its quantiles.
@@ -247,7 +298,7 @@ func (f fakeWorker) Unlock() error                  { return nil }
 func TestWorkerGroup_Run_CountsEveryPair(t *testing.T) {
 	var locked atomic.Int64
 	worker := fakeWorker{func(context.Context) error { locked.Add(1); time.Sleep(time.Millisecond); return nil }}
-	pairs, took, err := (&workerGroup{workers: []peers.Worker{worker, worker}}).run(30 * time.Millisecond)
+	pairs, took, err := prepared(&workerGroup{workers: []peers.Worker{worker, worker}}).run(30 * time.Millisecond)
 	require.NoError(t, err)
 	require.EqualValues(t, locked.Load(), pairs)
 	require.GreaterOrEqual(t, took, 30*time.Millisecond)
@@ -256,7 +307,7 @@ func TestWorkerGroup_Run_CountsEveryPair(t *testing.T) {
 // A group of workers that ends the waits of its workers reports no failure.
 func TestWorkerGroup_WaitsEnded_NoFailure(t *testing.T) {
 	waits := fakeWorker{func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
-	pairs, _, err := (&workerGroup{workers: []peers.Worker{waits}, endWaits: true}).run(time.Millisecond)
+	pairs, _, err := prepared(&workerGroup{workers: []peers.Worker{waits}, endWaits: true}).run(time.Millisecond)
 	require.NoError(t, err)
 	require.Zero(t, pairs)
 }
@@ -267,7 +318,7 @@ func TestWorkerGroup_FirstFailure_Stops(t *testing.T) {
 	broken := fakeWorker{func(context.Context) error { return bad }}
 	good := fakeWorker{func(context.Context) error { return nil }}
 	began := time.Now()
-	_, _, err := (&workerGroup{workers: []peers.Worker{good, broken}}).run(time.Minute)
+	_, _, err := prepared(&workerGroup{workers: []peers.Worker{good, broken}}).run(time.Minute)
 	require.ErrorIs(t, err, bad)
 	require.Less(t, time.Since(began), 30*time.Second)
 }
@@ -308,4 +359,9 @@ func TestRound_Summary_UnfairAndStalled(t *testing.T) {
 	f := a.result(Result{})
 	require.Equal(t, []int{1, 3}, []int{f.Fewest, f.Most}, "the first round does not count")
 	require.Equal(t, measure.Median([]time.Duration{5}), f.LongestWait)
+}
+
+func prepared(group *workerGroup) *workerGroup {
+	group.prepare()
+	return group
 }

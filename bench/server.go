@@ -130,10 +130,24 @@ func (s *Server) info(section string) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("INFO %s: %w", section, err)
 	}
+	return parseInfo(fmt.Sprint(reply)), nil
+}
+
+// parseInfo returns the fields of a text with a field in each line.
+func parseInfo(text string) map[string]string {
 	fields := map[string]string{}
-	for line := range strings.Lines(fmt.Sprint(reply)) {
+	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		fields[name] = value
 	}
-	return fields, nil
+	return fields
+}
+
+// number returns a field of INFO that is a number.
+func (s *Server) number(section, field string) (float64, error) {
+	info, err := s.info(section)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseFloat(info[field], 64)
 }

@@ -26,54 +26,61 @@ type workerGroup struct {
 	cancelable bool
 	longLine   bool // the goroutines have longLineGrace to return
 
+	start  chan struct{} // closed when the goroutines are to begin
+	over   chan struct{} // closed when all have returned
+	counts []int         // the pairs of each
+	cancel context.CancelFunc
 	stop   atomic.Bool
 	first  sync.Once
 	failed error
 }
 
-// run lets all workers work for d, or until one fails, and returns the pairs done and the time taken. It returns within
-// grace after d: goroutines that hang are left running and reported.
-func (c *workerGroup) run(d time.Duration) (pairs int, took time.Duration, err error) {
+// prepare starts the goroutines, which then wait for run. What that costs is the measurement's, not a contestant's.
+func (c *workerGroup) prepare() {
 	ctx := context.Background()
-	cancel := func() {}
+	c.cancel = func() {}
 	if c.endWaits || c.cancelable {
-		ctx, cancel = context.WithCancel(ctx)
+		ctx, c.cancel = context.WithCancel(ctx)
 	}
-	defer cancel()
 	var ready, done sync.WaitGroup
-	start, counts := make(chan struct{}), make([]int, len(c.workers))
+	c.start, c.over, c.counts = make(chan struct{}), make(chan struct{}), make([]int, len(c.workers))
 	for i, w := range c.workers {
 		ready.Add(1)
 		done.Go(func() {
 			ready.Done()
-			<-start
-			counts[i] = c.work(ctx, w)
+			<-c.start
+			c.counts[i] = c.work(ctx, w)
 		})
 	}
 	ready.Wait()
-	over := make(chan struct{})
-	go func() { done.Wait(); close(over) }()
+	go func() { done.Wait(); close(c.over) }()
+}
+
+// run lets all workers work for d, or until one fails, and returns the pairs done and the time taken. It must be called
+// once after prepare. It returns within grace after d: goroutines that hang are left running and reported.
+func (c *workerGroup) run(d time.Duration) (pairs int, took time.Duration, err error) {
+	defer c.cancel()
 	began := time.Now()
-	close(start)
+	close(c.start)
 	select {
 	case <-time.After(d):
-	case <-over:
+	case <-c.over:
 	}
 	c.stop.Store(true)
 	if c.endWaits {
-		cancel()
+		c.cancel()
 	}
 	wait := grace
 	if c.longLine {
 		wait = longLineGrace
 	}
 	select {
-	case <-over:
+	case <-c.over:
 	case <-time.After(wait):
 		return 0, 0, fmt.Errorf("hangs: goroutines did not come back within %v", wait)
 	}
 	took = time.Since(began)
-	for _, n := range counts {
+	for _, n := range c.counts {
 		pairs += n
 	}
 	return pairs, took, c.failed

@@ -33,6 +33,7 @@ func (r *results) drawings() map[string]*barChart {
 	return map[string]*barChart{
 		"pair": r.pairChart(), "ceiling": r.ceilingChart(), "kinds": r.kindsChart(), "hot": r.hotChart(), "wake": r.wakeChart(),
 		"alone": r.aloneChart(), "steady": r.steadyChart(), "gateway": r.gatewayChart(), "hold-heap": heaps, "hold-cores": cores, "growth": growth,
+		"scale":     r.scaleChart(),
 		"flood-one": r.floodChart(false), "flood-own": r.floodChart(true),
 	}
 }

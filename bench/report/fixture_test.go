@@ -15,12 +15,14 @@ func fixture() *results {
 	for i, s := range r.sections() {
 		s.end(measurement{Began: began.Add(time.Duration(i) * time.Minute), Took: 42 * time.Second, Set: "made up", Machine: fixtureMachine()})
 	}
-	for _, n := range []int{1, 2048} {
+	for _, n := range []int{1, 16, 2048} {
 		r.pair.Figures = append(r.pair.Figures, pairRun{n, []bench.Result{
 			fixtureResult("lockwheel", 200_000), fixtureResult("direct", 80_000), fixtureResult("rueidislock", 50_000), fixtureResult("redislock", 30_000),
-			fixtureResult("redsync", 20_000), {Name: "redisson", Failure: "left out: no Java"},
+			fixtureResult("redsync", 20_000), fixtureResult("redisson", 15_000),
 		}})
 	}
+	r.pair.Figures[1].Standings[5] = bench.Result{Name: "redisson", Failure: "left out: no Java"}
+	r.pair.Figures[2].Standings[1].Samples[0].Client.CPU *= 3
 	r.ceiling.Figures = bench.CeilingResult{Keys: 99.5, Sent: 100, Standings: []bench.Result{
 		fixtureResult(bench.CeilingPair, 200_000), fixtureResult(bench.CeilingBatched, 240_000), fixtureResult(bench.CeilingSingle, 120_000),
 		fixtureResult(bench.CeilingReplayed, 230_000),
@@ -45,7 +47,7 @@ func fixture() *results {
 			}})
 		}
 	}
-	r.wake.Figures = []*bench.HandoverLatency{fixtureHandover("lockwheel", 400*time.Microsecond), fixtureHandover(bench.PingRueidis, 100*time.Microsecond)}
+	r.wake.Figures = []*bench.HandoverLatency{fixtureHandover("lockwheel", 400*time.Microsecond), fixtureHandover(bench.PingRueidis, 100*time.Microsecond), fixtureHandover("rueidislock", 450*time.Microsecond)}
 	r.latency.Figures = latency{
 		Alone: []*bench.SingleCaller{fixtureSingleCaller("lockwheel", 33*time.Microsecond), fixtureSingleCaller(bench.DirectEnding, 30*time.Microsecond), fixtureSingleCaller(bench.PingEnding, 29*time.Microsecond)},
 		Loads: []*bench.Load{fixtureLoad("lockwheel", 0, 300*time.Microsecond), fixtureLoad("lockwheel", 100_000, 500*time.Microsecond)},
@@ -56,11 +58,15 @@ func fixture() *results {
 	}
 	r.hold.Figures = []bench.HoldResult{
 		fixtureHold("lockwheel", 1000, 280), fixtureHold("rueidislock", 1000, 1700), fixtureHold("redisson", 1000, 900),
-		fixtureHold("lockwheel", 1_000_000, 280),
+		fixtureHold("lockwheel", 1_000_000, 280), fixtureHold("lockwheel", 100_000, 280), fixtureHold("redisson", 100_000, 900),
 	}
+	r.hold.Figures[3].Server = 0.13
 	java := &r.hold.Figures[2]
 	java.HeapNoise, java.Late, java.Latest, java.During = 950, -1, -1, 0
 	r.hold.Figures[1].During = 0
+	r.scale.Figures = []*bench.ScaleResult{fixtureScale(1000), fixtureScale(10_000_000), {Keep: bench.HoldPlan{Locks: 100}, Failure: "hangs"}}
+	r.sizing.Figures = &bench.SizingResult{PairClient: 3 * time.Microsecond, PairServer: 4 * time.Microsecond, RenewClient: 2 * time.Microsecond, RenewServer: 3 * time.Microsecond, Cores: 1.4,
+		Checks: []bench.SizingCheck{fixtureSizing(0, 1.1), fixtureSizing(3, 0.9)}}
 	r.flood.Figures = []*bench.FloodResult{fixtureFlood(bench.FloodAsync, false, 1_000_000), fixtureFlood(bench.FloodAsync, true, 1_000_000), fixtureFlood("rueidislock", true, 1000)}
 	r.flood.Figures[2].Failure = "posting: hangs"
 	r.flood.Figures[2].Phases = r.flood.Figures[2].Phases[:2]
@@ -78,7 +84,7 @@ func fixtureMachine() machine {
 func fixtureResult(name string, speed int) bench.Result {
 	s := bench.Result{Name: name}
 	s.Add(measure.Sample{Pairs: speed, Took: time.Second, Server: time.Duration(speed) * time.Microsecond,
-		Client: measure.Usage{CPU: time.Duration(speed) * 2 * time.Microsecond, Bytes: uint64(speed) * 311, Allocs: uint64(speed) * 2}})
+		Client: measure.Usage{CPU: time.Duration(speed) * 2 * time.Microsecond, Bytes: uint64(speed) * 311, Allocs: uint64(speed)}})
 	return s
 }
 
@@ -117,6 +123,24 @@ func fixtureLoad(name string, held int, took time.Duration) *bench.Load {
 	l.Called.Record(took)
 	l.FromDue.Record(2 * took)
 	return l
+}
+
+func fixtureScale(locks int) *bench.ScaleResult {
+	one := bench.ScaleResult{Keep: bench.HoldPlan{Locks: locks, Lease: 30 * time.Second}, Taken: time.Second, Heap: 290, Memory: 150, Renewals: float64(locks) / 10, Keys: 100,
+		Client: 2 * time.Microsecond, Server: 3 * time.Microsecond, In: 90, Out: 5, Latest: 5 * time.Second, Slack: 20 * time.Second}
+	slower := one
+	slower.Client = 4 * time.Microsecond
+	all := one
+	all.Runs = []bench.ScaleResult{one, slower}
+	return &all
+}
+
+// fixtureSizing returns a check of which the expected pairs are wrong by a factor.
+func fixtureSizing(masters int, wrong float64) bench.SizingCheck {
+	figures := bench.SizingFigures{Pairs: 200_000, Renewals: 10_000, Client: 0.6, Server: 0.8}
+	c := bench.SizingCheck{Masters: masters, Keep: bench.HoldPlan{Locks: 100_000, Lease: 30 * time.Second}, Measured: figures, Expected: figures}
+	c.Expected.Pairs *= wrong
+	return c
 }
 
 func fixtureHold(name string, locks int, heap float64) bench.HoldResult {

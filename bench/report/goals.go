@@ -52,27 +52,44 @@ func (r *results) goals() []goal {
 	all = append(all, r.latencyGoals()...)
 	all = append(all, r.gatewayGoals()...)
 	all = append(all, r.holdGoals()...)
+	all = append(all, r.scaleGoals()...)
+	all = append(all, r.sizingGoals()...)
 	return append(all, append(r.floodGoals(), r.plantedGoals()...)...)
 }
 
+// pairGoals judges each ratio by its worst round.
 func (r *results) pairGoals() (goals []goal) {
-	many, one := r.pairsOf(2048), r.pairsOf(1)
+	for _, few := range []struct {
+		goroutines int
+		text       string
+	}{{1, "1 goroutine"}, {16, "16 goroutines"}} {
+		entries := r.pairsOf(few.goroutines)
+		goals = append(goals, goal{"Pair", few.text + ": pairs/s to the best of the others", worstSpeedRatio(entries, peers.Lockwheel.Name, bestOfOthers(entries)), true, 1, " ×"})
+	}
 	for _, peer := range []struct {
 		name  string
 		times float64
-	}{{peers.Direct.Name, 2}, {peers.Rueidislock.Name, 3}, {peers.Redislock.Name, 6}, {peers.Redsync.Name, 7}} {
-		goals = append(goals, goal{"Pair", "2 048 goroutines: pairs/s to " + peer.name, speedRatio(many, peers.Lockwheel.Name, peer.name), true, peer.times, " ×"})
+	}{{peers.Direct.Name, 1.8}, {peers.Rueidislock.Name, 3.5}, {peers.Redislock.Name, 4.5}, {peers.Redsync.Name, 6}, {peers.Redisson.Name, 9}} {
+		worst := math.Inf(1)
+		for _, p := range r.pair.Figures {
+			if p.Goroutines >= 256 {
+				worst = min(worst, worstSpeedRatio(p.Standings, peers.Lockwheel.Name, peer.name)) // unknown stays unknown
+			}
+		}
+		if math.IsInf(worst, 1) {
+			worst = unknown
+		}
+		goals = append(goals, goal{"Pair", "256 goroutines and more: pairs/s to " + peer.name, worst, true, peer.times, " ×"})
 	}
-	goals = append(goals, goal{"Ceiling", "2 048 goroutines: pairs/s to the server alone",
-		speedRatio(r.ceiling.Figures.Standings, bench.CeilingPair, bench.CeilingBatched), true, 0.8, " ×"})
-	goals = append(goals, goal{"Pair", "1 goroutine: pairs/s to direct", speedRatio(one, peers.Lockwheel.Name, peers.Direct.Name), true, 0.8, " ×"})
-	cpu, allocs, bytes := unknown, unknown, unknown
+	many := r.pairsOf(2048)
+	cpu, allocs, bytes := worstRatio(many, peers.Lockwheel.Name, peers.Direct.Name, math.Max, func(s *measure.Series) float64 { return float64(s.ClientCPU()) }), unknown, unknown
 	if ours := successOf(many, peers.Lockwheel.Name); ours != nil {
-		cpu, allocs, bytes = inUnits(ours.ClientCPU(), time.Microsecond), ours.AllocsPerPair(), ours.BytesPerPair()
+		allocs, bytes = ours.AllocsPerPair(), ours.BytesPerPair()
 	}
 	return append(goals,
-		goal{"Pair", "2 048 goroutines: client CPU of a pair", cpu, false, 2.5, " µs"},
-		goal{"Pair", "2 048 goroutines: allocations of a pair", allocs, false, 3, ""},
+		goal{"Ceiling", "2 048 goroutines: pairs/s to the server alone", worstSpeedRatio(r.ceiling.Figures.Standings, bench.CeilingPair, bench.CeilingBatched), true, 0.75, " ×"},
+		goal{"Pair", "2 048 goroutines: client CPU of a pair, to direct's", cpu, false, 0.4, " ×"},
+		goal{"Pair", "2 048 goroutines: allocations of a pair", allocs, false, 1, ""},
 		goal{"Pair", "2 048 goroutines: bytes allocated for a pair", bytes, false, 400, " B"})
 }
 
@@ -92,14 +109,20 @@ func (r *results) hotGoals() []goal {
 }
 
 func (r *results) wakeGoals() []goal {
-	trips := unknown
+	trips, beside := unknown, unknown
 	w := r.wake.Figures
 	if ours := handoverOf(w, peers.Lockwheel.Name); ours != nil {
 		if ping := handoverOf(w, bench.PingRueidis); ping != nil {
 			trips = quantileRatio(&ours.Took, &ping.Took, 0.5)
 		}
+		if peer := handoverOf(w, peers.Rueidislock.Name); peer != nil {
+			beside = quantileRatio(&ours.Took, &peer.Took, 0.5)
+		}
 	}
-	return []goal{{"Wake", "p50 of a hand-over, in bare round trips", trips, false, 3, " ×"}}
+	return []goal{
+		{"Wake", "p50 of a hand-over, in bare round trips", trips, false, 2.5, " ×"},
+		{"Wake", "p50 of a hand-over, to rueidislock's", beside, false, 1, " ×"},
+	}
 }
 
 func (r *results) latencyGoals() []goal {
@@ -117,24 +140,38 @@ func (r *results) latencyGoals() []goal {
 	}
 }
 
+// holdGoals judges figures of several runs by their worst run.
 func (r *results) holdGoals() []goal {
-	heap, goroutines, lost, client, server, late, growth := unknown, unknown, unknown, unknown, unknown, unknown, unknown
-	if k := r.holdResultOf(peers.Lockwheel.Name, 1_000_000); k != nil {
-		heap, goroutines, lost, client, server = k.Heap, k.Goroutines, float64(k.Lost), k.Client, k.Server
-		late = inUnits(k.Late, time.Millisecond)
-		if k.During > 0 && k.Stuck == "" {
-			growth = k.During / k.Baseline()
-		}
+	heap, goroutines, lost, late := unknown, unknown, unknown, unknown
+	million := r.holdResultOf(peers.Lockwheel.Name, 1_000_000)
+	if million != nil {
+		heap, goroutines, lost = million.Heap, million.Goroutines, float64(million.Lost)
+		late = inUnits(million.Late, time.Millisecond)
 	}
-	const held = "1 000 000 held: "
+	limit := unknown
+	if alone := successOf(r.ceiling.Figures.Renew, bench.CeilingRenewed); alone != nil {
+		limit = float64(alone.ServerCPU())
+	}
+	clientOf := func(k *bench.HoldResult) float64 { return float64(k.ClientRenewal()) }
+	serverOf := func(k *bench.HoldResult) float64 { return float64(k.ServerRenewal()) }
+	beside := func(k *bench.HoldResult) float64 {
+		if k.During == 0 || k.Stuck != "" {
+			return unknown
+		}
+		return k.During / k.Baseline()
+	}
+	ours, java := r.holdResultOf(peers.Lockwheel.Name, 100_000), r.holdResultOf(peers.Redisson.Name, 100_000)
+	const held, fewer = "1 000 000 held: ", "100 000 held: "
 	return []goal{
+		{"Hold", fewer + "client CPU of a renewal, to redisson's", worstRun(ours, math.Max, clientOf) / worstRun(java, math.Min, clientOf), false, 1, " ×"},
+		{"Hold", fewer + "server CPU of a renewal, to redisson's", worstRun(ours, math.Max, serverOf) / worstRun(java, math.Min, serverOf), false, 1, " ×"},
 		{"Hold", held + "live heap of a lock", heap, false, 300, " B"},
 		{"Hold", held + "goroutines a lock", goroutines, false, 0.0005, ""},
 		{"Hold", held + "lost", lost, false, 0, ""},
-		{"Hold", held + "client's cores, lease 30 s", client, false, 0.2, ""},
-		{"Hold", held + "server's cores, lease 30 s", server, false, 0.25, ""},
+		{"Hold", held + "client CPU of a renewal", worstRun(million, math.Max, clientOf) / 1000, false, 2, " µs"},
+		{"Hold", held + "server CPU of a renewal, to the server alone", worstRun(million, math.Max, serverOf) / limit, false, 1.4, " ×"},
 		{"Hold", held + "p99 of how late renewals are", late, false, 250, " ms"},
-		{"Hold", held + "pairs/s beside them to none held", growth, true, 0.8, " ×"},
+		{"Hold", held + "pairs/s beside them to none held", worstRun(million, math.Min, beside), true, 0.7, " ×"},
 	}
 }
 

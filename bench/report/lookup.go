@@ -1,7 +1,10 @@
 package main
 
 import (
+	"math"
+
 	"github.com/lockwheel/lockwheel/bench"
+	"github.com/lockwheel/lockwheel/bench/measure"
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
@@ -30,6 +33,55 @@ func speedRatio(entries []bench.Result, a, b string) float64 {
 		return unknown
 	}
 	return one.PairsPerSecond() / other.PairsPerSecond()
+}
+
+// worstSpeedRatio returns the smallest ratio of a's to b's pairs per second in a round.
+func worstSpeedRatio(entries []bench.Result, a, b string) float64 {
+	return worstRatio(entries, a, b, math.Min, (*measure.Series).PairsPerSecond)
+}
+
+// worstRatio returns the worst ratio of a's to b's figure in a round, in which they took turns.
+func worstRatio(entries []bench.Result, a, b string, worse func(x, y float64) float64, figure func(*measure.Series) float64) (worst float64) {
+	one, other := successOf(entries, a), successOf(entries, b)
+	if one == nil || other == nil || len(one.Samples) == 0 || len(one.Samples) != len(other.Samples) {
+		return unknown
+	}
+	for i := range one.Samples {
+		ours, theirs := one.Only(i), other.Only(i)
+		ratio := figure(&ours) / figure(&theirs)
+		if i == 0 {
+			worst = ratio
+		}
+		worst = worse(worst, ratio)
+	}
+	return worst
+}
+
+// bestOfOthers returns the name of the fastest contestant but lockwheel.
+func bestOfOthers(entries []bench.Result) (name string) {
+	best := 0.0
+	for i := range entries {
+		e := &entries[i]
+		if e.Name != peers.Lockwheel.Name && e.Failure == "" && e.PairsPerSecond() > best {
+			name, best = e.Name, e.PairsPerSecond()
+		}
+	}
+	return name
+}
+
+// worstRun returns the worst figure of the runs of Hold.
+func worstRun(k *bench.HoldResult, worse func(x, y float64) float64, figure func(*bench.HoldResult) float64) float64 {
+	if k == nil {
+		return unknown
+	}
+	if len(k.Runs) == 0 {
+		return figure(k)
+	}
+	worst := figure(&k.Runs[0])
+	for i := range k.Runs {
+		worst = worse(worst, figure(&k.Runs[i]))
+	}
+	return worst
 }
 
 func (r *results) contendedOf(clients, goroutines int) []bench.ContendedResult {

@@ -51,6 +51,8 @@ func (r *results) chapters() []chapter {
 		{&r.latency, "Latency under a steady load", steadyText, []string{"steady"}, r.steadyTable()},
 		{&r.gateway, "Gateway", gatewayText, []string{"gateway"}, r.gatewayTable()},
 		{&r.hold, "Hold", holdText, []string{"hold-heap", "hold-cores", "growth"}, r.holdTables()},
+		{&r.scale, "Scale", scaleText, []string{"scale"}, r.scaleTable()},
+		{&r.sizing, "Sizing", sizingText, nil, r.sizingTables()},
 		{&r.flood, "Flood", floodText, []string{"flood-one", "flood-own"}, r.floodTables()},
 		{&r.planted, "Planted", plantedText, nil, r.plantedTable()},
 	}
@@ -98,7 +100,7 @@ func (r *results) settingChapter(last *measurement) string {
 		settings.row(kind.Name, last.Machine.Versions[kind.Module], kind.Settings)
 	}
 	return "\n## Setting\n\n" + t.String() + "\nContestants take turns, A B C A B C …; figures are medians of the rounds, and ratios are of medians. Quantiles of one caller, of " +
-		"Wake and of a steady load are of all rounds together; Hold and a steady load have whole runs in place of rounds, and Flood runs once. " +
+		"Wake and of a steady load are of all rounds together; Hold, Scale and a steady load have whole runs in place of rounds; Flood, and ten million locks, run once. " +
 		"min..max is the smallest and the largest figure of the rounds or runs, and a dash if there was one. A lease is " +
 		"30 s unless stated otherwise. Sections can be of different runs: each says when, at which version, and with which set it was measured.\n\n" + settings.String() + peerIssuesText
 }
@@ -253,7 +255,7 @@ func (r *results) steadyTable() string {
 
 // holdTables returns the cost of holding locks, and the throughput meanwhile.
 func (r *results) holdTables() string {
-	t := newTable("", "locks", "lease", "heap B a lock", "goroutines a lock", "client cores", "server cores", "renewals/s", "p99 late ms", "latest ms", "lost", "acquired in s")
+	t := newTable("", "locks", "lease", "heap B a lock", "goroutines a lock", "client cores", "server cores", "renewals/s", "client µs a renewal", "server µs", "p99 late ms", "latest ms", "lost", "acquired in s")
 	growth := newTable("", "locks held", "pairs/s beside them", "with none held", "beside to none")
 	for i := range r.hold.Figures {
 		k := &r.hold.Figures[i]
@@ -266,7 +268,7 @@ func (r *results) holdTables() string {
 		}
 		t.row(k.Name, count(float64(k.Keep.Locks)), k.Keep.Lease.String(), heapCell(k)+in(func(k *bench.HoldResult) float64 { return k.Heap }, count),
 			decimals(k.Goroutines), decimals(k.Client)+in(func(k *bench.HoldResult) float64 { return k.Client }, decimals),
-			decimals(k.Server)+in(func(k *bench.HoldResult) float64 { return k.Server }, decimals), count(k.Renewals),
+			decimals(k.Server)+in(func(k *bench.HoldResult) float64 { return k.Server }, decimals), count(k.Renewals), micros(k.ClientRenewal()), micros(k.ServerRenewal()),
 			lateCell(k.Late)+in(func(k *bench.HoldResult) float64 { return float64(k.Late) }, func(x float64) string { return lateCell(time.Duration(x)) }), lateCell(k.Latest), count(float64(k.Lost)), decimals(k.Taken.Seconds()))
 		switch {
 		case k.Stuck != "":

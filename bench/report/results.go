@@ -23,6 +23,8 @@ type results struct {
 	latency sectionData[latency]
 	gateway sectionData[[]*bench.GatewayResult]
 	hold    sectionData[[]bench.HoldResult]
+	scale   sectionData[[]*bench.ScaleResult]
+	sizing  sectionData[*bench.SizingResult]
 	flood   sectionData[[]*bench.FloodResult]
 	planted sectionData[[]*bench.PlantedResult]
 }
@@ -122,7 +124,7 @@ func (p *sectionData[T]) store(dir string) error {
 
 // sections returns all sections, in the order in which they are measured and shown.
 func (r *results) sections() []section {
-	return []section{&r.pair, &r.ceiling, &r.kinds, &r.hot, &r.wake, &r.latency, &r.gateway, &r.hold, &r.flood, &r.planted}
+	return []section{&r.pair, &r.ceiling, &r.kinds, &r.hot, &r.wake, &r.latency, &r.gateway, &r.hold, &r.scale, &r.sizing, &r.flood, &r.planted}
 }
 
 // overLink returns the sections that can be measured over a link.

@@ -17,6 +17,8 @@ func newResults() *results {
 	r.latency.name, r.latency.steps = "Latency", latencySteps
 	r.gateway.name, r.gateway.steps = "Gateway", gatewaySteps
 	r.hold.name, r.hold.steps = "Hold", holdSteps
+	r.scale.name, r.scale.steps = "Scale", scaleSteps
+	r.sizing.name, r.sizing.steps = "Sizing", sizingSteps
 	r.flood.name, r.flood.steps = "Flood", floodSteps
 	r.planted.name, r.planted.steps = "Planted", plantedSteps
 	return r

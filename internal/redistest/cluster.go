@@ -50,7 +50,7 @@ func StartClusterOf(t testing.TB, masters, replicas int, args func() []string) *
 	var starts sync.WaitGroup
 	for i := range c.Nodes {
 		config := Config{Binary: binary, Dir: t.TempDir(), Args: args()}
-		starts.Go(func() { c.Nodes[i], errs[i] = launchNode(t.Context(), config) })
+		starts.Go(func() { c.Nodes[i], errs[i] = LaunchNode(t.Context(), config) })
 	}
 	starts.Wait()
 	for _, s := range c.Nodes {
@@ -65,8 +65,9 @@ func StartClusterOf(t testing.TB, masters, replicas int, args func() []string) *
 	return c
 }
 
-// launchNode tries a few ports for the cluster bus, as Launch does for the server's port.
-func launchNode(ctx context.Context, config Config) (s *Server, err error) {
+// LaunchNode is Launch for a node of a cluster, which has no slots and knows no other node yet. It tries a few ports for
+// the cluster bus, as Launch does for the server's port.
+func LaunchNode(ctx context.Context, config Config) (s *Server, err error) {
 	given := config.Args
 	for range maxStartTries {
 		bus, err := testport.Port()
@@ -108,7 +109,7 @@ func (c *Cluster) join(t testing.TB, masters int) {
 // AddNode adds a master without slots and ends it with the test. It returns when all nodes know the new one.
 func (c *Cluster) AddNode(t testing.TB, args ...string) *Server {
 	t.Helper()
-	s, err := launchNode(t.Context(), Config{Binary: binaryFor(t), Dir: t.TempDir(), Args: args})
+	s, err := LaunchNode(t.Context(), Config{Binary: binaryFor(t), Dir: t.TempDir(), Args: args})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -316,7 +316,7 @@ func TestNode_Forgotten_MetAgain(t *testing.T) {
 	binary := binaryOf(t)
 	c := &Cluster{}
 	for range 2 {
-		s, err := launchNode(t.Context(), Config{Binary: binary, Dir: t.TempDir()})
+		s, err := LaunchNode(t.Context(), Config{Binary: binary, Dir: t.TempDir()})
 		require.NoError(t, err)
 		closeWithTest(t, s)
 		c.Nodes = append(c.Nodes, s)

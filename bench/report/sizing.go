@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/lockwheel/lockwheel/bench"
+)
+
+// This file has how the cost model of docs/operate/sizing.md is measured, shown and judged.
+
+const sizingText = "The constants of the cost model, and what it predicts: 2 048 goroutines of one engine lock and unlock names of their own as fast as they can, " +
+	"while the same engine holds and renews other locks. The model takes the renewals from the measurement, and predicts the rest. " +
+	"Client and servers share the processors of one machine, those of a cluster of three masters, too."
+
+func sizingSteps(into **bench.SizingResult, s *bench.Server, p bench.Plan) []step {
+	return []step{{"the cost model, and pairs beside held locks", bench.Estimate{Plan: p}.Sizing(), func() (err error) {
+		*into, err = bench.Sizing(s, p)
+		return err
+	}}}
+}
+
+func (r *results) sizingTables() string {
+	m := r.sizing.Figures
+	if m == nil {
+		return ""
+	}
+	constants := newTable("", "client µs", "of that the loop's turns µs", "server µs", "server received B", "sent B")
+	if m.Failure != "" {
+		constants.failed("constants", m.Failure)
+		return constants.String()
+	}
+	constants.row("a pair", micros(m.PairClient), micros(m.PairLoop), micros(m.PairServer), count(m.PairIn), count(m.PairOut))
+	constants.row("a renewal", micros(m.RenewClient), micros(m.RenewLoop), micros(m.RenewServer), "", "")
+	t := newTable("beside pairs", "renewals/s", "pairs/s", "predicted", "client cores", "predicted", "server cores", "predicted", "largest error")
+	for i := range m.Checks {
+		c := &m.Checks[i]
+		if c.Failure != "" {
+			t.failed(checkName(c), c.Failure)
+			continue
+		}
+		t.row(checkName(c), count(c.Measured.Renewals), count(c.Measured.Pairs), count(c.Expected.Pairs), decimals(c.Measured.Client), decimals(c.Expected.Client),
+			decimals(c.Measured.Server), decimals(c.Expected.Server), fmt.Sprintf("%.0f %%", 100*sizingError(c)))
+	}
+	return constants.String() + fmt.Sprintf("\nPairs alone used %s cores.\n\n", decimals(m.Cores)) + t.String()
+}
+
+func checkName(c *bench.SizingCheck) string {
+	name := fmt.Sprintf("%s locks, each renewed every %v", count(float64(c.Keep.Locks)), c.Keep.RenewInterval())
+	if c.Masters > 0 {
+		name += fmt.Sprintf(", a cluster of %d masters", c.Masters)
+	}
+	return name
+}
+
+// sizingError returns the largest deviation of a prediction, as a part of what was measured.
+func sizingError(c *bench.SizingCheck) (largest float64) {
+	for _, of := range [][2]float64{
+		{c.Expected.Pairs, c.Measured.Pairs}, {c.Expected.Client, c.Measured.Client}, {c.Expected.Server, c.Measured.Server},
+	} {
+		if of[1] == 0 {
+			return unknown
+		}
+		largest = max(largest, math.Abs(of[0]/of[1]-1))
+	}
+	return largest
+}
+
+func (r *results) sizingGoals() []goal {
+	largest := unknown
+	if m := r.sizing.Figures; m != nil && m.Failure == "" {
+		for i := range m.Checks {
+			e := unknown
+			if m.Checks[i].Failure == "" {
+				e = sizingError(&m.Checks[i])
+			}
+			if i == 0 {
+				largest = e
+			}
+			largest = max(largest, e) // unknown stays unknown
+		}
+	}
+	return []goal{{"Sizing", "the cost model: largest error of a prediction", largest, false, 0.2, ""}}
+}

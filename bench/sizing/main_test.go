@@ -1,0 +1,59 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func fixtureModel() *model {
+	return &model{
+		pair:    cost{client: 4 * time.Microsecond, loop: 2 * time.Microsecond, server: 5 * time.Microsecond, in: 300, out: 20},
+		renewal: cost{client: 2 * time.Microsecond, loop: time.Microsecond, server: 3 * time.Microsecond, in: 80, out: 1},
+		heap:    300, memory: 160,
+	}
+}
+
+var fixtureBudget = budget{core: 0.7, memory: 16e9, heap: 4e9}
+
+// A plan counts renewals and pairs, and needs as many masters and engines as the scarcer of processor and memory asks.
+func TestNeed_ScarcerOfProcessorAndMemory(t *testing.T) {
+	m := fixtureModel()
+	n := m.need(demand{locks: 1e6, lease: 30 * time.Second, pairs: 50_000}, fixtureBudget)
+	require.InDelta(t, 100_000, n.renewals, 0.1)
+	require.InDelta(t, 0.3+0.25, n.server, 1e-9)
+	require.InDelta(t, 0.2+0.2, n.client, 1e-9)
+	require.InDelta(t, 8e6+15e6, n.in, 1)
+	require.Equal(t, []float64{1, 1}, []float64{n.masters, n.engines})
+	require.Equal(t, "nothing", n.first())
+
+	n = m.need(demand{locks: 1e7, lease: 30 * time.Second}, fixtureBudget)
+	require.Equal(t, []float64{5, 1}, []float64{n.mastersByCore, n.mastersByMemory})
+	require.Equal(t, 5.0, n.masters)
+	require.Equal(t, "the master's processor", n.first())
+
+	n = m.need(demand{locks: 1e9, lease: time.Hour}, fixtureBudget)
+	require.Equal(t, []float64{4, 10}, []float64{n.mastersByCore, n.mastersByMemory})
+	require.Equal(t, []float64{2, 75}, []float64{n.enginesByLoop, n.enginesByHeap})
+	require.Equal(t, "the engine's heap", n.first())
+}
+
+// The table has a row for each size and lease, and the plan a line for each need.
+func TestPrint_TableAndPlan(t *testing.T) {
+	var text strings.Builder
+	fixtureModel().printTable(&text, fixtureBudget)
+	require.Equal(t, 14, strings.Count(text.String(), "\n"))
+	require.Contains(t, text.String(), "| 10^7 | 30 s | 1000000 | 3.00 | 1.6 GB | 5 | 2.00 | 3.0 GB | 2 | the master's processor |")
+	text.Reset()
+	fixtureModel().print(&text, demand{locks: 1e6, lease: time.Minute, pairs: 1000}, fixtureBudget)
+	require.Contains(t, text.String(), "renewals                   50000/s\n")
+	require.Contains(t, text.String(), "limits first               nothing\n")
+}
+
+// Without figures there is no plan, and the error says how to measure them.
+func TestReadModel_NoFigures_Error(t *testing.T) {
+	_, err := readModel(t.TempDir())
+	require.ErrorContains(t, err, "scale.json")
+}
