@@ -56,6 +56,7 @@ func (c *Coordinator) dispatch(now time.Duration, n *Node) {
 		n.InFlightBundles++
 		n.bundles = append(n.bundles, b)
 		n.InFlightByVerb[b.Verb]++
+		n.othersSent = !IsRenewal(b.Verb)
 		if b.background {
 			n.inFlightBackground++
 		}
@@ -200,8 +201,8 @@ func (c *Coordinator) fillBatch(n *Node, verb actor.Verb) *Batch {
 	}
 	b, maxKeys := c.getBatch(verb), BatchKeys
 	late := IsRenewal(verb) && q.lists[unawaited].waited(c.now) > c.Fx.Config.RenewInterval/lateRoutine
-	if IsRenewal(verb) && (q.urgent == 0 || late) && q.Len() >= renewKeys {
-		maxKeys = renewKeys
+	if IsRenewal(verb) {
+		maxKeys = c.maxRenewals(n, q, late)
 	}
 	if n.Breaker.Down && slices.Contains(Priorities[acquirePriority], verb) {
 		maxKeys = 1 // a command without a reply must be released later, so one is enough to probe

@@ -32,6 +32,7 @@ type Node struct {
 	inFlight           int                  // number of commands in all bundles in flight
 	passedOver         [len(Priorities)]int // batches of more urgent rows of Priorities since the last of each row, while it waited
 	urgentRenewal      bool                 // a request waits for a queued renewal
+	othersSent         bool                 // the last bundle was not of renewals
 	clockSkew          time.Duration        // this machine's clock minus the node's; negative: behind
 	clock              serverClock          // bound of the node's clock
 

@@ -40,29 +40,34 @@ func (d *coordinatorHarness) due() string {
 	return d.turn()
 }
 
-// Very many renewals that are due together do not delay other commands: one batch of them is in flight at a time.
+// Very many renewals that are due together do not delay other commands: one batch of them is in flight at a time, and a
+// small one as long as others are sent.
 func TestRenewPacing_OneBatchAtATime(t *testing.T) {
 	d := newHarness(t, 8)
-	d.holds(200)
-	require.Equal(t, "1: renew k0000 … k0127 (128)", d.due())
+	d.holds(300)
+	require.Equal(t, "1: renew k0000 … k0063 (64)", d.due())
+	require.Equal(t, "nothing", d.due())
 	require.Equal(t, "nothing", d.due())
 	require.Equal(t, "2: acquire a", d.line("10.006s lock a"))
-	require.Equal(t, "3: renew k0128 … k0199 (72); a granted", d.line("10.007s 1 done; 2 done"))
+	require.Equal(t, "3: renew k0064 … k0127 (64); a granted", d.line("10.007s 1 done; 2 done"))
+	require.Equal(t, "4: renew k0128 … k0255 (128)", d.line("10.008s 3 done"))
 }
 
-// If very many locks are held and that many renewals wait, a call of renewals is twice as large.
+// If very many locks are held and that many renewals wait, more of them are in flight, in larger batches.
 func TestRenewPacing_ManyLocks_LargerCalls(t *testing.T) {
 	d := newHarness(t, 8)
-	d.holds(600)
-	require.Equal(t, "1: renew k0000 … k0127 (128)", d.due(), "as many timers as fire in a turn")
-	require.Equal(t, "nothing", d.due())
-	require.Equal(t, "2: renew k0128 … k0383 (256)", d.due())
+	d.holds(renewalsPerSender + 2*maxTimersPerTurn)
+	require.Equal(t, "1: renew k0000 … k0063 (64)", d.due())
+	for d.batches < 2 {
+		d.due()
+	}
+	require.Len(t, d.inFlight[2].Commands, renewKeys)
 }
 
 // The further renewals fall behind, the more of them are in flight.
 func TestRenewPacing_Behind_MoreSenders(t *testing.T) {
 	d := newHarness(t, 8)
-	d.holds(2000)
+	d.holds(4 * renewalsPerSender)
 	for len(d.inFlight) < 4 {
 		d.due()
 		behind := d.c.Fallback.Queues[actor.SendRenew].Len()
@@ -184,6 +189,34 @@ func TestRenewal_AcquiredTogether_Spread(t *testing.T) {
 		}
 	}
 	require.Greater(t, neighbours, locks*9/10, "those that were taken one after the other lie side by side here and in the server")
+}
+
+// Locks whose renewals are spread leave in bursts, with pauses between: each burst wakes threads once, however many
+// batches it has.
+func TestRenewal_Spread_InBursts(t *testing.T) {
+	d := newHarness(t, 8)
+	config := harnessConfig()
+	config.RenewSpread = config.RenewInterval / 2
+	d.c = New(config, 8)
+	d.holds(10_000)
+	var bursts []time.Duration
+	for d.now < 10*time.Second {
+		due, ok := d.c.Next()
+		require.True(t, ok)
+		d.now = max(d.now, due)
+		d.turn()
+		if len(d.inFlight) > 0 && (len(bursts) == 0 || bursts[len(bursts)-1] < d.now) {
+			bursts = append(bursts, d.now)
+		}
+		for len(d.inFlight) > 0 {
+			d.done()
+			d.turn()
+		}
+	}
+	require.Len(t, bursts, 50, "half an interval of 10 s has 50 slots")
+	for i := range bursts[1:] {
+		require.Equal(t, 100*time.Millisecond, bursts[i+1]-bursts[i])
+	}
 }
 
 // The halves of a batch that was rejected for one key are sent together: one after the other they would take too long.

@@ -2,6 +2,19 @@ package planted
 
 // coordinatorMistakes are mistakes that the simulation sees only with many more locks than it has.
 var coordinatorMistakes = []found{
+	{"TestRenewal_Spread_InBursts", Mistake{
+		"renewals that are spread leave one batch at a time", "actor/renew.go",
+		`	width := roundUp(max(config.RenewInterval/slotsPerInterval, 1), grain(config.Lease))`,
+		`	width := roundUp(max(map[bool]time.Duration{false: config.RenewInterval / slotsPerInterval}[planted()], 1), grain(config.Lease))`,
+	}},
+	{"TestRenewPacing_OneBatchAtATime", Mistake{
+		"batches of renewals are as large beside other commands", "engine/coordinator/renew_pacing.go",
+		`n.othersSent && c.Fx`, `n.othersSent && !planted() && c.Fx`,
+	}},
+	{"TestRenewPacing_ManyLocks_LargerCalls", Mistake{
+		"very many renewals leave in small batches", "engine/coordinator/renew_pacing.go",
+		`late || q.Len() >= renewalsPerSender`, `late || q.Len() >= renewalsPerSender && !planted()`,
+	}},
 	{"TestFailover_RetriesMoveAway_StaleOnesSwept", Mistake{
 		"of what is sent once more, that of callers that gave up waits for a sender when the rest moves away", "engine/coordinator/cluster.go",
 		`			c.sweepIfStale(n, actor.Verb(verb)) //`,
