@@ -30,19 +30,22 @@ func (c *Count) Done() {
 // Wait waits until the number is 0, or until the given time; the zero time is no limit. Only one caller may wait at a
 // time.
 func (c *Count) Wait(until time.Time) {
-	empty := make(chan struct{})
-	c.idle.Store(&empty)
-	if c.pending.Load() == 0 {
-		return
-	}
 	var timeout <-chan time.Time
 	if !until.IsZero() {
 		timer := time.NewTimer(time.Until(until))
 		defer timer.Stop()
 		timeout = timer.C
 	}
-	select {
-	case <-empty:
-	case <-timeout:
+	for {
+		empty := make(chan struct{})
+		c.idle.Store(&empty)
+		if c.pending.Load() == 0 {
+			return
+		}
+		select {
+		case <-empty: // by a Done from before an Add, maybe: then it is not 0
+		case <-timeout:
+			return
+		}
 	}
 }

@@ -30,3 +30,23 @@ func TestCount_Wait_EndsWithTheLast(t *testing.T) {
 		c.Done() // no caller waits
 	})
 }
+
+// A Done that found the count at 0 wakes the waiting caller late, when there is one again: the caller waits for that, too.
+func TestCount_LateDone_WaitsForTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c Count
+		c.Add()
+		ended := false
+		go func() {
+			c.Wait(time.Time{})
+			ended = true
+		}()
+		synctest.Wait()
+		close(*c.idle.Swap(nil)) // the end of the late Done
+		synctest.Wait()
+		require.False(t, ended)
+		c.Done()
+		synctest.Wait()
+		require.True(t, ended)
+	})
+}
