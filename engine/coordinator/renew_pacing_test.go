@@ -191,8 +191,8 @@ func TestRenewal_AcquiredTogether_Spread(t *testing.T) {
 	require.Greater(t, neighbours, locks*9/10, "those that were taken one after the other lie side by side here and in the server")
 }
 
-// Locks whose renewals are spread leave in bursts, with pauses between: each burst wakes threads once, however many
-// batches it has.
+// Renewals that are spread leave in bursts, with pauses between: each burst wakes threads once, and has any number of
+// batches.
 func TestRenewal_Spread_InBursts(t *testing.T) {
 	d := newHarness(t, 8)
 	config := harnessConfig()

@@ -31,7 +31,8 @@ func TestCount_Wait_EndsWithTheLast(t *testing.T) {
 	})
 }
 
-// A Done that found the count at 0 wakes the waiting caller late, when there is one again: the caller waits for that, too.
+// A Done that found the count at 0 wakes the waiting caller late, when there is one again: the caller waits for that,
+// too.
 func TestCount_LateDone_WaitsForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c Count

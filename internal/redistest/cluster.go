@@ -65,8 +65,8 @@ func StartClusterOf(t testing.TB, masters, replicas int, args func() []string) *
 	return c
 }
 
-// LaunchNode is Launch for a node of a cluster, which has no slots and knows no other node yet. It tries a few ports for
-// the cluster bus, as Launch does for the server's port.
+// LaunchNode is Launch for a node of a cluster, which has no slots and knows no other node yet. It tries a few ports
+// for the cluster bus, as Launch does for the server's port.
 func LaunchNode(ctx context.Context, config Config) (s *Server, err error) {
 	given := config.Args
 	for range maxStartTries {

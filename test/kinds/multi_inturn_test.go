@@ -121,7 +121,8 @@ func TestMulti_MemberLostEarly_NoLoss(t *testing.T) {
 func TestMulti_ReentryAfterMaxHold_LeaseOnly(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
-	short := s.Open(lockwheel.Options{MaxHold: 20 * time.Millisecond})
+	// Long enough for a call after one that has failed: until the other part is released, its lease ends with MaxHold.
+	short := s.Open(lockwheel.Options{MaxHold: 500 * time.Millisecond})
 	hold := locktest.Lock(t, short.Mutex("b"), lockwheel.Lease(time.Minute))
 	locktest.Eventually(t, "MaxHold to be over", func() bool {
 		inner, err := short.Mutex("b").TryLock(hold.Context())
