@@ -35,20 +35,26 @@ func IsRenewal(verb actor.Verb) bool { return slices.Contains(Priorities[0], ver
 
 // renewalsThrottled reports whether renewals are throttled. While other commands wait, renewals use at most half of the
 // senders. Routine renewals use one sender, and one more for each renewalsPerSender that wait. This second limit does
-// not apply if a request waits for a renewal, if retry batches wait, or with a long round trip.
+// not apply if a request waits for a renewal, if routine ones are late, if retry batches wait, or with a long round
+// trip.
 func (c *Coordinator) renewalsThrottled(n *Node) bool {
 	renewing, behind, urgent := 0, 0, n.urgentRenewal || len(n.Retries) > 0 || c.Fx.RoundTrip > longRTT
 	for _, verb := range Priorities[0] {
 		if !c.WaitsForReplicas(verb) {
 			renewing += n.InFlightByVerb[verb]
 			behind += n.Queues[verb].Len()
-			urgent = urgent || n.Queues[verb].urgent > 0
+			urgent = urgent || n.Queues[verb].urgent > 0 || c.routineLate(&n.Queues[verb])
 		}
 	}
 	if !urgent && renewing > behind/renewalsPerSender {
 		return true
 	}
 	return 2*renewing >= c.Senders && n.hasOtherWork()
+}
+
+// routineLate reports whether routine renewals have waited for a part of the renewal interval.
+func (c *Coordinator) routineLate(q *queue) bool {
+	return q.lists[unawaited].waited(c.now) > c.Fx.Config.RenewInterval/lateRoutine
 }
 
 // hasOtherWork reports whether any command other than a renewal waits to be sent.

@@ -76,6 +76,20 @@ func TestRenewPacing_Behind_MoreSenders(t *testing.T) {
 	}
 }
 
+// Routine renewals that have waited for a quarter of the interval leave at once, also if they are not very many: with a
+// short lease their holds would be lost.
+func TestRenewPacing_Late_AllLeave(t *testing.T) {
+	d := newHarness(t, 8)
+	d.holds(1000)
+	for range 1000/maxTimersPerTurn + 1 {
+		d.due()
+	}
+	require.Len(t, d.inFlight, 1)
+	d.now += d.c.Fx.Config.RenewInterval/lateRoutine + time.Millisecond
+	d.turn()
+	require.Zero(t, d.c.Fallback.Queues[actor.SendRenew].Len())
+}
+
 // A caller waits for an extension: it does not queue behind renewals that no caller waits for.
 func TestRenewPacing_CallerWaits_SentAtOnce(t *testing.T) {
 	d := newHarness(t, 8)

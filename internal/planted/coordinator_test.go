@@ -11,6 +11,10 @@ var coordinatorMistakes = []found{
 		"batches of renewals are as large beside other commands", "engine/coordinator/renew_pacing.go",
 		`n.othersSent && c.Fx`, `n.othersSent && !planted() && c.Fx`,
 	}},
+	{"TestRenewPacing_Late_AllLeave", Mistake{
+		"routine renewals that are late have one sender", "engine/coordinator/renew_pacing.go",
+		`|| c.routineLate(&n.Queues[verb])`, `|| c.routineLate(&n.Queues[verb]) && !planted()`,
+	}},
 	{"TestRenewPacing_ManyLocks_LargerCalls", Mistake{
 		"very many renewals leave in small batches", "engine/coordinator/renew_pacing.go",
 		`late || q.Len() >= renewalsPerSender`, `late || q.Len() >= renewalsPerSender && !planted()`,
