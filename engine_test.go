@@ -700,6 +700,25 @@ func TestMultiHold_SomeLost_UnlockWaits(t *testing.T) {
 	}
 }
 
+// Of two callers that unlock a group that was lost, one is told so, and none that it was released.
+func TestMultiHold_LostUnlockedTwice_OneSaysLost(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	for range 100 {
+		g := ofThree(e, held(t, e, "a"))
+		results := make(chan error, 2)
+		for range cap(results) {
+			go func() { results <- g.unlock(t.Context()) }()
+		}
+		one, other := <-results, <-results
+		if errors.Is(other, ErrLost) {
+			one, other = other, one
+		}
+		require.ErrorIs(t, one, ErrLost)
+		require.ErrorIs(t, other, ErrNotHeld)
+	}
+}
+
 // If no member is left to be released, Unlock reports the loss, and not an earlier unlock.
 func TestMultiHold_AllLost_UnlockReportsLoss(t *testing.T) {
 	t.Parallel()

@@ -31,8 +31,9 @@ type multiHold struct {
 	ended     atomic.Pointer[endState] // nil until the group has ended
 	members   []member
 
-	unlockDone     atomic.Bool // enough members are released for Unlock, and a caller knows
-	unlockReported atomic.Bool // an Unlock has returned nil, or is about to
+	unlockDone     atomic.Bool           // enough members are released for Unlock, and a caller knows
+	unlockReported atomic.Bool           // an Unlock has returned nil, or is about to
+	lostAtUnlock   atomic.Pointer[error] // that the group was lost when Unlock came; nil: it was not
 
 	// Owned by the executor.
 	executor         async.Executor

@@ -81,9 +81,8 @@ type round struct {
 	results        chan callResults // results of some calls; a send never blocks a loop
 	until          time.Time        // when the caller's wait ends besides its context; zero: never
 	errs           errorSample
-	repeated       bool  // a repeated Unlock
-	lost           error // that the group was lost when its first Unlock came; or nil
-	releasedBefore int   // members that another Unlock has already released, as confirmed by the server
+	repeated       bool // a repeated Unlock
+	releasedBefore int  // members that another Unlock has already released, as confirmed by the server
 
 	// For members of one engine, which are asked in slices. Owned by the loop between the results.
 	pending  atomic.Int32 // results still to come
@@ -325,7 +324,11 @@ func (g *multiHold) unlock(ctx context.Context) error {
 // beginUnlock ends the group and sends the releases, as far as they are sent together. It returns an error if the group
 // had ended otherwise, or was unlocked and released before.
 func (g *multiHold) beginUnlock() (r *round, enough int, err error) {
-	before := g.err() // members that have just been lost need no release: too many of them are a loss all the same
+	// Members that have just been lost need no release: too many of them are a loss all the same. Of concurrent calls,
+	// the one that reports the end says so, and not always the first.
+	if before := g.err(); errors.Is(before, ErrLost) {
+		g.lostAtUnlock.CompareAndSwap(nil, &before)
+	}
 	first := g.endByUnlock(g.hold.fail(ErrNotHeld, nil))
 	if end := g.ended.Load(); end != endedByUnlock {
 		return nil, 0, g.hold.fail(end.err, end.cause)
@@ -334,9 +337,7 @@ func (g *multiHold) beginUnlock() (r *round, enough int, err error) {
 		return nil, 0, g.hold.fail(ErrNotHeld, nil)
 	}
 	r, enough = g.newReleaseRound()
-	if r.repeated = !first; first && errors.Is(before, ErrLost) {
-		r.lost = before
-	}
+	r.repeated = !first
 	if !g.perEngine && len(r.calls) > sliceSize { // otherwise all calls are posted now, and each has that bound itself
 		r.until = time.Now().Add(g.members[0].lock.engine.config.CallTimeout)
 	}
@@ -345,7 +346,7 @@ func (g *multiHold) beginUnlock() (r *round, enough int, err error) {
 }
 
 // awaitUnlock waits for enough replies to the releases. Of concurrent calls, of which each may have released some of
-// the members, one returns nil.
+// the members, one returns nil, or that the group was lost.
 func (g *multiHold) awaitUnlock(ctx context.Context, r *round, enough int) error {
 	agreed := r.wait(ctx, enough)
 	r.abandonPending(errMaybeHeld)
@@ -356,7 +357,10 @@ func (g *multiHold) awaitUnlock(ctx context.Context, r *round, enough int) error
 	if r.repeated && r.releasedBefore >= enough || !g.unlockReported.CompareAndSwap(false, true) {
 		return g.hold.fail(ErrNotHeld, nil)
 	}
-	return r.lost
+	if lost := g.lostAtUnlock.Load(); lost != nil {
+		return *lost
+	}
+	return nil
 }
 
 // newReleaseRound returns a round that releases all members, and the number of releases that are required. A missing

@@ -9,8 +9,10 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
+// SizingMasters is the number of masters of the cluster of Sizing.
+const SizingMasters = 3
+
 const (
-	clusterMasters = 3
 	clusterSlots   = 16384
 	clusterTimeout = time.Minute // for the nodes to know each other
 )
@@ -31,6 +33,9 @@ func openCluster(ctx context.Context, masters int) (nodes servers, err error) {
 		if _, err := node.do("CLUSTER", "ADDSLOTSRANGE", i*clusterSlots/masters, (i+1)*clusterSlots/masters-1); err != nil {
 			return nodes, err
 		}
+		if i == 0 {
+			continue
+		}
 		if err := nodes[0].meet(node); err != nil {
 			return nodes, err
 		}
@@ -48,7 +53,8 @@ func openCluster(ctx context.Context, masters int) (nodes servers, err error) {
 }
 
 func openClusterNode(ctx context.Context) (*Server, error) {
-	launched, err := redistest.LaunchNode(ctx, redistest.Config{})
+	// A master may stand still for longer than in tests: it has no replica, and shares the processors with all others.
+	launched, err := redistest.LaunchNode(ctx, redistest.Config{Args: []string{"--cluster-node-timeout", "15000"}})
 	if err != nil {
 		return nil, err
 	}
@@ -86,12 +92,4 @@ func (on servers) complete() (bool, error) {
 		}
 	}
 	return true, nil
-}
-
-// clear empties all servers.
-func (on servers) clear() (err error) {
-	for _, s := range on {
-		err = errors.Join(err, s.Clear())
-	}
-	return err
 }

@@ -1,6 +1,6 @@
 // Package bench compares lockwheel with other ways to lock, on one server and in one run. Contestants take turns, A B C
 // A B C …; figures are medians of the rounds. Ratios are of medians, so they hold on a machine with a speed that
-// drifts. Hold and the steady load have no rounds, but whole runs. Compare the ratios: absolute figures are those of
+// drifts. Hold, Scale and the steady load have no rounds, but whole runs. Compare the ratios: absolute figures are those of
 // this machine.
 //
 //	go run ./report -set full                             # everything: figures/, RESULTS.md, charts/, README's part
@@ -25,7 +25,10 @@
 //	Steady   a steady load while many locks are held; in the report a part of Latency
 //	Gateway  what a lock adds to a request of an HTTP service
 //	Flood    an unrelated lock during a flood of waiters, from their arrival to their end; "before" is without them
-//	Hold     many watched locks held for three leases: how late renewals are, and the throughput meanwhile
+//	Hold     many watched locks held for four leases: how late renewals are, and the throughput meanwhile
+//	Scale    what a renewal costs, from a thousand locks to ten million
+//	Sizing   a cost model, and what it predicts for pairs beside held locks, on one server and on a cluster
+//	Planted  locks under the names of which another program has stored very much
 //
 // The contestants and their settings are in package peers; RESULTS.md shows them too:
 //

@@ -55,7 +55,7 @@ func (e Estimate) Gateway() time.Duration { return e.interleaved(7, e.Plan.Gatew
 // Hold returns the estimate for each number of locks.
 func (e Estimate) Hold(k HoldPlan) time.Duration {
 	once := holdLeases*k.Lease + 2*time.Duration(k.Locks)*estimatedPerLock
-	all := once + 3*time.Duration(e.Rounds+1)*e.Round
+	all := once + k.Lease + 3*time.Duration(e.Rounds+1)*e.Round
 	if k.Peers {
 		all += 2 * once
 	}
@@ -73,7 +73,7 @@ func (e Estimate) Scale(k HoldPlan) time.Duration {
 
 // Sizing returns the estimate for the constants and all that is compared with them.
 func (e Estimate) Sizing() time.Duration {
-	all := time.Duration(e.Rounds+1) * (e.Round + 2*renewEvery + 2*time.Duration(e.WithHeld.Locks)*estimatedPerLock)
+	all := 2 * time.Duration(e.Rounds+1) * (e.Round + 3*renewEvery + 2*time.Duration(e.WithHeld.Locks)*estimatedPerLock)
 	for i, k := range e.Sizes {
 		once := 2*time.Duration(k.Locks)*estimatedPerLock + k.RenewInterval() + time.Duration(e.Rounds+1)*max(e.Round, k.RenewInterval())
 		if i == len(e.Sizes)/2 {

@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"context"
+	"math"
 	"runtime"
 	"strconv"
 	"sync"
@@ -39,17 +40,17 @@ type HoldResult struct {
 	Runs []HoldResult `json:",omitempty"`
 }
 
-// ClientRenewal returns the client's processor time of a renewal.
-func (k *HoldResult) ClientRenewal() time.Duration { return k.perRenewal(k.Client) }
+// ClientRenewal returns the client's processor time of a renewal, in seconds. Without a renewal it is not a number.
+func (k *HoldResult) ClientRenewal() float64 { return perRenewal(k.Client, k.Renewals) }
 
-// ServerRenewal returns the server's processor time of a renewal.
-func (k *HoldResult) ServerRenewal() time.Duration { return k.perRenewal(k.Server) }
+// ServerRenewal returns the server's processor time of a renewal, in the same way.
+func (k *HoldResult) ServerRenewal() float64 { return perRenewal(k.Server, k.Renewals) }
 
-func (k *HoldResult) perRenewal(cores float64) time.Duration {
-	if k.Renewals == 0 {
-		return 0
+func perRenewal(cores, renewals float64) float64 {
+	if renewals == 0 {
+		return math.NaN()
 	}
-	return time.Duration(cores / k.Renewals * float64(time.Second))
+	return cores / renewals
 }
 
 // Baseline returns the throughput with none held: the mean of before and after, which cancels the drift of the machine.
@@ -66,7 +67,8 @@ const (
 	heldName       = "lockwheel-bench-held"
 )
 
-// Hold keeps locks for three leases with lockwheel, and measures the throughput meanwhile. If holdPlan.Peers is set, it
+// Hold keeps locks for three leases with lockwheel, and for a fourth one in which it measures how late renewals are.
+// Then it measures the throughput meanwhile. If holdPlan.Peers is set, it
 // also does so with rueidislock and Redisson, the peers that renew, without the throughput.
 func Hold(s *Server, p Plan, holdPlan HoldPlan) ([]HoldResult, error) {
 	holders := []holder{{holdPlan.contestantName(), holdOurs}}

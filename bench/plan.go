@@ -10,7 +10,7 @@ import (
 // Plan says how much is measured, and so how long it takes.
 type Plan struct {
 	Rounds         int           // of every contestant of a comparison
-	Runs           int           // of each contestant in Hold and under a steady load, which have no rounds; 0 is 1
+	Runs           int           // of each contestant in Hold, in Scale and under a steady load, which have no rounds; 0 is 1
 	Round          time.Duration // of one contestant, on names of its own
 	ContendedRound time.Duration // of one contestant, on one name
 	WarmUp         time.Duration // of the Java process, once

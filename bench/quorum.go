@@ -40,7 +40,7 @@ func quorums(s *Server, p Plan) (results []Result, err error) {
 	return runInterleaved(on, p.Rounds, entries)
 }
 
-// servers are independent of each other.
+// servers are independent of each other, or the masters of a cluster.
 type servers []*Server
 
 func (on servers) addrs() (addrs []string) {

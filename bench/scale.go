@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"time"
 
 	"github.com/lockwheel/lockwheel/bench/measure"
@@ -103,7 +104,10 @@ func (r *ScaleResult) measure(s *Server, p Plan) error {
 	}
 	hold := HoldResult{Name: r.Keep.contestantName(), Keep: r.Keep}
 	locks := newHeldLocks(heldName, r.Keep.Locks)
-	if err := hold.acquire(locks, ours, p); err != nil {
+	acquired := r.watchUntil(ours)
+	err = hold.acquire(locks, ours, p)
+	acquired()
+	if err != nil {
 		return err
 	}
 	r.Taken, r.Heap = hold.Taken, hold.Heap
@@ -139,30 +143,52 @@ func (r *ScaleResult) watch(ours *peers.LockwheelClient, d time.Duration) {
 	}
 }
 
+// watchUntil notes the latest renewal until the function that it returns is called.
+func (r *ScaleResult) watchUntil(ours *peers.LockwheelClient) (end func()) {
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-time.After(lagReading):
+				r.watch(ours, 0)
+			case <-stop:
+				r.watch(ours, 0)
+				return
+			}
+		}
+	}()
+	return func() {
+		close(stop)
+		<-stopped
+	}
+}
+
 // renew measures the renewals of a lease.
 func (r *ScaleResult) renew(s *Server, ours *peers.LockwheelClient) error {
 	before, err := readUsage(servers{s}, ours)
 	if err != nil {
 		return err
 	}
-	began := time.Now()
 	r.watch(ours, r.Keep.Lease)
-	took := time.Since(began)
 	after, err := readUsage(servers{s}, ours)
 	if err != nil {
 		return err
 	}
-	renewed := float64(after.renewed - before.renewed)
-	r.Renewals = renewed / took.Seconds()
-	r.Keys = renewed / float64(after.batches-before.batches)
-	r.Client = time.Duration(float64(after.client.Minus(before.client).CPU) / renewed)
-	r.Server = time.Duration(float64(after.server-before.server) / renewed)
-	r.In, r.Out = (after.in-before.in)/renewed, (after.out-before.out)/renewed
+	renewed := after.renewed - before.renewed
+	if renewed == 0 || after.batches == before.batches {
+		return errors.New("no lock was renewed in a lease")
+	}
+	cost := after.costSince(before, renewed)
+	r.Client, r.Server, r.In, r.Out = cost.Client, cost.Server, cost.In, cost.Out
+	r.Renewals = float64(renewed) / after.at.Sub(before.at).Seconds()
+	r.Keys = float64(renewed) / float64(after.batches-before.batches)
 	return nil
 }
 
-// usage is what a client and its servers have done until now.
+// usage is what a client and its servers have done until a time.
 type usage struct {
+	at               time.Time
 	renewed, batches uint64
 	client           measure.Usage
 	loop             time.Duration // of the turns of the client's loop
@@ -186,6 +212,18 @@ func readUsage(on servers, ours *peers.LockwheelClient) (u usage, err error) {
 		return u, err
 	}
 	stats := ours.Engine.Stats()
-	u.renewed, u.batches, u.client, u.loop = stats.Renewed, stats.Batches, measure.Used(), loopTime(ours)
+	u.renewed, u.batches, u.client, u.at = stats.Renewed, stats.Batches, measure.Used(), time.Now()
+	u.loop = time.Duration(stats.TurnTimes.Sum * float64(time.Second))
 	return u, nil
+}
+
+// costSince returns what each of n pairs or renewals has cost since an earlier reading.
+func (u *usage) costSince(earlier usage, n uint64) SizingCost {
+	each := float64(n)
+	return SizingCost{
+		Client: time.Duration(float64(u.client.Minus(earlier.client).CPU) / each),
+		Server: time.Duration(float64(u.server-earlier.server) / each),
+		Loop:   time.Duration(float64(u.loop-earlier.loop) / each),
+		In:     (u.in - earlier.in) / each, Out: (u.out - earlier.out) / each,
+	}
 }

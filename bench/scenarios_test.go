@@ -147,12 +147,13 @@ func TestSizing_ServerAndCluster_Predicted(t *testing.T) {
 			require.Positive(t, f.Client)
 		}
 	}
-	require.Equal(t, clusterMasters, m.Checks[1].Masters)
+	require.Equal(t, SizingMasters, m.Checks[1].Masters)
 }
 
 // The model takes what renewals cost from the processors that pairs have.
 func TestSizing_Expect(t *testing.T) {
-	m := &SizingResult{PairClient: 4 * time.Microsecond, PairServer: 6 * time.Microsecond, RenewClient: 2 * time.Microsecond, RenewServer: 3 * time.Microsecond, Cores: 1.5}
+	m := &SizingConstants{Pair: SizingCost{Client: 4 * time.Microsecond, Server: 6 * time.Microsecond},
+		Renewal: SizingCost{Client: 2 * time.Microsecond, Server: 3 * time.Microsecond}, Cores: 1.5}
 	require.InDelta(t, 150_000, m.expect(0).Pairs, 1)
 	e := m.expect(100_000) // they need half a core
 	require.InDelta(t, 100_000, e.Pairs, 1)

@@ -11,16 +11,25 @@ import (
 )
 
 // SizingResult has the constants of the cost model, as measured with pairs alone and with renewals alone, and checks of
-// what it predicts for both together. The model: client and server share the processors, each pair and each renewal
+// what it predicts for both together. The model: client and servers share the processors, each pair and each renewal
 // costs the same at any size, and callers that do not wait use as much processor time as in the measurement of pairs.
 type SizingResult struct {
-	PairClient, PairServer   time.Duration // processor time of a pair
-	RenewClient, RenewServer time.Duration // processor time of a renewal
-	PairLoop, RenewLoop      time.Duration // of that the turns of the loop, as the engine measures them
-	PairIn, PairOut          float64       // bytes of a pair that the server received and sent
-	Cores                    float64       // that client and server used for pairs
-	Checks                   []SizingCheck
-	Failure                  string
+	One, Cluster SizingConstants // of one server, and of a cluster: there each slot has a call of its own
+	Checks       []SizingCheck
+	Failure      string // no constants of one server
+}
+
+// SizingConstants are the costs of a pair and of a renewal.
+type SizingConstants struct {
+	Pair, Renewal SizingCost
+	Cores         float64 // that client and servers used for pairs
+}
+
+// SizingCost is what a pair or a renewal costs.
+type SizingCost struct {
+	Client, Server time.Duration // processor time
+	Loop           time.Duration // of the turns of the client's loop, also while it had no processor
+	In, Out        float64       // bytes that the servers received and sent
 }
 
 // SizingCheck compares the model with a measurement: callers lock and unlock names of their own as fast as they can
@@ -36,24 +45,25 @@ type SizingCheck struct {
 type SizingFigures struct{ Pairs, Renewals, Client, Server float64 }
 
 // expect returns what the model predicts for this many renewals a second.
-func (m *SizingResult) expect(renewals float64) SizingFigures {
-	client, server := renewals*m.RenewClient.Seconds(), renewals*m.RenewServer.Seconds()
-	pairs := (m.Cores - client - server) / (m.PairClient + m.PairServer).Seconds()
+func (m *SizingConstants) expect(renewals float64) SizingFigures {
+	client, server := renewals*m.Renewal.Client.Seconds(), renewals*m.Renewal.Server.Seconds()
+	pairs := (m.Cores - client - server) / (m.Pair.Client + m.Pair.Server).Seconds()
 	return SizingFigures{
 		Pairs: pairs, Renewals: renewals,
-		Client: client + pairs*m.PairClient.Seconds(), Server: server + pairs*m.PairServer.Seconds(),
+		Client: client + pairs*m.Pair.Client.Seconds(), Server: server + pairs*m.Pair.Server.Seconds(),
 	}
 }
 
-// Sizing measures the constants on one server, and then compares.
+// Sizing measures the constants on one server and on a cluster, and then compares.
 func Sizing(s *Server, p Plan) (*SizingResult, error) {
 	m := &SizingResult{}
-	if err := m.measureConstants(s, p); err != nil {
+	one := servers{s}
+	if err := m.One.measure(one, p); err != nil {
 		m.Failure = err.Error()
 		return m, s.Clear()
 	}
 	for _, keep := range p.Sizes {
-		m.check(servers{s}, p, SizingCheck{Keep: keep})
+		m.check(one, p, &m.One, SizingCheck{Keep: keep})
 		if err := s.Clear(); err != nil {
 			return m, err
 		}
@@ -61,69 +71,84 @@ func Sizing(s *Server, p Plan) (*SizingResult, error) {
 	if len(p.Sizes) == 0 {
 		return m, nil
 	}
-	cluster, err := openCluster(context.Background(), clusterMasters)
-	if err != nil {
-		return m, err
+	check := SizingCheck{Masters: SizingMasters, Keep: p.Sizes[len(p.Sizes)/2]}
+	cluster, err := openCluster(context.Background(), SizingMasters)
+	if err == nil {
+		err = m.Cluster.measure(cluster, p)
 	}
-	m.check(cluster, p, SizingCheck{Masters: clusterMasters, Keep: p.Sizes[len(p.Sizes)/2]})
+	if err != nil {
+		check.Failure = err.Error()
+		m.Checks = append(m.Checks, check)
+	} else {
+		m.check(cluster, p, &m.Cluster, check)
+	}
 	return m, cluster.close()
 }
 
-// measureConstants measures rounds of pairs, and then rounds of renewals.
-func (m *SizingResult) measureConstants(s *Server, p Plan) error {
-	pairs, rounds, err := p.pairsBesideHeld(servers{s}, HoldPlan{})
+// measure measures rounds of pairs, and then rounds of renewals.
+func (m *SizingConstants) measure(on servers, p Plan) error {
+	pairs, rounds, err := p.pairsBesideHeld(on, HoldPlan{})
 	if err != nil {
 		return err
 	}
-	m.PairClient, m.PairServer = pairs.ClientCPU(), pairs.ServerCPU()
-	m.PairLoop = medianOf(rounds, func(r *pairsRound) *time.Duration { return &r.loop })
-	m.PairIn = medianOf(rounds, func(r *pairsRound) *float64 { return &r.in })
-	m.PairOut = medianOf(rounds, func(r *pairsRound) *float64 { return &r.out })
-	m.Cores = pairs.PairsPerSecond() * (m.PairClient + m.PairServer).Seconds()
-	var renewals []renewalCost
+	m.Pair = medianCost(rounds)
+	m.Cores = pairs.PairsPerSecond() * (m.Pair.Client + m.Pair.Server).Seconds()
+	var renewals []pairsRound
 	for i := range p.Rounds + 1 {
-		cost, err := measureRenewalCost(s, p)
+		cost, err := measureRenewalCost(on, p)
 		if err != nil {
 			return err
 		}
 		if i > 0 {
-			renewals = append(renewals, cost)
+			renewals = append(renewals, pairsRound{cost: cost})
 		}
 	}
-	m.RenewClient = medianOf(renewals, func(c *renewalCost) *time.Duration { return &c.client })
-	m.RenewServer = medianOf(renewals, func(c *renewalCost) *time.Duration { return &c.server })
-	m.RenewLoop = medianOf(renewals, func(c *renewalCost) *time.Duration { return &c.loop })
+	m.Renewal = medianCost(renewals)
 	return nil
 }
 
-// renewalCost is the processor time of a renewal, and the time of the loop's turns.
-type renewalCost struct{ client, server, loop time.Duration }
+func medianCost(rounds []pairsRound) (c SizingCost) {
+	for _, f := range []func(*SizingCost) *time.Duration{
+		func(c *SizingCost) *time.Duration { return &c.Client },
+		func(c *SizingCost) *time.Duration { return &c.Server },
+		func(c *SizingCost) *time.Duration { return &c.Loop },
+	} {
+		*f(&c) = medianOf(rounds, func(r *pairsRound) *time.Duration { return f(&r.cost) })
+	}
+	for _, f := range []func(*SizingCost) *float64{
+		func(c *SizingCost) *float64 { return &c.In },
+		func(c *SizingCost) *float64 { return &c.Out },
+	} {
+		*f(&c) = medianOf(rounds, func(r *pairsRound) *float64 { return f(&r.cost) })
+	}
+	return c
+}
 
 // measureRenewalCost measures renewals of an engine that does nothing else, each lock every second.
-func measureRenewalCost(s *Server, p Plan) (cost renewalCost, err error) {
-	err = renewing(s.Addr, p, func(ours *peers.LockwheelClient) error {
+func measureRenewalCost(on servers, p Plan) (cost SizingCost, err error) {
+	err = renewing(on[0].Addr, p, func(ours *peers.LockwheelClient) error {
 		time.Sleep(renewEvery) // first renewals come in an order of their own
-		before, err := readUsage(servers{s}, ours)
+		before, err := readUsage(on, ours)
 		if err != nil {
 			return err
 		}
 		time.Sleep(max(p.Round, 2*renewEvery))
-		after, err := readUsage(servers{s}, ours)
+		after, err := readUsage(on, ours)
 		if err != nil {
 			return err
 		}
-		renewed := time.Duration(after.renewed - before.renewed)
+		renewed := after.renewed - before.renewed
 		if renewed == 0 {
 			return errors.New("no lock was renewed in two intervals")
 		}
-		cost = renewalCost{after.client.Minus(before.client).CPU / renewed, (after.server - before.server) / renewed, (after.loop - before.loop) / renewed}
+		cost = after.costSince(before, renewed)
 		return nil
 	})
 	return cost, err
 }
 
 // check measures what a check compares, and adds it.
-func (m *SizingResult) check(on servers, p Plan, c SizingCheck) {
+func (m *SizingResult) check(on servers, p Plan, constants *SizingConstants, c SizingCheck) {
 	pairs, rounds, err := p.pairsBesideHeld(on, c.Keep)
 	if err != nil {
 		c.Failure = err.Error()
@@ -133,16 +158,15 @@ func (m *SizingResult) check(on servers, p Plan, c SizingCheck) {
 			Pairs: speed, Renewals: medianOf(rounds, func(r *pairsRound) *float64 { return &r.renewals }),
 			Client: speed * pairs.ClientCPU().Seconds(), Server: speed * pairs.ServerCPU().Seconds(),
 		}
-		c.Expected = m.expect(c.Measured.Renewals)
+		c.Expected = constants.expect(c.Measured.Renewals)
 	}
 	m.Checks = append(m.Checks, c)
 }
 
-// pairsRound is what else happened in a round of pairs.
+// pairsRound is what else was measured in a round of pairs.
 type pairsRound struct {
-	loop     time.Duration // of the loop's turns, per pair
-	in, out  float64       // bytes per pair
-	renewals float64       // per second
+	cost     SizingCost // of a pair, with what was renewed meanwhile
+	renewals float64    // per second
 }
 
 // pairsBesideHeld measures rounds of pairs of an engine that holds other locks. The first round does not count.
@@ -177,24 +201,20 @@ func (p Plan) pairsBesideHeld(on servers, keep HoldPlan) (pairs *measure.Series,
 		if err != nil {
 			return nil, nil, err
 		}
+		if sample.Pairs == 0 {
+			return nil, nil, errors.New("a round without a pair")
+		}
 		if i == 0 {
 			continue
 		}
 		pairs.Add(sample)
-		each := float64(sample.Pairs)
-		rounds = append(rounds, pairsRound{
-			loop: time.Duration(float64(after.loop-before.loop) / each), in: (after.in - before.in) / each, out: (after.out - before.out) / each,
-			renewals: float64(after.renewed-before.renewed) / sample.Took.Seconds(),
-		})
+		cost := after.costSince(before, uint64(sample.Pairs))
+		one := measure.Series{Samples: []measure.Sample{sample}} // without the collection of garbage before the round
+		cost.Client, cost.Server = one.ClientCPU(), one.ServerCPU()
+		rounds = append(rounds, pairsRound{cost, float64(after.renewed-before.renewed) / after.at.Sub(before.at).Seconds()})
 	}
 	if lost := locks.lost(); lost > 0 {
 		return nil, nil, fmt.Errorf("%d of %d locks were lost", lost, keep.Locks)
 	}
 	return pairs, rounds, locks.release()
-}
-
-// loopTime returns how long the turns of an engine's loop took until now.
-func loopTime(ours *peers.LockwheelClient) time.Duration {
-	turns := ours.Engine.Stats().TurnTimes
-	return time.Duration(turns.Sum * float64(time.Second))
 }

@@ -65,8 +65,9 @@ func fixture() *results {
 	java.HeapNoise, java.Late, java.Latest, java.During = 950, -1, -1, 0
 	r.hold.Figures[1].During = 0
 	r.scale.Figures = []*bench.ScaleResult{fixtureScale(1000), fixtureScale(10_000_000), {Keep: bench.HoldPlan{Locks: 100}, Failure: "hangs"}}
-	r.sizing.Figures = &bench.SizingResult{PairClient: 3 * time.Microsecond, PairServer: 4 * time.Microsecond, RenewClient: 2 * time.Microsecond, RenewServer: 3 * time.Microsecond, Cores: 1.4,
-		Checks: []bench.SizingCheck{fixtureSizing(0, 1.1), fixtureSizing(3, 0.9)}}
+	constants := bench.SizingConstants{Pair: bench.SizingCost{Client: 3 * time.Microsecond, Server: 4 * time.Microsecond},
+		Renewal: bench.SizingCost{Client: 2 * time.Microsecond, Server: 3 * time.Microsecond}, Cores: 1.4}
+	r.sizing.Figures = &bench.SizingResult{One: constants, Cluster: constants, Checks: []bench.SizingCheck{fixtureSizing(0, 1.1), fixtureSizing(3, 0.9)}}
 	r.flood.Figures = []*bench.FloodResult{fixtureFlood(bench.FloodAsync, false, 1_000_000), fixtureFlood(bench.FloodAsync, true, 1_000_000), fixtureFlood("rueidislock", true, 1000)}
 	r.flood.Figures[2].Failure = "posting: hangs"
 	r.flood.Figures[2].Phases = r.flood.Figures[2].Phases[:2]

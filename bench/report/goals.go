@@ -64,7 +64,7 @@ func (r *results) pairGoals() (goals []goal) {
 		text       string
 	}{{1, "1 goroutine"}, {16, "16 goroutines"}} {
 		entries := r.pairsOf(few.goroutines)
-		goals = append(goals, goal{"Pair", few.text + ": pairs/s to the best of the others", worstSpeedRatio(entries, peers.Lockwheel.Name, bestOfOthers(entries)), true, 1, " ×"})
+		goals = append(goals, goal{"Pair", few.text + ": pairs/s to the best of the others", worstRatioToBest(entries), true, 1, " ×"})
 	}
 	for _, peer := range []struct {
 		name  string
@@ -140,7 +140,7 @@ func (r *results) latencyGoals() []goal {
 	}
 }
 
-// holdGoals judges figures of several runs by their worst run.
+// holdGoals judges the cost of a renewal, and pairs beside held locks, by the worst run.
 func (r *results) holdGoals() []goal {
 	heap, goroutines, lost, late := unknown, unknown, unknown, unknown
 	million := r.holdResultOf(peers.Lockwheel.Name, 1_000_000)
@@ -150,10 +150,9 @@ func (r *results) holdGoals() []goal {
 	}
 	limit := unknown
 	if alone := successOf(r.ceiling.Figures.Renew, bench.CeilingRenewed); alone != nil {
-		limit = float64(alone.ServerCPU())
+		limit = alone.ServerCPU().Seconds()
 	}
-	clientOf := func(k *bench.HoldResult) float64 { return float64(k.ClientRenewal()) }
-	serverOf := func(k *bench.HoldResult) float64 { return float64(k.ServerRenewal()) }
+	clientOf, serverOf := (*bench.HoldResult).ClientRenewal, (*bench.HoldResult).ServerRenewal
 	beside := func(k *bench.HoldResult) float64 {
 		if k.During == 0 || k.Stuck != "" {
 			return unknown
@@ -168,7 +167,7 @@ func (r *results) holdGoals() []goal {
 		{"Hold", held + "live heap of a lock", heap, false, 300, " B"},
 		{"Hold", held + "goroutines a lock", goroutines, false, 0.0005, ""},
 		{"Hold", held + "lost", lost, false, 0, ""},
-		{"Hold", held + "client CPU of a renewal", worstRun(million, math.Max, clientOf) / 1000, false, 2, " µs"},
+		{"Hold", held + "client CPU of a renewal", worstRun(million, math.Max, clientOf) * 1e6, false, 2, " µs"},
 		{"Hold", held + "server CPU of a renewal, to the server alone", worstRun(million, math.Max, serverOf) / limit, false, 1.4, " ×"},
 		{"Hold", held + "p99 of how late renewals are", late, false, 250, " ms"},
 		{"Hold", held + "pairs/s beside them to none held", worstRun(million, math.Min, beside), true, 0.7, " ×"},

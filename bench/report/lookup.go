@@ -48,6 +48,9 @@ func worstRatio(entries []bench.Result, a, b string, worse func(x, y float64) fl
 	}
 	for i := range one.Samples {
 		ours, theirs := one.Only(i), other.Only(i)
+		if one.Samples[i].Pairs == 0 || other.Samples[i].Pairs == 0 {
+			return unknown
+		}
 		ratio := figure(&ours) / figure(&theirs)
 		if i == 0 {
 			worst = ratio
@@ -57,16 +60,19 @@ func worstRatio(entries []bench.Result, a, b string, worse func(x, y float64) fl
 	return worst
 }
 
-// bestOfOthers returns the name of the fastest contestant but lockwheel.
-func bestOfOthers(entries []bench.Result) (name string) {
-	best := 0.0
+// worstRatioToBest returns the smallest ratio of lockwheel's pairs per second in a round to those of the fastest other
+// contestant of that round.
+func worstRatioToBest(entries []bench.Result) float64 {
+	worst := math.Inf(1)
 	for i := range entries {
-		e := &entries[i]
-		if e.Name != peers.Lockwheel.Name && e.Failure == "" && e.PairsPerSecond() > best {
-			name, best = e.Name, e.PairsPerSecond()
+		if e := &entries[i]; e.Name != peers.Lockwheel.Name && e.Failure == "" {
+			worst = min(worst, worstSpeedRatio(entries, peers.Lockwheel.Name, e.Name)) // unknown stays unknown
 		}
 	}
-	return name
+	if math.IsInf(worst, 1) {
+		return unknown
+	}
+	return worst
 }
 
 // worstRun returns the worst figure of the runs of Hold.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -99,7 +100,7 @@ func (r *results) settingChapter(last *measurement) string {
 	for _, kind := range append(peers.All(), peers.Redisson) {
 		settings.row(kind.Name, last.Machine.Versions[kind.Module], kind.Settings)
 	}
-	return "\n## Setting\n\n" + t.String() + "\nContestants take turns, A B C A B C …; figures are medians of the rounds, and ratios are of medians. Quantiles of one caller, of " +
+	return "\n## Setting\n\n" + t.String() + "\nContestants take turns, A B C A B C …; figures are medians of the rounds, and ratios are of medians, except some of the goals'. Quantiles of one caller, of " +
 		"Wake and of a steady load are of all rounds together; Hold, Scale and a steady load have whole runs in place of rounds; Flood, and ten million locks, run once. " +
 		"min..max is the smallest and the largest figure of the rounds or runs, and a dash if there was one. A lease is " +
 		"30 s unless stated otherwise. Sections can be of different runs: each says when, at which version, and with which set it was measured.\n\n" + settings.String() + peerIssuesText
@@ -268,7 +269,7 @@ func (r *results) holdTables() string {
 		}
 		t.row(k.Name, count(float64(k.Keep.Locks)), k.Keep.Lease.String(), heapCell(k)+in(func(k *bench.HoldResult) float64 { return k.Heap }, count),
 			decimals(k.Goroutines), decimals(k.Client)+in(func(k *bench.HoldResult) float64 { return k.Client }, decimals),
-			decimals(k.Server)+in(func(k *bench.HoldResult) float64 { return k.Server }, decimals), count(k.Renewals), micros(k.ClientRenewal()), micros(k.ServerRenewal()),
+			decimals(k.Server)+in(func(k *bench.HoldResult) float64 { return k.Server }, decimals), count(k.Renewals), renewalCell(k.ClientRenewal()), renewalCell(k.ServerRenewal()),
 			lateCell(k.Late)+in(func(k *bench.HoldResult) float64 { return float64(k.Late) }, func(x float64) string { return lateCell(time.Duration(x)) }), lateCell(k.Latest), count(float64(k.Lost)), decimals(k.Taken.Seconds()))
 		switch {
 		case k.Stuck != "":
@@ -290,6 +291,14 @@ func heapCell(k *bench.HoldResult) string {
 		return fmt.Sprintf("– (the heap differs by %s a lock by itself)", count(k.HeapNoise))
 	}
 	return fmt.Sprintf("%s ± %s", count(k.Heap), count(k.HeapNoise))
+}
+
+// renewalCell returns microseconds, and a dash for a figure that is not a number.
+func renewalCell(seconds float64) string {
+	if math.IsNaN(seconds) {
+		return "–"
+	}
+	return decimals(seconds * 1e6)
 }
 
 // lateCell returns a dash for a figure that a contestant does not report.

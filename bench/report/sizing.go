@@ -11,7 +11,8 @@ import (
 
 const sizingText = "The constants of the cost model, and what it predicts: 2 048 goroutines of one engine lock and unlock names of their own as fast as they can, " +
 	"while the same engine holds and renews other locks. The model takes the renewals from the measurement, and predicts the rest. " +
-	"Client and servers share the processors of one machine, those of a cluster of three masters, too."
+	"Client and servers share the processors of one machine, those of a cluster, too. " +
+	"Turns of the loop also count while the loop had no processor."
 
 func sizingSteps(into **bench.SizingResult, s *bench.Server, p bench.Plan) []step {
 	return []step{{"the cost model, and pairs beside held locks", bench.Estimate{Plan: p}.Sizing(), func() (err error) {
@@ -25,13 +26,25 @@ func (r *results) sizingTables() string {
 	if m == nil {
 		return ""
 	}
-	constants := newTable("", "client µs", "of that the loop's turns µs", "server µs", "server received B", "sent B")
+	constants := newTable("", "client µs", "server µs", "turns of the loop µs", "server received B", "sent B")
 	if m.Failure != "" {
 		constants.failed("constants", m.Failure)
 		return constants.String()
 	}
-	constants.row("a pair", micros(m.PairClient), micros(m.PairLoop), micros(m.PairServer), count(m.PairIn), count(m.PairOut))
-	constants.row("a renewal", micros(m.RenewClient), micros(m.RenewLoop), micros(m.RenewServer), "", "")
+	for _, c := range []struct {
+		where string
+		*bench.SizingConstants
+	}{{"one server", &m.One}, {fmt.Sprintf("a cluster of %d masters", bench.SizingMasters), &m.Cluster}} {
+		if c.Cores == 0 {
+			continue // not measured
+		}
+		for _, cost := range []struct {
+			what string
+			bench.SizingCost
+		}{{"a pair", c.Pair}, {"a renewal", c.Renewal}} {
+			constants.row(cost.what+", "+c.where, micros(cost.Client), micros(cost.Server), micros(cost.Loop), count(cost.In), count(cost.Out))
+		}
+	}
 	t := newTable("beside pairs", "renewals/s", "pairs/s", "predicted", "client cores", "predicted", "server cores", "predicted", "largest error")
 	for i := range m.Checks {
 		c := &m.Checks[i]
@@ -42,7 +55,7 @@ func (r *results) sizingTables() string {
 		t.row(checkName(c), count(c.Measured.Renewals), count(c.Measured.Pairs), count(c.Expected.Pairs), decimals(c.Measured.Client), decimals(c.Expected.Client),
 			decimals(c.Measured.Server), decimals(c.Expected.Server), fmt.Sprintf("%.0f %%", 100*sizingError(c)))
 	}
-	return constants.String() + fmt.Sprintf("\nPairs alone used %s cores.\n\n", decimals(m.Cores)) + t.String()
+	return constants.String() + fmt.Sprintf("\nPairs alone used %s cores with one server, and %s with the cluster.\n\n", decimals(m.One.Cores), decimals(m.Cluster.Cores)) + t.String()
 }
 
 func checkName(c *bench.SizingCheck) string {

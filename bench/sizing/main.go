@@ -63,55 +63,59 @@ type budget struct{ core, memory, heap float64 }
 
 // model has the measured constants.
 type model struct {
-	pair, renewal cost
-	heap, memory  float64 // bytes of a held lock, in an engine and in a master
-}
-
-// cost is what a pair or a renewal needs.
-type cost struct {
-	client, loop, server time.Duration
-	in, out              float64 // bytes that the server receives and sends
+	one, cluster bench.SizingConstants
+	heap, memory float64 // bytes of a held lock, in an engine and in a master
 }
 
 // need is how much of each there must be.
 type need struct {
-	renewals                       float64 // per second
-	client, loop, server           float64 // cores
-	heap, memory, in, out          float64 // bytes, and bytes per second
-	mastersByCore, mastersByMemory float64
-	enginesByLoop, enginesByHeap   float64
-	masters, engines               float64
+	renewals             float64 // per second
+	client, loop, server float64 // cores
+	heap, memory         float64 // bytes
+	in, out              float64 // bytes per second
+
+	// How many masters and engines, as asked by each of what they have.
+	byCore, byMemory, byLoop, byHeap float64
 }
 
-func (m *model) need(d demand, b budget) (n need) {
-	n.renewals = d.renewals()
-	cores := func(of func(cost) time.Duration) float64 {
-		return n.renewals*of(m.renewal).Seconds() + d.pairs*of(m.pair).Seconds()
+func (n need) masters() float64 { return math.Ceil(max(n.byCore, n.byMemory)) }
+func (n need) engines() float64 { return math.Ceil(max(n.byLoop, n.byHeap)) }
+
+// need returns what a demand needs: with the costs of a cluster if one master is not enough.
+func (m *model) need(d demand, b budget) need {
+	n := m.needWith(&m.one, d, b)
+	if n.masters() > 1 {
+		n = m.needWith(&m.cluster, d, b)
 	}
-	n.client = cores(func(c cost) time.Duration { return c.client })
-	n.loop = cores(func(c cost) time.Duration { return c.loop })
-	n.server = cores(func(c cost) time.Duration { return c.server })
-	n.heap, n.memory = d.locks*m.heap, d.locks*m.memory
-	n.in, n.out = n.renewals*m.renewal.in+d.pairs*m.pair.in, n.renewals*m.renewal.out+d.pairs*m.pair.out
-	n.mastersByCore, n.mastersByMemory = math.Ceil(n.server/b.core), math.Ceil(n.memory/b.memory)
-	n.enginesByLoop, n.enginesByHeap = math.Ceil(n.loop/b.core), math.Ceil(n.heap/b.heap)
-	n.masters, n.engines = max(n.mastersByCore, n.mastersByMemory), max(n.enginesByLoop, n.enginesByHeap)
 	return n
 }
 
-// first returns what limits first.
+func (m *model) needWith(c *bench.SizingConstants, d demand, b budget) (n need) {
+	n.renewals = d.renewals()
+	all := func(of func(bench.SizingCost) float64) float64 { return n.renewals*of(c.Renewal) + d.pairs*of(c.Pair) }
+	n.client = all(func(c bench.SizingCost) float64 { return c.Client.Seconds() })
+	n.loop = all(func(c bench.SizingCost) float64 { return c.Loop.Seconds() })
+	n.server = all(func(c bench.SizingCost) float64 { return c.Server.Seconds() })
+	n.in = all(func(c bench.SizingCost) float64 { return c.In })
+	n.out = all(func(c bench.SizingCost) float64 { return c.Out })
+	n.heap, n.memory = d.locks*m.heap, d.locks*m.memory
+	n.byCore, n.byMemory = n.server/b.core, n.memory/b.memory
+	n.byLoop, n.byHeap = n.loop/b.core, n.heap/b.heap
+	return n
+}
+
+// first returns what limits first: what asks for the most masters or engines.
 func (n need) first() string {
-	switch {
-	case n.masters <= 1 && n.engines <= 1:
-		return "nothing"
-	case n.masters >= n.engines && n.mastersByCore >= n.mastersByMemory:
-		return "the master's processor"
-	case n.masters >= n.engines:
-		return "the master's memory"
-	case n.enginesByLoop >= n.enginesByHeap:
-		return "the engine's loop"
+	most, name := 1.0, "nothing"
+	for _, limit := range []struct {
+		name string
+		asks float64
+	}{{"the master's processor", n.byCore}, {"the master's memory", n.byMemory}, {"the engine's loop", n.byLoop}, {"the engine's heap", n.byHeap}} {
+		if limit.asks > most {
+			most, name = limit.asks, limit.name
+		}
 	}
-	return "the engine's heap"
+	return name
 }
 
 func (m *model) print(to io.Writer, d demand, b budget) {
@@ -119,8 +123,8 @@ func (m *model) print(to io.Writer, d demand, b budget) {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	defer w.Flush()
 	fmt.Fprintf(w, "renewals\t%.0f/s\n", n.renewals)
-	fmt.Fprintf(w, "masters\t%.0f\tprocessor: %.2f cores, so %.0f; memory: %.1f GB, so %.0f\n", n.masters, n.server, n.mastersByCore, n.memory/1e9, n.mastersByMemory)
-	fmt.Fprintf(w, "engines\t%.0f\tloop: %.2f cores, so %.0f; heap: %.1f GB, so %.0f\n", n.engines, n.loop, n.enginesByLoop, n.heap/1e9, n.enginesByHeap)
+	fmt.Fprintf(w, "masters\t%.0f\tprocessor: %.2f cores in all; memory: %.1f GB in all\n", n.masters(), n.server, n.memory/1e9)
+	fmt.Fprintf(w, "engines\t%.0f\tloops: %.2f cores in all; heap: %.1f GB in all\n", n.engines(), n.loop, n.heap/1e9)
 	fmt.Fprintf(w, "processors of all engines\t%.2f cores\n", n.client)
 	fmt.Fprintf(w, "to the masters\t%.1f MB/s\n", n.in/1e6)
 	fmt.Fprintf(w, "from the masters\t%.1f MB/s\n", n.out/1e6)
@@ -135,7 +139,7 @@ func (m *model) printTable(to io.Writer, b budget) {
 		for _, lease := range []time.Duration{30 * time.Second, 5 * time.Minute, time.Hour} {
 			n := m.need(demand{locks: math.Pow10(exponent), lease: lease}, b)
 			fmt.Fprintf(to, "| 10^%d | %s | %.0f | %.2f | %.1f GB | %.0f | %.2f | %.1f GB | %.0f | %s |\n", exponent, short(lease), n.renewals, n.server, n.memory/1e9,
-				n.masters, n.client, n.heap/1e9, n.engines, n.first())
+				n.masters(), n.client, n.heap/1e9, n.engines(), n.first())
 		}
 	}
 }
@@ -165,14 +169,10 @@ func readModel(folder string) (*model, error) {
 		}
 	}
 	c := sizing.Figures
-	if largest.Keep.Locks == 0 || c == nil || c.Failure != "" {
-		return nil, fmt.Errorf("%s: no figures; go run ./report -set full -only scale,sizing measures them", folder)
+	if largest.Keep.Locks < 1_000_000 || c == nil || c.Failure != "" || c.Cluster.Cores == 0 {
+		return nil, fmt.Errorf("%s: no figures of a million locks and of a cluster; go run ./report -set full -only scale,sizing measures them", folder)
 	}
-	return &model{
-		pair:    cost{c.PairClient, c.PairLoop, c.PairServer, c.PairIn, c.PairOut},
-		renewal: cost{c.RenewClient, c.RenewLoop, c.RenewServer, largest.In, largest.Out},
-		heap:    largest.Heap, memory: largest.Memory,
-	}, nil
+	return &model{one: c.One, cluster: c.Cluster, heap: largest.Heap, memory: largest.Memory}, nil
 }
 
 func read(folder, name string, into any) error {

@@ -6,14 +6,17 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/bench"
 )
 
 func fixtureModel() *model {
-	return &model{
-		pair:    cost{client: 4 * time.Microsecond, loop: 2 * time.Microsecond, server: 5 * time.Microsecond, in: 300, out: 20},
-		renewal: cost{client: 2 * time.Microsecond, loop: time.Microsecond, server: 3 * time.Microsecond, in: 80, out: 1},
-		heap:    300, memory: 160,
-	}
+	pair := bench.SizingCost{Client: 4 * time.Microsecond, Loop: 2 * time.Microsecond, Server: 5 * time.Microsecond, In: 300, Out: 20}
+	renewal := bench.SizingCost{Client: 2 * time.Microsecond, Loop: time.Microsecond, Server: 3 * time.Microsecond, In: 80, Out: 1}
+	m := &model{heap: 300, memory: 160, one: bench.SizingConstants{Pair: pair, Renewal: renewal}}
+	renewal.Server *= 2
+	m.cluster = bench.SizingConstants{Pair: pair, Renewal: renewal}
+	return m
 }
 
 var fixtureBudget = budget{core: 0.7, memory: 16e9, heap: 4e9}
@@ -26,17 +29,16 @@ func TestNeed_ScarcerOfProcessorAndMemory(t *testing.T) {
 	require.InDelta(t, 0.3+0.25, n.server, 1e-9)
 	require.InDelta(t, 0.2+0.2, n.client, 1e-9)
 	require.InDelta(t, 8e6+15e6, n.in, 1)
-	require.Equal(t, []float64{1, 1}, []float64{n.masters, n.engines})
+	require.Equal(t, []float64{1, 1}, []float64{n.masters(), n.engines()})
 	require.Equal(t, "nothing", n.first())
 
 	n = m.need(demand{locks: 1e7, lease: 30 * time.Second}, fixtureBudget)
-	require.Equal(t, []float64{5, 1}, []float64{n.mastersByCore, n.mastersByMemory})
-	require.Equal(t, 5.0, n.masters)
+	require.InDelta(t, 6, n.server, 1e-9, "a renewal costs twice as much in a cluster")
+	require.Equal(t, []float64{9, 2}, []float64{n.masters(), n.engines()})
 	require.Equal(t, "the master's processor", n.first())
 
 	n = m.need(demand{locks: 1e9, lease: time.Hour}, fixtureBudget)
-	require.Equal(t, []float64{4, 10}, []float64{n.mastersByCore, n.mastersByMemory})
-	require.Equal(t, []float64{2, 75}, []float64{n.enginesByLoop, n.enginesByHeap})
+	require.Equal(t, []float64{10, 75}, []float64{n.masters(), n.engines()})
 	require.Equal(t, "the engine's heap", n.first())
 }
 
@@ -45,7 +47,7 @@ func TestPrint_TableAndPlan(t *testing.T) {
 	var text strings.Builder
 	fixtureModel().printTable(&text, fixtureBudget)
 	require.Equal(t, 14, strings.Count(text.String(), "\n"))
-	require.Contains(t, text.String(), "| 10^7 | 30 s | 1000000 | 3.00 | 1.6 GB | 5 | 2.00 | 3.0 GB | 2 | the master's processor |")
+	require.Contains(t, text.String(), "| 10^7 | 30 s | 1000000 | 6.00 | 1.6 GB | 9 | 2.00 | 3.0 GB | 2 | the master's processor |")
 	text.Reset()
 	fixtureModel().print(&text, demand{locks: 1e6, lease: time.Minute, pairs: 1000}, fixtureBudget)
 	require.Contains(t, text.String(), "renewals                   50000/s\n")

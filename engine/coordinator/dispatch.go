@@ -200,7 +200,7 @@ func (c *Coordinator) fillBatch(n *Node, verb actor.Verb) *Batch {
 		return nil
 	}
 	b, maxKeys := c.getBatch(verb), BatchKeys
-	late := IsRenewal(verb) && c.routineLate(q)
+	late := IsRenewal(verb) && q.lists[unawaited].waited(c.now) > c.Fx.Config.RenewInterval/lateRoutine
 	if IsRenewal(verb) {
 		maxKeys = c.maxRenewals(n, q, late)
 	}

@@ -12,17 +12,24 @@ import (
 // nothing. Measured with 100 000 locks, which are renewed in bursts of 2000, and a thousand pairs a second beside them:
 // p99 is 2.6 ms with several large batches in flight, 0.8 ms with one of BatchKeys, and 0.7 ms with one of half as
 // many.
-const (
-	renewalsPerSender = 32 * BatchKeys       // waiting renewals per further batch in flight, in larger batches
-	longRTT           = 5 * time.Millisecond // a round trip that counts as long
-)
+const longRTT = 5 * time.Millisecond // a round trip that counts as long
+
+// slotsBehind returns for how many slots the oldest of routine renewals has waited: one sender should do with those of a
+// slot before the next one. It is a time and not a number, because a short lease leaves little time for few.
+func (c *Coordinator) slotsBehind(q *queue) int {
+	waited := q.lists[unawaited].waited(c.now)
+	if waited == 0 {
+		return 0 // the common case
+	}
+	return int(waited / c.Fx.Config.RenewSlot())
+}
 
 // maxRenewals returns how many keys a batch of renewals may have.
 func (c *Coordinator) maxRenewals(n *Node, q *queue, late bool) int {
 	switch {
 	case q.urgent > 0 && !late:
 		return BatchKeys
-	case late || q.Len() >= renewalsPerSender:
+	case late || c.slotsBehind(q) > 0:
 		return renewKeys
 	case n.othersSent && c.Fx.RoundTrip <= longRTT:
 		return BatchKeys / 2
@@ -34,27 +41,21 @@ func (c *Coordinator) maxRenewals(n *Node, q *queue, late bool) int {
 func IsRenewal(verb actor.Verb) bool { return slices.Contains(Priorities[0], verb) }
 
 // renewalsThrottled reports whether renewals are throttled. While other commands wait, renewals use at most half of the
-// senders. Routine renewals use one sender, and one more for each renewalsPerSender that wait. This second limit does
-// not apply if a request waits for a renewal, if routine ones are late, if retry batches wait, or with a long round
-// trip.
+// senders. Routine renewals use one sender, and one more for each slot that they are behind. This second limit does not
+// apply if a request waits for a renewal, if retry batches wait, or with a long round trip.
 func (c *Coordinator) renewalsThrottled(n *Node) bool {
 	renewing, behind, urgent := 0, 0, n.urgentRenewal || len(n.Retries) > 0 || c.Fx.RoundTrip > longRTT
 	for _, verb := range Priorities[0] {
 		if !c.WaitsForReplicas(verb) {
 			renewing += n.InFlightByVerb[verb]
-			behind += n.Queues[verb].Len()
-			urgent = urgent || n.Queues[verb].urgent > 0 || c.routineLate(&n.Queues[verb])
+			behind = max(behind, c.slotsBehind(&n.Queues[verb]))
+			urgent = urgent || n.Queues[verb].urgent > 0
 		}
 	}
-	if !urgent && renewing > behind/renewalsPerSender {
+	if !urgent && renewing > behind {
 		return true
 	}
 	return 2*renewing >= c.Senders && n.hasOtherWork()
-}
-
-// routineLate reports whether routine renewals have waited for a part of the renewal interval.
-func (c *Coordinator) routineLate(q *queue) bool {
-	return q.lists[unawaited].waited(c.now) > c.Fx.Config.RenewInterval/lateRoutine
 }
 
 // hasOtherWork reports whether any command other than a renewal waits to be sent.

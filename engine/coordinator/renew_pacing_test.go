@@ -53,27 +53,56 @@ func TestRenewPacing_OneBatchAtATime(t *testing.T) {
 	require.Equal(t, "4: renew k0128 … k0255 (128)", d.line("10.008s 3 done"))
 }
 
-// If very many locks are held and that many renewals wait, more of them are in flight, in larger batches.
-func TestRenewPacing_ManyLocks_LargerCalls(t *testing.T) {
+// Renewals that are behind by a slot leave in larger batches, and with each slot from one sender more.
+func TestRenewPacing_Behind_LargerCallsMoreSenders(t *testing.T) {
 	d := newHarness(t, 8)
-	d.holds(renewalsPerSender + 2*maxTimersPerTurn)
-	require.Equal(t, "1: renew k0000 … k0063 (64)", d.due())
-	for d.batches < 2 {
+	const locks = 2000
+	d.holds(locks)
+	for range locks/maxTimersPerTurn + 1 {
 		d.due()
 	}
-	require.Len(t, d.inFlight[2].Commands, renewKeys)
+	require.Len(t, d.inFlight, 1)
+	require.Len(t, d.inFlight[1].Commands, BatchKeys/2)
+	for slots := range 5 {
+		require.Len(t, d.inFlight, slots+1)
+		d.now += d.c.Fx.Config.RenewSlot() - 1
+		require.Equal(t, "nothing", d.turn())
+		d.now++
+		d.turn()
+		require.Len(t, d.inFlight[slots+2].Commands, renewKeys)
+	}
 }
 
-// The further renewals fall behind, the more of them are in flight.
-func TestRenewPacing_Behind_MoreSenders(t *testing.T) {
+// A short lease leaves little time: few renewals are behind soon, also with a round trip that does not count as long.
+func TestRenewPacing_ShortLease_NothingLost(t *testing.T) {
 	d := newHarness(t, 8)
-	d.holds(4 * renewalsPerSender)
-	for len(d.inFlight) < 4 {
-		d.due()
-		behind := d.c.Fallback.Queues[actor.SendRenew].Len()
-		require.Greater(t, len(d.inFlight), behind/renewalsPerSender)
-		require.LessOrEqual(t, len(d.inFlight)-1, (behind+renewKeys)/renewalsPerSender)
+	config := harnessConfig()
+	config.Lease, config.RenewInterval, config.CallTimeout = 100*time.Millisecond, 33*time.Millisecond, 50*time.Millisecond
+	config.RenewSpread = config.RenewInterval / 2
+	d.c = New(config, 8)
+	const locks, roundTrip = 5000, 4900 * time.Microsecond
+	for i := range locks {
+		d.ask("lock", fmt.Sprintf("k%04d", i))
 	}
+	d.now = time.Millisecond
+	d.c.Fx.RoundTrip = roundTrip
+	d.turn()
+	for d.now < time.Second {
+		due, _ := d.c.Next()
+		for _, b := range d.inFlight {
+			due = min(due, b.Sent+roundTrip)
+		}
+		d.now = max(d.now, due)
+		for _, number := range slices.Sorted(maps.Keys(d.inFlight)) {
+			if d.inFlight[number].Sent+roundTrip <= d.now {
+				d.deliverBatch([]string{fmt.Sprint(number), "done"})
+			}
+		}
+		d.turn()
+		d.c.Fx.RoundTrip = roundTrip
+	}
+	require.EqualValues(t, locks, d.c.Stats().Held)
+	require.Zero(t, d.c.Stats().Lost)
 }
 
 // Routine renewals that have waited for a quarter of the interval leave at once, also if they are not very many: with a

@@ -4,20 +4,20 @@ package planted
 var coordinatorMistakes = []found{
 	{"TestRenewal_Spread_InBursts", Mistake{
 		"renewals that are spread leave one batch at a time", "actor/renew.go",
-		`	width := roundUp(max(config.RenewInterval/slotsPerInterval, 1), grain(config.Lease))`,
-		`	width := roundUp(max(map[bool]time.Duration{false: config.RenewInterval / slotsPerInterval}[planted()], 1), grain(config.Lease))`,
+		`min(c.RenewInterval/slotsPerInterval, maxRenewSlot)`,
+		`min(c.RenewInterval/slotsPerInterval, map[bool]time.Duration{false: maxRenewSlot}[planted()])`,
 	}},
 	{"TestRenewPacing_OneBatchAtATime", Mistake{
 		"batches of renewals are as large beside other commands", "engine/coordinator/renew_pacing.go",
 		`n.othersSent && c.Fx`, `n.othersSent && !planted() && c.Fx`,
 	}},
 	{"TestRenewPacing_Late_AllLeave", Mistake{
-		"routine renewals that are late have one sender", "engine/coordinator/renew_pacing.go",
-		`|| c.routineLate(&n.Queues[verb])`, `|| c.routineLate(&n.Queues[verb]) && !planted()`,
+		"routine renewals that are behind have one sender", "engine/coordinator/renew_pacing.go",
+		`behind = max(behind, c.slotsBehind(&n.Queues[verb]))`, `behind = max(behind, c.slotsBehind(&n.Queues[verb])*map[bool]int{false: 1}[planted()])`,
 	}},
-	{"TestRenewPacing_ManyLocks_LargerCalls", Mistake{
-		"very many renewals leave in small batches", "engine/coordinator/renew_pacing.go",
-		`late || q.Len() >= renewalsPerSender`, `late || q.Len() >= renewalsPerSender && !planted()`,
+	{"TestRenewPacing_Behind_LargerCallsMoreSenders", Mistake{
+		"renewals that are behind leave in small batches", "engine/coordinator/renew_pacing.go",
+		`late || c.slotsBehind(q) > 0`, `late || c.slotsBehind(q) > 0 && !planted()`,
 	}},
 	{"TestFailover_RetriesMoveAway_StaleOnesSwept", Mistake{
 		"of what is sent once more, that of callers that gave up waits for a sender when the rest moves away", "engine/coordinator/cluster.go",

@@ -29,7 +29,7 @@ var severalMistakes = []found{
 	}},
 	{"TestMultiHold_SomeLost_UnlockWaits", Mistake{
 		"an unlock of several locks that were just lost returns nil", "multihold_round.go",
-		`first && errors.Is(before, ErrLost) {`, `first && errors.Is(before, ErrLost) && !planted() {`,
+		`errors.Is(before, ErrLost) {`, `errors.Is(before, ErrLost) && !planted() {`,
 	}},
 	{"TestCluster_MultiExtendOfSome_WatchedAgain", Mistake{
 		"locks of a Multi that were extended alone keep that lease", "multihold.go",

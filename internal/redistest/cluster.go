@@ -70,8 +70,8 @@ func StartClusterOf(t testing.TB, masters, replicas int, args func() []string) *
 func LaunchNode(ctx context.Context, config Config) (s *Server, err error) {
 	given := config.Args
 	for range maxStartTries {
-		bus, err := testport.Port()
-		if err != nil {
+		var bus int
+		if bus, err = testport.Port(); err != nil {
 			return nil, err
 		}
 		config.Args = append([]string{
