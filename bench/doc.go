@@ -1,7 +1,7 @@
 // Package bench compares lockwheel with other ways to lock, on one server and in one run. Contestants take turns, A B C
 // A B C …; figures are medians of the rounds. Ratios are of medians, so they hold on a machine with a speed that
-// drifts. Hold, Scale and the steady load have no rounds, but whole runs. Compare the ratios: absolute figures are those of
-// this machine.
+// drifts. Hold, Scale and the steady load have no rounds, but whole runs. Compare the ratios: absolute figures are
+// those of this machine.
 //
 //	go run ./report -set full                             # everything: figures/, RESULTS.md, charts/, README's part
 //	go run ./report -set full -only flood                 # ten minutes, on an otherwise idle machine: floods of up to a million waiters
