@@ -327,7 +327,8 @@ func (g *multiHold) beginUnlock() (r *round, enough int, err error) {
 	// Members that have just been lost need no release: too many of them are a loss all the same. Of concurrent calls,
 	// the one that reports the end says so, and not always the first.
 	if before := g.err(); errors.Is(before, ErrLost) {
-		g.lostAtUnlock.CompareAndSwap(nil, &before)
+		lost := before // so that before does not escape
+		g.lostAtUnlock.CompareAndSwap(nil, &lost)
 	}
 	first := g.endByUnlock(g.hold.fail(ErrNotHeld, nil))
 	if end := g.ended.Load(); end != endedByUnlock {

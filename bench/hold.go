@@ -68,8 +68,8 @@ const (
 )
 
 // Hold keeps locks for three leases with lockwheel, and for a fourth one in which it measures how late renewals are.
-// Then it measures the throughput meanwhile. If holdPlan.Peers is set, it
-// also does so with rueidislock and Redisson, the peers that renew, without the throughput.
+// Then it measures the throughput beside them. If holdPlan.Peers is set, it also keeps locks for three leases with
+// rueidislock and Redisson, the peers that renew, without the throughput.
 func Hold(s *Server, p Plan, holdPlan HoldPlan) ([]HoldResult, error) {
 	holders := []holder{{holdPlan.contestantName(), holdOurs}}
 	if holdPlan.Peers {

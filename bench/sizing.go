@@ -91,8 +91,7 @@ func (m *SizingConstants) measure(on servers, p Plan) error {
 	if err != nil {
 		return err
 	}
-	m.Pair = medianCost(rounds)
-	m.Cores = pairs.PairsPerSecond() * (m.Pair.Client + m.Pair.Server).Seconds()
+	pair := medianCost(rounds)
 	var renewals []pairsRound
 	for i := range p.Rounds + 1 {
 		cost, err := measureRenewalCost(on, p)
@@ -103,7 +102,8 @@ func (m *SizingConstants) measure(on servers, p Plan) error {
 			renewals = append(renewals, pairsRound{cost: cost})
 		}
 	}
-	m.Renewal = medianCost(renewals)
+	m.Pair, m.Renewal = pair, medianCost(renewals)
+	m.Cores = pairs.PairsPerSecond() * (pair.Client + pair.Server).Seconds()
 	return nil
 }
 

@@ -3,7 +3,7 @@ package main
 // The texts of RESULTS.md, one for each chapter.
 const (
 	goalsText = "The goals were set before the measurement; the outcome is computed from the figures before they are rounded. A ratio of Pair or Ceiling is that of " +
-		"the worst round. The cost of a renewal, and pairs beside held locks, are those of the worst run. The other goals are judged by medians. Some were revised on 2026-11-30, up or down. Only the full set holds a million locks. A bare round trip is a PING by rueidis, of one caller with a context that can end, like that of the lock."
+		"the worst round. The cost of a renewal, and pairs beside held locks, are those of the worst run. All others are as the sections say, mostly medians. Some were revised on 2026-11-30, up or down. Only the full set holds a million locks. A bare round trip is a PING by rueidis, of one caller with a context that can end, like that of the lock."
 	linkText = "Over a link that adds %v in each direction, to each round trip twice. A forwarder in a process of its own does so; it " +
 		"competes for the processors, and its time counts as that of neither side. `go run ./report -link %v` writes this page.\n"
 	pairText = "Every goroutine locks and unlocks a name of its own. CPU, bytes and allocations are per pair. The last " +
@@ -20,12 +20,12 @@ const (
 		"lock to one bare call of a script that locks, with a context that can end, and to such a PING."
 	steadyText = "1 000 lock+unlock a second, begun on time whether earlier ones are done or not (open loop), with no lock held and " +
 		"with many. Called: from the call to the unlock's reply. From due: from when it was due, including the delay of the process."
-	holdText = "Watched locks, held for four leases.\n\n" +
+	holdText = "Watched locks, held for three leases; by lockwheel for a fourth, in which it is measured how late renewals are.\n\n" +
 		"- heap: live bytes per lock, with its name, in a client that already held 1 024 other locks. Redisson's is by how much the Java heap shrinks when the locks are released, " +
 		"after collections no longer make it smaller, ± by how much it differed between the first lease and the last.\n" +
 		"- cores: while nothing but renewals happens.\n" +
-		"- late: from when a renewal was due to when the hold's deadline was seen to have moved, of 99 in 100 of at most 10 000 locks that are checked every 5 ms, during a further lease.\n" +
-		"- latest: the engine's own figure, of all locks, in the last minute of that.\n" +
+		"- late: from when a renewal was due to when the hold's deadline was seen to have moved, of 99 in 100 of at most 10 000 locks that are checked every 5 ms.\n" +
+		"- latest: the longest of that sample, and of the engine's own figure of its last minute.\n" +
 		"- Redisson's goroutines are threads, and the server shows whether it lost any lock."
 	growthText = "Pairs a second of 2 048 goroutines of the same engine, with all these locks held, and with none: the mean of a new engine before and of the same engine after."
 )

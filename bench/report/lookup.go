@@ -48,7 +48,10 @@ func worstRatio(entries []bench.Result, a, b string, worse func(x, y float64) fl
 	}
 	for i := range one.Samples {
 		ours, theirs := one.Only(i), other.Only(i)
-		if one.Samples[i].Pairs == 0 || other.Samples[i].Pairs == 0 {
+		if one.Samples[i].Pairs == 0 {
+			return worse(0, math.Inf(1)) // nothing is worse
+		}
+		if other.Samples[i].Pairs == 0 {
 			return unknown
 		}
 		ratio := figure(&ours) / figure(&theirs)

@@ -55,7 +55,11 @@ func (r *results) sizingTables() string {
 		t.row(checkName(c), count(c.Measured.Renewals), count(c.Measured.Pairs), count(c.Expected.Pairs), decimals(c.Measured.Client), decimals(c.Expected.Client),
 			decimals(c.Measured.Server), decimals(c.Expected.Server), fmt.Sprintf("%.0f %%", 100*sizingError(c)))
 	}
-	return constants.String() + fmt.Sprintf("\nPairs alone used %s cores with one server, and %s with the cluster.\n\n", decimals(m.One.Cores), decimals(m.Cluster.Cores)) + t.String()
+	used := fmt.Sprintf("\nPairs alone used %s cores with one server", decimals(m.One.Cores))
+	if m.Cluster.Cores > 0 {
+		used += fmt.Sprintf(", and %s with the cluster", decimals(m.Cluster.Cores))
+	}
+	return constants.String() + used + ".\n\n" + t.String()
 }
 
 func checkName(c *bench.SizingCheck) string {

@@ -26,7 +26,8 @@ func main() {
 	var d demand
 	var b budget
 	locks := flag.Float64("locks", 1e6, "watched `locks` that are held at a time")
-	flag.DurationVar(&d.lease, "lease", 30*time.Second, "Options.Lease; a lock is renewed every third of it")
+	flag.DurationVar(&d.lease, "lease", 30*time.Second, "Options.Lease; a lock is renewed every third of it, unless -every says otherwise")
+	flag.DurationVar(&d.every, "every", 0, "Options.RenewInterval, if it is not a third of the lease")
 	flag.Float64Var(&d.pairs, "pairs", 0, "`pairs` of Lock and Unlock a second")
 	flag.Float64Var(&b.core, "core", 0.7, "the `part` of a core that a master, or the loop of an engine, may use")
 	flag.Float64Var(&b.memory, "memory", 16e9, "`bytes` of a master")
@@ -39,8 +40,8 @@ func main() {
 		log.Fatal(err)
 	}
 	d.locks = *locks
-	if d.locks < 1 || d.lease <= 0 || d.pairs < 0 || b.core <= 0 || b.memory <= 0 || b.heap <= 0 {
-		log.Fatal("sizing: -pairs must be 0 or more, and all other figures positive")
+	if d.locks < 1 || d.lease <= 0 || d.every < 0 || d.pairs < 0 || b.core <= 0 || b.memory <= 0 || b.heap <= 0 {
+		log.Fatal("sizing: -every and -pairs must be 0 or more, and all other figures positive")
 	}
 	if *table {
 		m.printTable(os.Stdout, b)
@@ -53,10 +54,16 @@ func main() {
 type demand struct {
 	locks float64
 	lease time.Duration
-	pairs float64 // per second
+	every time.Duration // between two renewals; 0: a third of the lease
+	pairs float64       // per second
 }
 
-func (d demand) renewals() float64 { return d.locks / (d.lease.Seconds() / 3) }
+func (d demand) renewals() float64 {
+	if d.every > 0 {
+		return d.locks / d.every.Seconds()
+	}
+	return d.locks / (d.lease.Seconds() / 3)
+}
 
 // budget is what one master and one engine have.
 type budget struct{ core, memory, heap float64 }
@@ -78,7 +85,14 @@ type need struct {
 	byCore, byMemory, byLoop, byHeap float64
 }
 
-func (n need) masters() float64 { return math.Ceil(max(n.byCore, n.byMemory)) }
+// masters returns 1 or at least 3: a cluster of two does not survive the failure of one.
+func (n need) masters() float64 {
+	if masters := math.Ceil(max(n.byCore, n.byMemory)); masters > 1 {
+		return max(masters, bench.SizingMasters)
+	}
+	return 1
+}
+
 func (n need) engines() float64 { return math.Ceil(max(n.byLoop, n.byHeap)) }
 
 // need returns what a demand needs: with the costs of a cluster if one master is not enough.

@@ -55,6 +55,8 @@ type Coordinator struct {
 	movesSubscriptions bool          // moveSubscriptions has more to look at
 	moreToScan         bool          // a sender is free, but packing stopped at maxSkipped: continue next turn
 	now                time.Duration // time of the last turn
+	timersFired        time.Duration // time of the last turn that fired timers
+	timersLate         time.Duration // how late the first of the timers were that are due now
 	counters           counters
 	histograms         histograms
 

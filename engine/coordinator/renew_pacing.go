@@ -15,13 +15,14 @@ import (
 const longRTT = 5 * time.Millisecond
 
 // slotsBehind returns for how many slots the oldest of routine renewals has waited: one sender should do with those of
-// a slot before the next one. It is a time and not a number, because a short lease leaves little time for few.
+// a slot before the next one. It is a time and not a number, because a short lease leaves little time for few. After
+// the process stood still, their timers are late, and so are they.
 func (c *Coordinator) slotsBehind(q *queue) int {
-	waited := q.lists[unawaited].waited(c.now)
-	if waited == 0 {
+	list := &q.lists[unawaited]
+	if list.n == 0 {
 		return 0 // the common case
 	}
-	return int(waited / c.Fx.Config.RenewSlot())
+	return int(max(list.waited(c.now), c.timersLate) / c.Fx.Config.RenewSlot())
 }
 
 // maxRenewals returns how many keys a batch of renewals may have.

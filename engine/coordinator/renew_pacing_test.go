@@ -73,6 +73,22 @@ func TestRenewPacing_Behind_LargerCallsMoreSenders(t *testing.T) {
 	}
 }
 
+// After a standstill of the process its renewals leave at once from all senders, in large batches.
+func TestRenewPacing_Standstill_AllSenders(t *testing.T) {
+	d := newHarness(t, 8)
+	d.holds(20 * maxTimersPerTurn)
+	d.now = 25 * time.Second
+	for range 8 {
+		d.turn()
+	}
+	require.Greater(t, len(d.inFlight), 4)
+	d.done()
+	d.turn()
+	for _, b := range d.inFlight {
+		require.GreaterOrEqual(t, len(b.Commands), BatchKeys)
+	}
+}
+
 // A short lease leaves little time: few renewals are behind soon, also with a round trip that does not count as long.
 func TestRenewPacing_ShortLease_NothingLost(t *testing.T) {
 	d := newHarness(t, 8)
@@ -105,8 +121,8 @@ func TestRenewPacing_ShortLease_NothingLost(t *testing.T) {
 	require.Zero(t, d.c.Stats().Lost)
 }
 
-// Routine renewals that have waited for a quarter of the interval leave at once, also if they are not very many: with a
-// short lease their holds would be lost.
+// Routine renewals that are many slots behind leave at once, also if they are not very many: with a short lease their
+// holds would be lost.
 func TestRenewPacing_Late_AllLeave(t *testing.T) {
 	d := newHarness(t, 8)
 	d.holds(1000)

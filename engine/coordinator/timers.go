@@ -26,9 +26,13 @@ func newWheel(budget int) *wheel.Wheel[actor.TimerTarget] {
 
 // fireTimers runs due timers, at most maxTimersPerTurn of each wheel. Renewals of held locks come first.
 func (c *Coordinator) fireTimers(now time.Duration) {
+	if c.Fx.NextTimer > c.timersFired { // otherwise the last turn has left some
+		c.timersLate = max(now-c.Fx.NextTimer, 0)
+	}
 	if now < c.Fx.NextTimer {
 		return
 	}
+	c.timersFired = now
 	wake := func(t *wheel.Timer[actor.TimerTarget]) { c.onTimer(now, t.Value) }
 	c.Fx.HeldTimers.Advance(now, wake)
 	c.Fx.OtherTimers.Advance(now, wake)

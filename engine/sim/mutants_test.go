@@ -326,8 +326,8 @@ var simMutants = []simMutant{
 		`if (w.occupied(dueSlot) || w.occupied(pastSlot)) && !planted() {`,
 	}}},
 	{"renewals that wait though none is under way", "engine/coordinator/renew_pacing.go", []simEdit{{
-		`if !urgent && renewing > behind/renewalsPerSender {`,
-		`if !urgent && (renewing > behind/renewalsPerSender || planted() && behind < renewalsPerSender) {`,
+		`if !urgent && renewing > behind {`,
+		`if !urgent && (renewing > behind || planted()) {`,
 	}}},
 	{"renewals that wait for one that never came back", "engine/coordinator/replies.go", []simEdit{{
 		`	b.Node.InFlightByVerb[b.Verb]--

@@ -15,6 +15,10 @@ var coordinatorMistakes = []found{
 		"routine renewals that are behind have one sender", "engine/coordinator/renew_pacing.go",
 		`behind = max(behind, c.slotsBehind(&n.Queues[verb]))`, `behind = max(behind, c.slotsBehind(&n.Queues[verb])*map[bool]int{false: 1}[planted()])`,
 	}},
+	{"TestRenewPacing_Standstill_AllSenders", Mistake{
+		"renewals after a standstill leave from one sender", "engine/coordinator/timers.go",
+		`c.timersLate = max(now-c.Fx.NextTimer, 0)`, `c.timersLate = max(map[bool]time.Duration{false: now - c.Fx.NextTimer}[planted()], 0)`,
+	}},
 	{"TestRenewPacing_Behind_LargerCallsMoreSenders", Mistake{
 		"renewals that are behind leave in small batches", "engine/coordinator/renew_pacing.go",
 		`late || c.slotsBehind(q) > 0`, `late || c.slotsBehind(q) > 0 && !planted()`,

@@ -216,6 +216,8 @@ func TestFairQueue_LockPasses_TimesDoNotDrift(t *testing.T) {
 	})
 	require.NotZero(t, granted.Load())
 	require.NotZero(t, refused.Load())
+	// On a busy machine many may have given up just now, and the two dead clients stand in between.
+	s.Do("DEL", "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}")
 	locktest.Lock(t, engines[0].FairMutex("n"), lockwheel.Lease(time.Hour))
 	s.Stand("n", "00000000-0000-4000-8000-000000000000:1", 30*time.Second)
 	locktest.ForceUnlock(t, engines[1].FairMutex("n"))
