@@ -58,6 +58,18 @@ func onceOf(attempt func() bool) bool {
 	return false
 }
 
+// mostly is onceOf for a goroutine that may not yield: the system can stop it, and run the other one, in a few attempts.
+func mostly(attempt func() bool) bool {
+	const attempts = 15
+	ran := 0
+	for range attempts {
+		if attempt() {
+			ran++
+		}
+	}
+	return ran > attempts/2
+}
+
 // A caller that does not block yields after some of its calls, not after each.
 func TestPostAsync_FewCalls_YieldsAfterSome(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -68,7 +80,9 @@ func TestPostAsync_FewCalls_YieldsAfterSome(t *testing.T) {
 		go ran.Store(true)
 		for calls := 1; calls < callsPerYield; calls++ {
 			require.NotNil(t, e.post(t, 0))
-			require.False(t, ran.Load(), calls)
+			if ran.Load() {
+				return false // or the system stopped this goroutine
+			}
 		}
 		require.NotNil(t, e.post(t, 0))
 		return ran.Load()
@@ -93,7 +107,7 @@ func TestYield_TookLong_PausedInProportion(t *testing.T) {
 func TestYield_TwoResults_CallersRun(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for results := range 4 {
-		require.Equal(t, results >= 2, onceOf(func() bool {
+		require.Equal(t, results >= 2, mostly(func() bool {
 			e := idleEngine(0)
 			for range results {
 				e.coordinator.Fx.Results = append(e.coordinator.Fx.Results, &actor.Request{})
@@ -114,7 +128,7 @@ func TestYield_TwoResults_CallersRun(t *testing.T) {
 func TestYield_WorkLeft_OthersRun(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, left := range []bool{true, false} {
-		require.Equal(t, left, onceOf(func() bool {
+		require.Equal(t, left, mostly(func() bool {
 			e := idleEngine(0)
 			for range 1 + map[bool]int{true: coordinator.MaxMessagesPerTurn}[left] {
 				e.box.Post(&coordinator.LoopMessage{Value: coordinator.TimersDue{}})
