@@ -58,7 +58,8 @@ func onceOf(attempt func() bool) bool {
 	return false
 }
 
-// mostly is onceOf for a goroutine that may not yield: the system can stop it, and run the other one, in a few attempts.
+// mostly is onceOf for a goroutine that may not yield: the system can stop it, and run the other one, in a few
+// attempts.
 func mostly(attempt func() bool) bool {
 	const attempts = 15
 	ran := 0
