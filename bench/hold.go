@@ -112,7 +112,7 @@ func combine(runs []HoldResult) HoldResult {
 		all.Lost += run.Lost
 		all.Stuck = cmp.Or(all.Stuck, run.Stuck)
 	}
-	for _, f := range []func(*HoldResult) *float64{
+	setMedians(&all, runs,
 		func(k *HoldResult) *float64 { return &k.Heap },
 		func(k *HoldResult) *float64 { return &k.HeapNoise },
 		func(k *HoldResult) *float64 { return &k.Goroutines },
@@ -121,16 +121,21 @@ func combine(runs []HoldResult) HoldResult {
 		func(k *HoldResult) *float64 { return &k.Renewals },
 		func(k *HoldResult) *float64 { return &k.Before },
 		func(k *HoldResult) *float64 { return &k.During },
-		func(k *HoldResult) *float64 { return &k.After },
-	} {
-		*f(&all) = medianOf(runs, f)
-	}
-	all.Taken = medianOf(runs, func(k *HoldResult) *time.Duration { return &k.Taken })
-	all.Late = medianOf(runs, func(k *HoldResult) *time.Duration { return &k.Late })
+		func(k *HoldResult) *float64 { return &k.After })
+	setMedians(&all, runs,
+		func(k *HoldResult) *time.Duration { return &k.Taken },
+		func(k *HoldResult) *time.Duration { return &k.Late })
 	if all.Lost > 0 {
 		all.During = 0 // as in the run that lost some
 	}
 	return all
+}
+
+// setMedians sets figures of a result to their medians of several runs.
+func setMedians[R any, T cmp.Ordered](all *R, runs []R, figures ...func(*R) *T) {
+	for _, figure := range figures {
+		*figure(all) = medianOf(runs, figure)
+	}
 }
 
 func medianOf[R any, T cmp.Ordered](runs []R, figure func(*R) *T) T {
@@ -168,7 +173,7 @@ func holdOurs(k *HoldResult, s *Server, p Plan) (err error) {
 	if err := k.observe(s, p, processUsage); err != nil {
 		return err
 	}
-	// Afterwards, because it would use processor time: up to a quarter of that of 100 000 locks.
+	// Afterwards, because the monitor uses processor time itself.
 	monitor := startLatenessMonitor(locks.held, k.Keep.RenewInterval(), validity)
 	time.Sleep(k.Keep.Lease)
 	monitor.end()

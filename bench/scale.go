@@ -61,24 +61,18 @@ func combineScale(runs []ScaleResult) *ScaleResult {
 		return &all
 	}
 	all.Runs = runs
-	for _, f := range []func(*ScaleResult) *float64{
+	setMedians(&all, runs,
 		func(r *ScaleResult) *float64 { return &r.Heap },
 		func(r *ScaleResult) *float64 { return &r.Memory },
 		func(r *ScaleResult) *float64 { return &r.Renewals },
 		func(r *ScaleResult) *float64 { return &r.Keys },
 		func(r *ScaleResult) *float64 { return &r.In },
-		func(r *ScaleResult) *float64 { return &r.Out },
-	} {
-		*f(&all) = medianOf(runs, f)
-	}
-	for _, f := range []func(*ScaleResult) *time.Duration{
+		func(r *ScaleResult) *float64 { return &r.Out })
+	setMedians(&all, runs,
 		func(r *ScaleResult) *time.Duration { return &r.Taken },
 		func(r *ScaleResult) *time.Duration { return &r.Client },
 		func(r *ScaleResult) *time.Duration { return &r.Server },
-		func(r *ScaleResult) *time.Duration { return &r.Slack },
-	} {
-		*f(&all) = medianOf(runs, f)
-	}
+		func(r *ScaleResult) *time.Duration { return &r.Slack })
 	all.Latest, all.Lost = 0, 0
 	for i := range runs {
 		all.Latest = max(all.Latest, runs[i].Latest)

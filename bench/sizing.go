@@ -87,19 +87,19 @@ func Sizing(s *Server, p Plan) (*SizingResult, error) {
 
 // measure measures rounds of pairs, and then rounds of renewals.
 func (m *SizingConstants) measure(on servers, p Plan) error {
-	pairs, rounds, err := p.pairsBesideHeld(on, HoldPlan{})
+	pairs, err := p.pairsBesideHeld(on, HoldPlan{})
 	if err != nil {
 		return err
 	}
-	pair := medianCost(rounds)
-	var renewals []pairsRound
+	pair := medianCost(pairs.costs)
+	var renewals []SizingCost
 	for i := range p.Rounds + 1 {
 		cost, err := measureRenewalCost(on, p)
 		if err != nil {
 			return err
 		}
 		if i > 0 {
-			renewals = append(renewals, pairsRound{cost: cost})
+			renewals = append(renewals, cost)
 		}
 	}
 	m.Pair, m.Renewal = pair, medianCost(renewals)
@@ -107,20 +107,14 @@ func (m *SizingConstants) measure(on servers, p Plan) error {
 	return nil
 }
 
-func medianCost(rounds []pairsRound) (c SizingCost) {
-	for _, f := range []func(*SizingCost) *time.Duration{
+func medianCost(costs []SizingCost) (c SizingCost) {
+	setMedians(&c, costs,
 		func(c *SizingCost) *time.Duration { return &c.Client },
 		func(c *SizingCost) *time.Duration { return &c.Server },
-		func(c *SizingCost) *time.Duration { return &c.Loop },
-	} {
-		*f(&c) = medianOf(rounds, func(r *pairsRound) *time.Duration { return f(&r.cost) })
-	}
-	for _, f := range []func(*SizingCost) *float64{
+		func(c *SizingCost) *time.Duration { return &c.Loop })
+	setMedians(&c, costs,
 		func(c *SizingCost) *float64 { return &c.In },
-		func(c *SizingCost) *float64 { return &c.Out },
-	} {
-		*f(&c) = medianOf(rounds, func(r *pairsRound) *float64 { return f(&r.cost) })
-	}
+		func(c *SizingCost) *float64 { return &c.Out })
 	return c
 }
 
@@ -149,13 +143,13 @@ func measureRenewalCost(on servers, p Plan) (cost SizingCost, err error) {
 
 // check measures what a check compares, and adds it.
 func (m *SizingResult) check(on servers, p Plan, constants *SizingConstants, c SizingCheck) {
-	pairs, rounds, err := p.pairsBesideHeld(on, c.Keep)
+	pairs, err := p.pairsBesideHeld(on, c.Keep)
 	if err != nil {
 		c.Failure = err.Error()
 	} else {
 		speed := pairs.PairsPerSecond()
 		c.Measured = SizingFigures{
-			Pairs: speed, Renewals: medianOf(rounds, func(r *pairsRound) *float64 { return &r.renewals }),
+			Pairs: speed, Renewals: measure.Median(pairs.renewals),
 			Client: speed * pairs.ClientCPU().Seconds(), Server: speed * pairs.ServerCPU().Seconds(),
 		}
 		c.Expected = constants.expect(c.Measured.Renewals)
@@ -163,17 +157,18 @@ func (m *SizingResult) check(on servers, p Plan, constants *SizingConstants, c S
 	m.Checks = append(m.Checks, c)
 }
 
-// pairsRound is what else was measured in a round of pairs.
-type pairsRound struct {
-	cost     SizingCost // of a pair, with what was renewed meanwhile
-	renewals float64    // per second
+// pairsRounds are rounds of pairs.
+type pairsRounds struct {
+	measure.Series
+	costs    []SizingCost // of a pair, with what was renewed meanwhile
+	renewals []float64    // per second
 }
 
 // pairsBesideHeld measures rounds of pairs of an engine that holds other locks. The first round does not count.
-func (p Plan) pairsBesideHeld(on servers, keep HoldPlan) (pairs *measure.Series, rounds []pairsRound, err error) {
+func (p Plan) pairsBesideHeld(on servers, keep HoldPlan) (*pairsRounds, error) {
 	ours, err := peers.OpenLockwheel(peers.Config{Addr: on[0].Addr, Lease: keep.Lease, RenewInterval: keep.Every, Callers: acquireWorkers})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer closeWithTimeout(ours)
 	locks := newHeldLocks(heldName, keep.Locks)
@@ -182,27 +177,27 @@ func (p Plan) pairsBesideHeld(on servers, keep HoldPlan) (pairs *measure.Series,
 		length = max(length, keep.RenewInterval())
 		p.logf("%d locks are acquired, to be renewed every %v", keep.Locks, keep.RenewInterval())
 		if err := locks.acquire(ours); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		time.Sleep(keep.RenewInterval())
 	}
-	pairs = &measure.Series{}
+	pairs := &pairsRounds{}
 	e := ownNames(peers.Lockwheel.Name, ours, p.ThroughputWorkers, length)
 	for i := range p.Rounds + 1 {
 		before, err := readUsage(on, ours)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		sample, failed, err := measureRound(on, e)
 		if err := errors.Join(failed, err); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		after, err := readUsage(on, ours)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if sample.Pairs == 0 {
-			return nil, nil, errors.New("a round without a pair")
+			return nil, errors.New("a round without a pair")
 		}
 		if i == 0 {
 			continue
@@ -211,10 +206,11 @@ func (p Plan) pairsBesideHeld(on servers, keep HoldPlan) (pairs *measure.Series,
 		cost := after.costSince(before, uint64(sample.Pairs))
 		one := measure.Series{Samples: []measure.Sample{sample}} // without the collection of garbage before the round
 		cost.Client, cost.Server = one.ClientCPU(), one.ServerCPU()
-		rounds = append(rounds, pairsRound{cost, float64(after.renewed-before.renewed) / after.at.Sub(before.at).Seconds()})
+		pairs.costs = append(pairs.costs, cost)
+		pairs.renewals = append(pairs.renewals, float64(after.renewed-before.renewed)/after.at.Sub(before.at).Seconds())
 	}
 	if lost := locks.lost(); lost > 0 {
-		return nil, nil, fmt.Errorf("%d of %d locks were lost", lost, keep.Locks)
+		return nil, fmt.Errorf("%d of %d locks were lost", lost, keep.Locks)
 	}
-	return pairs, rounds, locks.release()
+	return pairs, locks.release()
 }

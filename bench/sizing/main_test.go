@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -58,4 +59,15 @@ func TestPrint_TableAndPlan(t *testing.T) {
 func TestReadModel_NoFigures_Error(t *testing.T) {
 	_, err := readModel(t.TempDir())
 	require.ErrorContains(t, err, "scale.json")
+}
+
+// The page for planners has the table that the command prints from the measured figures.
+func TestTable_IsThatOfThePage(t *testing.T) {
+	m, err := readModel("../figures")
+	require.NoError(t, err)
+	var table strings.Builder
+	m.printTable(&table, budget{core: 0.7, memory: 16e9, heap: 4e9})
+	page, err := os.ReadFile("../../docs/operate/sizing.md")
+	require.NoError(t, err)
+	require.Contains(t, string(page), table.String(), "go run ./sizing -table")
 }
