@@ -59,6 +59,14 @@ func (l *Lock) SetDispatched(c *Command, departed bool) {
 // canRecall reports whether a command of the tenure has not left yet.
 func (l *Lock) canRecall() bool { return l.inFlight != None && l.flags&dispatched == 0 }
 
+// Queued returns the verb of the tenure's command if it has not left yet; else None.
+func (l *Lock) Queued() Verb {
+	if l.canRecall() {
+		return l.inFlight
+	}
+	return None
+}
+
 // recall takes back the tenure's command, which has not left, if it is not needed any more.
 func (l *Lock) recall(now time.Duration, fx *Effects) {
 	if l.commandNeeded() {

@@ -130,6 +130,7 @@ func (c *Coordinator) Turn(now time.Duration, messages *LoopMessage) {
 		c.noteOutputs(now)
 		return
 	}
+	c.Fx.FitRenewals()
 	c.fireTimers(now)
 	if c.Cluster != nil {
 		c.updateTopology(now)

@@ -69,10 +69,9 @@ func (n *Node) hasOtherWork() bool {
 	return false
 }
 
-// markUrgent notes that a lock has another command to send while its renewal is queued. The renewal is then urgent, or
-// is recalled.
+// markUrgent notes that a request waits for a lock's renewal that is queued. A request that needs none has recalled it.
 func (c *Coordinator) markUrgent(l *actor.Lock) {
-	if l.Key() != "" && IsRenewal(l.InFlight()) {
+	if l.Key() != "" && IsRenewal(l.Queued()) {
 		c.nodeForKey(l.Key()).urgentRenewal = true
 	}
 }

@@ -3,13 +3,17 @@ package planted
 // coordinatorMistakes are mistakes that the simulation sees only with many more locks than it has.
 var coordinatorMistakes = []found{
 	{"TestRenewal_Spread_InBursts", Mistake{
-		"renewals that are spread leave one batch at a time", "actor/renew.go",
+		"renewals that are spread leave one batch at a time", "actor/renew_slots.go",
 		`min(c.RenewInterval/slotsPerInterval, maxRenewSlot)`,
 		`min(c.RenewInterval/slotsPerInterval, map[bool]time.Duration{false: maxRenewSlot}[planted()])`,
 	}},
 	{"TestRenewPacing_OneBatchAtATime", Mistake{
 		"batches of renewals are as large beside other commands", "engine/coordinator/renew_pacing.go",
 		`n.othersSent && c.Fx`, `n.othersSent && !planted() && c.Fx`,
+	}},
+	{"TestRenewPacing_Unlock_NotDelayed", Mistake{
+		"an unlock behind a renewal in flight makes all renewals urgent", "engine/coordinator/renew_pacing.go",
+		`IsRenewal(l.Queued())`, `(IsRenewal(l.Queued()) || planted() && IsRenewal(l.InFlight()))`,
 	}},
 	{"TestRenewPacing_Late_AllLeave", Mistake{
 		"routine renewals that are behind have one sender", "engine/coordinator/renew_pacing.go",
