@@ -21,7 +21,7 @@ type renewSlots struct {
 const (
 	slotsPerInterval = 100
 	maxRenewSlot     = 100 * time.Millisecond
-	maxMerged        = 8 // a power of two, because fit halves it
+	maxMerged        = 8    // a power of two, because fit halves it
 	maxBurst         = 8192 // renewals
 )
 
