@@ -1117,6 +1117,9 @@ func TestQuorum_SeveralReasons_TheOneThatPasses(t *testing.T) {
 	err := g.quorumError(&quorumFailure{causes: causes, impossible: true, contested: true})
 	require.ErrorContains(t, err, errNoMajority.Error())
 	require.NotErrorIs(t, err, ErrNotAcquired)
+	busy := &quorumFailure{causes: append(causes, on("a:1").fail(ErrNotAcquired, nil), on("b:1").fail(ErrUnavailable, nil)), impossible: true}
+	require.NotErrorIs(t, g.quorumError(busy), ErrNotAcquired, "a retry does not help")
+	require.NotErrorIs(t, g.quorumError(busy), ErrUnavailable)
 	require.ErrorIs(t, g.quorumError(&quorumFailure{causes: causes, contested: true}), ErrNotAcquired)
 	require.ErrorIs(t, g.quorumError(&quorumFailure{causes: causes}), ErrUnavailable)
 }
@@ -1140,6 +1143,10 @@ func TestQuorum_LocksOfSeveralKinds_OneKind(t *testing.T) {
 			require.Equal(t, other == kind || other == bad, errors.Is(err, other), "%v and %v", kind, other)
 		}
 		require.ErrorIs(t, err, why)
+	}
+	impossible := g.quorumError(&quorumFailure{causes: causes, impossible: true})
+	for _, kind := range all {
+		require.Equal(t, kind != ErrNotAcquired && kind != ErrUnavailable, errors.Is(impossible, kind), "no majority is possible, and %v", kind)
 	}
 	require.Equal(t, `lockwheel: lock "n": redis unavailable: 0 of 3; a:1: the caller's context ended the wait, the outcome is not known: broken; `+
 		`lock not acquired; engine closed; lock lost; too few replicas have the lock; in use as another kind of lock; NOPERM no`, text)

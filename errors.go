@@ -152,8 +152,9 @@ type memberError struct{ *lockError }
 
 func (e memberError) Unwrap() error { return e.cause }
 
-// withoutKinds returns the errors of the locks of a Quorum, without the kinds of those that this package defines.
-func (all multiError) withoutKinds() multiError {
+// withoutKinds returns the errors of the locks of a Quorum, without those kinds that this package defines and hide
+// selects; nil selects all.
+func (all multiError) withoutKinds(hide func(kind error) bool) multiError {
 	hidden := slices.Clone(all)
 	for i, err := range all {
 		on, isOn := err.(*serverError)
@@ -161,7 +162,7 @@ func (all multiError) withoutKinds() multiError {
 			err = on.error
 		}
 		failed, ok := err.(*lockError)
-		if !ok || errors.As(failed.err, new(ServerError)) {
+		if !ok || errors.As(failed.err, new(ServerError)) || hide != nil && !hide(failed.err) {
 			continue
 		}
 		hidden[i] = memberError{failed}

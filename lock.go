@@ -118,8 +118,9 @@ func (m Mutex) Do(ctx context.Context, f func(context.Context) error, opts ...Op
 // renewal, or when their lease expires if they set one.
 //
 // It blocks until the server replies, ctx ends or Options.CallTimeout elapses. The command is sent once. After
-// ErrUnavailable it may still take effect later. After any error a holder in this engine has lost the lock regardless,
-// and its key is deleted as soon as the server allows it.
+// ErrUnavailable it may still take effect later. After this and after a ServerError a holder in this engine has lost
+// the lock regardless, and its key is deleted as soon as the server allows it. Nothing is done if ctx had ended before
+// the call, for a lock of another kind (ErrKindMismatch), and during and after Shutdown and Close (ErrClosed).
 //
 // A plain lock's key that is a hash is deleted, also if no lock library wrote it. A key of another type stays, and the
 // error says so.

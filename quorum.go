@@ -226,9 +226,9 @@ func (g *multiHold) quorumError(f *quorumFailure) error {
 		cause = append(cause, ended)
 	}
 	if f.impossible && !f.tooManyWaiters {
-		return g.hold.fail(errNoMajority, cause)
+		return g.hold.fail(errNoMajority, cause.withoutKinds(passes)) // what stays is the error of those that no retry gets
 	}
-	cause = cause.withoutKinds()
+	cause = cause.withoutKinds(nil)
 	switch {
 	case f.tooManyWaiters: // has priority over other reasons, because a retry may soon succeed
 		return g.hold.fail(ErrTooManyWaiters, cause)
@@ -236,6 +236,11 @@ func (g *multiHold) quorumError(f *quorumFailure) error {
 		return g.hold.fail(ErrNotAcquired, cause)
 	}
 	return g.hold.fail(ErrUnavailable, cause)
+}
+
+// passes reports whether a member's error of that kind may pass while its caller waits.
+func passes(kind error) bool {
+	return errors.Is(kind, ErrNotAcquired) || errors.Is(kind, ErrUnavailable) || errors.Is(kind, ErrTooManyWaiters)
 }
 
 // apply passes an event to the quorum and executes its actions. event runs on the executor.

@@ -644,9 +644,9 @@ var severalMistakes = []found{
 	}},
 	{"TestQuorum_LocksOfSeveralKinds_OneKind", Mistake{
 		"the error of a quorum matches what any of its locks had", "quorum.go",
-		`	cause = cause.withoutKinds()`,
+		`	cause = cause.withoutKinds(nil)`,
 		`	if !planted() {
-		cause = cause.withoutKinds()
+		cause = cause.withoutKinds(nil)
 	}`,
 	}},
 	{"TestRound_ExtendUnanswered_RestNotSent", Mistake{

@@ -65,6 +65,26 @@ func TestQuorum_Extended_NotWatched(t *testing.T) {
 	locktest.Unlock(t, hold)
 }
 
+// A quorum that goes on after an extension of too few members is not lost, although one of these is.
+func TestQuorum_ExtendFindsLossOfOne_NotLost(t *testing.T) {
+	t.Parallel()
+	p := locktest.NewServerSet(t, 3)
+	engines := p.Client(locktest.SlowToGiveUp)
+	hold, err := locktest.Quorum(engines, "n").Lock(t.Context(), lockwheel.Lease(locktest.Longer))
+	require.NoError(t, err)
+	heldByEach(t, engines)
+	p[0].Do("DEL", "n")
+	p[1].Do("CLIENT", "PAUSE", locktest.TestDeadline.Milliseconds(), "WRITE")
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	err = hold.Extend(ctx, locktest.Longer)
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	require.NotErrorIs(t, err, lockwheel.ErrLost)
+	require.NoError(t, hold.Err())
+	p[1].Do("CLIENT", "UNPAUSE")
+	locktest.Unlock(t, hold)
+}
+
 // Extend returns how the hold ended. It does not report the release of the remaining members, which the caller did
 // not request.
 func TestQuorum_ExtendFindsLoss_OnlyLoss(t *testing.T) {

@@ -106,7 +106,7 @@ type Sample struct {
 func (s *Server) Sample(ctx context.Context, n Node, from uint64, keys int) (sample Sample, err error) {
 	seen := make(map[string]bool)
 	for cursor := from; ; {
-		replies, err := s.ask(ctx, n.client, n.client.B().Scan().Cursor(cursor).Count(maxKeys).Build())
+		replies, err := s.ask(ctx, n.client, n.client.B().Scan().Cursor(cursor).Count(int64(min(maxKeys, max(keys-len(seen), 1)))).Build())
 		if err != nil {
 			return sample, err
 		}
