@@ -81,7 +81,7 @@ func (c *Coordinator) close(now time.Duration, requests ...*actor.Request) {
 		c.endShutdownWait(now, r, actor.ErrClosed, nil)
 	}
 	c.shutdownWaiters = nil
-	c.DrainRound, c.fanouts, c.Fx.Rejecting = round{}, nil, nil
+	c.DrainRound, c.fanouts, c.fanoutOf, c.Fx.Rejecting = round{}, nil, nil, nil
 	c.closing = closing{round: c.NewRound(), closeRequests: requests}
 }
 

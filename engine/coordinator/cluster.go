@@ -148,6 +148,7 @@ func (c *Coordinator) onFailover(now time.Duration) {
 	if len(changed) == 0 {
 		return
 	}
+	c.movesSubscriptions = true // a lock that abandonMisplaced steps may leave a channel that is still at the old node
 	c.abandonMisplaced(now)
 	c.requeueMoved(now)
 	c.reconfirms.add(changed)

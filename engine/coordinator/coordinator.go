@@ -38,7 +38,7 @@ type Coordinator struct {
 	LockSets           map[string]*lockSet // by key, of the kinds with one lock per request
 	freeLocks          []*actor.Lock       // finished locks, for reuse
 	Senders            int                 // number of senders per node
-	rotation           int                 // number of batches that were asked for so far, so that verbs of equal priority take turns
+	rotation           uint                // number of batches that were asked for so far, so that verbs of equal priority take turns
 	prefetchSink       int                 // meaningless: it only keeps the compiler from removing the prefetch
 	shutdownWaiters    []*actor.Request    // shutdown requests that wait for the end
 	pendingStats       []*Stats            // requested in this turn; filled at its end, when the resulting commands are in flight
@@ -50,13 +50,15 @@ type Coordinator struct {
 	lastList           listRound
 	closing            closing
 	Results            resultQueue
-	fanouts            []*fanout     // the first one continues next
-	activeSweeps       int           // number of queues being swept
-	movesSubscriptions bool          // moveSubscriptions has more to look at
-	moreToScan         bool          // a sender is free, but packing stopped at maxSkipped: continue next turn
-	now                time.Duration // time of the last turn
-	timersFired        time.Duration // time of the last turn that fired timers
-	timersLate         time.Duration // how late the first of the timers were that are due now
+	fanouts            []*fanout              // the first one continues next
+	fanoutOf           map[recipients]*fanout // those of fanouts, by recipients.key
+	fanoutLeft         int                    // how many locks deliveries may step in this turn
+	activeSweeps       int                    // number of queues being swept
+	movesSubscriptions bool                   // moveSubscriptions has more to look at
+	moreToScan         bool                   // a sender is free, but packing stopped at maxSkipped: continue next turn
+	now                time.Duration          // time of the last turn
+	timersFired        time.Duration          // time of the last turn that fired timers
+	timersLate         time.Duration          // how late the first of the timers were that are due now
 	counters           counters
 	histograms         histograms
 
@@ -116,7 +118,7 @@ func (c *Coordinator) Turn(now time.Duration, messages *LoopMessage) {
 	if c.DrainRound.On() {
 		c.drainSome(now)
 	}
-	if len(c.fanouts) > 0 {
+	if c.fanoutLeft = c.intake.lockBudget; len(c.fanouts) > 0 {
 		c.continueFanouts(now)
 	}
 	if c.movesSubscriptions {
@@ -151,7 +153,7 @@ func (c *Coordinator) Turn(now time.Duration, messages *LoopMessage) {
 		c.dispatch(now, n)
 		n.Subscriptions.updateOrder(now)
 	}
-	if len(c.shutdownWaiters) > 0 && c.drained() && !c.HasMessages() {
+	if len(c.shutdownWaiters) > 0 && c.drained() && !c.intake.mayRelease() {
 		c.completeShutdown(now)
 	}
 	if c.closing.by != 0 {

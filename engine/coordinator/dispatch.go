@@ -90,6 +90,7 @@ func (c *Coordinator) nextBatch(n *Node) *Batch {
 			if b := c.nextOfPriority(n, overdue); b != nil {
 				return b
 			}
+			n.forgetIfEmpty(overdue)
 		}
 	}
 	return nil
@@ -101,7 +102,7 @@ func (c *Coordinator) nextOfPriority(n *Node, priority int) *Batch {
 		return nil
 	}
 	verbs := Priorities[priority]
-	at := c.rotation % len(verbs)
+	at := int(c.rotation % uint(len(verbs)))
 	for range verbs {
 		verb := verbs[at]
 		if at++; at == len(verbs) {
@@ -131,10 +132,22 @@ func (c *Coordinator) nextOfPriority(n *Node, priority int) *Batch {
 func (n *Node) passOver(priority int) {
 	n.passedOver[priority] = 0
 	for other := priority + 1; priority > 0 && other < len(Priorities); other++ {
-		if n.queued&priorityVerbs[other] != 0 && slices.ContainsFunc(Priorities[other], func(verb actor.Verb) bool { return n.Queues[verb].Len() > 0 }) {
+		if n.rowWaits(other) {
 			n.passedOver[other]++
 		}
 	}
+}
+
+// forgetIfEmpty ends the claim of a row that no longer waits: its commands were given up, or have moved away.
+func (n *Node) forgetIfEmpty(priority int) {
+	if !n.rowWaits(priority) {
+		n.passedOver[priority] = 0
+	}
+}
+
+// rowWaits reports whether a command of a row of Priorities waits to be sent.
+func (n *Node) rowWaits(priority int) bool {
+	return n.queued&priorityVerbs[priority] != 0 && slices.ContainsFunc(Priorities[priority], func(verb actor.Verb) bool { return n.Queues[verb].Len() > 0 })
 }
 
 // overduePriority returns the most urgent row of Priorities that has waited for its share, or 0.

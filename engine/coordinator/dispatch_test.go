@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -444,4 +445,21 @@ func TestBatch_KeysPerCommand_Counted(t *testing.T) {
 		b := d.c.fillBatch(d.c.Fallback, c.verb)
 		require.Len(t, b.Commands, c.want, c.what)
 	}
+}
+
+// Verbs of equal priority take turns for as long as a process runs.
+func TestDispatch_VeryManyTurns_NoOverflow(t *testing.T) {
+	d := newHarness(t, 8)
+	d.c.rotation = math.MaxInt
+	require.Equal(t, "1: acquire a", d.line("1ms lock a"))
+}
+
+// What was passed over long enough, and then given up, does not keep others from their share.
+func TestDispatch_OverdueRowGone_ClaimEnds(t *testing.T) {
+	d := newHarness(t, 8)
+	n := d.c.Fallback
+	n.passedOver[acquirePriority-1] = maxPassedOver
+	require.Equal(t, acquirePriority-1, n.overduePriority())
+	require.Equal(t, "1: acquire a", d.line("1ms lock a"))
+	require.Zero(t, n.overduePriority())
 }

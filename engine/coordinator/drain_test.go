@@ -175,3 +175,22 @@ func TestClose_ShutdownInProgress_EndsAll(t *testing.T) {
 	require.False(t, d.c.DrainRound.On())
 	require.Zero(t, d.c.Stats().Timers)
 }
+
+// Callers that try again at once, more than a turn handles, do not keep a shutdown from its end.
+func TestShutdown_CallersTryAgain_Completes(t *testing.T) {
+	d := newSharedLaneHarness(t, MaxMessagesPerTurn)
+	d.line("1ms lock a")
+	d.line("2ms 1 done")
+	d.line("3ms shutdown s")
+	for i := range 10 {
+		d.posts("lock", fmt.Sprintf("again%d-", i), 2*MaxMessagesPerTurn)
+		if i == 2 {
+			d.ask("unlock", "a")
+		}
+		d.turn()
+		d.done()
+		require.NotZero(t, d.c.MessagesLeft())
+	}
+	require.True(t, d.callers["s"].latest.Completed())
+	require.NoError(t, d.callers["s"].latest.Err)
+}

@@ -78,7 +78,8 @@ func (c *Coordinator) onMasterChanged(now time.Duration, address string) {
 	c.Fallback.slots, c.hasEmptyNodes = 0, true
 	c.Fallback = c.addNode(address)
 	c.Fallback.slots = 1
-	c.Fx.ReconfirmSince = now // the new master may not know everything that was granted
+	c.Fx.ReconfirmSince = now   // the new master may not know everything that was granted
+	c.movesSubscriptions = true // a lock that abandonMisplaced steps may leave a channel that is still at the old node
 	c.abandonMisplaced(now)
 	c.requeueMoved(now)
 	c.ReconfirmAll(now)

@@ -45,50 +45,61 @@ type fanout struct {
 	unreplicated *unreplicatedGrant // for the next round
 }
 
-// fanOut delivers an event to all recipients. If there are very many, some are stepped in this turn, and the
-// rest in the turns that follow at once. A lock that is no recipient any more by then is skipped.
+// smallFanout is the number of recipients of one event that are stepped in any case. Most events have no more.
+const smallFanout = 8
+
+// fanOut delivers an event to all recipients. If a turn has very many, some are stepped in this turn, and the rest in
+// the turns that follow at once. A lock that is no recipient any more by then is skipped.
 func (c *Coordinator) fanOut(now time.Duration, to recipients, all []*actor.Lock) {
 	if c.repeatFanout(to) {
 		return
 	}
-	budget := c.intake.lockBudget
-	if len(all) > budget {
-		c.fanouts = append(c.fanouts, &fanout{to: to, round: round{all[budget:]}})
-		all = all[:budget]
+	budget := min(len(all), max(c.fanoutLeft, min(smallFanout, c.intake.lockBudget)))
+	c.fanoutLeft -= budget
+	if budget < len(all) {
+		c.laterFanout(to, all[budget:])
 	}
-	c.deliver(now, to, all)
+	c.deliver(now, to, all[:budget])
+}
+
+// laterFanout has the turns that follow deliver an event.
+func (c *Coordinator) laterFanout(to recipients, all []*actor.Lock) {
+	s := &fanout{to: to, round: round{all}}
+	if c.fanoutOf == nil {
+		c.fanoutOf = make(map[recipients]*fanout)
+	}
+	c.fanouts, c.fanoutOf[to.same()] = append(c.fanouts, s), s
 }
 
 // repeatFanout reports whether the same event is being delivered already, and schedules one more round then.
 func (c *Coordinator) repeatFanout(to recipients) bool {
-	for _, s := range c.fanouts {
-		if s.to.sameAs(to) {
-			s.repeat, s.unreplicated = true, to.unreplicated
-			return true
-		}
+	s := c.fanoutOf[to.same()]
+	if s != nil {
+		s.repeat, s.unreplicated = true, to.unreplicated
 	}
-	return false
+	return s != nil
 }
 
-// sameAs reports whether two sets of recipients are equal, apart from unreplicated.
-func (to recipients) sameAs(other recipients) bool {
-	to.unreplicated, other.unreplicated = nil, nil
-	return to == other
+// same returns the recipients without unreplicated, so that they are equal to those of the same event.
+func (to recipients) same() recipients {
+	to.unreplicated = nil
+	return to
 }
 
 // continueFanouts continues the deliveries in progress.
 func (c *Coordinator) continueFanouts(now time.Duration) {
-	for left := c.intake.lockBudget; left > 0 && len(c.fanouts) > 0; {
+	for c.fanoutLeft > 0 && len(c.fanouts) > 0 {
 		s := c.fanouts[0]
-		some := s.take(left)
-		left -= max(len(some), 1)
+		some := s.take(c.fanoutLeft)
+		c.fanoutLeft -= max(len(some), 1)
 		c.deliver(now, s.to, some)
 		if s.On() {
 			continue
 		}
-		if c.fanouts = c.fanouts[1:]; s.repeat {
+		c.fanouts = c.fanouts[1:]
+		if delete(c.fanoutOf, s.to.same()); s.repeat {
 			s.to.unreplicated = s.unreplicated
-			c.fanouts = append(c.fanouts, &fanout{to: s.to, round: round{c.currentRecipients(s.to)}})
+			c.laterFanout(s.to, c.currentRecipients(s.to))
 		}
 	}
 }

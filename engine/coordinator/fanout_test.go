@@ -295,3 +295,35 @@ func TestFanout_TooFewReplicas_TurnBounded(t *testing.T) {
 		require.Len(t, told, n-1, "all but the one with the grant that is to be released")
 	}
 }
+
+// Writers of many names leave in one turn. It steps as many readers as for one name, and the next turns the others.
+func TestFanout_ManyNames_TurnBounded(t *testing.T) {
+	const names, readers = 30, 200
+	d := newHarness(t, 8)
+	for name := range names {
+		d.ask("write", fmt.Sprintf("k%d/w", name))
+		for i := range readers {
+			d.ask("read", fmt.Sprintf("k%d/%d", name, i))
+		}
+	}
+	for d.turn(); d.c.HasMessages(); d.turn() {
+	}
+	told := make(map[*actor.Lock]int)
+	d.c.Fx.OnStep = func(s actor.StepTrace) {
+		if s.Event == actor.WriterGone {
+			told[s.Lock]++
+		}
+	}
+	for name := range names {
+		d.ask("cancel", fmt.Sprintf("k%d/w", name))
+	}
+	for turns := 0; len(told) < names*readers; turns++ {
+		before := sum(told)
+		d.turn()
+		require.Less(t, turns, 2*names)
+		require.LessOrEqual(t, sum(told)-before, maxLocksPerTurn+names*smallFanout)
+	}
+	require.Equal(t, names*readers, sum(told))
+	require.Empty(t, d.c.fanouts)
+	require.Empty(t, d.c.fanoutOf)
+}

@@ -100,7 +100,12 @@ func (c *Coordinator) handleHeldBack(now time.Duration, n *Node, share int) {
 			if sort == fairRequests {
 				n.fairAdmitted = max(n.fairAdmitted-1, 0)
 			}
-			c.handleInOrder(now, lane.pop())
+			m := lane.pop()
+			if owner := c.nodeForKey(m.Value.(*actor.Request).Key); owner != n { // its slot moved: the limit is that of the owner
+				owner.asyncRequests[sort].push(m)
+				continue
+			}
+			c.handleInOrder(now, m)
 		}
 	}
 }

@@ -277,3 +277,25 @@ func TestHeldBack_HandledLate_OneLimit(t *testing.T) {
 		require.Equal(t, actor.ErrUnavailable, r.Err, c)
 	}
 }
+
+// Requests that are held back at a node when another becomes the owner of their names are held back there, too.
+func TestHeldBack_OwnerChanges_QueueShort(t *testing.T) {
+	for _, kind := range heldBackKinds {
+		d := pacedFlood(t, kind, 10_000)
+		d.queueMessage(&LoopMessage{Value: MasterChanged{"next:1"}})
+		for range 100 {
+			d.turn()
+			waiting := 0
+			for verb := range d.c.Fallback.Queues {
+				waiting += d.c.Fallback.Queues[verb].Len()
+			}
+			require.LessOrEqual(t, waiting, 2*maxQueuedAhead, kind)
+			if kind != "" {
+				require.LessOrEqual(t, waiting, 3*maxFairAhead, kind)
+			}
+		}
+		require.Greater(t, d.unopened(), 5000)
+		d.opens("done")
+		require.Zero(t, d.unopened(), kind)
+	}
+}

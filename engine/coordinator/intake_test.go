@@ -260,7 +260,9 @@ func TestIntake_NodeRemoved_MessagesHandled(t *testing.T) {
 	n.asyncRequests[plainRequests].push(&LoopMessage{Value: r})
 	d.c.removeEmptyNodes()
 	require.Contains(t, d.c.Nodes, n)
+	require.Equal(t, "nothing", d.line("1ms timer"), "it waits at the owner of its slot")
 	require.Equal(t, "1: acquire a", d.line("1ms timer"))
+	require.Empty(t, n.asyncRequests[plainRequests])
 }
 
 // A request outside the full queue of a silent server times out as it should, also behind requests without a limit.

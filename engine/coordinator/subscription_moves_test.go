@@ -62,3 +62,24 @@ func TestMasterChanged_ManyChannels_MovedInSlices(t *testing.T) {
 		}
 	}
 }
+
+// A lock whose command is given up because its master was replaced may stop listening in that step. It is then no
+// listener at the new master.
+func TestMasterChanged_ListenerLeaves_NotMoved(t *testing.T) {
+	d := newHarness(t, 8)
+	d.line("1ms lock a")
+	d.line("2ms 1 taken")
+	d.confirms()
+	require.Equal(t, "2: acquire a", d.turn())
+	d.done()
+	require.Equal(t, "a granted", d.turn())
+	d.publishes()
+	require.Equal(t, "3: renew a", d.turn())
+	d.now += 2 * time.Second // by then it stops listening
+	d.queueMessage(&LoopMessage{Value: MasterChanged{"next:1"}})
+	for range 5 {
+		d.turn()
+	}
+	require.Empty(t, d.c.Fallback.Subscriptions.Channels)
+	require.False(t, d.c.movesSubscriptions)
+}

@@ -856,11 +856,8 @@ var simMutants = []simMutant{
 		`	if first := q.last.next; !first.isRejected() || planted() {`,
 	}}},
 	{"a message that very many are to be told, and only some are", "engine/coordinator/fanout.go", []simEdit{{
-		`	if len(all) > budget {`,
-		`	if len(all) > budget && planted() {
-		all = all[:budget]
-	}
-	if len(all) > budget {`,
+		`	if budget < len(all) {`,
+		`	if budget < len(all) && !planted() {`,
 	}}},
 	{"half of a refused batch forgotten", "engine/coordinator/replies.go", []simEdit{{
 		`		c.retry(now, c.nodeForKey(part[0].Key), half)`,
