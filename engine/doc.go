@@ -35,8 +35,9 @@
 //     free connection without limit.
 //   - an unsubscription (unsubscriber.go): a replaced connection with very many channels has a goroutine while it is
 //     unsubscribed in slices. The subscriber starts it. It ends after the last slice, or when a reply is late.
-//   - one goroutine per slice (unsubscriber.go) waits for the reply to UNSUBSCRIBE, up to 300 for a million channels.
-//     Another one waits for the reply to the QUIT that follows. They end with the reply or with the connection.
+//   - one goroutine per slice (unsubscriber.go), of 2048 channels or of the channels of a slot, waits for the reply to
+//     UNSUBSCRIBE. Another one waits for the reply to the QUIT that follows. They end with the reply or with the
+//     connection.
 //   - while Probe runs, one goroutine per master of a cluster loads the scripts there (load_scripts.go). Probe waits
 //     for them.
 //

@@ -123,25 +123,14 @@ func (u *unsubscriber) pause(d time.Duration) bool {
 }
 
 // chunks returns the channels of a connection in slices of at most maxUnsubscribeChannels. With sharded pub/sub each
-// slice has the channels of one slot.
+// slice has the channels of one slot, and a slot as few slices as there can be: each costs a round trip.
 func (c *connection) chunks() (all [][]string) {
-	var last []string
-	for _, some := range c.channels {
-		bySlot := [][]string{some}
-		if c.sharded {
-			bySlot = groupBySlot(some)
-		}
-		for _, some := range bySlot {
-			if len(last)+len(some) > maxUnsubscribeChannels || c.sharded {
-				all, last = append(all, last), nil
-			}
-			last = append(last, some...)
-		}
+	groups := [][]string{slices.Concat(c.channels...)}
+	if c.channels = nil; c.sharded {
+		groups = groupBySlot(groups[0])
 	}
-	c.channels = nil
-	all = append(all, last)
-	if len(all[0]) == 0 {
-		return all[1:]
+	for _, some := range groups {
+		all = slices.AppendSeq(all, slices.Chunk(some, maxUnsubscribeChannels))
 	}
 	return all
 }

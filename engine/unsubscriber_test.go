@@ -197,3 +197,21 @@ func TestUnsubscribe_Sharded_OneSlotEach(t *testing.T) {
 	require.ElementsMatch(t, names, left)
 	require.Len(t, slots, 3)
 }
+
+// A slot's channels leave together, in whichever orders they came: very many slots make no slice for each channel.
+func TestUnsubscribe_Sharded_FewSlices(t *testing.T) {
+	c := &connection{sharded: true}
+	const slots = 100
+	for order := range 30 {
+		var some []string
+		for in := range slots {
+			some = append(some, fmt.Sprintf("{%d}%d", in, order))
+		}
+		c.channels = append(c.channels, some)
+	}
+	all := c.chunks()
+	require.LessOrEqual(t, len(all), slots)
+	require.Empty(t, c.channels)
+	c.sharded, c.channels = false, [][]string{make([]string, maxUnsubscribeChannels), make([]string, 1)}
+	require.Len(t, c.chunks(), 2)
+}
