@@ -167,8 +167,11 @@ func (l *Lock) onRenewReply(now time.Duration, m *Message, fx *Effects) {
 	switch reply := m.Reply; {
 	case l.phase == releasing:
 		// The owner unlocked meanwhile. The release that follows gives the result, unless the tenure is gone.
-		if reply.Status == NotFound {
+		switch reply.Status {
+		case NotFound:
 			l.finishRelease(now, ErrLost, errKeyGone, fx)
+		case NoReply:
+			l.burnOwnNumber()
 		}
 	case reply.Status == OK:
 		l.onRenewed(now, m, fx)

@@ -96,6 +96,14 @@ func (l *Lock) UsesNumber(number uint64) bool {
 	return l.tenure == number || r.burned || r.mayUseNumber && !r.ended && !l.queue.empty() // also while an earlier tenure ends
 }
 
+// burnOwnNumber is for a command that may run after the tenure has ended. A number that the reader has from its owner's
+// write must then not be that of another reader.
+func (l *Lock) burnOwnNumber() {
+	if l.ext != nil && l.ext.readerView().writer == l.tenure {
+		l.BurnNumber()
+	}
+}
+
 // BurnNumber marks a writer's number as unusable for readers.
 func (l *Lock) BurnNumber() { l.ensureExt().ensureReader().burned = true }
 

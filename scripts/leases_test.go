@@ -86,6 +86,26 @@ func (s *server) checkLeasesOf(t *testing.T, script scripts.Script, verb string,
 	}
 }
 
+// A lease may be over before a long call comes to its key. What the call writes then does not stay without a TTL.
+func TestLeases_OverWithinCall_NothingWithoutTTL(t *testing.T) {
+	const locks = 5000
+	s := onReal(t)
+	var keys []string
+	take, again := []any{"PUBLISH"}, []any{"NUMSUB"}
+	for i := range locks {
+		keys = append(keys, fmt.Sprintf("lock:%d", i))
+		take, again = append(take, "t", 100_000), append(again, "t", 1)
+	}
+	for i := range locks {
+		again = append(again, i+1, 7, "")
+	}
+	s.answers(locks, scripts.Acquire, keys, take...)
+	s.answers(locks, scripts.Renew, keys, again...)
+	for _, key := range keys {
+		require.NotEqual(t, int64(-1), s.do("PTTL", key), key)
+	}
+}
+
 // The leases of readers are set as given, however many a call has.
 func TestLeases_ManyReaders_SetAsGiven(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {

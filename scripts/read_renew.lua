@@ -30,7 +30,7 @@ end
 local function count(key, id, holds_left, written)
   if written == holds_left then return 1 end
   remove_keys(key, id, written, holds_left)
-  return type(redis.pcall('HSET', key, id, holds_left)) == 'number' and 1 or {1, 0, -1}
+  return write_count(key, id, holds_left) and 1 or {1, 0, -1}
 end
 
 -- Reports whether a reader that wants less than the lock's TTL may be the reason for that TTL, before it is renewed.

@@ -362,6 +362,28 @@ func TestTenureNumber_InUse_NotReused(t *testing.T) {
 	require.False(t, d.c.numberFree(writer))
 }
 
+// A reader's renewal that gets no reply while the reader unlocks may run later: the next reader beside the same write
+// has another number.
+func TestTenureNumber_RenewalUnanswered_NotReused(t *testing.T) {
+	for _, outcome := range []string{"done", "lost EOF"} {
+		d := newHarness(t, 8)
+		d.line("1ms write a")
+		d.line("2ms 1 done")
+		d.readBeside("a", "a/2")
+		d.line("3ms heard rw:a")
+		require.Contains(t, d.line("4ms 2 done"), "a/2 granted")
+		require.Contains(t, d.line("5ms extend a/2"), "3: ")
+		d.line("6ms unlock a/2")
+		said := d.line("7ms 3 " + outcome)
+		for ; !strings.Contains(said, "a/2 unlocked"); said = d.turn() {
+			require.Less(t, d.now, time.Second)
+			d.now += time.Millisecond
+			d.done()
+		}
+		require.Equal(t, outcome == "done", d.c.numberFree(d.c.Locks.Get("a")), outcome)
+	}
+}
+
 // A read acquire from before its owner's write may get its reply afterwards. The reply names another writer, but that
 // is its owner. The reader continues beside that write, or it would wait for itself.
 func TestReader_StaleRejection_GoesOn(t *testing.T) {

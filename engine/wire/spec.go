@@ -490,10 +490,13 @@ func decodeState(row []respMessage) decodedReply {
 	return decodedReply{Status: actor.OK, TTL: DecodeTTL(ttl), Holder: holder, Count: toInt(count)}
 }
 
-// DecodeTTL decodes a PTTL: actor.NoTTL and actor.NoKey stay as they are, and values that do not fit are capped.
+// maxTTL is what longer TTLs are capped at: a moment as long from now does not overflow.
+const maxTTL = 100 * 365 * 24 * time.Hour
+
+// DecodeTTL decodes a PTTL: actor.NoTTL and actor.NoKey stay as they are, and longer ones than maxTTL are capped.
 func DecodeTTL(ms int64) time.Duration {
 	if ms < 0 {
 		return time.Duration(ms)
 	}
-	return time.Duration(min(ms, int64(1<<63-1)/int64(time.Millisecond))) * time.Millisecond
+	return time.Duration(min(ms, maxTTL.Milliseconds())) * time.Millisecond
 }

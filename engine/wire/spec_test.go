@@ -216,7 +216,7 @@ func TestWire_Replies_Decoded(t *testing.T) {
 			{"*2 -NOPERM_no :1", "refused: NOPERM_no · done"},
 			{"*2 -ERR_unknown_command :1", "refused: ERR_unknown_command · done"},
 			{"*2 *2 :9223372036854775807 $1 x *2 :-9223372036854775808 $1 x",
-				"taken 2562047h47m16.854s \"x\" · taken -2562047h47m16.854775808s \"x\""},
+				"taken 876000h0m0s \"x\" · taken -2562047h47m16.854775808s \"x\""},
 			{"*2 :0 :2", form + " · " + form},
 			{"*2 $-1 :1", form + " · done"},
 			{"*2 *-1 :1", form + " · done"},

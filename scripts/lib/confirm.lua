@@ -56,7 +56,7 @@ end
 
 local function write(key, id, count)
   if count == '' then return 1 end
-  return type(redis.pcall('HSET', key, id, count)) == 'number' and 1 or 0
+  return write_count(key, id, count) and 1 or 0
 end
 
 local function listeners(key, subcommand, wanted)

@@ -18,3 +18,8 @@ local function expire(key, lease)
   return redis.pcall('PEXPIRE', key, lease)
 end
 
+-- Writes a tenure's count after its lease was set. A lease may be over before a long call comes to its key, which expire
+-- then deletes. What is written to it after that would have no TTL.
+local function write_count(key, id, count)
+  return redis.pcall('HEXISTS', key, id) == 1 and type(redis.pcall('HSET', key, id, count)) == 'number'
+end
