@@ -1011,6 +1011,9 @@ func TestTop_ManyKeys_AreSampled(t *testing.T) {
 	assert.InDelta(t, 10_000, l.Locks, 1500)
 	assert.InDelta(t, 3000, l.Looked, 600)
 	assert.Less(t, s.CommandCalls(t, "type"), 4000)
+	s.Do(t, "CONFIG", "RESETSTAT")
+	_, _, _ = result(t, urlOf(s.Addr()), "top", "--once", "--json", "--interval", "100ms", "--sample", "20")
+	assert.Less(t, s.CommandCalls(t, "type"), 200, "a small sample, too")
 }
 
 // A lock that was shown before, and is found again, is shown once.

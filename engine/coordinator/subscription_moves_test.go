@@ -63,7 +63,7 @@ func TestMasterChanged_ManyChannels_MovedInSlices(t *testing.T) {
 	}
 }
 
-// A lock whose command is given up because its master was replaced may stop listening in that step. It is then no
+// A lock may stop listening in the step in which its command is given up because its master was replaced. It is then no
 // listener at the new master.
 func TestMasterChanged_ListenerLeaves_NotMoved(t *testing.T) {
 	d := newHarness(t, 8)

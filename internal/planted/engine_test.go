@@ -1584,8 +1584,8 @@ var engineMistakes = []found{
 	}},
 	{"TestUnsubscribe_Sharded_OneSlotEach", Mistake{
 		"sharded channels of several slots are unsubscribed together", "engine/unsubscriber.go",
-		`> maxUnsubscribeChannels || c.sharded {`,
-		`> maxUnsubscribeChannels || c.sharded && !planted() {`,
+		`c.channels = nil; c.sharded {`,
+		`c.channels = nil; c.sharded && !planted() {`,
 	}},
 	{"TestUnsubscribe_Sharded_OneSlotEach", Mistake{
 		"sharded channels are unsubscribed as others", "engine/unsubscriber.go",

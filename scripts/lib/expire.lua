@@ -9,7 +9,11 @@ local function ending(lease)
   return ends
 end
 
+-- brief: this call has set a lease of less than ten seconds. A call may last that long where the server stands still.
+local brief
+
 local function expire(key, lease)
+  brief = brief or #lease < 5
   if begun then
     local set = redis.pcall('PEXPIREAT', key, ending(lease))
     if type(set) == 'number' then return set end
@@ -18,8 +22,10 @@ local function expire(key, lease)
   return redis.pcall('PEXPIRE', key, lease)
 end
 
--- Writes a tenure's count after its lease was set. A lease may be over before a long call comes to its key, which expire
--- then deletes. What is written to it after that would have no TTL.
+-- Writes a tenure's count after its lease was set. A lease that is over by then has deleted the lock, as PEXPIREAT does.
+-- What is written to it after that would have no TTL.
 local function write_count(key, id, count)
-  return redis.pcall('HEXISTS', key, id) == 1 and type(redis.pcall('HSET', key, id, count)) == 'number'
+  if brief and redis.pcall('HEXISTS', key, id) ~= 1 then return false end
+  return type(redis.pcall('HSET', key, id, count)) == 'number'
 end
+

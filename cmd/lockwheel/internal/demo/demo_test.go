@@ -35,6 +35,31 @@ func onEachServer(t *testing.T, test func(t *testing.T, where server, inspector 
 	})
 }
 
+// Whatever is left at any master of a cluster is found, and nothing twice.
+func TestProbe_Cluster_EachMaster(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	p, err := newProbe(rueidis.ClientOption{InitAddress: []string{c.Nodes[0].Addr()}})
+	require.NoError(t, err)
+	defer p.close()
+	r, err := p.leftovers(t.Context(), "left")
+	require.NoError(t, err)
+	require.Equal(t, leftovers{}, r)
+	for _, key := range c.SpreadKeys("left", 6) {
+		c.Master(t, c.Slot(t, key)).Do(t, "SET", key, "x")
+	}
+	channel := c.SpreadKeys("left", 6)[3]
+	require.NoError(t, c.Master(t, c.Slot(t, channel)).Conn(t).Send("SSUBSCRIBE", channel))
+	require.Eventually(t, func() bool {
+		r, err = p.leftovers(t.Context(), "left")
+		return err != nil || len(r.channels) > 0
+	}, 20*time.Second, time.Millisecond)
+	require.NoError(t, err)
+	require.Equal(t, 6, r.count)
+	require.Len(t, r.keys, 3)
+	require.Len(t, r.channels, 1)
+}
+
 func realServer(s *redistest.Server) server {
 	return server{option: rueidis.ClientOption{InitAddress: []string{s.Addr()}}, close: func() {}}
 }

@@ -30,9 +30,30 @@ func newProbe(option rueidis.ClientOption) (probe, error) {
 func (p probe) close() { p.client.Close() }
 
 func (p probe) do(ctx context.Context, command rueidis.Completed) rueidis.RedisResult {
+	return doOn(ctx, p.client, command)
+}
+
+func doOn(ctx context.Context, client rueidis.Client, command rueidis.Completed) rueidis.RedisResult {
 	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
-	return p.client.Do(ctx, command)
+	return client.Do(ctx, command)
+}
+
+// masters returns the servers that have keys: the server, or each master of a cluster.
+func (p probe) masters(ctx context.Context) (all []rueidis.Client, err error) {
+	if p.client.Mode() != rueidis.ClientModeCluster {
+		return []rueidis.Client{p.client}, nil
+	}
+	for _, node := range p.client.Nodes() {
+		role, err := doOn(ctx, node, node.B().Role().Build()).ToArray()
+		if err != nil {
+			return nil, fmt.Errorf("asking a node of the cluster for its role: %w", err)
+		}
+		if is, _ := role[0].ToString(); is == "master" {
+			all = append(all, node)
+		}
+	}
+	return all, nil
 }
 
 // version returns the server's name and version, if the server reports them.
@@ -66,13 +87,18 @@ const closeGrace = 3 * time.Second
 // leftovers finds keys and channels with that text in their names. The text is literal if it contains no character of
 // Redis' patterns.
 func (p probe) leftovers(ctx context.Context, text string) (r leftovers, err error) {
-	if err := p.scan(ctx, "*"+text+"*", &r); err != nil {
-		return r, fmt.Errorf("looking for keys: %w", err)
+	masters, err := p.masters(ctx)
+	if err != nil {
+		return r, err
+	}
+	for _, master := range masters {
+		if err := scan(ctx, master, "*"+text+"*", &r); err != nil {
+			return r, fmt.Errorf("looking for keys: %w", err)
+		}
 	}
 	deadline := time.Now().Add(closeGrace)
 	for {
-		list := p.client.B().PubsubChannels().Pattern("*" + text + "*").Build()
-		if r.channels, err = p.do(ctx, list).AsStrSlice(); err != nil {
+		if r.channels, err = p.channels(ctx, masters, "*"+text+"*"); err != nil {
 			return r, fmt.Errorf("looking for channels: %w", err)
 		}
 		if len(r.channels) == 0 || time.Now().After(deadline) {
@@ -82,23 +108,41 @@ func (p probe) leftovers(ctx context.Context, text string) (r leftovers, err err
 	}
 }
 
-// scan scans all keys, a few at a time so that other clients are not delayed.
-func (p probe) scan(ctx context.Context, pattern string, into *leftovers) error {
+// channels returns the channels that match, in a cluster the sharded ones, too.
+func (p probe) channels(ctx context.Context, masters []rueidis.Client, pattern string) (all []string, err error) {
+	for _, master := range masters {
+		lists := []rueidis.Completed{master.B().PubsubChannels().Pattern(pattern).Build()}
+		if p.client.Mode() == rueidis.ClientModeCluster {
+			lists = append(lists, master.B().PubsubShardchannels().Pattern(pattern).Build())
+		}
+		for _, list := range lists {
+			some, err := doOn(ctx, master, list).AsStrSlice()
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, some...)
+		}
+	}
+	return all, nil
+}
+
+// scan scans all keys of a server, a few at a time so that other clients are not delayed.
+func scan(ctx context.Context, server rueidis.Client, pattern string, into *leftovers) error {
 	const few = 3
 	seen := make(map[string]bool) // SCAN may return a key twice
 	for cursor := uint64(0); ; {
-		page, err := p.do(ctx, p.client.B().Scan().Cursor(cursor).Match(pattern).Count(1000).Build()).AsScanEntry()
+		page, err := doOn(ctx, server, server.B().Scan().Cursor(cursor).Match(pattern).Count(1000).Build()).AsScanEntry()
 		if err != nil {
 			return err
 		}
 		for _, key := range page.Elements {
-			seen[key] = true
-			if len(seen) > len(into.keys) && len(into.keys) < few {
+			if !seen[key] && len(into.keys) < few {
 				into.keys = append(into.keys, key)
 			}
+			seen[key] = true
 		}
 		if cursor = page.Cursor; cursor == 0 {
-			into.count = len(seen)
+			into.count += len(seen)
 			return nil
 		}
 	}
