@@ -120,7 +120,8 @@ func (m Mutex) Do(ctx context.Context, f func(context.Context) error, opts ...Op
 // It blocks until the server replies, ctx ends or Options.CallTimeout elapses. The command is sent once. After
 // ErrUnavailable it may still take effect later. After this and after a ServerError a holder in this engine has lost
 // the lock regardless, and its key is deleted as soon as the server allows it. Nothing is done if ctx had ended before
-// the call, for a lock of another kind (ErrKindMismatch), and during and after Shutdown and Close (ErrClosed).
+// the call, for a lock of another kind (ErrKindMismatch), and during and after Shutdown and Close (ErrClosed). If Close
+// comes while the command is under way, it may take effect, and the error is ErrClosed, too.
 //
 // A plain lock's key that is a hash is deleted, also if no lock library wrote it. A key of another type stays, and the
 // error says so.

@@ -27,7 +27,7 @@ func (g *multiHold) extend(ctx context.Context, d time.Duration, until time.Time
 	if end := g.ended.Load(); err != nil && end != nil { // the members were released because the group was lost
 		return g.hold.fail(end.err, end.cause)
 	}
-	if lost, some := errors.Is(err, ErrLost), (multiError)(nil); lost && errors.As(err, &some) { // the group is not
+	if lost, some := errors.Is(err, ErrLost), (multiError)(nil); lost && errors.As(err, &some) && g.err() == nil {
 		return g.hold.fail(ErrUnavailable, some.withoutKinds(nil))
 	}
 	return err

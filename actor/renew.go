@@ -35,6 +35,42 @@ func roundUp(due, grain time.Duration) time.Duration {
 	return (due + grain - 1) / grain * grain
 }
 
+// renewGroup is how many successive tenures are renewed in one batch. They are neighbours in memory, here and in the
+// server. Measured: spread one by one, both cost a third more.
+const renewGroup = 128
+
+// renewSlots are the slots of Config.RenewSpread at which tenures are renewed. Each tenure stays in its slot, so only
+// its first renewal is early. newRenewSlots makes them; the zero value has no slot, and slotOf would divide by 0. They
+// are immutable.
+type renewSlots struct {
+	count uint64
+	width time.Duration
+}
+
+// A slot of renewals is a part of the renewal interval, and at most maxRenewSlot. With several groups it makes a burst,
+// of which the first batch warms caches and wakes threads for all others; they still leave one after the other.
+// Measured with 100 000 locks and a lease of 30 s, with slots of 100 ms instead of 5: a renewal costs the client 0.86
+// times as much, and the server 1.08 times. Bursts of 8192 locks were not clearly cheaper, nor several batches of a
+// burst in flight while no other command is sent; and commands of other processes wait behind several.
+const (
+	slotsPerInterval = 100
+	maxRenewSlot     = 100 * time.Millisecond
+)
+
+// RenewSlot returns the width of a slot of renewals. Those of one slot are due together.
+func (c *Config) RenewSlot() time.Duration {
+	return roundUp(max(min(c.RenewInterval/slotsPerInterval, maxRenewSlot), 1), grain(c.Lease))
+}
+
+func newRenewSlots(config *Config) renewSlots {
+	width := config.RenewSlot()
+	return renewSlots{max(uint64(config.RenewSpread/width), 1), width}
+}
+
+func (s renewSlots) slotOf(tenure uint64) time.Duration {
+	return time.Duration(tenure/renewGroup%s.count) * s.width
+}
+
 // renewInterval returns the renewal interval. It is shorter while a command without a reply may shorten the lease.
 func (l *Lock) renewInterval(fx *Effects) time.Duration {
 	if s := l.minUnackedLease(); s != 0 {

@@ -154,8 +154,10 @@ func (h *handler) forceTarget(ctx context.Context, client string, t target, form
 		"holder", state.Owner, "engine", t.engine.ID(), "client", client, "was_locked", wasLocked, "error", err)
 	view := forceView{Process: thisProcess, Name: shown(t.name), Engine: t.engine.ID(), Done: "The lock was taken from its holder."}
 	switch {
-	case errors.Is(err, lockwheel.ErrClosed), errors.Is(err, lockwheel.ErrKindMismatch):
+	case errors.Is(err, lockwheel.ErrKindMismatch):
 		return failure(http.StatusBadGateway, "Nothing was done: "+shown(err.Error()))
+	case errors.Is(err, lockwheel.ErrClosed):
+		return failure(http.StatusBadGateway, "Nothing was done, unless the process shut down just now: "+shown(err.Error()))
 	case unanswered(err):
 		return failure(http.StatusBadGateway, "The server did not reply. The command may still take effect. If this process held the lock, it has lost it: "+shown(err.Error()))
 	case err != nil:

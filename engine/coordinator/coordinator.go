@@ -51,7 +51,7 @@ type Coordinator struct {
 	closing            closing
 	Results            resultQueue
 	fanouts            []*fanout              // the first one continues next
-	fanoutOf           map[recipients]*fanout // those of fanouts, by recipients.key
+	fanoutOf           map[recipients]*fanout // those of fanouts, by recipients.same
 	fanoutLeft         int                    // how many locks deliveries may step in this turn
 	activeSweeps       int                    // number of queues being swept
 	movesSubscriptions bool                   // moveSubscriptions has more to look at
@@ -132,7 +132,6 @@ func (c *Coordinator) Turn(now time.Duration, messages *LoopMessage) {
 		c.noteOutputs(now)
 		return
 	}
-	c.Fx.FitRenewals()
 	c.fireTimers(now)
 	if c.Cluster != nil {
 		c.updateTopology(now)

@@ -86,17 +86,19 @@ func (to recipients) same() recipients {
 	return to
 }
 
-// continueFanouts continues the deliveries in progress.
+// continueFanouts continues the deliveries in progress. They take turns: one to very many locks delays the others
+// little.
 func (c *Coordinator) continueFanouts(now time.Duration) {
+	share := max(1, c.fanoutLeft/4)
 	for c.fanoutLeft > 0 && len(c.fanouts) > 0 {
 		s := c.fanouts[0]
-		some := s.take(c.fanoutLeft)
+		some := s.take(min(share, c.fanoutLeft))
 		c.fanoutLeft -= max(len(some), 1)
 		c.deliver(now, s.to, some)
-		if s.On() {
+		if c.fanouts = c.fanouts[1:]; s.On() {
+			c.fanouts = append(c.fanouts, s)
 			continue
 		}
-		c.fanouts = c.fanouts[1:]
 		if delete(c.fanoutOf, s.to.same()); s.repeat {
 			s.to.unreplicated = s.unreplicated
 			c.laterFanout(s.to, c.currentRecipients(s.to))

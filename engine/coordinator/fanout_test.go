@@ -327,3 +327,29 @@ func TestFanout_ManyNames_TurnBounded(t *testing.T) {
 	require.Empty(t, d.c.fanouts)
 	require.Empty(t, d.c.fanoutOf)
 }
+
+// A delivery to very many locks does not delay one to a few: they take turns.
+func TestFanout_LongOne_OthersNotDelayed(t *testing.T) {
+	const many, few = 20 * maxLocksPerTurn, 20
+	d := newHarness(t, 8)
+	for name, readers := range map[string]int{"long": many, "short": few} {
+		d.ask("write", name+"/w")
+		d.posts("read", name+"/", readers)
+	}
+	for d.turn(); d.c.HasMessages(); d.turn() {
+	}
+	told := make(map[string]int)
+	d.c.Fx.OnStep = func(s actor.StepTrace) {
+		if s.Event == actor.WriterGone {
+			told[s.Lock.Key()]++
+		}
+	}
+	d.ask("cancel", "long/w")
+	d.turn()
+	d.ask("cancel", "short/w")
+	for range 3 {
+		d.turn()
+	}
+	require.Equal(t, few, told["short"])
+	require.Less(t, told["long"], many/2)
+}

@@ -53,6 +53,24 @@ func StateFailed(t testing.TB, m lockwheel.Mutex) {
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 }
 
+// RequireTaken requires that a call ends with ErrNotAcquired after its Wait, and not before, and returns that error. A
+// busy machine may take longer for the reply that the lock is taken; then the wait is doubled.
+func RequireTaken(t testing.TB, call func(wait lockwheel.Option) error) error {
+	t.Helper()
+	for wait := time.Second; ; wait *= 2 {
+		began := time.Now()
+		err := call(lockwheel.Wait(wait))
+		took := time.Since(began)
+		require.GreaterOrEqual(t, took, wait)
+		require.Less(t, took, wait+TestDeadline)
+		if !errors.Is(err, lockwheel.ErrUnavailable) || wait > TestDeadline {
+			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+			require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
+			return err
+		}
+	}
+}
+
 // Outcome is what a Lock returned.
 type Outcome struct {
 	Hold *lockwheel.Hold

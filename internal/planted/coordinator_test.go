@@ -3,7 +3,7 @@ package planted
 // coordinatorMistakes are mistakes that the simulation sees only with many more locks than it has.
 var coordinatorMistakes = []found{
 	{"TestRenewal_Spread_InBursts", Mistake{
-		"renewals that are spread leave one batch at a time", "actor/renew_slots.go",
+		"renewals that are spread leave one batch at a time", "actor/renew.go",
 		`min(c.RenewInterval/slotsPerInterval, maxRenewSlot)`,
 		`min(c.RenewInterval/slotsPerInterval, map[bool]time.Duration{false: maxRenewSlot}[planted()])`,
 	}},

@@ -904,29 +904,14 @@ var engineMistakes = []found{
 
 	// The pacing of renewals.
 	{"TestRenewal_AcquiredTogether_Spread", Mistake{
-		"locks that were taken together are renewed together", "actor/renew_slots.go",
-		`renewSlots{count(config.RenewSpread),`,
-		`renewSlots{count(config.RenewSpread * map[bool]time.Duration{false: 1}[planted()]),`,
+		"locks that were taken together are renewed together", "actor/renew.go",
+		`max(uint64(config.RenewSpread/width), 1)`,
+		`max(uint64(config.RenewSpread/width)*map[bool]uint64{false: 1}[planted()], 1)`,
 	}},
 	{"TestRenewal_AcquiredTogether_Spread", Mistake{
-		"each lock is renewed at another moment than its neighbour", "actor/renew_slots.go",
-		`tenure / renewGroup %`,
-		`tenure / map[bool]uint64{false: renewGroup, true: 1}[planted()] %`,
-	}},
-	{"TestRenewSlots_Fit_BurstsBounded", Mistake{
-		"a burst grows with the number of locks", "actor/renew_slots.go",
-		`for s.merged > 1 && ofSlot*s.merged > maxBurst {`,
-		`for s.merged > 1 && ofSlot*s.merged > maxBurst && !planted() {`,
-	}},
-	{"TestRenewSlots_Fit_BurstsBounded", Mistake{
-		"slots are merged again as soon as they were not", "actor/renew_slots.go",
-		`ofSlot*s.merged*4 <= maxBurst`,
-		`ofSlot*s.merged*map[bool]uint64{false: 4, true: 2}[planted()] <= maxBurst`,
-	}},
-	{"TestRenewSlots_Merged_FirstOfThem", Mistake{
-		"merged slots are the last of them", "actor/renew_slots.go",
-		`slot-slot%s.merged)`,
-		`slot-slot%s.merged+map[bool]uint64{true: s.merged}[planted()])`,
+		"each lock is renewed at another moment than its neighbour", "actor/renew.go",
+		`tenure/renewGroup%`,
+		`tenure/map[bool]uint64{false: renewGroup, true: 1}[planted()]%`,
 	}},
 	{"TestDemotion_ReplicaForTimeout_Redialed", Mistake{
 		"a server's connections are ended as soon as it is a replica", "engine/coordinator/demotion.go",

@@ -23,6 +23,7 @@ end
 local lengthens = true
 local function lengthen(key, lease)
   if not lengthens then return end
+  brief = brief or #lease < 5
   local set
   if begun then set = redis.pcall('PEXPIREAT', key, ending(lease), 'GT') else set = redis.pcall('PEXPIRE', key, lease, 'GT') end
   if type(set) == 'number' then return set end

@@ -9,7 +9,8 @@ local function ending(lease)
   return ends
 end
 
--- brief: this call has set a lease of less than ten seconds. A call may last that long where the server stands still.
+-- brief: this call has set a lease of less than ten seconds. A call may last that long where the server stands still: the
+-- lease is then over before it is set, and PEXPIREAT deletes the key.
 local brief
 
 local function expire(key, lease)
@@ -22,8 +23,7 @@ local function expire(key, lease)
   return redis.pcall('PEXPIRE', key, lease)
 end
 
--- Writes a tenure's count after its lease was set. A lease that is over by then has deleted the lock, as PEXPIREAT does.
--- What is written to it after that would have no TTL.
+-- Writes a tenure's count after its lease was set. What is written to a key that was deleted by that would have no TTL.
 local function write_count(key, id, count)
   if brief and redis.pcall('HEXISTS', key, id) ~= 1 then return false end
   return type(redis.pcall('HSET', key, id, count)) == 'number'

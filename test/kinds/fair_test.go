@@ -297,8 +297,7 @@ func TestFairQueue_TryLockNoWait_NeverQueues(t *testing.T) {
 	for _, e := range []*lockwheel.Engine{here, elsewhere} {
 		hold := locktest.Lock(t, here.FairMutex("n"))
 		neverQueues(e.FairMutex("n"))
-		_, err := e.FairMutex("n").TryLock(t.Context(), lockwheel.Wait(time.Second))
-		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+		locktest.RequireTaken(t, func(wait lockwheel.Option) error { return locktest.Second(e.FairMutex("n").TryLock(t.Context(), wait)) })
 		locktest.Eventually(t, "no place left", func() bool { return s.Waiting("n") == 0 })
 		locktest.Unlock(t, hold)
 		s.Stand("n", "another client", time.Minute)

@@ -39,21 +39,25 @@ func doOn(ctx context.Context, client rueidis.Client, command rueidis.Completed)
 	return client.Do(ctx, command)
 }
 
-// masters returns the servers that have keys: the server, or each master of a cluster.
+// masters returns the servers that have keys: the server, or each master of a cluster that replies.
 func (p probe) masters(ctx context.Context) (all []rueidis.Client, err error) {
 	if p.client.Mode() != rueidis.ClientModeCluster {
 		return []rueidis.Client{p.client}, nil
 	}
 	for _, node := range p.client.Nodes() {
-		role, err := doOn(ctx, node, node.B().Role().Build()).ToArray()
-		if err != nil {
-			return nil, fmt.Errorf("asking a node of the cluster for its role: %w", err)
+		role, failed := doOn(ctx, node, node.B().Role().Build()).ToArray()
+		if failed != nil {
+			err = failed
+			continue
 		}
 		if is, _ := role[0].ToString(); is == "master" {
 			all = append(all, node)
 		}
 	}
-	return all, nil
+	if len(all) > 0 {
+		return all, nil
+	}
+	return nil, fmt.Errorf("asking the nodes of the cluster for their roles: %w", err)
 }
 
 // version returns the server's name and version, if the server reports them.
