@@ -15,6 +15,46 @@ var coordinatorMistakes = []found{
 		"an unlock behind a renewal in flight makes all renewals urgent", "engine/coordinator/renew_pacing.go",
 		`IsRenewal(l.Queued())`, `(IsRenewal(l.Queued()) || planted() && IsRenewal(l.InFlight()))`,
 	}},
+	{"TestTenureNumber_RenewalUnanswered_NotReused", Mistake{
+		"a renewal that may run after its reader's release is forgotten", "actor/renew.go",
+		`			l.burnOwnNumber()`,
+		`			if !planted() {
+				l.burnOwnNumber()
+			}`,
+	}},
+	{"TestFanout_ManyNames_TurnBounded", Mistake{
+		"each event has a limit of its own", "engine/coordinator/fanout.go",
+		`max(c.fanoutLeft, min(smallFanout, c.intake.lockBudget))`,
+		`max(c.fanoutLeft, map[bool]int{true: c.intake.lockBudget}[planted()], min(smallFanout, c.intake.lockBudget))`,
+	}},
+	{"TestFanout_LongOne_OthersNotDelayed", Mistake{
+		"a delivery to very many locks goes first", "engine/coordinator/fanout.go",
+		`			c.fanouts = append(c.fanouts, s)
+			continue`,
+		`			c.fanouts = append(c.fanouts, s)
+			if planted() {
+				copy(c.fanouts[1:], c.fanouts)
+				c.fanouts[0] = s
+			}
+			continue`,
+	}},
+	{"TestShutdown_CallersTryAgain_Completes", Mistake{
+		"a shutdown waits until no message is left", "engine/coordinator/coordinator.go",
+		`c.drained() && !c.intake.mayRelease()`,
+		`c.drained() && !c.intake.mayRelease() && !(planted() && c.HasMessages())`,
+	}},
+	{"TestHeldBack_OwnerChanges_QueueShort", Mistake{
+		"what is held back at a node is handled there after its slot moved", "engine/coordinator/heldback.go",
+		`owner != n {`, `owner != n && !planted() {`,
+	}},
+	{"TestMasterChanged_ListenerLeaves_NotMoved", Mistake{
+		"a listener that leaves in a failover is looked for at the new master only", "engine/coordinator/failover.go",
+		`c.movesSubscriptions = true //`, `c.movesSubscriptions = !planted() //`,
+	}},
+	{"TestDispatch_OverdueRowGone_ClaimEnds", Mistake{
+		"a row that no longer waits keeps its claim", "engine/coordinator/dispatch.go",
+		`	if !n.rowWaits(priority) {`, `	if !n.rowWaits(priority) && !planted() {`,
+	}},
 	{"TestRenewPacing_Late_AllLeave", Mistake{
 		"routine renewals that are behind have one sender", "engine/coordinator/renew_pacing.go",
 		`behind = max(behind, c.slotsBehind(&n.Queues[verb]))`, `behind = max(behind, c.slotsBehind(&n.Queues[verb])*map[bool]int{false: 1}[planted()])`,

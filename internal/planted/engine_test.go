@@ -1572,6 +1572,13 @@ var engineMistakes = []found{
 		`c.channels = nil; c.sharded {`,
 		`c.channels = nil; c.sharded && !planted() {`,
 	}},
+	{"TestUnsubscribe_Sharded_FewSlices", Mistake{
+		"each order's channels are unsubscribed by themselves", "engine/unsubscriber.go",
+		`groups = groupBySlot(groups[0])`,
+		`if groups = groupBySlot(groups[0]); planted() {
+			groups = slices.Concat(groups, groups)
+		}`,
+	}},
 	{"TestUnsubscribe_Sharded_OneSlotEach", Mistake{
 		"sharded channels are unsubscribed as others", "engine/unsubscriber.go",
 		`		command, name = b.Ssubscribe().Channel(channels...).Build(), "SUNSUBSCRIBE"`,

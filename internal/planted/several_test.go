@@ -649,6 +649,16 @@ var severalMistakes = []found{
 		cause = cause.withoutKinds(nil)
 	}`,
 	}},
+	{"TestQuorum_LocksOfSeveralKinds_OneKind", Mistake{
+		"a quorum that is impossible matches what passes at one of its servers", "quorum.go",
+		`cause.withoutKinds(passes))`,
+		`map[bool]multiError{false: cause.withoutKinds(passes), true: cause}[planted()])`,
+	}},
+	{"TestQuorum_ExtendFindsLossOfOne_NotLost", Mistake{
+		"an extension is lost with one of a quorum's locks", "multihold_round.go",
+		`lost && errors.As(err, &some) && g.err() == nil {`,
+		`lost && errors.As(err, &some) && g.err() == nil && !planted() {`,
+	}},
 	{"TestRound_ExtendUnanswered_RestNotSent", Mistake{
 		"an extension of very many locks waits for each slice", "multihold_round.go",
 		`		over = true`,
