@@ -44,8 +44,8 @@ func (m Mutex) Name() string { return m.name }
 //
 //   - ErrNotAcquired, ErrUnavailable, ErrNotReplicated, ErrTooManyWaiters, ErrKindMismatch or ErrClosed
 //   - ErrUpgrade ([RWMutex.Writer] only)
-//   - ErrLost, if the process was paused for longer than the lease of the grant, or if the call re-enters without
-//     [Lease] after Options.MaxHold
+//   - ErrLost, if the process was paused for longer than the lease of the grant, if the lock was taken away before Lock
+//     returned (a [Quorum]), or if the call re-enters without [Lease] after Options.MaxHold
 //   - a [ServerError], if the server rejects the command permanently
 //   - none of these, if the name, an option or ctx is invalid; nothing is sent
 func (m Mutex) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
