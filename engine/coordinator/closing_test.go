@@ -3,6 +3,7 @@ package coordinator
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -269,4 +270,22 @@ func TestClose_ConnectionBroken_ReleasedAgain(t *testing.T) {
 		16ms 3 cut                 → nothing
 		16ms timer                 → a engine x closed
 	`)
+}
+
+// More calls of LockAsync than a turn handles, each with a Wait, may come when the engine has just closed.
+func TestClose_ManyAsyncAfterwards_Rejected(t *testing.T) {
+	for _, kind := range heldBackKinds {
+		d := newSharedLaneHarness(t, MaxMessagesPerTurn)
+		d.line("1ms close")
+		require.True(t, d.c.Closed)
+		const requests = 2 * maxQueuedAhead
+		d.posts("async", kind+"k", requests)
+		for i := range requests {
+			d.callers[fmt.Sprint(kind, "k", i)].latest.Wait = time.Second
+		}
+		d.opens()
+		for i := range requests {
+			require.ErrorIs(t, d.callers[fmt.Sprint(kind, "k", i)].latest.Err, actor.ErrClosed)
+		}
+	}
 }

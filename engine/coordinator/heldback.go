@@ -43,6 +43,8 @@ func (c *Coordinator) laneOfAsync(now time.Duration, r *actor.Request, m *LoopMe
 	all, apart := &c.intake.lanes[fromCallers], &n.asyncRequests[sort]
 	earlier := c.intake.lanes[inOrder].work + all.work
 	switch {
+	case c.Closed:
+		return all // it is rejected, and no timer can be set any more
 	case r.Owner != 0 && c.ownerHolds(now, r):
 		c.intake.note(r.Key, m)
 		return &c.intake.lanes[asyncUnlocks]
