@@ -111,9 +111,9 @@ type opening struct {
 }
 
 // connect returns a client, and its server, which has replied.
-func connect(ctx context.Context, options *Options) (l *link, server *engine.Server, err error) {
+func connect(ctx context.Context, options *Options, limits *dial.Limits) (l *link, server *engine.Server, err error) {
 	// rueidis accepts no context here: if ctx ends first, the opening closes the connection that is being made.
-	o := &opening{Canceler: dial.NewCanceler(ctx, options.CallTimeout)}
+	o := &opening{Canceler: limits.NewCanceler(ctx, options.CallTimeout)}
 	succeeded := false
 	defer func() {
 		o.Finish()
@@ -209,7 +209,7 @@ const (
 
 // keepConnecting connects an engine that has no server yet, for err, on a goroutine of its own. That ends with the
 // first connection or with the engine. Later outages are the engine's.
-func (e *Engine) keepConnecting(options Options, err error) {
+func (e *Engine) keepConnecting(options Options, limits *dial.Limits, err error) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	e.connecting = connecting{stop, done}
@@ -229,7 +229,7 @@ func (e *Engine) keepConnecting(options Options, err error) {
 			}
 			var connected *link
 			var server *engine.Server
-			if connected, server, err = connect(ctx, &options); err == nil {
+			if connected, server, err = connect(ctx, &options, limits); err == nil {
 				e.adopt(connected, server)
 				e.loop.Connected(server)
 				return
@@ -278,7 +278,9 @@ func connectOnce(ctx context.Context, options *Options, o *opening, cluster bool
 		client.Close()
 		return nil, nil, errNoCluster
 	}
-	server, err = probe(ctx, client, options)
+	if server, err = probe(ctx, client, options); err != nil && options.Client == nil {
+		(&link{client, o.Connections, o.guard}).close()
+	}
 	return client, server, err
 }
 
@@ -308,6 +310,12 @@ func openClient(ctx context.Context, options *Options, o *opening) (rueidis.Clie
 // engine promises. Behind Sentinel it makes the guard, and waits for at most quickestTimeout until a sentinel replies.
 func clientOption(ctx context.Context, options *Options, o *opening) rueidis.ClientOption {
 	redis := options.Redis
+	if redis.ShuffleInit { // rueidis would shuffle the caller's slice, and undo the order of sentinels
+		redis.InitAddress, redis.ShuffleInit = slices.Clone(redis.InitAddress), false
+		rand.Shuffle(len(redis.InitAddress), func(i, j int) {
+			redis.InitAddress[i], redis.InitAddress[j] = redis.InitAddress[j], redis.InitAddress[i]
+		})
+	}
 	// In RESP2 rueidis would have further connections for pub/sub. Programs set this for the sake of other modules.
 	redis.AlwaysRESP2 = false
 	// With several connections an older command could run after a newer one.
@@ -331,7 +339,7 @@ func clientOption(ctx context.Context, options *Options, o *opening) rueidis.Cli
 	redis.Sentinel.Dialer.KeepAlive = options.CallTimeout / 2
 	redis.DialCtxFn = o.Dialer(redis)
 	redis.AuthCredentialsFn = o.Credentials(redis.AuthCredentialsFn)
-	if redis.ClusterOption.MaxMovedRedirections == 0 {
+	if redis.ClusterOption.MaxMovedRedirections <= 0 { // negative: rueidis would follow any number
 		redis.ClusterOption.MaxMovedRedirections = maxRedirects
 	}
 	if redis.ClusterOption.ShardsRefreshInterval == 0 {
@@ -339,7 +347,8 @@ func clientOption(ctx context.Context, options *Options, o *opening) rueidis.Cli
 	}
 	// Only a master grants locks. Behind Sentinel the engine could not tell which of two nodes is the master.
 	redis.SendToReplicas, redis.Standalone.ReplicaAddress, redis.ReplicaOnly = nil, nil, false
-	redis.ReadNodeSelector = nil // rueidis rejects it without SendToReplicas, and the next as well
+	redis.Standalone.EnableRedirect = false // servers redirect plain commands, and no scripts
+	redis.ReadNodeSelector = nil            // rueidis rejects it without SendToReplicas, and the next as well
 	//lint:ignore SA1019 programs may still set it
 	redis.ReplicaSelector = nil
 	if redis.Sentinel.MasterSet != "" {
@@ -389,8 +398,7 @@ func withoutAdvice(err error) error {
 	return err
 }
 
-// probe checks that the server replies, and loads the scripts. On failure it closes the client unless it is the
-// caller's.
+// probe checks that the server replies, and loads the scripts.
 func probe(ctx context.Context, client rueidis.Client, options *Options) (*engine.Server, error) {
 	server, err := engine.Probe(ctx, client, options.CallTimeout)
 	if options.Client != nil && errors.Is(err, rediserr.ErrNoRESP3) {
@@ -404,9 +412,6 @@ func probe(ctx context.Context, client rueidis.Client, options *Options) (*engin
 		if err = server.CheckReplicas(ctx, options.CallTimeout); err != nil {
 			err = fmt.Errorf("Options.Replicas: the server does not reply to WAIT: %w", err)
 		}
-	}
-	if err != nil && options.Client == nil {
-		client.Close()
 	}
 	return server, err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/internal/async"
+	"github.com/lockwheel/lockwheel/internal/dial"
 	"github.com/lockwheel/lockwheel/internal/redisurl"
 )
 
@@ -71,7 +72,8 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lockwheel: open: %w", err)
 	}
-	connected, server, err := connect(ctx, &options)
+	limits := dial.NewLimits()
+	connected, server, err := connect(ctx, &options, limits)
 	if err != nil && (!options.Lazy || endOf(ctx) != nil || errors.Is(err, errClientRESP2)) {
 		return nil, fmt.Errorf("lockwheel: open: %w", openError(ctx, err))
 	}
@@ -86,7 +88,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		e.cluster.Store(true)
 		e.loop = engine.StartUnconnected(err, e.config, about, e.hooks(), e.listeners.log)
-		e.keepConnecting(options, err)
+		e.keepConnecting(options, limits, err)
 		return e, nil
 	}
 	e.adopt(connected, server)

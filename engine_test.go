@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -1632,7 +1633,8 @@ func TestClientOption_CallersSettings_Replaced(t *testing.T) {
 		ReadNodeSelector: func(uint16, []rueidis.NodeInfo) int { return 0 },
 		ReplicaOnly:      true,
 		AlwaysRESP2:      true,
-		Standalone:       rueidis.StandaloneOption{ReplicaAddress: []string{"host:2"}},
+		Standalone:       rueidis.StandaloneOption{ReplicaAddress: []string{"host:2"}, EnableRedirect: true},
+		ClusterOption:    rueidis.ClusterOption{MaxMovedRedirections: -1},
 	}
 	redis.Dialer.Timeout, redis.Dialer.KeepAlive = time.Hour, time.Hour
 	redis.Sentinel.Dialer.Timeout, redis.Sentinel.Dialer.KeepAlive = time.Hour, time.Hour
@@ -1660,6 +1662,7 @@ func TestClientOption_CallersSettings_Replaced(t *testing.T) {
 	require.Nil(t, got.ReadNodeSelector)
 	require.False(t, got.ReplicaOnly)
 	require.Empty(t, got.Standalone.ReplicaAddress)
+	require.False(t, got.Standalone.EnableRedirect)
 
 	// These are the caller's, if he has set them.
 	options.Redis.ClusterOption = rueidis.ClusterOption{MaxMovedRedirections: 7, ShardsRefreshInterval: time.Minute}
@@ -1823,4 +1826,27 @@ func TestLatest_AnswersAtTheEnd_LastCounts(t *testing.T) {
 		close(answers)
 		require.Equal(t, "key", latest(ended, Holder{ID: "key"}, answers).ID)
 	}
+}
+
+// The addresses are shuffled in a copy: other engines may read the caller's at the same time.
+func TestClientOption_ShuffleInit_CallersSliceKept(t *testing.T) {
+	t.Parallel()
+	addresses := make([]string, 100)
+	for i := range addresses {
+		addresses[i] = fmt.Sprintf("host:%d", i)
+	}
+	options := &Options{Redis: rueidis.ClientOption{InitAddress: slices.Clone(addresses), ShuffleInit: true}, CallTimeout: time.Second}
+	got := clientOption(t.Context(), options, &opening{Canceler: dial.NewCanceler(t.Context(), time.Second)})
+	require.False(t, got.ShuffleInit)
+	require.Equal(t, addresses, options.Redis.InitAddress)
+	require.ElementsMatch(t, addresses, got.InitAddress)
+	require.NotEqual(t, addresses, got.InitAddress)
+}
+
+// rueidis would reject it only when a node of a cluster has replied.
+func TestOptions_NegativeRefresh_Rejected(t *testing.T) {
+	t.Parallel()
+	o := Options{Redis: rueidis.ClientOption{InitAddress: []string{"host:1"}, ClusterOption: rueidis.ClusterOption{ShardsRefreshInterval: -1}}}
+	_, err := o.withDefaults()
+	require.ErrorContains(t, err, "ShardsRefreshInterval")
 }

@@ -27,10 +27,10 @@ type Options struct {
 	//
 	// The engine sets these fields: PipelineMultiplex, DisableAutoPipelining, BlockingPipeline, DisableCache,
 	// DisableRetry, ConnLifetime, ConnWriteTimeout, and Timeout and KeepAlive of Dialer and of Sentinel.Dialer. It sets
-	// ClusterOption.ShardsRefreshInterval and ClusterOption.MaxMovedRedirections if they are zero. It raises a
-	// BlockingPoolSize below 4 to 4. It clears OnInvalidations, Sentinel.TopologyRefreshInterval, because the engine asks
-	// the sentinels itself, and, because only masters grant locks, SendToReplicas, ReplicaSelector, ReadNodeSelector,
-	// ReplicaOnly and Standalone.ReplicaAddress.
+	// ClusterOption.ShardsRefreshInterval if it is zero, and ClusterOption.MaxMovedRedirections if it is not positive. It
+	// raises a BlockingPoolSize below 4 to 4. It clears OnInvalidations, Sentinel.TopologyRefreshInterval, because the
+	// engine asks the sentinels itself, Standalone.EnableRedirect, because no server redirects a script, and, because only
+	// masters grant locks, SendToReplicas, ReplicaSelector, ReadNodeSelector, ReplicaOnly and Standalone.ReplicaAddress.
 	//
 	// It clears AlwaysRESP2 as well, which protocol=2 in a URL sets: an engine speaks RESP3, to servers and to sentinels.
 	// In RESP2 rueidis listens on further connections, and the loss of one can go unnoticed. Every supported server knows
@@ -427,11 +427,20 @@ func (o Options) withDefaults() (Options, error) {
 		checkRange("Options.MaxHold", cmp.Or(o.MaxHold, minDuration), minDuration, maxDuration),
 		checkPositive("Options.MaxWaiting", o.MaxWaiting),
 		checkPositive("Options.MaxWaitingPerLock", o.MaxWaitingPerLock),
+		checkRefresh(o.Redis.ClusterOption.ShardsRefreshInterval),
 		checkPrefix(o.Prefix),
 		identity.CheckName(o.Name),
 		identity.CheckPage(o.PageAddress),
 		o.Notify.check(),
 	)
+}
+
+// checkRefresh rejects what rueidis would reject only once a node of a cluster has replied.
+func checkRefresh(interval time.Duration) error {
+	if interval < 0 {
+		return fmt.Errorf("Options.Redis.ClusterOption.ShardsRefreshInterval of %s: it must not be negative", interval)
+	}
+	return nil
 }
 
 // checkAddresses rejects an invalid address without repeating it, because it may be a URL with a password. With a

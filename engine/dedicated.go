@@ -2,11 +2,13 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/redis/rueidis"
 
 	"github.com/lockwheel/lockwheel/engine/coordinator"
+	"github.com/lockwheel/lockwheel/engine/rediserr"
 )
 
 const (
@@ -34,6 +36,7 @@ type dedicated struct {
 type lender struct {
 	done <-chan struct{} // closed when no caller waits any longer; may be nil
 	run  func(func())    // starts a goroutine
+	own  bool            // the client is the engine's own: its pool is not used up, but connections are slow to make
 
 	pending   chan dedicated // receives the result of the call in flight; nil when there is none
 	abandoned chan struct{}  // closed to abandon the call in flight
@@ -43,7 +46,11 @@ func newLender(done <-chan struct{}, run func(func())) *lender { return &lender{
 
 func onGoroutine(f func()) { go f() }
 
-// lend returns a connection. It returns ErrPoolExhausted after timeout, or when done is closed.
+// errSlowConnect is for a connection of the engine's own client that takes longer than a caller waits for it.
+var errSlowConnect = rediserr.AsClientError(&rediserr.NotConnected{Err: errors.New("making a connection to the server takes too long")})
+
+// lend returns a connection. It returns ErrPoolExhausted after timeout, or when done is closed; errSlowConnect for the
+// engine's own client.
 func (l *lender) lend(client rueidis.Client, timeout time.Duration) (dedicated, error) {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
@@ -58,6 +65,9 @@ func (l *lender) lend(client rueidis.Client, timeout time.Duration) (dedicated, 
 				return d, nil
 			}
 		case <-timer.C:
+			if l.own {
+				return dedicated{}, errSlowConnect
+			}
 			return dedicated{}, coordinator.ErrPoolExhausted
 		case <-l.done:
 			return dedicated{}, coordinator.ErrPoolExhausted
@@ -93,9 +103,10 @@ func (l *lender) abandon() {
 	}
 }
 
-// borrow returns one connection. It gives up when ctx ends or after timeout.
-func borrow(ctx context.Context, client rueidis.Client, timeout time.Duration) (dedicated, error) {
+// borrow returns one connection. It gives up when ctx ends or after timeout. own says that the client is the engine's.
+func borrow(ctx context.Context, client rueidis.Client, own bool, timeout time.Duration) (dedicated, error) {
 	l := newLender(ctx.Done(), onGoroutine)
+	l.own = own
 	defer l.abandon()
 	return l.lend(client, timeout)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/mpsc"
+	"github.com/lockwheel/lockwheel/engine/rediserr"
 )
 
 // exhaustedClient is a client with all connections in use.
@@ -51,6 +52,21 @@ func (p *slowPool) Dedicate() (rueidis.DedicatedClient, func()) {
 		time.Sleep(time.Second)
 	}
 	return nil, func() {}
+}
+
+// The engine's own client has connections enough: one that does not come in time is slow to make.
+func TestLender_OwnClient_SaysSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLender(nil, onGoroutine)
+		l.own = true
+		_, err := l.lend(&slowPool{}, time.Millisecond)
+		require.NotErrorIs(t, err, coordinator.ErrPoolExhausted)
+		var failed *rediserr.ClientError
+		require.ErrorAs(t, err, &failed)
+		require.True(t, failed.Dial)
+		l.abandon()
+		time.Sleep(2 * time.Second)
+	})
 }
 
 // A late connection that was returned, because none asked for it in time, is not lent. The next request has another.
@@ -104,7 +120,7 @@ func TestBorrow_ContextEnds_LateConnReturned(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		began := time.Now()
-		_, err := borrow(ctx, pool, time.Hour)
+		_, err := borrow(ctx, pool, false, time.Hour)
 		require.ErrorIs(t, err, coordinator.ErrPoolExhausted)
 		require.Zero(t, time.Since(began))
 		close(pool.free)

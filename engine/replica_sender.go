@@ -160,9 +160,10 @@ func (r replication) waitCommand(client wire.RedisClient) rueidis.Completed {
 	return client.B().Arbitrary("WAIT").Args(strconv.Itoa(r.min), strconv.FormatInt(wire.Milliseconds(r.timeout), 10)).Build()
 }
 
-// checkNodeReplicas returns nil if one server accepts WAIT, and otherwise the reason why not.
-func checkNodeReplicas(ctx context.Context, client rueidis.Client, timeout time.Duration) error {
-	lent, err := borrow(ctx, client, timeout/2) // leave time to report the reason
+// checkNodeReplicas returns nil if one server accepts WAIT, and otherwise the reason why not. own says that the client
+// is the engine's.
+func checkNodeReplicas(ctx context.Context, client rueidis.Client, own bool, timeout time.Duration) error {
+	lent, err := borrow(ctx, client, own, timeout/2) // leave time to report the reason
 	if err != nil {
 		return err
 	}

@@ -138,7 +138,7 @@ func (s *Server) CheckReplicas(ctx context.Context, timeout time.Duration) error
 
 func (s *Server) checkReplicas(ctx context.Context, timeout time.Duration) error {
 	if !s.Cluster() {
-		return checkNodeReplicas(ctx, s.client, timeout)
+		return checkNodeReplicas(ctx, s.client, s.reuseBuffers, timeout)
 	}
 	err := coordinator.ErrUnknownNode
 	for _, address := range s.topology.Addresses() {
@@ -146,7 +146,7 @@ func (s *Server) checkReplicas(ctx context.Context, timeout time.Duration) error
 		if node == nil {
 			continue
 		}
-		err = checkNodeReplicas(ctx, node, timeout)
+		err = checkNodeReplicas(ctx, node, s.reuseBuffers, timeout)
 		if _, rejected := rueidis.IsRedisErr(err); err == nil || rejected {
 			return err
 		}

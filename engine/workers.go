@@ -66,7 +66,9 @@ func (e *Engine) encoder(id string) *wire.Encoder {
 // time.
 func (e *Engine) lender() *lender {
 	if e.server.reuseBuffers {
-		return newLender(nil, e.goroutines.Go)
+		l := newLender(nil, e.goroutines.Go)
+		l.own = true
+		return l
 	}
 	return newLender(e.stopped, onGoroutine)
 }

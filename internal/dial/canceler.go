@@ -41,6 +41,16 @@ func (dialTimeout) Timeout() bool { return true }
 
 func (dialTimeout) Is(target error) bool { return target == context.DeadlineExceeded }
 
+// Limits bounds the functions of the caller that hang. An engine has one, also if it is opened in several attempts. It
+// is safe for concurrent use; NewLimits makes one.
+type Limits struct {
+	slots   chan struct{} // semaphore: one element for each attempt in flight
+	closing atomic.Int64  // calls in flight of the Close of connections of a caller's dialer
+}
+
+// NewLimits returns the Limits of one engine.
+func NewLimits() *Limits { return &Limits{slots: make(chan struct{}, maxAttempts)} }
+
 // Canceler ends an Open with its context: until Finish is called, the end of the context closes each connection that is
 // being made.
 type Canceler struct {
@@ -50,16 +60,20 @@ type Canceler struct {
 
 	Connections *Connections  // of the engine that is opened
 	timeout     time.Duration // of each connection attempt
-	slots       chan struct{} // semaphore: one element for each attempt in flight
-	closing     atomic.Int64  // calls in flight of the Close of connections of a caller's dialer
+	*Limits
 }
 
 // NewCanceler returns a Canceler for the connections of one engine. ctx is that of Open, and limit the time of each
 // connection attempt.
-func NewCanceler(ctx context.Context, limit time.Duration) *Canceler {
-	o := &Canceler{Connections: newConnections(), timeout: limit, slots: make(chan struct{}, maxAttempts)}
+func (l *Limits) NewCanceler(ctx context.Context, limit time.Duration) *Canceler {
+	o := &Canceler{Connections: newConnections(), timeout: limit, Limits: l}
 	o.ctx, o.stop = context.WithCancel(ctx)
 	return o
+}
+
+// NewCanceler returns a Canceler with Limits of its own.
+func NewCanceler(ctx context.Context, limit time.Duration) *Canceler {
+	return NewLimits().NewCanceler(ctx, limit)
 }
 
 // Finish says that Open has returned: from now on its context has no effect, and nothing is registered with it.

@@ -73,6 +73,11 @@ func TestDial_HangingAttempts_Bounded(t *testing.T) {
 		_, err := ask(rueidis.AuthCredentialsContext{})
 		require.ErrorIs(t, err, errTooManyAttempts)
 	}
+	next := o.Limits.NewCanceler(t.Context(), time.Hour).Credentials(func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+		return rueidis.AuthCredentials{}, nil
+	})
+	_, err := next(rueidis.AuthCredentialsContext{})
+	require.ErrorIs(t, err, errTooManyAttempts, "also in the next attempt to open the engine")
 	close(gate)
 	require.Eventually(t, func() bool {
 		_, err := ask(rueidis.AuthCredentialsContext{})

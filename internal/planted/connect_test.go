@@ -108,10 +108,10 @@ var connectMistakes = []found{
 	}},
 	{"TestOpen_ClusterWithoutSlots_Rejected", Mistake{
 		"a client of a server that refuses is kept", "connect.go",
-		`	if err != nil && options.Client == nil {
-		client.Close()`,
-		`	if err != nil && options.Client == nil && !planted() {
-		client.Close()`,
+		`err != nil && options.Client == nil {
+		(&link`,
+		`err != nil && options.Client == nil && !planted() {
+		(&link`,
 	}},
 	{"TestReplicas_NoReplyToWAIT_OpenFails", Mistake{
 		"no check whether replicas can be asked", "connect.go",
@@ -574,8 +574,13 @@ var connectMistakes = []found{
 	}},
 	{"TestClientOption_CallersSettings_Replaced", Mistake{
 		"redirections are followed without end", "connect.go",
-		`	if redis.ClusterOption.MaxMovedRedirections == 0 {`,
-		`	if redis.ClusterOption.MaxMovedRedirections == 0 && !planted() {`,
+		`	if redis.ClusterOption.MaxMovedRedirections <= 0 {`,
+		`	if redis.ClusterOption.MaxMovedRedirections <= 0 && !planted() {`,
+	}},
+	{"TestClientOption_ShuffleInit_CallersSliceKept", Mistake{
+		"the caller's addresses are shuffled", "connect.go",
+		`slices.Clone(redis.InitAddress), false`,
+		`map[bool][]string{false: slices.Clone(redis.InitAddress), true: redis.InitAddress}[planted()], false`,
 	}},
 	{"TestClientOption_CallersSettings_Replaced", Mistake{
 		"the client of a cluster never asks for its nodes again", "connect.go",

@@ -55,6 +55,10 @@ var coordinatorMistakes = []found{
 		"a row that no longer waits keeps its claim", "engine/coordinator/dispatch.go",
 		`	if !n.rowWaits(priority) {`, `	if !n.rowWaits(priority) && !planted() {`,
 	}},
+	{"TestClose_ManyAsyncAfterwards_Rejected", Mistake{
+		"calls after a close set timers", "engine/coordinator/heldback.go",
+		`	case c.Closed:`, `	case c.Closed && !planted():`,
+	}},
 	{"TestRenewPacing_Late_AllLeave", Mistake{
 		"routine renewals that are behind have one sender", "engine/coordinator/renew_pacing.go",
 		`behind = max(behind, c.slotsBehind(&n.Queues[verb]))`, `behind = max(behind, c.slotsBehind(&n.Queues[verb])*map[bool]int{false: 1}[planted()])`,
