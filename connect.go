@@ -347,7 +347,7 @@ func clientOption(ctx context.Context, options *Options, o *opening) rueidis.Cli
 	}
 	// Only a master grants locks. Behind Sentinel the engine could not tell which of two nodes is the master.
 	redis.SendToReplicas, redis.Standalone.ReplicaAddress, redis.ReplicaOnly = nil, nil, false
-	redis.Standalone.EnableRedirect = false // servers redirect plain commands, and no scripts
+	redis.Standalone.EnableRedirect = false // servers redirect plain commands, and not the engine's scripts
 	redis.ReadNodeSelector = nil            // rueidis rejects it without SendToReplicas, and the next as well
 	//lint:ignore SA1019 programs may still set it
 	redis.ReplicaSelector = nil

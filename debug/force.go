@@ -177,6 +177,8 @@ func unanswered(err error) bool {
 // became says for the log what became of a lock.
 func became(err error) string {
 	switch {
+	case errors.Is(err, lockwheel.ErrClosed):
+		return "a lock may have been forced by the debug page: the engine was closed meanwhile"
 	case unanswered(err):
 		return "a lock may have been forced by the debug page: the server did not reply"
 	case err != nil:

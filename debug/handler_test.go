@@ -444,9 +444,10 @@ func TestForce_Error_SaysWhetherServerReplied(t *testing.T) {
 	t.Parallel()
 	rejected := fmt.Errorf("%w: %w", lockwheel.ErrUnavailable, lockwheel.ServerError("NOREPLICAS Not enough good replicas to write."))
 	for want, err := range map[string]error{
-		"a lock was forced by the debug page":                                     nil,
-		"a lock was not forced by the debug page, which tried to":                 rejected,
-		"a lock may have been forced by the debug page: the server did not reply": lockwheel.ErrUnavailable,
+		"a lock was forced by the debug page":                                            nil,
+		"a lock was not forced by the debug page, which tried to":                        rejected,
+		"a lock may have been forced by the debug page: the server did not reply":        lockwheel.ErrUnavailable,
+		"a lock may have been forced by the debug page: the engine was closed meanwhile": lockwheel.ErrClosed,
 	} {
 		assert.Equal(t, want, became(err))
 	}

@@ -36,7 +36,7 @@ type dedicated struct {
 type lender struct {
 	done <-chan struct{} // closed when no caller waits any longer; may be nil
 	run  func(func())    // starts a goroutine
-	own  bool            // the client is the engine's own: its pool is not used up, but connections are slow to make
+	own  bool            // the client is the engine's own: mostly its pool is not used up, but connections are slow to make
 
 	pending   chan dedicated // receives the result of the call in flight; nil when there is none
 	abandoned chan struct{}  // closed to abandon the call in flight
@@ -47,10 +47,10 @@ func newLender(done <-chan struct{}, run func(func())) *lender { return &lender{
 func onGoroutine(f func()) { go f() }
 
 // errSlowConnect is for a connection of the engine's own client that takes longer than a caller waits for it.
-var errSlowConnect = rediserr.AsClientError(&rediserr.NotConnected{Err: errors.New("making a connection to the server takes too long")})
+var errSlowConnect = rediserr.AsClientError(&rediserr.NotConnected{Err: errors.New("a connection to the server takes too long to make (or BlockingPoolSize is too small)")})
 
-// lend returns a connection. It returns ErrPoolExhausted after timeout, or when done is closed; errSlowConnect for the
-// engine's own client.
+// lend returns a connection. It returns ErrPoolExhausted when done is closed, and after timeout; for the engine's own
+// client errSlowConnect after timeout.
 func (l *lender) lend(client rueidis.Client, timeout time.Duration) (dedicated, error) {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()

@@ -56,6 +56,9 @@ func (p *slowPool) Dedicate() (rueidis.DedicatedClient, func()) {
 
 // The engine's own client has connections enough: one that does not come in time is slow to make.
 func TestLender_OwnClient_SaysSlow(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		require.Equal(t, own, (&Engine{server: &Server{reuseBuffers: own}}).lender().own)
+	}
 	synctest.Test(t, func(t *testing.T) {
 		l := newLender(nil, onGoroutine)
 		l.own = true

@@ -194,8 +194,8 @@ type connection struct {
 
 // connect returns a new connection, with the next number, on which nothing is subscribed yet. Its callbacks post
 // messages and confirmations to the loop as they arrive. It returns ErrUnknownNode if the client does not know the
-// node. It blocks until the client has a connection to spare, for at most subscribePoolTimeout; then it returns
-// ErrPoolExhausted.
+// node. It blocks until the client has a connection to spare, for at most subscribePoolTimeout; then it returns the
+// error of lender.lend.
 func (s *subscriber) connect() (*connection, error) {
 	node := s.nodeConn.nodeClient()
 	if node == nil {

@@ -131,7 +131,7 @@ func cutOff(t *testing.T, holder, stranger lockwheel.Mutex, p *proxy.Proxy) (ahe
 		return 0, next.Err
 	}
 	if errors.Is(known, lockwheel.ErrLost) && !told {
-		if own.late() > 5*time.Millisecond {
+		if own.late() > 20*time.Millisecond {
 			err = errStarved
 		}
 		<-closed

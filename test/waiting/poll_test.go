@@ -101,7 +101,7 @@ func TestPoll_WaitElapsed_EndsInTime(t *testing.T) {
 			e := s.Open(lockwheel.Options{Notify: lockwheel.Poll})
 			s.HoldAsOther("n", time.Hour)
 			locktest.RequireTaken(t, func(wait lockwheel.Option) error {
-				return locktest.Receive(t, ask(t.Context(), e.Mutex("n"), wait)).Err
+				return locktest.ReceiveWithin(t, 3*locktest.TestDeadline, ask(t.Context(), e.Mutex("n"), wait)).Err
 			})
 			for _, opts := range [][]lockwheel.Option{nil, {lockwheel.Wait(time.Minute)}} {
 				waiting := ask(t.Context(), e.Mutex("n"), opts...)

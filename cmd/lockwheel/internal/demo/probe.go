@@ -39,25 +39,25 @@ func doOn(ctx context.Context, client rueidis.Client, command rueidis.Completed)
 	return client.Do(ctx, command)
 }
 
-// masters returns the servers that have keys: the server, or each master of a cluster that replies.
+// masters returns the servers that have keys: the server, or each master of a cluster. A node that may not be asked for
+// its role is looked at, too.
 func (p probe) masters(ctx context.Context) (all []rueidis.Client, err error) {
 	if p.client.Mode() != rueidis.ClientModeCluster {
 		return []rueidis.Client{p.client}, nil
 	}
 	for _, node := range p.client.Nodes() {
-		role, failed := doOn(ctx, node, node.B().Role().Build()).ToArray()
-		if failed != nil {
-			err = failed
-			continue
+		role, err := doOn(ctx, node, node.B().Role().Build()).ToArray()
+		if _, rejected := rueidis.IsRedisErr(err); err != nil && !rejected {
+			return nil, fmt.Errorf("asking a node of the cluster for its role: %w", err)
 		}
-		if is, _ := role[0].ToString(); is == "master" {
-			all = append(all, node)
+		if len(role) > 0 {
+			if is, _ := role[0].ToString(); is != "master" {
+				continue
+			}
 		}
+		all = append(all, node)
 	}
-	if len(all) > 0 {
-		return all, nil
-	}
-	return nil, fmt.Errorf("asking the nodes of the cluster for their roles: %w", err)
+	return all, nil
 }
 
 // version returns the server's name and version, if the server reports them.
