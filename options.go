@@ -29,8 +29,9 @@ type Options struct {
 	// DisableRetry, ConnLifetime, ConnWriteTimeout, and Timeout and KeepAlive of Dialer and of Sentinel.Dialer. It sets
 	// ClusterOption.ShardsRefreshInterval if it is zero, and ClusterOption.MaxMovedRedirections if it is not positive. It
 	// raises a BlockingPoolSize below 4 to 4. It clears OnInvalidations, Sentinel.TopologyRefreshInterval, because the
-	// engine asks the sentinels itself, Standalone.EnableRedirect, because no server redirects its scripts, and, because only
-	// masters grant locks, SendToReplicas, ReplicaSelector, ReadNodeSelector, ReplicaOnly and Standalone.ReplicaAddress.
+	// engine asks the sentinels itself, Standalone.EnableRedirect, because no server redirects the engine's scripts, and,
+	// because only masters grant locks, SendToReplicas, ReplicaSelector, ReadNodeSelector, ReplicaOnly and
+	// Standalone.ReplicaAddress.
 	//
 	// It clears AlwaysRESP2 as well, which protocol=2 in a URL sets: an engine speaks RESP3, to servers and to sentinels.
 	// In RESP2 rueidis listens on further connections, and the loss of one can go unnoticed. Every supported server knows
