@@ -23,8 +23,10 @@
 //
 // The result does not depend on whether go-redis has filled in its defaults in the struct before, as
 // redis.NewClusterClient does. Only the Dialer of a client's Options() counts as one of the program: an engine does not
-// know where it leads, so a Quorum cannot tell that two of its servers are one. No function of this package connects to a server, blocks or changes what it is given.
-// The functions may be called concurrently. Slices are copied; a TLSConfig and functions are shared with the result.
+// know where it leads, so a Quorum cannot tell that two of its servers are one.
+//
+// No function of this package connects to a server, blocks or changes what it is given. The functions may be called
+// concurrently. Slices are copied; a TLSConfig and functions are shared with the result.
 package goredis
 
 import (

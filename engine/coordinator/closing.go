@@ -82,6 +82,7 @@ func (c *Coordinator) close(now time.Duration, requests ...*actor.Request) {
 	}
 	c.shutdownWaiters = nil
 	c.DrainRound, c.fanouts, c.fanoutOf, c.Fx.Rejecting = round{}, nil, nil, nil
+	c.movesSubscriptions = false // it steps locks, which may set timers; these are stopped soon
 	c.closing = closing{round: c.NewRound(), closeRequests: requests}
 }
 
