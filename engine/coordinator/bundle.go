@@ -1,6 +1,9 @@
 package coordinator
 
-import "github.com/lockwheel/lockwheel/engine/slot"
+import (
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/slot"
+)
 
 // MaxBundleBatches is the maximum number of retried batches in one bundle, and of SSUBSCRIBE commands in one pipeline.
 const MaxBundleBatches = 64
@@ -27,8 +30,20 @@ func (c *Coordinator) splitBySlot(b *Batch) *Batch {
 	}
 	first.background = b.background
 	b.Reset(b.Verb)
-	c.freeBatches = append(c.freeBatches, b)
 	return first
+}
+
+// batchToFill returns an empty batch for fillBatch. In a cluster it is always the same one: splitBySlot copies its
+// commands. If it were any free batch, each of the very many of a cluster would have room for a full one in time.
+func (c *Coordinator) batchToFill(verb actor.Verb) *Batch {
+	if c.Cluster == nil {
+		return c.getBatch(verb)
+	}
+	if c.Cluster.whole == nil {
+		c.Cluster.whole = NewBatch()
+	}
+	c.Cluster.whole.Reset(verb)
+	return c.Cluster.whole
 }
 
 // addRetries appends further retried batches to b, so that they are sent together.

@@ -16,6 +16,7 @@ type cluster struct {
 	movedAt      [slot.Count]time.Duration // when a new master of the slot was learned; 0: it never changed
 	pendingMoves []move                    // learned in this turn; queued commands follow once all messages are handled
 	bundle       map[uint16]*Batch         // by slot, of the bundle that is being made
+	whole        *Batch                    // the batch that splitBySlot splits
 	migrating    map[uint16]time.Duration  // migrating slots, and until when they are considered migrating
 	denials      map[denial]time.Duration  // slots that a node denied to own, and until when that counts
 	sweepAt      time.Duration             // when expired denials are removed next

@@ -813,3 +813,20 @@ func TestMoved_NodesDisagree_Pauses(t *testing.T) {
 		require.LessOrEqual(t, answered, 400, "calls in 2 s")
 	}
 }
+
+// The batches of a cluster are many, and small: none keeps room for a full one.
+func TestCluster_ManySlots_BatchesSmall(t *testing.T) {
+	d := newClusterHarness(t, 8)
+	for round := range 20 {
+		for i := range 2000 {
+			d.ask("state", fmt.Sprintf("k%d-%d", round, i))
+		}
+		for d.coordinatorHarness.turn(); len(d.inFlight) > 0; d.coordinatorHarness.turn() {
+			d.done()
+		}
+	}
+	require.Greater(t, len(d.c.freeBatches), 500)
+	for _, b := range d.c.freeBatches {
+		require.LessOrEqual(t, cap(b.Commands), 16)
+	}
+}

@@ -212,7 +212,7 @@ func (c *Coordinator) fillBatch(n *Node, verb actor.Verb) *Batch {
 	if q.Len() == 0 {
 		return nil
 	}
-	b, maxKeys := c.getBatch(verb), BatchKeys
+	b, maxKeys := c.batchToFill(verb), BatchKeys
 	late := IsRenewal(verb) && q.lists[unawaited].waited(c.now) > c.Fx.Config.RenewInterval/lateRoutine
 	if IsRenewal(verb) {
 		maxKeys = c.maxRenewals(n, q, late)
@@ -226,7 +226,9 @@ func (c *Coordinator) fillBatch(n *Node, verb actor.Verb) *Batch {
 	c.fillFromLists(n, q, &batchBuilder{Batch: b, maxKeys: maxKeys}, !IsRenewal(verb) && c.backgroundThrottled(n, verb))
 	c.sweepIfStale(n, verb)
 	if len(b.Commands) == 0 {
-		c.freeBatches = append(c.freeBatches, b)
+		if c.Cluster == nil {
+			c.freeBatches = append(c.freeBatches, b)
+		}
 		return nil
 	}
 	n.onBatchFilled(verb)
