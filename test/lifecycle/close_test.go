@@ -140,8 +140,7 @@ func TestClose_Returns_NothingFollows(t *testing.T) {
 	client := &gated{Client: s.Client(), gate: make(chan struct{})}
 	const timeout = 50 * time.Millisecond // then the loop no longer waits for the call at the gate
 	// The record of the engine would be a call at the gate.
-	e, err := lockwheel.Open(t.Context(), lockwheel.Options{Client: client, CallTimeout: timeout, Anonymous: true})
-	require.NoError(t, err)
+	e := locktest.OpenRetrying(t, lockwheel.Options{Client: client, CallTimeout: timeout, Anonymous: true})
 	asked := locktest.Locking(t.Context(), e.Mutex("n"))
 	locktest.Eventually(t, "a call at the gate", func() bool { return client.at.Load() == 1 })
 	closed := make(chan error, 3)
