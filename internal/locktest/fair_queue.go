@@ -71,14 +71,13 @@ func (s *Server) NotAhead(name string, wait time.Duration, base func() (time.Tim
 }
 
 // StandLast is Stand for a waiter that queued normally and then died: it is considered alive for that much longer
-// than the last one.
+// than the last one. It reads and writes in one step: if the last one left in between, its time would be of no other.
 func (s *Server) StandLast(name, id string, wait time.Duration) {
 	s.T.Helper()
-	left := wait
-	if scores := s.Scores(name); len(scores) > 0 {
-		left += time.Until(time.UnixMilli(scores[len(scores)-1]))
-	}
-	s.Stand(name, id, left)
+	const script = `local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')[2] or ARGV[2]
+		redis.call('ZADD', KEYS[1], string.format('%.0f', last + ARGV[3]), ARGV[1])
+		return redis.call('RPUSH', KEYS[2], ARGV[1])`
+	s.Do("EVAL", script, 2, "redisson_lock_timeout:{"+name+"}", "redisson_lock_queue:{"+name+"}", id, time.Now().UnixMilli(), wait.Milliseconds())
 }
 
 // Scores returns the times of all waiters.
