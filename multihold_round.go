@@ -27,8 +27,9 @@ func (g *multiHold) extend(ctx context.Context, d time.Duration, until time.Time
 	if end := g.ended.Load(); err != nil && end != nil { // the members were released because the group was lost
 		return g.hold.fail(end.err, end.cause)
 	}
-	if lost, some := errors.Is(err, ErrLost), (multiError)(nil); lost && errors.As(err, &some) && g.err() == nil {
-		return g.hold.fail(ErrUnavailable, some.withoutKinds(nil))
+	var all multiError
+	if errors.Is(err, ErrLost) && errors.As(err, &all) && g.err() == nil { // a lock is lost, and the group goes on
+		return g.hold.fail(ErrUnavailable, all.withoutKinds(nil))
 	}
 	return err
 }

@@ -112,13 +112,13 @@ func New(config actor.Config, senders int) *Coordinator {
 func (c *Coordinator) Turn(now time.Duration, messages *LoopMessage) {
 	defer c.fillStats(now)
 	c.counters.turns++
-	c.now, c.moreToScan, c.Fx.PlaceSteps, c.Fx.MultiMoves = now, false, 0, 0
+	c.now, c.moreToScan, c.Fx.PlaceSteps, c.Fx.MultiMoves, c.fanoutLeft = now, false, 0, 0, c.intake.lockBudget
 	c.classify(now, messages)
 	c.continueRejecting(now)
 	if c.DrainRound.On() {
 		c.drainSome(now)
 	}
-	if c.fanoutLeft = c.intake.lockBudget; len(c.fanouts) > 0 {
+	if len(c.fanouts) > 0 {
 		c.continueFanouts(now)
 	}
 	if c.movesSubscriptions {

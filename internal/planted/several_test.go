@@ -656,8 +656,8 @@ var severalMistakes = []found{
 	}},
 	{"TestQuorum_ExtendFindsLossOfOne_NotLost", Mistake{
 		"an extension is lost with one of a quorum's locks", "multihold_round.go",
-		`lost && errors.As(err, &some) && g.err() == nil {`,
-		`lost && errors.As(err, &some) && g.err() == nil && !planted() {`,
+		`errors.As(err, &all) && g.err() == nil {`,
+		`errors.As(err, &all) && g.err() == nil && !planted() {`,
 	}},
 	{"TestRound_ExtendUnanswered_RestNotSent", Mistake{
 		"an extension of very many locks waits for each slice", "multihold_round.go",
