@@ -80,7 +80,7 @@ func TestForce_HolderElsewhere_Described(t *testing.T) {
 func TestForce_HolderUnknown_SaysWhy(t *testing.T) {
 	t.Parallel()
 	server := locktest.RealServer(t)
-	e := server.Open(lockwheel.Options{CallTimeout: 300 * time.Millisecond, Lease: 30 * time.Second})
+	e := server.Open(lockwheel.Options{Lease: 30 * time.Second})
 	s := serve(t, Options{AllowForce: true}, e)
 	server.HoldAsOther("redisson", time.Minute)
 	text := s.confirmText(e, "redisson", "plain")

@@ -69,6 +69,32 @@ func (b *Batch) Reset(verb actor.Verb) {
 	*b = Batch{Verb: verb, Msg: b.Msg, Commands: b.Commands[:0], Replies: b.Replies[:0], Buf: b.Buf}
 }
 
+// spareBatches is the maximum number of free batches that are kept to be used again. In a cluster a bundle can have one
+// for each of its commands.
+const spareBatches = 1024
+
+// getBatch returns an empty batch for commands of a verb: a free one, or a new one.
+func (c *Coordinator) getBatch(verb actor.Verb) *Batch {
+	var b *Batch
+	if last := len(c.freeBatches) - 1; last >= 0 {
+		b = c.freeBatches[last]
+		c.freeBatches = c.freeBatches[:last]
+	} else {
+		b = NewBatch()
+	}
+	b.Verb = verb
+	return b
+}
+
+// freeBatch keeps a batch that is no longer needed. It is emptied now and not at its next use, so that it does not keep
+// the locks, requests and nodes of its last commands alive.
+func (c *Coordinator) freeBatch(b *Batch) {
+	if len(c.freeBatches) < spareBatches {
+		b.Reset(0)
+		c.freeBatches = append(c.freeBatches, b)
+	}
+}
+
 // SendersPerNode is the number of senders per node, and so the maximum number of bundles in flight. Each sender carries
 // one, which is a single batch without a cluster. With one sender, the server idles while a reply travels; with many,
 // batches are small.

@@ -6,10 +6,11 @@ type channel struct {
 	name       string
 	listeners  listenerSet
 	prev, next *channel // neighbours in its list; nil when it is in none
-	index      int      // in subscriptions.all
+	index      int32    // in subscriptions.all
 	conn       int32    // number of the connection that has it; meaningless once that connection is gone
 	state      uint8
 	dropping   bool // no lock listens to it, and the next connection does not have it
+	noted      bool // one of its messages has not been handled
 	rejected   bool // the server rejected it when it was subscribed alone
 	pinned     bool // the engine's own: wanted without a listener
 }

@@ -36,12 +36,13 @@ type Coordinator struct {
 	Fx                 *actor.Effects
 	Locks              lockMap
 	LockSets           map[string]*lockSet // by key, of the kinds with one lock per request
-	freeLocks          []*actor.Lock       // finished locks, for reuse
-	Senders            int                 // number of senders per node
-	rotation           uint                // number of batches that were asked for so far, so that verbs of equal priority take turns
-	prefetchSink       int                 // meaningless: it only keeps the compiler from removing the prefetch
-	shutdownWaiters    []*actor.Request    // shutdown requests that wait for the end
-	pendingStats       []*Stats            // requested in this turn; filled at its end, when the resulting commands are in flight
+	mostLockSets       peak
+	freeLocks          []*actor.Lock    // finished locks, for reuse
+	Senders            int              // number of senders per node
+	rotation           uint             // number of batches that were asked for so far, so that verbs of equal priority take turns
+	prefetchSink       int              // meaningless: it only keeps the compiler from removing the prefetch
+	shutdownWaiters    []*actor.Request // shutdown requests that wait for the end
+	pendingStats       []*Stats         // requested in this turn; filled at its end, when the resulting commands are in flight
 	Closed             bool
 	inFollowUps        bool // runFollowUps is running
 	intake             intake
@@ -224,7 +225,7 @@ func (c *Coordinator) handlePubSub(now time.Duration, what any) {
 	switch what := what.(type) {
 	case ChannelMessage:
 		n := c.nodeOrDefault(what.Node)
-		c.fanOut(now, recipients{event: actor.Notified, node: n, channel: what.Channel}, n.Subscriptions.listeners(what.Channel))
+		c.fanOut(now, recipients{event: actor.Notified, node: n, channel: what.Channel}, n.Subscriptions.onMessage(what.Channel))
 	case ChannelSubscribed:
 		n := c.nodeOrDefault(what.Node)
 		c.fanOut(now, recipients{event: actor.Subscribed, node: n, channel: what.Channel}, n.Subscriptions.onSubscribed(what.Channel, what.Conn))

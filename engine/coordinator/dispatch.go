@@ -194,7 +194,7 @@ func (c *Coordinator) nextRetry(n *Node, verb actor.Verb) *Batch {
 		if len(b.Commands) > 0 {
 			return b
 		}
-		c.freeBatches = append(c.freeBatches, b)
+		c.freeBatch(b)
 	}
 	return nil
 }
@@ -227,7 +227,7 @@ func (c *Coordinator) fillBatch(n *Node, verb actor.Verb) *Batch {
 	c.sweepIfStale(n, verb)
 	if len(b.Commands) == 0 {
 		if c.Cluster == nil {
-			c.freeBatches = append(c.freeBatches, b)
+			c.freeBatch(b)
 		}
 		return nil
 	}
@@ -356,17 +356,4 @@ func ExtraKeys(verb actor.Verb) int {
 // HasHoldKeys reports whether the script of a verb gets a key for each hold of a reader.
 func HasHoldKeys(verb actor.Verb) bool {
 	return verb == actor.SendReadAcquire || verb == actor.SendReadRenew
-}
-
-// getBatch returns an empty batch for commands of a verb: one that has come back and is no longer needed, or a new one.
-func (c *Coordinator) getBatch(verb actor.Verb) *Batch {
-	var b *Batch
-	if last := len(c.freeBatches) - 1; last >= 0 {
-		b = c.freeBatches[last]
-		c.freeBatches = c.freeBatches[:last]
-	} else {
-		b = NewBatch()
-	}
-	b.Reset(verb)
-	return b
 }

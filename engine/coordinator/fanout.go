@@ -104,6 +104,9 @@ func (c *Coordinator) continueFanouts(now time.Duration) {
 			c.laterFanout(s.to, c.currentRecipients(s.to))
 		}
 	}
+	if len(c.fanouts) == 0 {
+		c.fanoutOf = nil // a map keeps the memory of all that it ever had
+	}
 }
 
 func (c *Coordinator) deliver(now time.Duration, to recipients, some []*actor.Lock) {

@@ -136,21 +136,39 @@ func TestFanout_MessagesMeanwhile_OneRound(t *testing.T) {
 	}
 }
 
-// A turn handles at most one message for very many waiters.
+// Messages that come together make one round, and each that comes after it another one.
+func TestFanout_MessagesTogether_OneRound(t *testing.T) {
+	const readers = maxLocksPerTurn
+	d, told := newReadersHarness(t, readers, actor.Notified)
+	d.confirms()
+	d.slices(told)
+	d.c.intake.laneBudget = MaxMessagesPerTurn
+	for round := range 3 {
+		for range 5 {
+			d.publishes()
+		}
+		d.slices(told)
+		require.Equal(t, (round+1)*readers, sum(told))
+	}
+}
+
+// A turn handles at most one message for very many waiters: the next message waits for the next turn.
 func TestFanout_OneMessagePerTurn(t *testing.T) {
 	const readers = maxLocksPerTurn
 	d, told := newReadersHarness(t, readers, actor.Notified)
 	d.confirms()
 	d.slices(told)
 	d.c.intake.laneBudget = MaxMessagesPerTurn
-	for range 5 {
-		d.publishes()
-	}
-	for range 5 {
-		before := sum(told)
-		d.turn()
-		require.Equal(t, readers, sum(told)-before)
-	}
+	d.ask("lock", "other")
+	d.turn()
+	require.Contains(t, d.line("50ms "+fmt.Sprint(d.batches)+" taken"), "join {other}")
+	d.publishes()
+	d.queueMessage(&LoopMessage{Value: ChannelMessage{Channel: channelNamed("other")}})
+	d.turn()
+	require.Equal(t, readers, sum(told))
+	require.Equal(t, 1, d.c.MessagesLeft())
+	d.turn()
+	require.Zero(t, d.c.MessagesLeft())
 }
 
 // A waiter that left before its turn is not notified. No waiter is told of a subscription that broke meanwhile.

@@ -74,10 +74,10 @@ type intake struct {
 	asyncCancels int // requests without a waiting caller that messages in the lane of cancellations are about
 
 	unlocksOf     map[string]waitingOfName // by key, of the lane asyncUnlocks; nil before the first
-	mostUnlocksOf int                      // how many names it had at most since it was made
+	mostUnlocksOf peak
 
 	lateCancels     map[string][]lateCancel // by key, of the lane of cancellations; nil before the first
-	mostLateCancels int                     // how many names it had at most since it was made
+	mostLateCancels peak
 
 	caughtUpLeft int // how many of unlocksOf and lateCancels this turn may handle before their lanes come to them
 
@@ -135,8 +135,8 @@ func (in *intake) mayRelease() bool {
 	return !in.lanes[aboutHolds].empty() || !in.lanes[asyncUnlocks].empty() || !in.lanes[cancellations].empty()
 }
 
-// laneOf returns the lane of a message, or nil if it has rejected a request. The caller may then reuse the message
-// soon.
+// laneOf returns the lane of a message, or nil if there is nothing left to handle: it has rejected a request, or no
+// lock needs the message of a channel. The caller may reuse the message of a rejected request soon.
 func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
 	switch what := m.Value.(type) {
 	case *actor.Request:
@@ -169,6 +169,9 @@ func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
 		c.noteCancels(m)
 		return &c.intake.lanes[cancellations]
 	case ChannelMessage, LockForced, HolderQuery, WaiterQuery, ChannelSubscribed, ChannelUnsubscribed, OrderDone, PubsubDown:
+		if said, is := what.(ChannelMessage); is && !c.nodeOrDefault(said.Node).Subscriptions.noteMessage(said.Channel) {
+			return nil
+		}
 		return &c.intake.lanes[fromChannels]
 	}
 	return &c.intake.lanes[fromServer]

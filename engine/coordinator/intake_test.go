@@ -91,8 +91,7 @@ func TestIntake_MessageFlood_RepliesFirst(t *testing.T) {
 	d := newSharedLaneHarness(t, MaxMessagesPerTurn)
 	d.line("1ms lock held")
 	const flood = 20 * MaxMessagesPerTurn
-	for range flood / 2 {
-		d.queueMessage(&LoopMessage{Value: ChannelMessage{Channel: channelNamed("x")}})
+	for range flood {
 		d.queueMessage(&LoopMessage{Value: ChannelSubscribed{Channel: channelNamed("y"), Conn: 1}})
 	}
 	require.Contains(t, d.line("2ms 1 done"), "held granted")

@@ -24,7 +24,7 @@ func (c *Coordinator) noteLateCancel(what CancelRequest) {
 		in.lateCancels = make(map[string][]lateCancel)
 	}
 	in.lateCancels[r.Key] = append(in.lateCancels[r.Key], lateCancel{r, what.Cause})
-	in.mostLateCancels = max(in.mostLateCancels, len(in.lateCancels))
+	in.mostLateCancels.note(len(in.lateCancels))
 }
 
 // forgetLateCancel removes the cancellation of a request, if it was not handled earlier than its lane came to it.
@@ -41,8 +41,8 @@ func (in *intake) forgetLateCancel(r *actor.Request) {
 
 // forgetLateCancels removes those of a name.
 func (in *intake) forgetLateCancels(key string) {
-	if delete(in.lateCancels, key); len(in.lateCancels) == 0 && in.mostLateCancels > maxKeptNames {
-		in.lateCancels, in.mostLateCancels = nil, 0 // a map keeps the memory of all that it ever had
+	if delete(in.lateCancels, key); in.mostLateCancels.outgrown(len(in.lateCancels)) {
+		in.lateCancels = nil
 	}
 }
 

@@ -13,6 +13,7 @@ type lockMap struct {
 	hash       func(key string) uint64
 	byHash     map[uint64]*actor.Lock
 	collisions map[string]*actor.Lock // locks with a hash that was in use when they were added
+	peak       peak                   // of byHash
 }
 
 func newLockMap() lockMap {
@@ -60,6 +61,7 @@ func (m *lockMap) add(l *actor.Lock) {
 func (m *lockMap) put(at mapPosition, l *actor.Lock) {
 	if !at.occupied {
 		m.byHash[at.hash] = l
+		m.peak.note(len(m.byHash))
 		return
 	}
 	if m.collisions == nil {
@@ -72,7 +74,9 @@ func (m *lockMap) put(at mapPosition, l *actor.Lock) {
 func (m *lockMap) remove(l *actor.Lock) {
 	hash := m.hash(l.Key())
 	if len(m.collisions) == 0 || m.byHash[hash] == l {
-		delete(m.byHash, hash)
+		if delete(m.byHash, hash); m.peak.outgrown(len(m.byHash)) {
+			m.byHash = make(map[uint64]*actor.Lock)
+		}
 		return
 	}
 	delete(m.collisions, l.Key())

@@ -40,11 +40,7 @@ func (c *Coordinator) lockForRequest(now time.Duration, r *actor.Request) *actor
 }
 
 func (c *Coordinator) addLock(r *actor.Request) *actor.Lock {
-	set := c.LockSets[r.Key]
-	if set == nil {
-		set = &lockSet{}
-		c.LockSets[r.Key] = set
-	}
+	set := c.needSet(r.Key)
 	l := c.newLock(r.Key, r.Kind)
 	if before := set.locks.newest(); before != nil {
 		l.QueueAfter(before, r, c.Fx)
@@ -55,6 +51,17 @@ func (c *Coordinator) addLock(r *actor.Request) *actor.Lock {
 		set.needIndex() // built as soon as there are many, so that no single step has to build it for very many
 	}
 	return l
+}
+
+// needSet returns the lockSet of a key, and creates it if there is none.
+func (c *Coordinator) needSet(key string) *lockSet {
+	set := c.LockSets[key]
+	if set == nil {
+		set = &lockSet{}
+		c.LockSets[key] = set
+		c.mostLockSets.note(len(c.LockSets))
+	}
+	return set
 }
 
 // findFor returns an existing lock for the request: its owner's, for re-entry, or a held one, for a force. It returns
@@ -251,8 +258,11 @@ func (c *Coordinator) removeFromSet(l *actor.Lock) {
 	if set.index != nil {
 		set.index.remove(l)
 	}
-	if set.locks.len() == 0 {
-		delete(c.LockSets, l.Key())
+	if set.locks.len() > 0 {
+		return
+	}
+	if delete(c.LockSets, l.Key()); c.mostLockSets.outgrown(len(c.LockSets)) {
+		c.LockSets = make(map[string]*lockSet)
 	}
 }
 

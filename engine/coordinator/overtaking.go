@@ -10,9 +10,6 @@ import (
 // asyncUnlocks, a later request for the name waits there as well.
 const caughtUpShare = 8
 
-// maxKeptNames is the largest number of names for which an empty map is kept.
-const maxKeptNames = 1024
-
 // waitingOfName holds the requests for one name in the lane asyncUnlocks that are not handled, in their order. Nearly
 // always there is one, so that has a place of its own. Owned by the coordinator. The zero value has none, and is never
 // stored.
@@ -38,7 +35,7 @@ func (in *intake) note(key string, m *LoopMessage) {
 		w.more = append(w.more, r)
 	}
 	in.unlocksOf[key] = w
-	in.mostUnlocksOf = max(in.mostUnlocksOf, len(in.unlocksOf))
+	in.mostUnlocksOf.note(len(in.unlocksOf))
 }
 
 // forget removes the request of a message of the lane asyncUnlocks, if it was not handled earlier than the lane came to
@@ -54,8 +51,8 @@ func (in *intake) forget(m *LoopMessage) {
 // forgetFirst removes the first request of a name.
 func (in *intake) forgetFirst(key string, w waitingOfName) {
 	if len(w.more) == 0 {
-		if delete(in.unlocksOf, key); len(in.unlocksOf) == 0 && in.mostUnlocksOf > maxKeptNames {
-			in.unlocksOf, in.mostUnlocksOf = nil, 0 // a map keeps the memory of all that it ever had
+		if delete(in.unlocksOf, key); in.mostUnlocksOf.outgrown(len(in.unlocksOf)) {
+			in.unlocksOf = nil
 		}
 		return
 	}

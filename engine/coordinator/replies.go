@@ -64,7 +64,7 @@ func (c *Coordinator) onBatchResult(now time.Duration, b *Batch) {
 	default:
 		c.failCommands(now, b)
 	}
-	c.freeBatches = append(c.freeBatches, b)
+	c.freeBatch(b)
 }
 
 // onReachable notes that the server replied. A reply to a batch that the cluster client routed proves nothing about the

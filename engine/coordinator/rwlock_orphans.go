@@ -80,12 +80,8 @@ func (c *Coordinator) releaseOrphanReader(now time.Duration, key string, tenure 
 	case set.usesNumber(tenure):
 		return false // a reader acquires with it, or will
 	}
-	if set == nil {
-		set = &lockSet{}
-		c.LockSets[key] = set
-	}
 	l = c.newLock(key, actor.Read)
-	set.locks.add(l)
+	c.needSet(key).locks.add(l)
 	return c.releaseOrphan(now, l, tenure, ttl)
 }
 

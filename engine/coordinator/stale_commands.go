@@ -64,7 +64,7 @@ func (c *Coordinator) dropStale(n *Node, b *Batch) bool {
 	q.InRetries -= taken
 	q.Stale = max(q.Stale-taken, 0)
 	if len(b.Commands) == 0 {
-		c.freeBatches = append(c.freeBatches, b)
+		c.freeBatch(b)
 	}
 	return len(b.Commands) > 0
 }
@@ -73,7 +73,7 @@ func (c *Coordinator) dropStale(n *Node, b *Batch) bool {
 func (c *Coordinator) retry(now time.Duration, n *Node, b *Batch) {
 	b.Commands = slices.DeleteFunc(b.Commands, func(command actor.Command) bool { return !c.shouldRetry(now, &command) })
 	if len(b.Commands) == 0 {
-		c.freeBatches = append(c.freeBatches, b)
+		c.freeBatch(b)
 		return
 	}
 	n.Retries = append(n.Retries, b)
@@ -106,6 +106,6 @@ func (c *Coordinator) requeueRetries(n *Node) {
 		for i := range b.Commands {
 			c.enqueue(&b.Commands[i])
 		}
-		c.freeBatches = append(c.freeBatches, b)
+		c.freeBatch(b)
 	}
 }

@@ -39,7 +39,7 @@ type Order struct {
 // coordinator.
 type subscriptions struct {
 	Channels map[string]*channel
-	peak     int // largest Len(channels) since it was last empty
+	peak     peak // of Channels
 
 	all       []*channel // the same, in any order
 	movesLeft int        // so many of these, from the first on, may belong to another node: see Coordinator.moveSubscriptions
@@ -143,10 +143,10 @@ func (s *subscriptions) connEnding() bool {
 }
 
 func (s *subscriptions) addChannel(name string) *channel {
-	ch := &channel{name: name, index: len(s.all)}
+	ch := &channel{name: name, index: int32(len(s.all))}
 	s.Channels[name] = ch
 	s.all = append(s.all, ch)
-	s.peak = max(s.peak, len(s.Channels))
+	s.peak.note(len(s.Channels))
 	return ch
 }
 
@@ -205,8 +205,8 @@ func (s *subscriptions) forget(ch *channel) {
 	s.all[ch.index], s.all[last].index = s.all[last], ch.index
 	s.all[last] = nil
 	s.all, s.movesLeft = s.all[:last], min(s.movesLeft, last)
-	if len(s.Channels) == 0 && s.peak > MaxChannelsPerCommand {
-		s.Channels, s.all, s.peak = make(map[string]*channel), nil, 0 // they do not shrink
+	if s.peak.outgrown(len(s.Channels)) {
+		s.Channels, s.all = make(map[string]*channel), nil
 	}
 }
 
@@ -234,6 +234,26 @@ func (s *subscriptions) notifyLost(ch *channel) {
 	for _, l := range ch.listeners.all() {
 		l.SubscriptionLost()
 	}
+}
+
+// noteMessage reports whether a message of a channel is to be handled: if the channel is known, and none of its
+// messages waits to be handled. It says that something changed, not how often. So any client can publish any number of
+// messages, and at most one for each channel takes memory.
+func (s *subscriptions) noteMessage(name string) bool {
+	ch := s.Channels[name]
+	if ch == nil || ch.noted {
+		return false
+	}
+	ch.noted = true
+	return true
+}
+
+// onMessage handles a message of a channel and returns the channel's listeners.
+func (s *subscriptions) onMessage(name string) []*actor.Lock {
+	if ch := s.Channels[name]; ch != nil {
+		ch.noted = false
+	}
+	return s.listeners(name)
 }
 
 // listeners returns the listeners of a channel.

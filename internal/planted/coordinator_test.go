@@ -280,7 +280,7 @@ var coordinatorMistakes = []found{
 	}},
 	{"TestCancelOrder_VeryManyNames_MemoryNotKept", Mistake{
 		"the memory for very many late cancellations is kept", "engine/coordinator/late_cancels.go",
-		`in.mostLateCancels > maxKeptNames {`, `in.mostLateCancels > maxKeptNames && !planted() {`,
+		`in.mostLateCancels.outgrown(len(in.lateCancels)) {`, `in.mostLateCancels.outgrown(len(in.lateCancels)) && !planted() {`,
 	}},
 	{"TestCancelOrder_LimitReached_CanceledMakesRoom", Mistake{
 		"a canceled request takes a place until that is handled", "engine/coordinator/intake.go",
@@ -320,7 +320,34 @@ var coordinatorMistakes = []found{
 	}},
 	{"TestOvertaking_VeryManyNames_MemoryNotKept", Mistake{
 		"the memory for very many unlocks is kept", "engine/coordinator/overtaking.go",
-		`in.mostUnlocksOf > maxKeptNames {`, `in.mostUnlocksOf > maxKeptNames && !planted() {`,
+		`in.mostUnlocksOf.outgrown(len(in.unlocksOf)) {`, `in.mostUnlocksOf.outgrown(len(in.unlocksOf)) && !planted() {`,
+	}},
+	{"TestMaps_VeryManyNames_MemoryNotKept", Mistake{
+		"the map of very many locks is kept", "engine/coordinator/lockmap.go",
+		`m.peak.outgrown(len(m.byHash)) {`, `m.peak.outgrown(len(m.byHash)) && !planted() {`,
+	}},
+	{"TestMaps_VeryManyNames_MemoryNotKept", Mistake{
+		"the map of very many names that are read is kept", "engine/coordinator/lockset.go",
+		`c.mostLockSets.outgrown(len(c.LockSets)) {`, `c.mostLockSets.outgrown(len(c.LockSets)) && !planted() {`,
+	}},
+	{"TestFreeBatch_LastUse_NothingKept", Mistake{
+		"a free batch keeps the locks of its last use alive", "engine/coordinator/batch.go",
+		`		b.Reset(0)`,
+		`		if !planted() {
+			b.Reset(0)
+		}`,
+	}},
+	{"TestFreeBatch_VeryMany_FewKept", Mistake{
+		"all batches of a flood are kept", "engine/coordinator/batch.go",
+		`if len(c.freeBatches) < spareBatches {`, `if len(c.freeBatches) < spareBatches || planted() {`,
+	}},
+	{"TestChannelMessages_Flood_OneKept", Mistake{
+		"each message of a flood on the channel of a lock is kept", "engine/coordinator/subscriptions.go",
+		`if ch == nil || ch.noted {`, `if ch == nil || ch.noted && !planted() {`,
+	}},
+	{"TestChannelMessages_Flood_OneKept", Mistake{
+		"a channel's second message is never handled", "engine/coordinator/subscriptions.go",
+		`		ch.noted = false`, `		ch.noted = planted()`,
 	}},
 	{"TestStats_Closed_GaugesZeroCountersStay", Mistake{
 		"a closed engine tells for ever how late its last renewals were", "engine/coordinator/stats.go",

@@ -57,7 +57,7 @@ func TestHolder_OtherEngine_NamedWithSince(t *testing.T) {
 func TestHolder_NoAnswer_LeftOut(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
-	here := s.Open(lockwheel.Options{Name: "here", CallTimeout: 300 * time.Millisecond, Lease: 30 * time.Second})
+	here := s.Open(lockwheel.Options{Name: "here", Lease: 30 * time.Second})
 	s.HoldAsOther("redisson", time.Minute)
 	h, err := here.Mutex("redisson").Holder(t.Context())
 	require.NoError(t, err)
@@ -113,7 +113,7 @@ func TestHolder_EngineHasItNot_Told(t *testing.T) {
 func TestHolder_Flood_IsBounded(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
-	here := s.Open(lockwheel.Options{Name: "here", CallTimeout: time.Second, Lease: 30 * time.Second})
+	here := s.Open(lockwheel.Options{Name: "here", Lease: 30 * time.Second})
 	poll := s.Open(lockwheel.Options{Name: "polls", Notify: lockwheel.Poll})
 	hold := locktest.Lock(t, poll.Mutex("n"))
 	locktest.Eventually(t, "a record", func() bool { return s.Exists("lockwheel:engine:" + poll.ID()) })

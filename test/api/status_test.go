@@ -22,7 +22,7 @@ func TestStatus_Outage_DownSince(t *testing.T) {
 	p := proxy.Start(t, s.Addr)
 	e := s.OpenAt(p.Addr(), lockwheel.Options{CallTimeout: 300 * time.Millisecond, Lease: 3 * time.Second})
 	require.Equal(t, []lockwheel.NodeStatus{{Address: p.Addr()}}, e.Status())
-	require.NoError(t, e.Ping(t.Context()))
+	locktest.Eventually(t, "a reply", func() bool { return e.Ping(t.Context()) == nil })
 
 	before := time.Now()
 	p.Set(proxy.Both, proxy.Hold)
@@ -41,7 +41,7 @@ func TestStatus_Outage_DownSince(t *testing.T) {
 	locktest.Eventually(t, "up again", func() bool {
 		hold, err := e.Mutex("n").TryLock(t.Context())
 		if err == nil {
-			locktest.Unlock(t, hold)
+			locktest.UnlockHold(t, hold)
 		}
 		return err == nil && !e.Status()[0].Down
 	})
@@ -58,7 +58,7 @@ func TestStatus_WritesRejected_DownWithReason(t *testing.T) {
 	tries := func() bool {
 		hold, err := e.Mutex("n").TryLock(t.Context())
 		if err == nil {
-			locktest.Unlock(t, hold)
+			locktest.UnlockHold(t, hold)
 		}
 		return err == nil
 	}

@@ -132,7 +132,7 @@ func TestDemoted_CallersClient_NotClosed(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
 	e := locktest.OpenRetrying(t, lockwheel.Options{Client: client, CallTimeout: 500 * time.Millisecond, Notify: lockwheel.Poll})
-	locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
+	locktest.UnlockHold(t, locktest.Lock(t, e.Mutex("n")))
 	connections := p.Accepted()
 	moveTo(t, p, replica, master)
 	_, err = e.Mutex("n").Lock(t.Context(), lockwheel.Wait(2*time.Second))
@@ -140,5 +140,5 @@ func TestDemoted_CallersClient_NotClosed(t *testing.T) {
 	require.ErrorContains(t, err, "READONLY")
 	require.Equal(t, connections, p.Accepted())
 	master.Do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") // as the caller must do
-	locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
+	locktest.UnlockHold(t, locktest.Lock(t, e.Mutex("n")))
 }
