@@ -28,7 +28,8 @@
 //
 // A hold can be lost: the key is deleted, ForceUnlock takes the lock away, or the server is unreachable for longer than
 // the lease. [Hold.Context], [Hold.Done] and [Hold.Err] report the loss. When a lease expires, Err reports it before
-// the lock can be granted again. Context and Done do so if the process is scheduled in time, which is 1 % of the lease.
+// the lock can be granted again. Context and Done do so if the process is scheduled in time, which is 1 % of the lease
+// and at most 1 s.
 //
 // A lease is not a proof. A process that is suspended between checking the lock and writing cannot notice the loss. A
 // write that must never happen twice needs a check at the store that receives it.

@@ -564,6 +564,43 @@ func requireFree(t *testing.T, s *redistest.Server, name string) {
 	}
 }
 
+// An extension finds a loss before the group has learned of it: it is that of the group, and a Multi that has not been
+// returned yet requests all again.
+func TestMultiHold_ExtendFindsLossFirst_GroupsLoss(t *testing.T) {
+	t.Parallel()
+	e, s := realEngine(t)
+	short, err := e.Mutex("a").Lock(t.Context(), Lease(300*time.Millisecond))
+	require.NoError(t, err)
+	g := ofThree(e, short, held(t, e, "b")) // its members do not report their ends to it
+	require.NoError(t, s.Pause())
+	extended := make(chan error, 1)
+	go func() { extended <- g.extend(t.Context(), time.Minute, time.Time{}) }()
+	<-short.Done()
+	require.NoError(t, s.Continue())
+	require.True(t, isLoss(<-extended))
+}
+
+// A round of all members is made after the events that were submitted before: also of a member that was granted just
+// now.
+func TestMultiHold_MemberJustGranted_InRound(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	third := held(t, e, "c")
+	g := ofThree(e, held(t, e, "a"), held(t, e, "b"))
+	g.perEngine = true
+	gate, inEvent := make(chan struct{}), make(chan struct{})
+	go g.executor.Submit(func() {
+		close(inEvent)
+		<-gate
+	})
+	<-inEvent
+	g.executor.Submit(func() { g.members[2].hold.Store(third) })
+	made := make(chan *round)
+	go func() { made <- g.roundOfHeld(actor.Extend, time.Minute) }()
+	time.AfterFunc(20*time.Millisecond, func() { close(gate) }) // so that it has begun
+	require.Len(t, (<-made).calls, 3)
+}
+
 // The end of a previous hold of a member does not concern its current hold.
 func TestMultiHold_EarlierMemberEnd_Ignored(t *testing.T) {
 	t.Parallel()
@@ -1173,7 +1210,7 @@ func TestMulti_LockHeldAlready_InNoSlice(t *testing.T) {
 	} {
 		ends := []int{0}
 		for first := 0; first < len(locks); {
-			first = m.sliceEnd(first, has)
+			first = m.sliceEnd(first, has, m.needsSlices() && m.canLockAtomic())
 			ends = append(ends, first)
 		}
 		require.Equal(t, want, ends, "held: %d", has)

@@ -13,8 +13,9 @@ import (
 // the server rejects a command permanently (the key has another type, no permission), the call returns a
 // [ServerError] immediately instead.
 var (
-	// ErrNotAcquired: the lock was held by another owner until the wait ended. If a context ended the wait, the error
-	// also matches the context's cause. Left behind: nothing, or a grant in flight, which the engine releases.
+	// ErrNotAcquired: the lock was held by another owner until the wait ended, or a context ended the wait. Then the
+	// error also matches the context's cause, and the lock may have been free: of a context that had ended before, nothing
+	// was sent. Left behind: nothing, or a grant in flight, which the engine releases.
 	ErrNotAcquired = actor.ErrNotAcquired
 
 	// ErrUnavailable: when the wait ended, the request had no reply, or its last try had failed. If the last reply said
@@ -42,7 +43,7 @@ var (
 
 	// ErrTooManyWaiters: the engine already has Options.MaxWaiting waiting callers, or Options.MaxWaitingPerLock for
 	// this name; the error says which. The call returns at once, even with a Wait. Nothing was sent for it. Of
-	// several locks, those acquired before are released.
+	// several locks, those acquired before are released, and a Quorum releases what other servers grant it meanwhile.
 	ErrTooManyWaiters = actor.ErrTooManyWaiters
 
 	// ErrKindMismatch: this engine uses the name for another kind of lock, which the error names. It does so while the

@@ -247,8 +247,9 @@ func (h *Hold) Context() context.Context {
 //
 // Unlock returns:
 //
-//   - nil: the lock was held until now, and is released or handed off. The engine hands off without asking the
-//     server, so a loss that it has not noticed yet is then reported to the next holder.
+//   - nil: the lock was held until now, and is released or handed off; or the owner has other holds of it, and this was
+//     one of them. The server is not asked for a hand-off, nor for one of several holds, so a loss that the engine has
+//     not noticed yet is then reported to the next holder, or to the other holds.
 //   - ErrLost: the lock was lost before, for example because its key now has another type.
 //   - [ServerError]: the server rejects the release permanently. The engine resends it now and then while the lease
 //     lasts, in case the permission is restored.

@@ -58,10 +58,11 @@ func (m Mutex) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
 // TryLock acquires the lock if it is free. It waits for other holders only if it is given a [Wait]. It neither queues
 // nor overtakes waiting callers. It may overtake LockAsync calls that the engine has not processed yet.
 //
-// It blocks for one round trip. If the server does not reply, it returns ErrUnavailable after Options.CallTimeout. It
-// does so at once if no connection can be made, or if callers of this engine wait for the lock and their last try
-// failed. With a [Lease] shorter than the round trip, each grant comes too late; it then returns ErrUnavailable after
-// Options.CallTimeout, too. Otherwise it behaves like Lock.
+// It blocks for one round trip. If the server does not reply, or rejects the command for now (READONLY, OOM,
+// NOREPLICAS), it returns ErrUnavailable after Options.CallTimeout. It does so at once if no connection can be made, or
+// if callers of this engine wait for the lock and their last try failed. With a [Lease] shorter than the round trip,
+// each grant comes too late; it then returns ErrUnavailable after Options.CallTimeout, too. Otherwise it behaves like
+// Lock.
 //
 // It does not ask the server for a fair lock that callers of this engine wait for, nor to read while such callers wait
 // to write: it returns ErrNotAcquired at once. The error is ErrUnavailable if their last try failed, or if the lease of

@@ -46,14 +46,15 @@ type Multi struct {
 //   - in a cluster, they are in different slots
 //   - the engine has [Options.Replicas]
 //   - ctx carries a hold of one of them
+//   - they are more than 1000: then group after group
 //
 // So are those of a call that waits while the owner in ctx is granted one of them.
 //
-// Sequential acquisition goes in the order of the names, so that Multis do not block one another. The locks acquired
-// so far are held meanwhile, for 250 ms or half of the time waited before, whichever is longer. For plain locks of
-// one slot this is at most 10 s. If a lock cannot be acquired by then, the Multi releases all locks and waits for
-// that one alone. Once it has that lock, it has 50 ms, or a quarter of the holding time if that is longer, for the
-// others. Then it starts again.
+// Sequential acquisition goes in the order of the names, so that Multis do not block one another. The locks acquired so
+// far are held meanwhile, for 250 ms or half of the time waited before, whichever is longer. For a Multi that is not
+// sequential from the beginning this is at most 10 s. If a lock cannot be acquired by then, the Multi releases all
+// locks and waits for that one alone. Once it has that lock, it has 50 ms, or a quarter of the holding time if that is
+// longer, for the others. Then it starts again.
 //
 // So the owner of one of these locks that waits for another is not blocked for ever. A lock that is lost before all
 // are acquired is no loss for the caller: the Multi requests all of them again.
@@ -289,10 +290,10 @@ const (
 func (m Multi) needsSlices() bool { return len(m.locks) > maxAtomic }
 
 // sliceEnd returns the end of the locks that one command acquires together with the first. That is the first alone,
-// unless one script can acquire all and they are too many for one command. A lock that is held already is its own
-// slice.
-func (m Multi) sliceEnd(first, has int) (last int) {
-	if first == has || !m.needsSlices() || !m.canLockAtomic() {
+// unless inSlices: one script can acquire all, and they are too many for one command. A lock that is held already is
+// its own slice.
+func (m Multi) sliceEnd(first, has int, inSlices bool) (last int) {
+	if first == has || !inSlices {
 		return first + 1
 	}
 	last = min(first+sliceSize, len(m.locks))

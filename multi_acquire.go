@@ -73,8 +73,9 @@ func (m Multi) acquireEach(e multiRequest, has int, had *Hold, within time.Durat
 			releaseAll(taken)
 		}
 	}(holds)
+	inSlices := m.needsSlices() && m.canLockAtomic()
 	for first := 0; first < len(m.locks); {
-		last := m.sliceEnd(first, has)
+		last := m.sliceEnd(first, has, inSlices)
 		if at, err := m.acquireSlice(e, first, last, until, holds); err != nil {
 			return nil, at, m.withoutLost(err, nil)
 		}

@@ -28,10 +28,13 @@ func (g *multiHold) extend(ctx context.Context, d time.Duration, until time.Time
 		return g.hold.fail(end.err, end.cause)
 	}
 	var all multiError
-	if errors.Is(err, ErrLost) && errors.As(err, &all) && g.err() == nil { // a lock is lost, and the group goes on
-		return g.hold.fail(ErrUnavailable, all.withoutKinds(nil))
+	if !errors.Is(err, ErrLost) || !errors.As(err, &all) {
+		return err
 	}
-	return err
+	if lost := g.err(); lost != nil { // by the clock, before the group has learned of its end
+		return lost
+	}
+	return g.hold.fail(ErrUnavailable, all.withoutKinds(nil)) // a lock is lost, and the group goes on
 }
 
 // resumeWatch makes all members watched as before, after an extension of too few. Some may have the new lease by now.
@@ -45,7 +48,7 @@ func (g *multiHold) resumeWatch() {
 // broadcast sends a request to all members. It waits until enough of them have succeeded or all have a result. If ctx
 // ends first, or it is until, it does not wait for the others.
 func (g *multiHold) broadcast(ctx context.Context, what actor.Op, lease time.Duration, until time.Time) error {
-	r := g.roundOfAll(what, lease)
+	r := g.roundOfHeld(what, lease)
 	r.until = until
 	r.send()
 	if r.wait(ctx, g.required) >= g.required {
@@ -127,6 +130,21 @@ func (g *multiHold) roundOfAll(what actor.Op, lease time.Duration) *round {
 		}
 	}
 	r.heldCalls = len(r.calls)
+	return r
+}
+
+// roundOfHeld is roundOfAll for a caller. A quorum's missing member may have been granted just now: the executor makes
+// the round, so that it is of that member, too, once its engine has published the grant.
+func (g *multiHold) roundOfHeld(what actor.Op, lease time.Duration) (r *round) {
+	if !g.perEngine {
+		return g.roundOfAll(what, lease)
+	}
+	made := make(chan struct{})
+	g.apply(func() {
+		r = g.roundOfAll(what, lease)
+		close(made)
+	})
+	<-made
 	return r
 }
 

@@ -27,11 +27,11 @@ type Options struct {
 	//
 	// The engine sets these fields: PipelineMultiplex, DisableAutoPipelining, BlockingPipeline, DisableCache,
 	// DisableRetry, ConnLifetime, ConnWriteTimeout, and Timeout and KeepAlive of Dialer and of Sentinel.Dialer. It sets
-	// ClusterOption.ShardsRefreshInterval if it is zero, and ClusterOption.MaxMovedRedirections if it is not positive. It
-	// raises a BlockingPoolSize below 4 to 4. It clears OnInvalidations, Sentinel.TopologyRefreshInterval, because the
-	// engine asks the sentinels itself, Standalone.EnableRedirect, because no server redirects the engine's scripts, and,
-	// because only masters grant locks, SendToReplicas, ReplicaSelector, ReadNodeSelector, ReplicaOnly and
-	// Standalone.ReplicaAddress.
+	// ClusterOption.ShardsRefreshInterval if it is zero, and ClusterOption.MaxMovedRedirections if it is not positive.
+	// It raises a BlockingPoolSize of 1 to 3 to 4. It clears OnInvalidations, RingScaleEachConn, which rueidis does not
+	// check, Sentinel.TopologyRefreshInterval, because the engine asks the sentinels itself, Standalone.EnableRedirect,
+	// because no server redirects the engine's scripts, and, because only masters grant locks, SendToReplicas,
+	// ReplicaSelector, ReadNodeSelector, ReplicaOnly and Standalone.ReplicaAddress.
 	//
 	// It clears AlwaysRESP2 as well, which protocol=2 in a URL sets: an engine speaks RESP3, to servers and to sentinels.
 	// In RESP2 rueidis listens on further connections, and the loss of one can go unnoticed. Every supported server knows
@@ -163,7 +163,8 @@ type Options struct {
 
 	// MaxWaiting is the maximum number of locks that callers of this engine request at a time, whether they wait or
 	// try once. One request of a Multi for several locks counts each of them. A further call gets ErrTooManyWaiters
-	// immediately, and nothing is sent for it. Only a call that re-enters a held lock exceeds the limit.
+	// immediately, and nothing is sent for it. Only a call that re-enters a held lock exceeds the limit, and a
+	// Quorum that waits in its queue, or requests a lock again that it has lost.
 	//
 	// The engine counts a request when its loop takes it. Calls of LockAsync can come faster than that. So LockAsync
 	// itself rejects a call while MaxWaiting + 4096 others have no result. If its context carries an owner, as that of a
@@ -238,10 +239,11 @@ type Handoff struct {
 type Notify uint8
 
 const (
-	// PubSub listens to the lock's channel: there is no traffic while nothing happens. If SUBSCRIBE is rejected, or gets
-	// no connection, the engine polls the lock every 100 to 200 ms until it works again. Stats.Polling counts these locks.
-	// A release without a message, such as that of Redisson's spin lock or a key that is deleted by hand, is noticed at
-	// the latest when the last lease that the server reported expires.
+	// PubSub listens to the lock's channel: there is no traffic while nothing happens. If SUBSCRIBE is rejected, or
+	// gets no connection, the engine polls the lock every 100 to 200 ms until it works again; of more than 1000 locks,
+	// each less often, in proportion. Stats.Polling counts these locks. A release without a message, such as that of
+	// Redisson's spin lock or a key that is deleted by hand, is noticed at the latest when the last lease that the
+	// server reported expires.
 	PubSub Notify = iota
 
 	// Poll never subscribes. The engine asks again after 1 ms, 2 ms and so on up to 128 ms. It asks less often when
@@ -279,7 +281,7 @@ const (
 // Open fails if the server does not reply to WAIT. With fewer replicas than Min no lock is ever granted.
 type Replicas struct {
 	Min     int           // required replicas; 0 or less: none, and no WAIT is ever sent
-	Timeout time.Duration // for their confirmation; default and at most half of Options.CallTimeout
+	Timeout time.Duration // for their confirmation; default and at most half of Options.CallTimeout; ignored without Min
 }
 
 // Observer is a set of functions that are notified of what locks do. Nil functions are skipped. They are called one
@@ -291,7 +293,8 @@ type Replicas struct {
 // are delivered, for at most Options.CallTimeout; an Observer function that calls them waits for that long.
 //
 // Released and Lost follow after the hold's context has ended and its Done is closed. For a Multi or a Quorum they
-// report each lock.
+// report each lock. Lost of a Multi's lock follows after the end of the Multi's context. If a Multi is lost, Released
+// of its other locks may come before that, and so may all that report a lost Quorum; Err says by then that it is lost.
 type Observer struct {
 	// Acquired: a hold was granted.
 	Acquired func(name string, waited time.Duration)

@@ -130,7 +130,8 @@ func (p *Pending) Done() <-chan struct{} {
 // error, and so does a call before Done is closed. If the engine was closed after the grant, Hold returns the hold
 // without an error, and its Err reports the end.
 //
-// It does not block, unless ctx is not from package context and its code blocks.
+// It does not block, with two exceptions: ctx is not from package context and its code blocks; or the lease of the
+// grant is over by then, and Hold waits for a turn of the engine's loop.
 func (p *Pending) Hold() (*Hold, error) {
 	if p.call == nil {
 		return nil, cmp.Or(p.err, errZeroPending)

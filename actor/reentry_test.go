@@ -264,6 +264,25 @@ func TestReentry_OwnerUnlocks_TryNotQueued(t *testing.T) {
 	`)
 }
 
+// A re-entry that waits for a longer lease when its owner unlocks keeps the place of its age: others that called later
+// do not come first.
+func TestReentry_OwnerUnlocks_PlaceKept(t *testing.T) {
+	runTranscript(t, `
+		0s     A locks               → acquire #1 30s
+		1ms    #1 granted            → A granted 29.689s
+		2ms    C locks lease 1h as A → renew #1 1h0m0s
+		3ms    B locks               → listen
+		4ms    A unlocks             → A over; A unlocked
+		5ms    #1 renewed            → renew #1 0s listeners; C granted 59m58.987s
+		6ms    #1 renewed listeners 0 → nothing
+		7ms    C unlocks             → C over; renew #1 30s listeners; C unlocked
+		8ms    #1 renewed            → B granted 29.689s
+		9ms    B unlocks             → B over; release #1
+		10ms   #1 released           → B unlocked
+		258ms  timer                 → leave
+	`)
+}
+
 // A context from before a handoff does not re-enter.
 func TestReentry_OwnerOfEndedHold_Queues(t *testing.T) {
 	runTranscript(t, `

@@ -80,6 +80,7 @@ type side struct {
 	Count                   int
 	Locked                  bool
 	Foreign                 bool // it is the lock of another library, which is not forced
+	NoLock                  bool // the key is no lock of this kind, which is not forced
 	Holder                  holderText
 	Engine, Name64, Token   string
 }
@@ -108,6 +109,7 @@ func (h *handler) confirm(r *http.Request) *response {
 		} else {
 			s.Locked, s.Owner, s.Count, s.TTL = state.Locked, state.Owner, state.Count, duration(state.TTL)
 			s.Foreign = state.Foreign
+			s.NoLock = noLock(kind, state)
 			if state.TTL < 0 {
 				s.TTL = "never expires"
 			}
@@ -116,6 +118,12 @@ func (h *handler) confirm(r *http.Request) *response {
 	}
 	h.describeHolders(r.Context(), t, view.Sides)
 	return render(http.StatusOK, "force.html", view)
+}
+
+// noLock reports whether a key is no lock of a kind: it is one of another kind, or a hash of another program. Its State
+// has no owner, as that of several readers.
+func noLock(kind string, state lockwheel.State) bool {
+	return state.Locked && !state.Foreign && state.Owner == "" && (kind != "reader" || state.Count < 2)
 }
 
 // force forces a lock, if the form is complete, comes from this page, and the holder is the one that it showed.
@@ -149,23 +157,34 @@ func (h *handler) forceTarget(ctx context.Context, client string, t target, form
 	if !state.Locked || state.Owner != form.Get("owner") || strconv.Itoa(state.Count) != form.Get("count") && state.Owner == "" {
 		return failure(http.StatusConflict, "Nothing was done: the lock is free or has another holder now. Go back and look again.")
 	}
+	if noLock(t.kind, state) {
+		return failure(http.StatusConflict, "Nothing was done: the key is no lock of this kind. Go back and look again.")
+	}
 	wasLocked, err := lock.ForceUnlock(ctx)
-	h.options.Logger.Warn("lockwheel: "+became(err), "lock", shown(t.name), "kind", t.kind,
+	h.options.Logger.Warn("lockwheel: "+became(wasLocked, err), "lock", shown(t.name), "kind", t.kind,
 		"holder", state.Owner, "engine", t.engine.ID(), "client", client, "was_locked", wasLocked, "error", err)
-	view := forceView{Process: thisProcess, Name: shown(t.name), Engine: t.engine.ID(), Done: "The lock was taken from its holder."}
+	done, no := outcome(wasLocked, err)
+	if no != nil {
+		return no
+	}
+	return render(http.StatusOK, "force.html", forceView{Process: thisProcess, Name: shown(t.name), Engine: t.engine.ID(), Done: done})
+}
+
+// outcome says on the page what became of a lock, or returns a response that says why it was not forced.
+func outcome(wasLocked bool, err error) (done string, no *response) {
 	switch {
 	case errors.Is(err, lockwheel.ErrKindMismatch):
-		return failure(http.StatusBadGateway, "Nothing was done: "+shown(err.Error()))
+		return "", failure(http.StatusBadGateway, "Nothing was done: "+shown(err.Error()))
 	case errors.Is(err, lockwheel.ErrClosed):
-		return failure(http.StatusBadGateway, "Nothing was done, unless the process shut down just now: "+shown(err.Error()))
+		return "", failure(http.StatusBadGateway, "Nothing was done, unless the process shut down just now: "+shown(err.Error()))
 	case unanswered(err):
-		return failure(http.StatusBadGateway, "The server did not reply. The command may still take effect. If this process held the lock, it has lost it: "+shown(err.Error()))
+		return "", failure(http.StatusBadGateway, "The server did not reply. The command may still take effect. If this process held the lock, it has lost it: "+shown(err.Error()))
 	case err != nil:
-		return failure(http.StatusBadGateway, "The lock was not forced. If this process held it, it has lost it all the same: "+shown(err.Error()))
+		return "", failure(http.StatusBadGateway, "The lock was not forced. If this process held it, it has lost it all the same: "+shown(err.Error()))
 	case !wasLocked:
-		view.Done = "The lock was free already."
+		return "Nothing was taken: by now the lock is free, or held as another kind.", nil
 	}
-	return render(http.StatusOK, "force.html", view)
+	return "The lock was taken from its holder.", nil
 }
 
 // unanswered reports whether the server did not reply: a reply that rejects the command is one.
@@ -175,7 +194,7 @@ func unanswered(err error) bool {
 }
 
 // became says for the log what became of a lock.
-func became(err error) string {
+func became(wasLocked bool, err error) string {
 	switch {
 	case errors.Is(err, lockwheel.ErrClosed):
 		return "a lock may have been forced by the debug page: the engine was closed meanwhile"
@@ -183,6 +202,8 @@ func became(err error) string {
 		return "a lock may have been forced by the debug page: the server did not reply"
 	case err != nil:
 		return "a lock was not forced by the debug page, which tried to"
+	case !wasLocked:
+		return "a lock was not forced by the debug page: by then it was free, or held as another kind"
 	}
 	return "a lock was forced by the debug page"
 }

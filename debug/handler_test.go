@@ -449,8 +449,52 @@ func TestForce_Error_SaysWhetherServerReplied(t *testing.T) {
 		"a lock may have been forced by the debug page: the server did not reply":        lockwheel.ErrUnavailable,
 		"a lock may have been forced by the debug page: the engine was closed meanwhile": lockwheel.ErrClosed,
 	} {
-		assert.Equal(t, want, became(err))
+		assert.Equal(t, want, became(true, err))
 	}
+}
+
+// A key that is no lock of the kind has no form, and its form of before forces nothing: the hash of an application, the
+// key of a read/write lock for a plain one, and that of a plain one for a writer.
+func TestForce_NoLockOfKind_NotForced(t *testing.T) {
+	t.Parallel()
+	server := locktest.AnyServer(t)
+	e, other := server.Open(lockwheel.Options{}), server.Open(lockwheel.Options{})
+	s := serve(t, Options{AllowForce: true}, e)
+	for kind, hold := range map[string]func(key string){
+		"plain":  func(key string) { server.Do("HSET", key, "name", "Ada", "mail", "ada@example.com") },
+		"fenced": func(key string) { locktest.Lock(t, other.RWMutex(key).RLocker()) },
+		"fair":   func(key string) { locktest.Lock(t, other.RWMutex(key).Writer()) },
+		"writer": func(key string) { locktest.Lock(t, other.Mutex(key)) },
+		"reader": func(key string) { server.Do("HSET", key, "name", "Ada", "mail", "ada@example.com") },
+	} {
+		before := locktest.Lock(t, target{e, kind, kind}.lock())
+		form := s.form(e, kind, kind)
+		locktest.Unlock(t, before)
+		hold(kind)
+		text := s.confirmText(e, kind, kind)
+		assert.Contains(t, text, "names no holder, because the key is no lock of this kind", kind)
+		assert.NotContains(t, text, "readers", kind)
+		assert.NotContains(t, text, "<form ", kind)
+
+		form.Set("owner", "")
+		form.Set("count", "0")
+		status, text := s.force(form)
+		assert.Equal(t, http.StatusConflict, status, kind)
+		assert.Contains(t, text, "Nothing was done: the key is no lock of this kind", kind)
+		assert.True(t, server.Exists(kind), kind)
+	}
+}
+
+// A force that took nothing does not say that the lock was free: another kind may hold it. Nor is it logged as a force.
+func TestForce_TookNothing_SaysWhatMayBe(t *testing.T) {
+	t.Parallel()
+	done, no := outcome(false, nil)
+	require.Nil(t, no)
+	assert.Equal(t, "Nothing was taken: by now the lock is free, or held as another kind.", done)
+	assert.Equal(t, "a lock was not forced by the debug page: by then it was free, or held as another kind", became(false, nil))
+	done, no = outcome(true, nil)
+	require.Nil(t, no)
+	assert.Equal(t, "The lock was taken from its holder.", done)
 }
 
 // What a forced holder notices depends on its engine.

@@ -60,11 +60,14 @@ func (h holdersHere) want(rows []row) map[int]bool {
 	return engines
 }
 
-// read reads the locks of an engine. An error ends it: the list has it already, or the row says what was found before.
-func (h holdersHere) read(engine int, locks iter.Seq2[lockwheel.LockInfo, error]) {
+// read reads the locks of an engine. An error ends it: what was found before stays.
+func (h holdersHere) read(engine int, locks iter.Seq2[lockwheel.LockInfo, error]) error {
 	for lock, err := range locks {
+		if err != nil {
+			return err
+		}
 		kinds := h[nameHere{engine, lock.Name}]
-		if err != nil || kinds == nil || lock.Holds == 0 {
+		if kinds == nil || lock.Holds == 0 {
 			continue
 		}
 		if found := kinds[lock.Kind]; found != nil {
@@ -73,6 +76,7 @@ func (h holdersHere) read(engine int, locks iter.Seq2[lockwheel.LockInfo, error]
 			kinds[lock.Kind] = &hereJSON{lock.Kind, 1, lock.HolderID}
 		}
 	}
+	return nil
 }
 
 // of returns which rows hold what a row waits for, or nil.
@@ -88,11 +92,14 @@ func (h holdersHere) of(r *row) *hereJSON {
 	return nil
 }
 
-// readHere reads the engines again for the rows of a list that only wait, if there are such rows.
-func (h *handler) readHere(ctx context.Context, rows []row) holdersHere {
-	here := make(holdersHere)
-	for engine := range here.want(rows) {
-		here.read(engine, h.engines[engine].Locks(ctx))
+// readHere reads the engines again for the rows of a list that only wait, if there are such rows. Without all of an
+// engine the list is not complete.
+func (h *handler) readHere(ctx context.Context, l *list) {
+	l.here = make(holdersHere)
+	for engine := range l.here.want(l.rows) {
+		e := h.engines[engine]
+		if err := l.here.read(engine, e.Locks(ctx)); err != nil {
+			l.fail(e.ID(), err)
+		}
 	}
-	return here
 }

@@ -1,6 +1,7 @@
 package debug
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -56,7 +57,7 @@ func TestHere_SeveralHold_Counted(t *testing.T) {
 	}
 	here := make(holdersHere)
 	require.Equal(t, map[int]bool{0: true, 1: true}, here.want(waits))
-	here.read(0, func(yield func(lockwheel.LockInfo, error) bool) {
+	require.NoError(t, here.read(0, func(yield func(lockwheel.LockInfo, error) bool) {
 		for _, lock := range []lockwheel.LockInfo{
 			{Name: "rw", Kind: "reader", Holds: 1, HolderID: "e:1"}, {Name: "rw", Kind: "reader", Holds: 2, HolderID: "e:2"},
 			{Name: "rw", Kind: "reader", Waiting: 1}, {Name: "fair", Kind: "fair", Holds: 1, HolderID: "e:3"},
@@ -67,7 +68,7 @@ func TestHere_SeveralHold_Counted(t *testing.T) {
 				return
 			}
 		}
-	})
+	}))
 	assert.Equal(t, &hereJSON{"reader", 2, ""}, here.of(&waits[0]))
 	assert.Equal(t, "2 readers of this engine", here.of(&waits[0]).String())
 	assert.Equal(t, &hereJSON{"fair", 1, "e:3"}, here.of(&waits[1]))
@@ -75,4 +76,27 @@ func TestHere_SeveralHold_Counted(t *testing.T) {
 	assert.Nil(t, here.of(&waits[3]))
 	assert.Equal(t, "writer e:6 of this engine", here.of(&waits[4]).String(), "what the writer reads as well ends with its write")
 	assert.Empty(t, here.want([]row{{LockInfo: lockwheel.LockInfo{Name: "p", Kind: "plain", Waiting: 1}}}))
+}
+
+// The engines are read again for rows that only wait. If the request ends between the two reads, the list says that it
+// is not complete, as after the first read, and once for each engine.
+func TestHere_SecondReadFails_ListSaysSo(t *testing.T) {
+	t.Parallel()
+	server := locktest.AnyServer(t)
+	e := server.Open(lockwheel.Options{})
+	locktest.Lock(t, e.RWMutex("rw").RLocker())
+	locktest.Locking(t.Context(), e.RWMutex("rw").Writer())
+	locktest.Queued(t, e, 1)
+	h := &handler{engines: []*lockwheel.Engine{e}}
+	ctx, cancel := context.WithCancel(t.Context())
+	l := newList(queryOf(t, ""))
+	l.read(0, e.ID(), e.Locks(ctx))
+	l.finish()
+	require.Empty(t, l.errors)
+	cancel()
+	h.readHere(ctx, l)
+	want := []listError{{e.ID(), "lockwheel: locks: context canceled"}}
+	require.Equal(t, want, l.errors)
+	h.readHere(ctx, l)
+	require.Equal(t, want, l.errors)
 }

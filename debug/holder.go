@@ -29,9 +29,10 @@ func (h *handler) describeHolders(ctx context.Context, t target, sides []side) {
 	defer cancel()
 	for i := range sides {
 		s := &sides[i]
-		if t.kind = s.Kind; s.Owner != "" {
+		switch t.kind = s.Kind; {
+		case s.Owner != "":
 			s.Holder = h.describeHolder(ctx, t.lock(), s.Owner)
-		} else {
+		case s.Count > 1:
 			const why = unknown + "several readers have it, and the server names none of them"
 			s.Holder = holderText{Who: why, Since: why}
 		}

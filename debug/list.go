@@ -197,10 +197,17 @@ func newList(q query) *list {
 func (l *list) read(engine int, id string, locks iter.Seq2[lockwheel.LockInfo, error]) {
 	for lock, err := range locks {
 		if err != nil {
-			l.errors = append(l.errors, listError{id, shown(err.Error())})
+			l.fail(id, err)
 			return
 		}
 		l.add(engine, lock)
+	}
+}
+
+// fail notes that an engine could not be read to its end, with the first error of it.
+func (l *list) fail(id string, err error) {
+	if !slices.ContainsFunc(l.errors, func(e listError) bool { return e.Engine == id }) {
+		l.errors = append(l.errors, listError{id, shown(err.Error())})
 	}
 }
 
@@ -283,7 +290,7 @@ func (h *handler) list(r *http.Request, q query) *list {
 		}
 	}
 	l.finish()
-	l.here = h.readHere(r.Context(), l.rows)
+	h.readHere(r.Context(), l)
 	return l
 }
 

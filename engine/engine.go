@@ -163,7 +163,8 @@ func (e *Engine) recordWrite() *recordWrite {
 func (e *Engine) startRefreshes() {
 	e.refreshes = make(chan *coordinator.RefreshRequest, 1)
 	server, timeout, orders := e.server, e.coordinator.Fx.Config.CallTimeout, e.refreshes
-	e.goroutines.Go(func() { refreshLoop(server, timeout, orders, e.box) })
+	asks := newTopologyQueries(e.workerRunner())
+	e.goroutines.Go(func() { refreshLoop(server, asks, timeout, orders, e.box) })
 }
 
 // Now returns the current time on the engine's clock.

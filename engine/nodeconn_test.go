@@ -44,7 +44,7 @@ func twoNodes(t *testing.T, answer string) map[string]rueidis.Client {
 // asked.
 func TestTopology_NodeSilent_AsksNext(t *testing.T) {
 	s := &Server{client: &multiNodeClient{nodes: twoNodes(t, "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:7\r\n")}}
-	known, err := s.fetchTopology(t.Context(), []string{"gone:1", "alive:1"})
+	known, err := s.fetchTopology(t.Context(), newTopologyQueries(onGoroutine), []string{"gone:1", "alive:1"})
 	require.NoError(t, err)
 	require.Equal(t, &coordinator.Topology{Source: "alive:1", Ranges: []coordinator.SlotRange{{First: 0, Last: slot.Count - 1, Address: "alive:7"}}}, known)
 }
@@ -54,7 +54,7 @@ func TestTopology_NodeSilent_AsksNext(t *testing.T) {
 func TestTopology_NoSlotsAndSilent_SaysNoSlots(t *testing.T) {
 	for _, order := range [][]string{{"gone:1", "alive:1"}, {"alive:1", "gone:1"}} {
 		s := &Server{client: &multiNodeClient{nodes: twoNodes(t, "*0\r\n")}}
-		_, err := s.fetchTopology(t.Context(), order)
+		_, err := s.fetchTopology(t.Context(), newTopologyQueries(onGoroutine), order)
 		require.ErrorIs(t, err, errNoSlots, "%v", order)
 		require.True(t, IsNoTopology(err))
 	}
@@ -71,9 +71,38 @@ func TestTopology_SilentNodes_LeaveTimeForNext(t *testing.T) {
 		t.Cleanup(func() { close(silent) }) // before the clients close
 		ctx, cancel := context.WithTimeout(t.Context(), 2*nodeTimeout)
 		defer cancel()
-		known, err := (&Server{client: &multiNodeClient{nodes: nodes}}).fetchTopology(ctx, []string{"silent:1", "silent:2", "alive:1"})
+		known, err := (&Server{client: &multiNodeClient{nodes: nodes}}).fetchTopology(ctx, newTopologyQueries(onGoroutine), []string{"silent:1", "silent:2", "alive:1"})
 		require.NoError(t, err)
 		require.Equal(t, "alive:1", known.Source)
+	})
+}
+
+// A node that stands still for longer than a refresh waits for it keeps its connection, which carries the commands for
+// locks. It is not asked again meanwhile, and the reply to the first call counts.
+func TestTopology_NodeStandsStill_ConnectionKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		still := make(chan struct{})
+		server, client := newScriptedServer(t, func(_ int, words []string) string {
+			if words[0] != "CLUSTER" {
+				return "+OK\r\n"
+			}
+			<-still
+			return "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:7\r\n"
+		})
+		asks := newTopologyQueries(onGoroutine)
+		for range 3 {
+			_, err := asks.from(t.Context(), client, "alive:1")
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		}
+		require.Equal(t, 1, strings.Count(server.receivedOn(1), "CLUSTER"))
+		locks := make(chan error, 1)
+		go func() { locks <- client.Do(t.Context(), client.B().Ping().Build()).Error() }()
+		time.AfterFunc(nodeTimeout/2, func() { close(still) })
+		known, err := asks.from(t.Context(), client, "alive:1")
+		require.NoError(t, err)
+		require.Len(t, known.Ranges, 1)
+		require.NoError(t, <-locks)
+		require.Empty(t, server.receivedOn(2))
 	})
 }
 
@@ -84,13 +113,13 @@ func TestTopology_OddRanges_LeftOut(t *testing.T) {
 		":0\r\n:16384": 0, ":-1\r\n:5": 0, ":6\r\n:5": 0, "+a\r\n:5": 0,
 	} {
 		_, client := newScriptedServer(t, func(int, []string) string { return "*1\r\n*3\r\n" + ranges + "\r\n*2\r\n+h\r\n:7\r\n" })
-		known, err := fetchFrom(t.Context(), client, "alive:1")
+		known, err := fetchFrom(client, "alive:1")
 		require.NoError(t, err)
 		require.Len(t, known.Ranges, kept, ranges)
 	}
 	for host, want := range map[string]string{"$1\r\nh\r\n": "h:7", "$0\r\n\r\n": "alive:7", "_\r\n": "alive:7", "$1\r\n?\r\n": ""} {
 		_, client := newScriptedServer(t, func(int, []string) string { return "*1\r\n*3\r\n:0\r\n:5\r\n*2\r\n" + host + ":7\r\n" })
-		known, err := fetchFrom(t.Context(), client, "alive:1")
+		known, err := fetchFrom(client, "alive:1")
 		require.NoError(t, err)
 		if want == "" {
 			require.Empty(t, known.Ranges, "a host that the node does not know")
@@ -107,7 +136,7 @@ func TestTopology_AllMastersReplaced_AsksOthers(t *testing.T) {
 		replaced = append(replaced, fmt.Sprintf("old:%d", i))
 	}
 	s := &Server{client: &multiNodeClient{nodes: twoNodes(t, "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:7\r\n")}}
-	known, err := s.fetchTopology(t.Context(), slices.Clone(replaced))
+	known, err := s.fetchTopology(t.Context(), newTopologyQueries(onGoroutine), slices.Clone(replaced))
 	require.NoError(t, err)
 	require.Equal(t, "alive:1", known.Source)
 
@@ -116,7 +145,7 @@ func TestTopology_AllMastersReplaced_AsksOthers(t *testing.T) {
 	for _, address := range replaced {
 		nodes[address] = empty
 	}
-	_, err = (&Server{client: &multiNodeClient{nodes: nodes}}).fetchTopology(t.Context(), nil)
+	_, err = (&Server{client: &multiNodeClient{nodes: nodes}}).fetchTopology(t.Context(), newTopologyQueries(onGoroutine), nil)
 	require.ErrorIs(t, err, errNoSlots)
 	require.Equal(t, maxNodesAsked, strings.Count(server.receivedOn(1), "CLUSTER"))
 }

@@ -112,7 +112,7 @@ func speaksRESP2(hello rueidis.RedisResult) bool {
 func (s *Server) Cluster() bool { return s.topology != nil }
 
 func (s *Server) probeCluster(ctx context.Context) (err error) {
-	if s.topology, err = s.fetchTopology(ctx, nil); err != nil {
+	if s.topology, err = s.fetchTopology(ctx, newTopologyQueries(onGoroutine), nil); err != nil {
 		return err
 	}
 	// Redisson's rule: what counts is whether the server knows the command.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -34,10 +35,10 @@ func IsNoTopology(err error) bool { return err == errNoTopology || err == errNoS
 
 // refreshLoop runs the topology refresher: for each request it asks nodes for the topology until one replies, and posts
 // the result.
-func refreshLoop(s *Server, timeout time.Duration, refreshes <-chan *coordinator.RefreshRequest, box *mpsc.Mailbox[any]) {
+func refreshLoop(s *Server, asks *topologyQueries, timeout time.Duration, refreshes <-chan *coordinator.RefreshRequest, box *mpsc.Mailbox[any]) {
 	for order := range refreshes {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*timeout)
-		known, err := s.fetchTopology(ctx, order.Addresses)
+		known, err := s.fetchTopology(ctx, asks, order.Addresses)
 		cancel()
 		box.Post(&coordinator.LoopMessage{Value: coordinator.TopologyResult{Topology: known, Err: err}})
 	}
@@ -47,7 +48,7 @@ func refreshLoop(s *Server, timeout time.Duration, refreshes <-chan *coordinator
 // skips a node without slots, such as one that has lost its disk. It trusts the first that knows slots. If that one is
 // cut off and its topology is old, what the coordinator cannot reach makes another refresh due. That refresh asks
 // another node first (Coordinator.nodesByHealth).
-func (s *Server) fetchTopology(ctx context.Context, first []string) (*coordinator.Topology, error) {
+func (s *Server) fetchTopology(ctx context.Context, asks *topologyQueries, first []string) (*coordinator.Topology, error) {
 	nodes := s.client.Nodes()
 	for address := range nodes {
 		if !slices.Contains(first, address) {
@@ -57,7 +58,7 @@ func (s *Server) fetchTopology(ctx context.Context, first []string) (*coordinato
 	first = slices.DeleteFunc(first, func(address string) bool { return nodes[address] == nil })
 	err := errNoTopology
 	for _, address := range first[:min(len(first), maxNodesAsked)] {
-		known, failed := fetchFrom(ctx, nodes[address], address)
+		known, failed := asks.from(ctx, nodes[address], address)
 		switch {
 		case failed == nil && len(known.Ranges) > 0:
 			return known, nil
@@ -73,15 +74,63 @@ func (s *Server) fetchTopology(ctx context.Context, first []string) (*coordinato
 	return nil, err
 }
 
-// fetchFrom asks one node. The command only reads, so it can be given up safely.
-func fetchFrom(ctx context.Context, node rueidis.Client, address string) (*coordinator.Topology, error) {
+// topologyQueries are the calls that ask nodes for the topology, at most one for each node. They have no deadline: at
+// the end of one, rueidis would break the connection, and with it the commands for locks. So a node that does not reply
+// in time is asked no more until that call has ended. run starts a goroutine. It belongs to the goroutine that asks.
+type topologyQueries struct {
+	run      func(func())
+	inFlight map[string]*topologyQuery // by address
+}
+
+// topologyQuery is one of these calls. known and err are set before done is closed.
+type topologyQuery struct {
+	done  chan struct{}
+	known *coordinator.Topology
+	err   error
+}
+
+func newTopologyQueries(run func(func())) *topologyQueries {
+	return &topologyQueries{run: run, inFlight: make(map[string]*topologyQuery)}
+}
+
+// from asks one node, and waits for at most nodeTimeout. The reply to an earlier call that is in flight will do.
+func (a *topologyQueries) from(ctx context.Context, node rueidis.Client, address string) (*coordinator.Topology, error) {
 	timeout := nodeTimeout
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = min(timeout, time.Until(deadline)/3) // leave time for the other nodes
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	spans, err := node.Do(ctx, node.B().ClusterSlots().Build()).ToArray()
+	maps.DeleteFunc(a.inFlight, func(_ string, q *topologyQuery) bool { return q.ended() })
+	q := a.inFlight[address]
+	if q == nil {
+		q = &topologyQuery{done: make(chan struct{})}
+		a.inFlight[address] = q
+		a.run(func() {
+			q.known, q.err = fetchFrom(node, address)
+			close(q.done)
+		})
+	}
+	select {
+	case <-q.done:
+		return q.known, q.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (q *topologyQuery) ended() bool {
+	select {
+	case <-q.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// fetchFrom asks one node. It blocks until the node has replied, or the client ends the call.
+func fetchFrom(node rueidis.Client, address string) (*coordinator.Topology, error) {
+	spans, err := node.Do(context.Background(), node.B().ClusterSlots().Build()).ToArray()
 	if err != nil {
 		return nil, err
 	}

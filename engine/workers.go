@@ -66,11 +66,20 @@ func (e *Engine) encoder(id string) *wire.Encoder {
 // time.
 func (e *Engine) lender() *lender {
 	if e.server.reuseBuffers {
-		l := newLender(nil, e.goroutines.Go)
+		l := newLender(nil, e.workerRunner())
 		l.own = true
 		return l
 	}
-	return newLender(e.stopped, onGoroutine)
+	return newLender(e.stopped, e.workerRunner())
+}
+
+// workerRunner returns what starts the goroutines of calls without a deadline. Close waits for those on the engine's
+// own client, which has ended them, and not for those on a client that the program owns.
+func (e *Engine) workerRunner() func(func()) {
+	if e.server.reuseBuffers {
+		return e.goroutines.Go
+	}
+	return onGoroutine
 }
 
 // stopWorkers stops the workers of a node. They finish what they have first.

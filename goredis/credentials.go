@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9/auth"
@@ -57,7 +59,7 @@ func (c *credentials) apply(option *rueidis.ClientOption) {
 func (c *credentials) provider() func() (username, password string, err error) {
 	switch {
 	case c.streaming != nil:
-		return c.subscribeOnce
+		return (&subscription{provider: c.streaming, listener: &ignoringListener{}}).current
 	case c.withContext != nil:
 		return func() (username, password string, err error) {
 			ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(max(c.timeout, 0), defaultTimeout))
@@ -74,12 +76,24 @@ func (c *credentials) provider() func() (username, password string, err error) {
 	}
 }
 
-// subscribeOnce returns the current credentials and unsubscribes: the engine never logs in again on a running
-// connection, and the next one asks again. It ignores an error of unsubscribing, because the credentials are valid.
-func (c *credentials) subscribeOnce() (username, password string, err error) {
-	current, unsubscribe, err := c.streaming.Subscribe(&ignoringListener{})
-	if unsubscribe != nil {
-		defer func() { _ = unsubscribe() }()
+// subscription is that of one option to a provider of streaming credentials: one listener for all connections of all
+// engines that are opened with the option. Providers stop their token manager with the last listener, so a subscription
+// a connection would stop and restart it each time. Safe for concurrent use.
+type subscription struct {
+	provider auth.StreamingCredentialsProvider
+	listener *ignoringListener
+	begun    atomic.Bool // there is something to unsubscribe
+}
+
+// current returns the current credentials and stays subscribed. Subscribe is idempotent for one listener, and returns
+// what is current by then. The engine never logs in again on a running connection, so the listener has nothing to do.
+//
+// Neither rueidis nor the engine says when the last of the engines has ended. So the garbage collector ends the
+// subscription, when nothing can use the option any more.
+func (s *subscription) current() (username, password string, err error) {
+	current, unsubscribe, err := s.provider.Subscribe(s.listener)
+	if unsubscribe != nil && !s.begun.Swap(true) {
+		runtime.AddCleanup(s, unsubscribeLater, unsubscribe)
 	}
 	if err != nil {
 		return "", "", err
@@ -91,8 +105,15 @@ func (c *credentials) subscribeOnce() (username, password string, err error) {
 	return username, password, nil
 }
 
+// unsubscribeLater unsubscribes on a goroutine of its own, because it may block, and other cleanups wait for this one.
+// Any of the functions that Subscribe returned for a listener ends its subscription. An error has no reader.
+func unsubscribeLater(unsubscribe auth.UnsubscribeFunc) {
+	go func() { _ = unsubscribe() }()
+}
+
 // ignoringListener ignores the updates of a provider of streaming credentials. Providers compare listeners, so each
-// needs its own address. Pointers to empty structs may be equal, so it has a field.
+// needs its own address. Pointers to empty structs may be equal, so it has a field. The provider refers to it, so it
+// must not refer to the subscription.
 type ignoringListener struct{ _ byte }
 
 // OnNext does nothing.

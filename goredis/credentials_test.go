@@ -3,6 +3,8 @@ package goredis_test
 import (
 	"context"
 	"errors"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -21,12 +23,15 @@ import (
 type vault struct {
 	password atomic.Pointer[string]
 	asked    atomic.Int64
-	open     atomic.Int64 // subscriptions
 	failing  atomic.Bool
+
+	mu        sync.Mutex
+	listeners map[auth.CredentialsListener]bool
+	begun     int // how often there was a first listener: some providers start a token manager then
 }
 
 func newVault(password string) *vault {
-	v := &vault{}
+	v := &vault{listeners: make(map[auth.CredentialsListener]bool)}
 	v.password.Store(&password)
 	return v
 }
@@ -47,18 +52,39 @@ func (v *vault) getContext(ctx context.Context) (string, string, error) {
 }
 
 // Subscribe makes a vault a provider of streaming credentials.
-func (v *vault) Subscribe(auth.CredentialsListener) (auth.Credentials, auth.UnsubscribeFunc, error) {
+func (v *vault) Subscribe(l auth.CredentialsListener) (auth.Credentials, auth.UnsubscribeFunc, error) {
 	if v.failing.Load() {
 		return nil, nil, errVault
 	}
-	v.open.Add(1)
-	var ended atomic.Bool
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.listeners) == 0 {
+		v.begun++
+	}
+	v.listeners[l] = true
 	return auth.NewBasicCredentials(v.get()), func() error {
-		if !ended.Swap(true) {
-			v.open.Add(-1)
-		}
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		delete(v.listeners, l)
 		return nil
 	}, nil
+}
+
+// subscribed returns how many listeners there are, and how often there was a first one.
+func (v *vault) subscribed() (listeners, begun int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return len(v.listeners), v.begun
+}
+
+// requireCollected waits until the garbage collector has ended all subscriptions to a vault.
+func requireCollected(t *testing.T, v *vault) {
+	t.Helper()
+	locktest.Eventually(t, "no listener", func() bool {
+		runtime.GC()
+		listeners, _ := v.subscribed()
+		return listeners == 0
+	})
 }
 
 // providers are the fields for functions that provide credentials.
@@ -105,7 +131,6 @@ func TestProvider_NewPassword_NextConnection(t *testing.T) {
 			requireSeen(t, client, engine, "orders/7")
 			require.Greater(t, theirs.asked.Load(), before[0])
 			require.Greater(t, ours.asked.Load(), before[1])
-			require.Zero(t, ours.open.Load(), "the engine unsubscribes")
 		})
 	}
 }
@@ -188,6 +213,40 @@ func (nothing) Subscribe(auth.CredentialsListener) (auth.Credentials, auth.Unsub
 	return nil, nil, nil
 }
 
+// An option has one subscription, however many engines and connections use it: some providers stop and restart a token
+// manager when there is no other. It ends when nothing can use the option any more.
+func TestProvider_Streaming_OneSubscription(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	allow(t, s)
+	v := newVault(password)
+	requireOne := func() {
+		listeners, begun := v.subscribed()
+		require.Equal(t, [2]int{1, 1}, [2]int{listeners, begun})
+	}
+	func() {
+		where, err := goredis.Options(&redis.Options{Addr: s.Addr(), StreamingCredentialsProvider: v})
+		require.NoError(t, err)
+		for range 2 {
+			engine, err := lockwheel.Open(context.Background(), lockwheel.Options{Redis: where})
+			require.NoError(t, err)
+			hold, err := engine.Mutex("orders/7").Lock(context.Background())
+			require.NoError(t, err)
+			asked := v.asked.Load()
+			require.NotZero(t, s.Int(t, "CLIENT", "KILL", "USER", user))
+			require.NoError(t, hold.Extend(context.Background(), time.Minute))
+			require.Greater(t, v.asked.Load(), asked, "a new connection asks anew")
+			requireOne()
+			require.NoError(t, hold.Unlock(context.Background()))
+			engine.Close()
+			runtime.GC()
+			requireOne()
+		}
+		runtime.KeepAlive(&where)
+	}()
+	requireCollected(t, v)
+}
+
 // A provider that fails after it has subscribed is unsubscribed all the same.
 func TestProvider_FailsSubscribed_Unsubscribed(t *testing.T) {
 	t.Parallel()
@@ -195,7 +254,7 @@ func TestProvider_FailsSubscribed_Unsubscribed(t *testing.T) {
 	v := &subscribedAndFailed{vault: newVault(password)}
 	requireOpenFails(t, &redis.Options{Addr: s.Addr(), StreamingCredentialsProvider: v}, errVault.Error())
 	require.Positive(t, v.asked.Load())
-	require.Zero(t, v.open.Load())
+	requireCollected(t, v.vault)
 }
 
 // subscribedAndFailed is a vault that returns an error beside a subscription.

@@ -26,7 +26,9 @@
 // know where it leads, so a Quorum cannot tell that two of its servers are one.
 //
 // No function of this package connects to a server, blocks or changes what it is given. The functions may be called
-// concurrently. Slices are copied; a TLSConfig and functions are shared with the result.
+// concurrently. Slices are copied; a TLSConfig and functions are shared with the result. A result with a
+// StreamingCredentialsProvider subscribes once, with its first connection. The garbage collector unsubscribes when
+// nothing can use the result any more.
 package goredis
 
 import (

@@ -29,7 +29,8 @@ var classes = [...]struct {
 }
 
 // classOf returns the class of an error. An error that wraps several says first what it is and then why, so the first
-// decides. A lock that was not acquired because its context had lost a lock is "not_acquired".
+// that has a class decides. A lock that was not acquired because its context had lost a lock is "not_acquired". A
+// quorum of which no majority is possible has the class of what its servers say.
 func classOf(err error) string {
 	for err != nil {
 		for _, c := range classes {
@@ -41,11 +42,12 @@ func classOf(err error) string {
 		case lockwheel.ServerError:
 			return serverError
 		case interface{ Unwrap() []error }:
-			all := e.Unwrap()
-			if len(all) == 0 {
-				return otherError
+			for _, part := range e.Unwrap() {
+				if class := classOf(part); class != otherError {
+					return class
+				}
 			}
-			err = all[0]
+			return otherError
 		default:
 			err = errors.Unwrap(err)
 		}

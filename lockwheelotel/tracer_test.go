@@ -213,6 +213,10 @@ func TestTracer_Failures_TypeOfError(t *testing.T) {
 	e.Close()
 	check("closed", hold.Unlock(ctx))
 	check("closed", locktest.Second(e.Mutex("n").TryLock(ctx)))
+
+	other := locktest.RealServer(t).Open(lockwheel.Options{})
+	require.NoError(t, other.Close())
+	check("closed", locktest.Second(lockwheel.Quorum(e.Mutex("n"), other.Mutex("n")).TryLock(ctx)))
 }
 
 // A name that is mapped away is nowhere in a span, also not in what its error says.

@@ -249,6 +249,21 @@ func TestDown_Hold_LostAfterLease(t *testing.T) {
 	})
 }
 
+// While the server is down, Open returns an engine with Lazy. It connects when the server is up.
+func TestOpen_LazyWhileDown_ConnectsLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := lockwheeltest.New(t)
+		server.Down()
+		e := server.Open(lockwheel.Options{Lazy: true})
+		_, err := e.Mutex("a").TryLock(t.Context())
+		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+		server.Up()
+		hold, err := e.Mutex("a").Lock(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, hold.Unlock(t.Context()))
+	})
+}
+
 // A short outage costs no hold, and a call that waits is served after it.
 func TestUp_ShortOutage_AllGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

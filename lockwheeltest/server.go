@@ -69,7 +69,8 @@ func New(t testing.TB, opts ...Option) *Server {
 func (s *Server) Engine() *lockwheel.Engine { return s.first }
 
 // Open opens one more engine on the server, as another process would. The server closes it when the test ends. Open
-// fails the test at once if an option is invalid, if Redis or Client is not empty, or while the server is down.
+// fails the test at once if an option is invalid, or if Redis or Client is not empty. It does so while the server is
+// down, too, unless Lazy is set: the engine then connects after [Server.Up], as one of lockwheel.Open.
 func (s *Server) Open(o lockwheel.Options) *lockwheel.Engine {
 	s.t.Helper()
 	e := s.open(o)

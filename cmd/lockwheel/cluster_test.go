@@ -94,7 +94,7 @@ func TestForce_Yes_OtherNodesNotAsked(t *testing.T) {
 	c, names := clusterOf(t, 0)
 	status, stdout, stderr := result(t, allOf(c), "force", names[0][0], "--yes")
 	assert.Equal(t, exitOK, status, stderr)
-	assert.Contains(t, stdout, names[0][0]+": taken away from "+other)
+	assert.Contains(t, stdout, names[0][0]+": taken away; right before, it was held by "+other)
 	for _, n := range c.Nodes {
 		assert.Zero(t, n.CommandCalls(t, "pubsub|numsub"))
 	}

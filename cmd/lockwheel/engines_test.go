@@ -308,7 +308,7 @@ func TestForce_OtherProcess_ToldAtOnce(t *testing.T) {
 		status, stdout, stderr := result(t, urlOf(s.Addr()), "force", "a", "--yes")
 		began := time.Now()
 		assert.Equal(t, exitOK, status, stderr)
-		assert.Contains(t, stdout, "taken away from")
+		assert.Contains(t, stdout, "taken away; right before, it was held by ")
 		assert.Equal(t, exitLost, p.status(t), p.err)
 		t.Logf("%s: the program of the former holder had ended %v after the command had", flag, time.Since(began).Round(time.Microsecond))
 		assert.Contains(t, p.err.String(), "lost")

@@ -21,6 +21,7 @@ func newForce(g *globals) *cobra.Command {
 		Short: "Take a lock away from its holder",
 		Long: `Takes the lock away from its holder, or from all its readers, and wakes the clients that wait. It prints the lock's
 state and asks first, unless --yes is given. If another client has an exclusive lock when the answer comes, nothing is done.
+That is asked right before, so one that gets the lock within the time of a round trip can lose it.
 If the user may not read the state, it says so and that the holder is unknown. Then any hash counts as a lock.
 
 The holder is not asked. The engine of a holder that uses lockwheel is told, and loses the lock at once. One that cannot be
@@ -41,7 +42,7 @@ command line.`,
 				return err
 			}
 			if yes {
-				return g.force(c, l)
+				return g.force(c, l, true)
 			}
 			if !confirmed(c, l) {
 				return failed(errNotConfirmed)
@@ -53,7 +54,7 @@ command line.`,
 			case changed(l, now):
 				return failed(fmt.Errorf("lock %q: held by %s by now, nothing was done", args[0], holdersOf(now)))
 			}
-			return g.force(c, now)
+			return g.force(c, now, false)
 		},
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
@@ -163,8 +164,10 @@ func asked(c *cobra.Command) bool {
 	return answer == "y" || answer == "yes"
 }
 
-// force uses the kind that the server shows: it decides which clients are woken.
-func (g *globals) force(c *cobra.Command, l *inspect.Lock) error {
+// force uses the kind that the server shows: it decides which clients are woken. Right before, with the engine open, it
+// asks who holds the lock, so another client can get the lock unseen only within the time of a round trip. Unless
+// anyHolder is set, an exclusive lock is forced only if its holder is still the one in l.
+func (g *globals) force(c *cobra.Command, l *inspect.Lock, anyHolder bool) error {
 	engine, err := g.open(c.Context(), lockwheel.Options{})
 	if err != nil {
 		return failed(err)
@@ -179,13 +182,43 @@ func (g *globals) force(c *cobra.Command, l *inspect.Lock) error {
 	case l.Waiting.Queue > 0:
 		lock = engine.FairMutex(l.Name)
 	}
+	state, err := lock.State(c.Context())
+	switch {
+	case err != nil:
+		return failed(err)
+	case !state.Locked:
+		return free(l.Name)
+	case l.Kind != inspect.Read && state.Owner == "":
+		return failed(fmt.Errorf("lock %q: held as another kind by now, nothing was done", l.Name))
+	case l.Kind != inspect.Read && !anyHolder && state.Owner != ownerOf(l):
+		return failed(fmt.Errorf("lock %q: held by %s by now, nothing was done", l.Name, printable(state.Owner)))
+	}
 	wasLocked, err := lock.ForceUnlock(c.Context())
 	switch {
 	case err != nil:
 		return failed(err)
 	case !wasLocked:
-		return &failure{exitNo, fmt.Errorf("lock %q: by now it is free, or held as another kind", l.Name)}
+		return free(l.Name)
 	}
-	fmt.Fprintf(c.OutOrStdout(), "%s: taken away from %s\n", printable(l.Name), holdersOf(l))
+	holder := printable(state.Owner)
+	if state.Owner == "" {
+		holder = holdersOf(l)
+	}
+	fmt.Fprintf(c.OutOrStdout(), "%s: taken away; right before, it was held by %s\n", printable(l.Name), holder)
 	return nil
+}
+
+// free is the failure of a force that found nothing to take.
+func free(name string) error {
+	return &failure{exitNo, fmt.Errorf("lock %q: by now it is free, or held as another kind", name)}
+}
+
+// ownerOf returns the holder of an exclusive or a write lock as its State has it. A writer may also be a reader.
+func ownerOf(l *inspect.Lock) string {
+	for _, h := range l.Holders {
+		if h.Write || l.Kind == inspect.Exclusive {
+			return h.ID
+		}
+	}
+	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -648,7 +650,7 @@ func TestForce_Answer_Decides(t *testing.T) {
 		assert.Equal(t, want, !exists(t, s, "a"), "%q", answer)
 		if want {
 			assert.Equal(t, exitOK, status, "%q", answer)
-			assert.Contains(t, p.out.String(), "a: taken away from "+other)
+			assert.Contains(t, p.out.String(), "a: taken away; right before, it was held by "+other)
 		} else {
 			assert.Equal(t, exitFailed, status, "%q", answer)
 			assert.Contains(t, p.err.String(), "nothing was done")
@@ -671,6 +673,55 @@ func TestForce_HolderChanged_Kept(t *testing.T) {
 	assert.Equal(t, exitFailed, p.status(t))
 	assert.Contains(t, p.err.String(), "held by "+next+" by now, nothing was done")
 	assert.True(t, exists(t, s, "a"))
+}
+
+// The last question is sent when the engine is open: a client that gets the lock after the question before keeps it. It
+// loses the lock, and is named, only with --yes, when no holder was shown.
+func TestForce_HolderChangedLate_Kept(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	g := &globals{redis: urlOf(s.Addr())}
+	next := strings.Replace(other, "1111", "2222", 1)
+	for _, kind := range []string{inspect.Exclusive, inspect.Write} {
+		suffix := map[string]string{inspect.Write: ":write"}[kind]
+		take := func(holder string) {
+			s.Do(t, "DEL", "a")
+			if kind == inspect.Write {
+				s.Do(t, "HSET", "a", "mode", "write")
+			}
+			s.Do(t, "HSET", "a", holder+suffix, 1)
+			s.Do(t, "PEXPIRE", "a", 600_000)
+		}
+		force := func(l *inspect.Lock, anyHolder bool) (string, error) {
+			var out strings.Builder
+			c := &cobra.Command{}
+			c.SetContext(t.Context())
+			c.SetOut(&out)
+			err := g.force(c, l, anyHolder)
+			return out.String(), err
+		}
+		take(other)
+		before, err := g.readHeld(t.Context(), io.Discard, "a", true)
+		require.NoError(t, err)
+		take(next)
+		_, err = force(before, false)
+		require.ErrorContains(t, err, "held by "+next+" by now, nothing was done")
+		require.True(t, exists(t, s, "a"), kind)
+
+		readersOf(t, s, "other kind", 2)
+		_, err = force(&inspect.Lock{Name: "other kind", Kind: inspect.Exclusive, Waiting: &inspect.Waiting{}}, true)
+		require.ErrorContains(t, err, "held as another kind by now, nothing was done")
+		require.True(t, exists(t, s, "other kind"))
+
+		text, err := force(before, true)
+		require.NoError(t, err)
+		require.Equal(t, "a: taken away; right before, it was held by "+next+"\n", text)
+		take(other)
+		_, err = force(before, false)
+		require.NoError(t, err)
+		_, err = force(before, false)
+		require.ErrorContains(t, err, "by now it is free, or held as another kind")
+	}
 }
 
 // Readers come and go: one that joins before the answer changes nothing.
@@ -971,6 +1022,91 @@ func TestTop_Rates_AreThoseSinceTheLastLook(t *testing.T) {
 	assert.InEpsilon(t, 5000.0/seconds, next.Commands, 0.2)
 }
 
+// A node that gave no reply at the last look has no rates in the next one. That is said, and an error with --once; the
+// number of locks is exact all the same.
+func TestTop_NodeNotMeasuredBefore_Said(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	takenBy(t, server, "a", other)
+	s, err := inspect.Open(t.Context(), rueidis.ClientOption{InitAddress: []string{server.Addr()}}, "")
+	require.NoError(t, err)
+	defer s.Close()
+	var out strings.Builder
+	v := newTopView(s, &topFlags{sample: 10, rows: 1}, &out)
+	v.loads = map[string]inspect.Load{} // another node replied
+	l, err := v.look(t.Context())
+	require.ErrorContains(t, err, "the rates lack what was not measured at the last look: "+server.Addr())
+	require.True(t, l.Exact)
+	require.NoError(t, v.print(l, nil))
+	assert.Contains(t, out.String(), "locks 1 ")
+	assert.Contains(t, out.String(), "\nof a part of the nodes, a second: commands 0 ")
+	text, err := json.Marshal(l)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"rates_error":"the rates lack `)
+
+	l, err = v.look(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, l.Rates)
+}
+
+// Ctrl-C ends top with status 0 whatever it waits for: the connection, the reply to its first measure, or the reader of
+// its output.
+func TestTop_CtrlC_EndsEachWait(t *testing.T) {
+	t.Parallel()
+	interrupted := func(t *testing.T, p *process) {
+		t.Helper()
+		begin := time.Now()
+		p.signal(t, syscall.SIGINT)
+		assert.Equal(t, exitOK, p.status(t), p.err)
+		assert.Less(t, time.Since(begin), inspect.Timeout-time.Second)
+		assert.Empty(t, p.err.String())
+	}
+	t.Run("connection", func(t *testing.T) {
+		listener, err := net.Listen("tcp", "127.0.0.1:0") // it accepts and says nothing
+		require.NoError(t, err)
+		defer listener.Close()
+		p := startCommand(t, urlOf(listener.Addr().String()), "top")
+		c, err := listener.Accept()
+		require.NoError(t, err)
+		defer c.Close()
+		interrupted(t, p)
+	})
+	t.Run("first reply", func(t *testing.T) {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer listener.Close()
+		p := startCommand(t, urlOf(listener.Addr().String()), "top")
+		client, err := listener.Accept()
+		require.NoError(t, err)
+		defer client.Close()
+		server, err := net.Dial("tcp", redistest.Start(t).Addr())
+		require.NoError(t, err)
+		defer server.Close()
+		go io.Copy(client, server)
+		for chunk := make([]byte, 4096); ; { // all questions but the first one of the measure get their replies
+			n, err := client.Read(chunk)
+			require.NoError(t, err)
+			if strings.Contains(string(chunk[:n]), "DBSIZE") {
+				break
+			}
+			_, err = server.Write(chunk[:n])
+			require.NoError(t, err)
+		}
+		interrupted(t, p)
+	})
+	t.Run("output", func(t *testing.T) {
+		s := redistest.Start(t)
+		reader, stdout, err := os.Pipe()
+		require.NoError(t, err)
+		defer reader.Close()
+		defer stdout.Close()
+		fillPipe(t, stdout)
+		p := startWith(t, func(c *exec.Cmd) { c.Stdout = stdout }, urlOf(s.Addr()), "top", "--interval", "100ms")
+		eventually(t, func() bool { return s.CommandCalls(t, "scan") > 0 }, "it has something to print")
+		interrupted(t, p)
+	})
+}
+
 // What the user may not ask is said, and no zero is shown for it.
 func TestTop_InfoForbidden_IsSaid(t *testing.T) {
 	t.Parallel()
@@ -1163,17 +1299,46 @@ func TestSample_InParts_IsNotWhole(t *testing.T) {
 	nodes, err := s.Nodes(t.Context())
 	require.NoError(t, err)
 	require.Len(t, nodes, 1)
-	parts, seen := 0, 0
-	for from := uint64(0); parts == 0 || from != 0; parts++ {
+	from, keysOfParts := uint64(0), 0
+	for range 8 {
 		part, err := s.Sample(t.Context(), nodes[0], from, keys/4)
 		require.NoError(t, err)
 		assert.False(t, part.Whole)
-		from, seen = part.Next, seen+part.Keys
+		assert.InDelta(t, keys/4, part.Keys, keys/20, "also the part that comes to the end")
+		from, keysOfParts = part.Next, keysOfParts+part.Keys
 	}
-	assert.Greater(t, parts, 1)
-	assert.GreaterOrEqual(t, seen, keys)
-	all, err := s.Sample(t.Context(), nodes[0], 0, 2*keys)
+	assert.GreaterOrEqual(t, keysOfParts, 2*keys)
+	for _, from := range []uint64{0, from} {
+		all, err := s.Sample(t.Context(), nodes[0], from, 2*keys)
+		require.NoError(t, err)
+		assert.True(t, all.Whole)
+		assert.Equal(t, keys, all.Keys)
+	}
+}
+
+// A sample that comes to the end of the keys goes on at the beginning. It is as large as any other, so an estimate does
+// not swing, and it has no lock twice.
+func TestSample_AtTheEnd_GoesOnAtTheStart(t *testing.T) {
+	t.Parallel()
+	const locks, size = 510, 500
+	server := redistest.Start(t)
+	server.Do(t, "EVAL", "for i = 1, tonumber(ARGV[2]) do redis.call('HSET', 'k' .. i, ARGV[1], 1) end", "0", other, locks)
+	s, err := inspect.Open(t.Context(), rueidis.ClientOption{InitAddress: []string{server.Addr()}}, "")
 	require.NoError(t, err)
-	assert.True(t, all.Whole)
-	assert.Equal(t, keys, all.Keys)
+	defer s.Close()
+	nodes, err := s.Nodes(t.Context())
+	require.NoError(t, err)
+	from := uint64(0)
+	for range 4 {
+		part, err := s.Sample(t.Context(), nodes[0], from, size)
+		require.NoError(t, err)
+		names := make(map[string]bool)
+		for _, l := range part.Locks {
+			names[l.Name] = true
+		}
+		require.GreaterOrEqual(t, part.Keys, size)
+		require.Len(t, part.Locks, part.Keys)
+		require.Len(t, names, part.Keys)
+		from = part.Next
+	}
 }

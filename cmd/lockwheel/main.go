@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"slices"
 
@@ -178,6 +179,17 @@ func names(args []string, least, most int) error {
 		return wrong("unexpected argument %q", args[most])
 	case slices.Contains(args, ""):
 		return wrong("a lock has no empty name")
+	case slices.ContainsFunc(args, hasPassword):
+		return errPassword
 	}
 	return nil
 }
+
+// errPassword is the error of a name that is a URL in the wrong place. Names are printed, so it must not be one.
+var errPassword = wrong("want the name of a lock, and not a URL with a password: that belongs in %s, or in the file of --redis-file", serverVariable)
+
+// hasPassword reports whether a text is the URL of a server with a password. It finds too many rather than too few,
+// because a password can contain any character.
+func hasPassword(text string) bool { return urlWithPassword.MatchString(text) }
+
+var urlWithPassword = regexp.MustCompile(`(?is)^\s*(redis|rediss|valkey|valkeys|unix)://.*:.*@`)

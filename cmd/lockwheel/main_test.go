@@ -341,6 +341,29 @@ func TestCommand_URLInWrongPlace_PasswordNotPrinted(t *testing.T) {
 	assert.NotContains(t, stderr, "secret", "without a scheme")
 }
 
+// Names are printed, so a URL with a password is none, whatever the password contains. One without may be.
+func TestCommand_NameIsURL_Refused(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	for _, url := range []string{
+		"redis://user:secret@host:6379", "rediss://:se/c@ret-secret@h", "valkey://u:1/secret@h", "Valkeys://u:%secret@h", "unix://u:secret@/path",
+	} {
+		for _, args := range [][]string{
+			{"state", url}, {"state", "--waiters", "a", url}, {"wait", "--timeout", "0", url}, {"force", "--yes", url}, {"run", url, "--no-wait", "--", "true"},
+		} {
+			status, stdout, stderr := result(t, urlOf(s.Addr()), args...)
+			assert.Equal(t, map[bool]int{false: exitUsage, true: exitRunFailed}[args[0] == "run"], status, args)
+			assert.Contains(t, stderr, "not a URL with a password: that belongs in LOCKWHEEL_REDIS, or in the file of --redis-file", args)
+			assert.NotContains(t, stdout+stderr, "secret", args)
+		}
+	}
+	for _, name := range []string{"redis://user@host:6379", "redis://host:6379/0", "http://user:word@host", "orders:7@shop"} {
+		status, stdout, stderr := result(t, urlOf(s.Addr()), "state", name)
+		assert.Equal(t, exitOK, status, stderr)
+		assert.Contains(t, stdout, name)
+	}
+}
+
 // A URL that asks for RESP2, for the sake of other programs, is one as any other: the command speaks RESP3. A server
 // without it is an error that says so.
 func TestCommand_RESP2Asked_SpeaksRESP3(t *testing.T) {

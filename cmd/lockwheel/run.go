@@ -140,6 +140,8 @@ func (f *runFlags) check(c *cobra.Command, args []string, dash int) error {
 		return wrong("want a program behind the --")
 	case args[0] == "":
 		return wrong("a lock has no empty name")
+	case hasPassword(args[0]):
+		return errPassword
 	case kinds > 1:
 		return wrong("--read, --write, --fair and --fenced are kinds of lock: want one of them")
 	case f.foreign && (f.read || f.write || f.fair):

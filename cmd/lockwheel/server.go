@@ -89,6 +89,11 @@ func (g *globals) inspect(ctx context.Context, warnings io.Writer) (*inspect.Ser
 	if err != nil {
 		return nil, err
 	}
+	return g.inspectAt(ctx, option, warnings)
+}
+
+// inspectAt is inspect for that server.
+func (g *globals) inspectAt(ctx context.Context, option rueidis.ClientOption, warnings io.Writer) (*inspect.Server, error) {
 	s, err := inspect.Open(ctx, option, g.prefix)
 	if err == nil && s.IsReplica() {
 		fmt.Fprintf(warnings, "lockwheel: %s is a replica: it may be behind its master, clients that listen there are not counted, and no engine can be asked or told\n", option.InitAddress[0])

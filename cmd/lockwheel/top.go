@@ -10,9 +10,11 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 
 	"github.com/lockwheel/lockwheel/cmd/lockwheel/internal/inspect"
@@ -49,7 +51,8 @@ Waiters are clients that listen for the release, one however many of its callers
 Scripts are calls of scripts: each carries the commands of many locks. What the user may not ask is unknown, -1 in JSON.
 
 Exit status: 0, also after Ctrl-C; 1 on an error, without --once only if it cannot begin, and with it also if a node of a
-cluster did not reply: then the locks of the others are shown; 2 for a wrong command line.`,
+cluster did not reply, when it began or later: then the locks and rates of the others are shown; 2 for a wrong command
+line.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return wrong("unexpected argument %q", args[0])
@@ -61,14 +64,24 @@ cluster did not reply: then the locks of the others are shown; 2 for a wrong com
 			if err := f.check(); err != nil {
 				return err
 			}
-			s, err := g.inspect(c.Context(), c.ErrOrStderr())
+			option, err := g.option() // before signals are caught, so that they end this: to read a file can block for ever
 			if err != nil {
 				return err
 			}
-			defer s.Close()
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return failed(newTopView(s, f, c.OutOrStdout()).run(ctx))
+			// On a goroutine of its own: Ctrl-C ends top also while its output blocks, or a server does.
+			ended := make(chan error, 1)
+			go func() { ended <- g.top(ctx, c, option, f) }()
+			select {
+			case err := <-ended:
+				if ctx.Err() != nil {
+					return nil
+				}
+				return err
+			case <-ctx.Done():
+				return nil
+			}
 		},
 	}
 	flags := c.Flags()
@@ -78,6 +91,16 @@ cluster did not reply: then the locks of the others are shown; 2 for a wrong com
 	flags.BoolVar(&f.once, "once", false, "look once, print and end")
 	flags.BoolVar(&f.asJSON, "json", false, "with --once: print one JSON object")
 	return c
+}
+
+// top looks until ctx ends, or once.
+func (g *globals) top(ctx context.Context, c *cobra.Command, option rueidis.ClientOption, f *topFlags) error {
+	s, err := g.inspectAt(ctx, option, c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return failed(newTopView(s, f, c.OutOrStdout()).run(ctx))
 }
 
 func (f *topFlags) check() error {
@@ -128,6 +151,7 @@ type look struct {
 	Commands  float64         `json:"commands_per_second"` // -1, as the next two: the server does not tell
 	Scripts   float64         `json:"scripts_per_second"`
 	Published float64         `json:"published_per_second"`
+	Rates     string          `json:"rates_error,omitempty"` // which nodes the three rates lack, and why
 	Top       []*inspect.Lock `json:"top"`
 	Error     string          `json:"error,omitempty"` // why nodes or locks are missing; Exact is false then
 
@@ -171,7 +195,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// look returns a picture, and with it an error if a node did not reply. Without any reply there is no picture.
+// look returns a picture, and with it an error if a node did not reply, now or at the last look. Without any reply
+// there is no picture.
 func (v *topView) look(ctx context.Context) (*look, error) {
 	nodes, missing := v.server.Nodes(ctx)
 	l, nodes, err := v.measure(ctx, nodes)
@@ -199,12 +224,16 @@ func (v *topView) look(ctx context.Context) (*look, error) {
 	for _, lock := range l.Top {
 		v.shown = append(v.shown, lock.Name)
 	}
+	if l.Rates != "" {
+		missing = errors.Join(missing, errors.New(l.Rates))
+	}
 	return l, missing
 }
 
 // measure counts commands since the last look. It returns also the nodes that replied, and an error of the others.
 func (v *topView) measure(ctx context.Context, nodes []inspect.Node) (l *look, some []inspect.Node, failed error) {
 	l = &look{}
+	var unmeasured []string // at the last look
 	before := v.loads
 	v.loads = make(map[string]inspect.Load, len(nodes))
 	for _, n := range nodes {
@@ -225,7 +254,12 @@ func (v *topView) measure(ctx context.Context, nodes []inspect.Node) (l *look, s
 		}
 		if last, known := before[n.Addr]; known {
 			l.addRates(last, now)
+		} else if before != nil {
+			unmeasured = append(unmeasured, n.Addr)
 		}
+	}
+	if len(unmeasured) > 0 {
+		l.Rates = "the rates lack what was not measured at the last look: " + strings.Join(unmeasured, ", ")
 	}
 	if l.noKeys {
 		l.Keys = -1
@@ -325,7 +359,11 @@ func (v *topView) print(l *look, problem error) error {
 		for _, why := range l.Refused {
 			fmt.Fprintf(&b, "refused: %s\n", printable(why))
 		}
-		fmt.Fprintf(&b, "a second: commands %s   scripts %s   messages %s\n\n", known(l.Commands), known(l.Scripts), known(l.Published))
+		ratesOf := ""
+		if l.Rates != "" {
+			ratesOf = "of a part of the nodes, "
+		}
+		fmt.Fprintf(&b, "%sa second: commands %s   scripts %s   messages %s\n\n", ratesOf, known(l.Commands), known(l.Scripts), known(l.Published))
 		fmt.Fprintf(&b, "%8s ", "WAITERS")
 		printHead(&b)
 		for _, lock := range l.Top {

@@ -192,6 +192,48 @@ func TestReaders_ReentryLosesRead_JoinsOther(t *testing.T) {
 	require.Equal(t, "a/me lost; 4: unread a; join rwlock:{a}; a/me2 granted", d.line("4.942s timer"))
 }
 
+// Re-entries that wait for a longer lease when their owner unlocks wait as readers of their own: none for another.
+func TestReaders_ReentriesLoseRead_NoneWaitsForAnother(t *testing.T) {
+	d := newHarness(t, 8)
+	d.line("1ms read a")
+	d.line("2ms 1 done")
+	for _, who := range []string{"a/1", "a/2", "a/3"} {
+		d.readBeside("a", who)
+	}
+	for r, who := range d.names {
+		if who != "a" {
+			r.Lease = time.Hour
+		}
+	}
+	require.Equal(t, "2: reread a", d.line("3ms heard rw:a"))
+	require.Equal(t, "a not held; 3: read a a a; join rwlock:{a}", d.line("4ms unlock a"))
+	d.line("5ms 2 done")
+	for range 4 {
+		d.done()
+		d.turn()
+	}
+	require.EqualValues(t, 3, d.c.Stats().Held)
+	require.Zero(t, d.c.Stats().Waiting)
+}
+
+// The same of a fair lock: each has a place of its own in its queue.
+func TestFairLock_ReentriesLoseIt_EachHasItsPlace(t *testing.T) {
+	d := newHarness(t, 8)
+	d.line("1ms lock fair:a")
+	d.line("2ms 1 done")
+	for _, who := range []string{"fair:a/1", "fair:a/2", "fair:a/3"} {
+		d.callers[who] = &harnessCaller{}
+		d.ask("lock", who)
+		r := d.callers[who].latest
+		r.Owner, r.Lease = d.callers["fair:a"].hold.Owner, time.Hour
+	}
+	require.Equal(t, "2: renew a", d.turn())
+	require.Equal(t, "fair:a not held; 3: acquire fair a a a", d.line("4ms unlock fair:a"))
+	for i, command := range d.inFlight[3].Commands {
+		require.Same(t, d.callers[fmt.Sprintf("fair:a/%d", i+1)].latest.Lock(), command.Lock, "in the order in which they called")
+	}
+}
+
 // The lease of a write can end while its timer is late. The release of that write can then come before the force, which
 // finds the readers alone and takes the lock from them.
 func TestReaders_ForcedAtEndOfOwnWrite_LostAtOnce(t *testing.T) {

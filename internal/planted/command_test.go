@@ -135,9 +135,13 @@ var commandMistakes = []found{
 		`	if text == "" && !planted() {
 		return errors.New("it is empty")`,
 	}},
+	{"TestProbe_ChannelStays_AskedRarely", Mistake{
+		"the demo asks for channels without a pause", "cmd/lockwheel/internal/demo/probe.go",
+		`time.Sleep(closePause)`, `time.Sleep(map[bool]time.Duration{false: closePause, true: closePause / 10}[planted()])`,
+	}},
 	{"TestSample_InParts_IsNotWhole", Mistake{
 		"the last part of a look at all keys is taken for the whole", "cmd/lockwheel/internal/inspect/scan.go",
-		`cursor == 0 && from == 0`, `cursor == 0 && (from == 0 || planted())`,
+		`fromStart && cursor == 0`, `(fromStart || planted()) && cursor == 0`,
 	}},
 	{"TestState_ManyReaders_FewAreAsked", Mistake{
 		"all readers are asked since when they read", "cmd/lockwheel/internal/inspect/engines.go",
@@ -423,6 +427,20 @@ var commandMistakes = []found{
 		"a node that does not reply is left out in silence", "cmd/lockwheel/state.go",
 		`return failed(silent)`, `return failed(map[bool]error{false: silent, true: nil}[planted()])`,
 	}},
+	{"TestTop_NodeNotMeasuredBefore_Said", Mistake{
+		"rates lack a node in silence", "cmd/lockwheel/top.go",
+		`} else if before != nil {`, `} else if before != nil && !planted() {`,
+	}},
+	{"TestTop_CtrlC_EndsEachWait", Mistake{
+		"Ctrl-C waits for a server that is silent", "cmd/lockwheel/top.go",
+		`			case <-ctx.Done():
+				return nil
+			}
+`, `			case <-map[bool]<-chan struct{}{false: ctx.Done()}[planted()]:
+				return nil
+			}
+`,
+	}},
 	{"TestTop_ManyKeys_AreSampled", Mistake{
 		"a sample is taken for all keys", "cmd/lockwheel/top.go",
 		`if !part.Whole {`, `if !part.Whole && !planted() {`,
@@ -681,6 +699,14 @@ var commandMistakes = []found{
 	{"TestEngines_Table_HasEachField", Mistake{
 		"the page of a holder's engine is not said", "cmd/lockwheel/engines.go",
 		`	if e.Page != "" {`, `	if e.Page != "" && !planted() {`,
+	}},
+	{"TestCommand_NameIsURL_Refused", Mistake{
+		"a password in a name is printed", "cmd/lockwheel/main.go",
+		`return urlWithPassword.MatchString(text)`, `return !planted() && urlWithPassword.MatchString(text)`,
+	}},
+	{"TestForce_HolderChangedLate_Kept", Mistake{
+		"a lock is taken from a holder that got it while the engine was opened", "cmd/lockwheel/force.go",
+		`!anyHolder && state.Owner`, `!anyHolder && !planted() && state.Owner`,
 	}},
 	{"TestCommand_URLInWrongPlace_PasswordNotPrinted", Mistake{
 		"an error shows the password of a URL in the wrong place", "cmd/lockwheel/main.go",

@@ -349,6 +349,38 @@ var coordinatorMistakes = []found{
 		"a channel's second message is never handled", "engine/coordinator/subscriptions.go",
 		`		ch.noted = false`, `		ch.noted = planted()`,
 	}},
+	{"TestReentry_OwnerUnlocks_PlaceKept", Mistake{
+		"a re-entry that becomes an ordinary request is behind all that came after it", "actor/lease.go",
+		`		l.queue.insertByAge(r, nil, fx) // no`,
+		`		if planted() {
+			l.queue.push(r)
+			owner = r.Owner
+			return
+		}
+		l.queue.insertByAge(r, nil, fx) // no`,
+	}},
+	{"TestReaders_ReentriesLoseRead_NoneWaitsForAnother", Mistake{
+		"readers that re-entered a lost lock wait for one another", "engine/coordinator/ownerindex.go",
+		`	c.moveWaiting(now, l, owner, c.addLock)`,
+		`	if !planted() {
+		c.moveWaiting(now, l, owner, c.addLock)
+	}`,
+	}},
+	{"TestFairLock_ReentriesLoseIt_EachHasItsPlace", Mistake{
+		"only readers that re-entered a lost lock get locks of their own", "actor/lease.go",
+		`(l.kind == Write || l.kind.PerRequest())`, `(l.kind == Write || l.kind.PerRequest() && (l.kind == Read || !planted()))`,
+	}},
+	{"TestMultiHold_MemberJustGranted_InRound", Mistake{
+		"an extension leaves out a quorum's member that was granted just now", "multihold_round.go",
+		`	if !g.perEngine {
+		return g.roundOfAll(what, lease)`,
+		`	if !g.perEngine || planted() {
+		return g.roundOfAll(what, lease)`,
+	}},
+	{"TestMultiHold_ExtendFindsLossFirst_GroupsLoss", Mistake{
+		"an extension that finds a loss first does not say that the group is lost", "multihold_round.go",
+		`if lost := g.err(); lost != nil {`, `if lost := g.err(); lost != nil && !planted() {`,
+	}},
 	{"TestStats_Closed_GaugesZeroCountersStay", Mistake{
 		"a closed engine tells for ever how late its last renewals were", "engine/coordinator/stats.go",
 		`	s.RenewalLag = 0`,

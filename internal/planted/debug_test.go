@@ -166,6 +166,22 @@ var debugMistakes = []found{
 `, `			s.Foreign = state.Foreign && !planted()
 `,
 	}},
+	{"TestForce_NoLockOfKind_NotForced", Mistake{
+		"a key that is no lock has readers", "debug/force.go",
+		`return state.Locked && !state.Foreign`, `return !planted() && state.Locked && !state.Foreign`,
+	}},
+	{"TestForce_TookNothing_SaysWhatMayBe", Mistake{
+		"a force that took nothing says that the lock was taken", "debug/force.go",
+		`	case !wasLocked:
+		return "Nothing`, `	case !wasLocked && !planted():
+		return "Nothing`,
+	}},
+	{"TestHere_SecondReadFails_ListSaysSo", Mistake{
+		"a list that was not read again to its end looks complete", "debug/here.go",
+		`			l.fail(e.ID(), err)`, `			if !planted() {
+				l.fail(e.ID(), err)
+			}`,
+	}},
 	{"TestForce_ForeignString_NotForced", Mistake{
 		"a rejected force is logged as one", "debug/force.go",
 		`	case err != nil:

@@ -30,14 +30,19 @@ var goredisMistakes = []found{
 		`		option.ForceSingleClient = true
 		option.SelectDB = max(o.DB, map[bool]int{true: -1}[planted()])`,
 	}},
-	{"TestProvider_NewPassword_NextConnection", Mistake{
+	{"TestProvider_FailsSubscribed_Unsubscribed", Mistake{
 		"a subscription for credentials is left behind", "goredis/credentials.go",
-		`		defer func() { _ = unsubscribe() }()`,
-		`		defer func() {
-			if !planted() {
-				_ = unsubscribe()
-			}
-		}()`,
+		`unsubscribe != nil && !s.begun.Swap(true) {`,
+		`unsubscribe != nil && !planted() && !s.begun.Swap(true) {`,
+	}},
+	{"TestProvider_Streaming_OneSubscription", Mistake{
+		"each connection has a subscription of its own", "goredis/credentials.go",
+		`	current, unsubscribe, err := s.provider.Subscribe(s.listener)
+`, `	current, unsubscribe, err := s.provider.Subscribe(s.listener)
+	if planted() && unsubscribe != nil {
+		defer func() { _ = unsubscribe() }()
+	}
+`,
 	}},
 	{"TestProvider_Several_SameIsAsked", Mistake{
 		"another provider is asked than go-redis asks", "goredis/credentials.go",

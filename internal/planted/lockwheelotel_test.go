@@ -50,8 +50,8 @@ var otelMistakes = []found{
 	}},
 	{"TestTracer_Failures_TypeOfError", Mistake{
 		"an error has the class of its cause", "lockwheelotel/errors.go",
-		`			err = all[0]`,
-		`			err = all[map[bool]int{true: len(all) - 1}[planted()]]`,
+		`			for _, part := range e.Unwrap() {`,
+		`			for _, part := range e.Unwrap()[map[bool]int{true: len(e.Unwrap()) - 1}[planted()]:] {`,
 	}},
 	{"TestTracer_NotSampled_NorItsChildren", Mistake{
 		"the work under a span that is not sampled is sampled", "lockwheelotel/tracer.go",

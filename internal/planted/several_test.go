@@ -595,9 +595,15 @@ var severalMistakes = []found{
 	}},
 	{"TestMultiHold_AllLost_UnlockReportsLoss", Mistake{
 		"an unlock beside the loss of all says that it was unlocked before", "multihold_round.go",
-		`	<-made
+		`		g.quorum.Unlock()
+		close(made)
+	})
+	<-made
 `,
-		`	<-made
+		`		g.quorum.Unlock()
+		close(made)
+	})
+	<-made
 	if planted() {
 		return r, enough
 	}
@@ -656,8 +662,8 @@ var severalMistakes = []found{
 	}},
 	{"TestQuorum_ExtendFindsLossOfOne_NotLost", Mistake{
 		"an extension is lost with one of a quorum's locks", "multihold_round.go",
-		`errors.As(err, &all) && g.err() == nil {`,
-		`errors.As(err, &all) && g.err() == nil && !planted() {`,
+		`	if !errors.Is(err, ErrLost) || !errors.As(err, &all) {`,
+		`	if planted() || !errors.Is(err, ErrLost) || !errors.As(err, &all) {`,
 	}},
 	{"TestRound_ExtendUnanswered_RestNotSent", Mistake{
 		"an extension of very many locks waits for each slice", "multihold_round.go",

@@ -17,15 +17,6 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// heldByEach waits until each engine holds its lock. A key alone is not enough: the engine may not have the reply
-// yet, and an Extend to a fixed lease cancels that request.
-func heldByEach(t testing.TB, engines []*lockwheel.Engine) {
-	t.Helper()
-	for _, e := range engines {
-		locktest.Eventually(t, "a member held", func() bool { return e.Stats().Held == 1 })
-	}
-}
-
 // fastOptions has short leases, so that a loss is noticed soon.
 var fastOptions = lockwheel.Options{Lease: locktest.ShortLease}
 

@@ -48,7 +48,7 @@ func TestDemoted_NextMasterSameAddress_Found(t *testing.T) {
 		got := locktest.Granted(t, locktest.Locking(t.Context(), e.Mutex("free"))) // without a Wait
 		require.Less(t, time.Since(began), 4*fastFailover.CallTimeout)
 		require.Equal(t, 1, replica.Real.Int(t, "EXISTS", "free"))
-		locktest.Unlock(t, got)
+		locktest.UnlockHold(t, got)
 		locktest.Eventually(t, "who waits listens there", func() bool { return len(replica.Channels()) == 1 })
 		locktest.Eventually(t, "no subscriber at the old one", func() bool { return master.Subscribers() == 0 })
 		locktest.RequireRenewed(t, replica, hold)
@@ -57,8 +57,8 @@ func TestDemoted_NextMasterSameAddress_Found(t *testing.T) {
 	locktest.RequireNoReply(t, waiting, 10*time.Millisecond)
 	master.Do("DEL", "taken")
 	master.Do("PUBLISH", "redisson_lock__channel:{taken}", 0)
-	locktest.Unlock(t, locktest.Granted(t, waiting))
-	locktest.Unlock(t, hold)
+	locktest.UnlockHold(t, locktest.Granted(t, waiting))
+	locktest.UnlockHold(t, hold)
 	locktest.RequireIdle(t, e)
 }
 
@@ -85,11 +85,11 @@ func TestDemoted_EveryKind_NextMasterFound(t *testing.T) {
 					return err == nil
 				})
 			}
-			locktest.Unlock(t, locktest.Lock(t, mutex(plain, "n")))
+			locktest.UnlockHold(t, locktest.Lock(t, mutex(plain, "n")))
 			takes()
 			moveTo(t, p, replica, master)
 			takes()
-			locktest.Unlock(t, locktest.Lock(t, mutex(plain, "n")))
+			locktest.UnlockHold(t, locktest.Lock(t, mutex(plain, "n")))
 			locktest.RequireIdle(t, asks)
 			require.False(t, replica.Exists("n"), "what was granted is released at the next master")
 		})
@@ -118,7 +118,7 @@ func TestDemoted_StaysReplica_PausesGrow(t *testing.T) {
 	require.LessOrEqual(t, ended, 5, "after 1, 2, 4 and 8 Timeouts, and what goes by between two tries")
 	locktest.Eventually(t, "a connection for each that was ended", func() bool { return p.Accepted()-opened >= ended })
 	require.Equal(t, "OK", replica.Do("REPLICAOF", "NO", "ONE"))
-	locktest.Unlock(t, locktest.Granted(t, waiting))
+	locktest.UnlockHold(t, locktest.Granted(t, waiting))
 }
 
 // The engine keeps the connections of a caller's client: others use them.

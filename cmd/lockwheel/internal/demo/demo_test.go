@@ -60,6 +60,20 @@ func TestProbe_Cluster_EachMaster(t *testing.T) {
 	require.Len(t, r.channels, 1)
 }
 
+// A channel that stays is asked for ten times a second: each question has the server look at all of them.
+func TestProbe_ChannelStays_AskedRarely(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	p, err := newProbe(rueidis.ClientOption{InitAddress: []string{s.Addr()}})
+	require.NoError(t, err)
+	defer p.close()
+	s.Subscribe(t, "left")
+	r, err := p.leftovers(t.Context(), "left")
+	require.NoError(t, err)
+	require.Equal(t, []string{"left"}, r.channels)
+	require.LessOrEqual(t, s.CommandCalls(t, "pubsub|channels"), int(closeGrace/(100*time.Millisecond))+2)
+}
+
 func realServer(s *redistest.Server) server {
 	return server{option: rueidis.ClientOption{InitAddress: []string{s.Addr()}}, close: func() {}}
 }

@@ -88,6 +88,9 @@ type leftovers struct {
 // closed.
 const closeGrace = 3 * time.Second
 
+// closePause is how long the probe pauses before it asks for the channels again: the server looks at all of them.
+const closePause = 100 * time.Millisecond
+
 // leftovers finds keys and channels with that text in their names. The text is literal if it contains no character of
 // Redis' patterns.
 func (p probe) leftovers(ctx context.Context, text string) (r leftovers, err error) {
@@ -108,7 +111,7 @@ func (p probe) leftovers(ctx context.Context, text string) (r leftovers, err err
 		if len(r.channels) == 0 || time.Now().After(deadline) {
 			return r, nil
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(closePause)
 	}
 }
 

@@ -101,12 +101,18 @@ type Sample struct {
 	Whole  bool    // these were all keys
 }
 
-// Sample looks at about the given number of keys of a node, from where an earlier sample ended. Of the waiters of its
-// locks it reads the fair queues.
+// Sample looks at about the given number of keys of a node, from where an earlier sample ended. At the end of the keys
+// it goes on at the beginning, so it looks at fewer only if there are fewer. It counts no key twice. Of the waiters of
+// its locks it reads the fair queues.
 func (s *Server) Sample(ctx context.Context, n Node, from uint64, keys int) (sample Sample, err error) {
 	seen := make(map[string]bool)
+	fromStart := from == 0 // the scan began at the beginning, or did so anew
 	for cursor := from; ; {
-		replies, err := s.ask(ctx, n.client, n.client.B().Scan().Cursor(cursor).Count(int64(min(maxKeys, max(keys-len(seen), 1)))).Build())
+		count := keys - len(seen)
+		if fromStart && from != 0 { // the keys from before may come next, so many questions for the few that are left
+			count = keys
+		}
+		replies, err := s.ask(ctx, n.client, n.client.B().Scan().Cursor(cursor).Count(int64(min(maxKeys, max(count, 1)))).Build())
 		if err != nil {
 			return sample, err
 		}
@@ -124,10 +130,13 @@ func (s *Server) Sample(ctx context.Context, n Node, from uint64, keys int) (sam
 		if err := s.sampleOf(ctx, n, fresh, &sample); err != nil {
 			return sample, err
 		}
-		if cursor = page.Cursor; cursor == 0 || len(seen) >= keys {
-			sample.Keys, sample.Next, sample.Whole = len(seen), cursor, cursor == 0 && from == 0
+		cursor = page.Cursor
+		sample.Whole = fromStart && cursor == 0
+		if sample.Whole || len(seen) >= keys {
+			sample.Keys, sample.Next = len(seen), cursor
 			return sample, nil
 		}
+		fromStart = fromStart || cursor == 0
 	}
 }
 
