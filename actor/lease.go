@@ -248,8 +248,7 @@ func (l *Lock) reportHeldTooLong(now time.Duration, fx *Effects) {
 // demoteRequests handles the owner's pending requests when the owner has lost its last hold:
 //   - An extension ends with err, as its hold did.
 //   - A re-entry becomes an ordinary request, at the place of its age in the queue. Of a read/write lock its owner may
-//     hold the other half, and of a kind with per-request locks each needs one of its own: the coordinator sees to
-//     that.
+//     hold the other half, which the coordinator checks.
 func (l *Lock) demoteRequests(now time.Duration, err error, fx *Effects) {
 	if l.ext == nil {
 		return
@@ -265,7 +264,7 @@ func (l *Lock) demoteRequests(now time.Duration, err error, fx *Effects) {
 		l.queue.insertByAge(r, nil, fx) // no acquire of the first is in flight, as the lock is held
 		owner = r.Owner
 	})
-	if owner != 0 && (l.kind == Write || l.kind.PerRequest()) {
+	if owner != 0 && (l.kind == Read || l.kind == Write) {
 		fx.ReentryChecks = append(fx.ReentryChecks, ReentryCheck{l, owner})
 	}
 }

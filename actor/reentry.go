@@ -69,8 +69,11 @@ func (l *Lock) reenterWaiters(now time.Duration, fx *Effects) {
 	owner := l.holds.Owner
 	switch {
 	case l.kind.PerRequest():
-		l.reenterQueued(now, fx) // they were re-entering when their owner lost it, and a per-request lock has no other queue
-		if owner&ThreadOwner != 0 || l.UnderWriter() {
+		// They were re-entering when their owner lost it: a per-request lock has no other queue.
+		if l.reenterQueued(now, fx); l.kind == Read {
+			l.shareQueued(now, fx)
+		}
+		if owner&ThreadOwner != 0 || l.UnderWriter() || l.kind.Queues() && !l.queue.empty() {
 			fx.ReentryChecks = append(fx.ReentryChecks, ReentryCheck{l, owner})
 		}
 	case owner&ThreadOwner != 0 && l.hasWaiters(owner, false):
@@ -103,6 +106,16 @@ func (l *Lock) RejectUpgrades(now time.Duration, owner uint64, fx *Effects) bool
 		fx.Complete(now, r, ErrUpgrade, nil)
 	}
 	return true
+}
+
+// shareQueued lets all other requests of the queue of a reader re-enter, too. They had one owner until that lost the
+// lock, which none of them is now. Otherwise each would wait until the one that was granted has unlocked.
+func (l *Lock) shareQueued(now time.Duration, fx *Effects) {
+	for r := l.queue.first(); r != nil; r = l.queue.first() {
+		l.queue.remove(r)
+		r.Owner = l.holds.Owner
+		l.tryReenter(now, r, fx)
+	}
 }
 
 // reenterQueued lets the requests of the queue re-enter that have the lock's owner.

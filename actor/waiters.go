@@ -139,6 +139,9 @@ func (l *Lock) hasWaiters(owner uint64, ofQuorum bool) bool {
 // QuorumWaits reports whether the quorum with that owner number waits for the lock.
 func (l *Lock) QuorumWaits(owner uint64) bool { return l.hasWaiters(owner, true) }
 
+// NextWaiting returns the next request that waits for the lock, whether it is held or not; nil if there is none.
+func (l *Lock) NextWaiting() *Request { return l.queue.first() }
+
 // FirstWaiting returns a request that waits for the per-request lock as that owner; nil if there is none. All requests
 // that wait at such a lock have the same owner.
 func (l *Lock) FirstWaiting(owner uint64) *Request {

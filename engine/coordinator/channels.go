@@ -9,10 +9,10 @@ type channel struct {
 	index      int32    // in subscriptions.all
 	conn       int32    // number of the connection that has it; meaningless once that connection is gone
 	state      uint8
-	dropping   bool // no lock listens to it, and the next connection does not have it
-	noted      bool // one of its messages has not been handled
-	rejected   bool // the server rejected it when it was subscribed alone
-	pinned     bool // the engine's own: wanted without a listener
+	dropping   bool  // no lock listens to it, and the next connection does not have it
+	noted      uint8 // how many of its messages have not been handled, see noteMessage
+	rejected   bool  // the server rejected it when it was subscribed alone
+	pinned     bool  // the engine's own: wanted without a listener
 }
 
 // wanted reports whether the channel is to be subscribed.

@@ -136,7 +136,7 @@ func (in *intake) mayRelease() bool {
 }
 
 // laneOf returns the lane of a message, or nil if there is nothing left to handle: it has rejected a request, or no
-// lock needs the message of a channel. The caller may reuse the message of a rejected request soon.
+// lock needs the message of a channel (noteMessage). The caller may reuse the message of a rejected request soon.
 func (c *Coordinator) laneOf(now time.Duration, m *LoopMessage) *messageQueue {
 	switch what := m.Value.(type) {
 	case *actor.Request:

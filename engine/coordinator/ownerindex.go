@@ -71,6 +71,9 @@ func (c *Coordinator) runReentryChecks(now time.Duration) {
 			if owned := set.owners.locks[owner]; owned != nil && owned.len() > 1 {
 				c.rejoinAll(now, owned.all(), l, owner)
 			}
+			if l.Kind().Queues() {
+				c.separate(now, l)
+			}
 		}
 	}
 }
@@ -83,9 +86,7 @@ func (c *Coordinator) rejectUpgradesOfReader(now time.Duration, reader *actor.Lo
 }
 
 // resumeAfterLoss handles requests that re-entered a lock which their owner then lost, and that wait for it again. The
-// owner may hold the other half, or may have been granted another read meanwhile. Otherwise each gets a per-request
-// lock of its own: with one lock they would wait for each other, readers too, and have one place in the queue of a fair
-// lock.
+// owner may hold the other half, or may have been granted another read meanwhile.
 func (c *Coordinator) resumeAfterLoss(now time.Duration, l *actor.Lock, owner uint64) {
 	if l.Kind() == actor.Write {
 		if c.LockSets[l.Key()].heldBy(owner, actor.Read, now) != nil {
@@ -93,18 +94,31 @@ func (c *Coordinator) resumeAfterLoss(now time.Duration, l *actor.Lock, owner ui
 		}
 		return
 	}
-	if l.Kind() == actor.Read {
-		if writer := c.Locks.Get(l.Key()); writer != nil && writer.HoldCount(owner, now) > 0 && l.FirstWaiting(owner) != nil {
-			l.ContinueUnderWriter(now, writer, c.numberFree(writer))
-			c.step(now, l, &actor.Message{Event: actor.Recheck})
-			return
-		}
-		if other := c.LockSets[l.Key()].heldBy(owner, actor.Read, now); other != nil {
-			c.rejoin(now, l, other, owner)
-			return
-		}
+	if l.Kind() != actor.Read {
+		return
 	}
-	c.moveWaiting(now, l, owner, c.addLock)
+	if writer := c.Locks.Get(l.Key()); writer != nil && writer.HoldCount(owner, now) > 0 && l.FirstWaiting(owner) != nil {
+		l.ContinueUnderWriter(now, writer, c.numberFree(writer))
+		c.step(now, l, &actor.Message{Event: actor.Recheck})
+		return
+	}
+	if other := c.LockSets[l.Key()].heldBy(owner, actor.Read, now); other != nil {
+		c.rejoin(now, l, other, owner)
+	}
+}
+
+// separate moves all requests that wait at a fair lock to one of their own. They were re-entering when its last owner
+// lost it, and another of them is its owner now. So they need a place in the queue.
+func (c *Coordinator) separate(now time.Duration, from *actor.Lock) {
+	r := from.NextWaiting()
+	if r == nil {
+		return
+	}
+	to := c.addLock(r)
+	for ; r != nil; r = from.NextWaiting() {
+		c.step(now, to, &actor.Message{Event: actor.Transferred, Request: r})
+	}
+	c.step(now, from, &actor.Message{Event: actor.Recheck})
 }
 
 // rejoinAll moves the waiting requests of one owner from several locks to another one.
@@ -155,14 +169,9 @@ func (c *Coordinator) rejectUpgrades(now time.Duration, key string, owner uint64
 
 // rejoin moves the waiting requests of an owner from one lock to another.
 func (c *Coordinator) rejoin(now time.Duration, from, to *actor.Lock, owner uint64) {
-	c.moveWaiting(now, from, owner, func(*actor.Request) *actor.Lock { return to })
-}
-
-// moveWaiting moves the waiting requests of an owner from one per-request lock to others.
-func (c *Coordinator) moveWaiting(now time.Duration, from *actor.Lock, owner uint64, to func(*actor.Request) *actor.Lock) {
 	moved := false
 	for r := from.FirstWaiting(owner); r != nil; r = from.FirstWaiting(owner) {
-		c.step(now, to(r), &actor.Message{Event: actor.Transferred, Request: r})
+		c.step(now, to, &actor.Message{Event: actor.Transferred, Request: r})
 		moved = true
 	}
 	if moved {

@@ -236,22 +236,26 @@ func (s *subscriptions) notifyLost(ch *channel) {
 	}
 }
 
-// noteMessage reports whether a message of a channel is to be handled: if the channel is known, and none of its
-// messages waits to be handled. It says that something changed, not how often. So any client can publish any number of
-// messages, and at most one for each channel takes memory.
+// maxNotedMessages is the maximum number of messages of a channel that wait to be handled. A lock that yields counts
+// two: its own release, and that of the client that had it then.
+const maxNotedMessages = 2
+
+// noteMessage reports whether a message of a channel is to be handled: if the channel is known, and fewer than
+// maxNotedMessages of its messages wait to be handled. Further ones say nothing new. So any client can publish any
+// number of messages, and few of each channel take memory.
 func (s *subscriptions) noteMessage(name string) bool {
 	ch := s.Channels[name]
-	if ch == nil || ch.noted {
+	if ch == nil || ch.noted >= maxNotedMessages {
 		return false
 	}
-	ch.noted = true
+	ch.noted++
 	return true
 }
 
 // onMessage handles a message of a channel and returns the channel's listeners.
 func (s *subscriptions) onMessage(name string) []*actor.Lock {
-	if ch := s.Channels[name]; ch != nil {
-		ch.noted = false
+	if ch := s.Channels[name]; ch != nil && ch.noted > 0 {
+		ch.noted--
 	}
 	return s.listeners(name)
 }

@@ -69,6 +69,7 @@ func (e *simEngine) waitsForItself(a *simRequest) {
 // round trip first. A waiter with a grant on too few replicas waits for that grant to be undone instead.
 func (e *simEngine) waitsForItsOwner(a *simRequest) {
 	e.waitsBehindItself(a)
+	e.waitsAtAnothers(a)
 	if a.Op != actor.Acquire || a.parts != nil || a.Owner == 0 || a.canceled || a.undone || e.doubts {
 		return
 	}
@@ -82,6 +83,15 @@ func (e *simEngine) waitsForItsOwner(a *simRequest) {
 		if h.active && h.name == a.name && h.reads == a.hold.reads && h.grant.Owner == a.Owner && h.believed() && !h.unconfirmed && h.tenure.inFlight == 0 && h.tenure.confirmed >= e.doubted && !h.endsSoon() {
 			e.w.fail("%s lets %s wait, though its owner has %s", e.name, a, h)
 		}
+	}
+}
+
+// waitsAtAnothers checks that no request waits at the lock that another request of a kind with per-request locks has:
+// it would wait for all of that hold, although it could be granted, or would have no place in the queue.
+func (e *simEngine) waitsAtAnothers(a *simRequest) {
+	at := a.Lock()
+	if a.Op == actor.Acquire && at != nil && at.Kind().PerRequest() && at.HeldAt(e.now()) && at.Owner() != a.Owner {
+		e.w.fail("%s lets %s wait at the lock of another owner", e.name, a)
 	}
 }
 

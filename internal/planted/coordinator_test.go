@@ -341,13 +341,16 @@ var coordinatorMistakes = []found{
 		"all batches of a flood are kept", "engine/coordinator/batch.go",
 		`if len(c.freeBatches) < spareBatches {`, `if len(c.freeBatches) < spareBatches || planted() {`,
 	}},
-	{"TestChannelMessages_Flood_OneKept", Mistake{
+	{"TestChannelMessages_Flood_FewKept", Mistake{
 		"each message of a flood on the channel of a lock is kept", "engine/coordinator/subscriptions.go",
-		`if ch == nil || ch.noted {`, `if ch == nil || ch.noted && !planted() {`,
+		`ch.noted >= maxNotedMessages {`, `ch.noted >= maxNotedMessages && !planted() {`,
 	}},
-	{"TestChannelMessages_Flood_OneKept", Mistake{
-		"a channel's second message is never handled", "engine/coordinator/subscriptions.go",
-		`		ch.noted = false`, `		ch.noted = planted()`,
+	{"TestChannelMessages_Flood_FewKept", Mistake{
+		"a channel's messages are never handled any more after the first", "engine/coordinator/subscriptions.go",
+		`		ch.noted--`,
+		`		if !planted() {
+			ch.noted--
+		}`,
 	}},
 	{"TestReentry_OwnerUnlocks_PlaceKept", Mistake{
 		"a re-entry that becomes an ordinary request is behind all that came after it", "actor/lease.go",
@@ -360,15 +363,14 @@ var coordinatorMistakes = []found{
 		l.queue.insertByAge(r, nil, fx) // no`,
 	}},
 	{"TestReaders_ReentriesLoseRead_NoneWaitsForAnother", Mistake{
-		"readers that re-entered a lost lock wait for one another", "engine/coordinator/ownerindex.go",
-		`	c.moveWaiting(now, l, owner, c.addLock)`,
-		`	if !planted() {
-		c.moveWaiting(now, l, owner, c.addLock)
-	}`,
+		"readers that re-entered a lost lock wait for one another", "actor/reentry.go",
+		`l.kind == Read {
+			l.share`, `l.kind == Read && !planted() {
+			l.share`,
 	}},
-	{"TestFairLock_ReentriesLoseIt_EachHasItsPlace", Mistake{
-		"only readers that re-entered a lost lock get locks of their own", "actor/lease.go",
-		`(l.kind == Write || l.kind.PerRequest())`, `(l.kind == Write || l.kind.PerRequest() && (l.kind == Read || !planted()))`,
+	{"TestFairLock_ReentriesLoseIt_NextHasPlace", Mistake{
+		"a call that re-entered a lost fair lock has no place in its queue", "engine/coordinator/ownerindex.go",
+		`			if l.Kind().Queues() {`, `			if l.Kind().Queues() && !planted() {`,
 	}},
 	{"TestMultiHold_MemberJustGranted_InRound", Mistake{
 		"an extension leaves out a quorum's member that was granted just now", "multihold_round.go",
