@@ -27,8 +27,8 @@
 //	})
 //
 // New must be called in the bubble. All that uses the engine must run in the same bubble. Outside of a bubble a test
-// that waits for a lease needs a short one: New(t, WithOptions(lockwheel.Options{Lease: 200 * time.Millisecond})). A
-// process that does not run for that long loses its locks, so prefer a bubble.
+// that waits for a lease needs a short one: New(t, WithOptions(lockwheel.Options{Lease: 5 * time.Second})). A process
+// that does not run for that long loses its locks, so prefer a bubble.
 //
 // # What it is not
 //

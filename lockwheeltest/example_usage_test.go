@@ -94,15 +94,17 @@ func TestExport_HeldElsewhere_Waits(t *testing.T) {
 }
 
 func TestExport_ShortLease_LostInOutage(t *testing.T) {
-	server := lockwheeltest.New(t, lockwheeltest.WithOptions(lockwheel.Options{Lease: 200 * time.Millisecond}))
-	rows, done := make(chan int), make(chan error, 1)
-	go func() {
-		_, err := exportRows(t.Context(), server.Engine(), rows)
-		done <- err
-	}()
-	rows <- 1
-	server.Down()
-	if err := <-done; !errors.Is(err, lockwheel.ErrLost) {
-		t.Fatal(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		server := lockwheeltest.New(t, lockwheeltest.WithOptions(lockwheel.Options{Lease: 5 * time.Second}))
+		rows, done := make(chan int), make(chan error, 1)
+		go func() {
+			_, err := exportRows(t.Context(), server.Engine(), rows)
+			done <- err
+		}()
+		rows <- 1
+		server.Down()
+		if err := <-done; !errors.Is(err, lockwheel.ErrLost) {
+			t.Fatal(err)
+		}
+	})
 }

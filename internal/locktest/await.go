@@ -31,6 +31,22 @@ func LockWith(t testing.TB, ctx context.Context, m lockwheel.Mutex, opts ...lock
 	return hold
 }
 
+// LockBriefly acquires a lock with a short lease. On a busy machine the reply may come after such a lease. Then there
+// is no hold, and it tries again.
+func LockBriefly(t testing.TB, ctx context.Context, m lockwheel.Mutex, opts ...lockwheel.Option) (hold *lockwheel.Hold) {
+	t.Helper()
+	Eventually(t, "a hold before its lease ends", func() bool {
+		var err error
+		hold, err = m.Lock(ctx, append([]lockwheel.Option{lockwheel.Wait(patience)}, opts...)...)
+		if !errors.Is(err, lockwheel.ErrLost) {
+			require.NoError(t, err)
+		}
+		return err == nil
+	})
+	t.Cleanup(func() { runtime.KeepAlive(hold) })
+	return hold
+}
+
 // slowReply is less than each CallTimeout of a test in which a server replies.
 const slowReply = 90 * time.Millisecond
 

@@ -45,7 +45,8 @@ const EnvHolder = "LOCKWHEEL_TEST_HOLDER"
 const HolderLease = ShortLease
 
 func holdUntilKilled(addr string) error {
-	opts := lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}, Lease: HolderLease}
+	opts := lockwheel.Options{Lease: HolderLease, CallTimeout: HolderLease / 3}
+	opts.Redis.InitAddress = []string{addr}
 	e, err := lockwheel.Open(context.Background(), opts)
 	for isBusy(err) { // as opened does, until the parent ends
 		e, err = lockwheel.Open(context.Background(), opts)

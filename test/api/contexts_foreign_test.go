@@ -398,7 +398,7 @@ func TestContextNoCause_Ends_ErrorHasText(t *testing.T) {
 func TestUnlock_BrokenContext_ReleaseSent(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
-	e := s.Open(lockwheel.Options{Lease: time.Second})
+	e := s.Open(lockwheel.Options{})
 	gate := make(chan struct{})
 	t.Cleanup(func() { close(gate) })
 	for what, f := range map[string]func(){

@@ -50,7 +50,7 @@ func TestGoexitContext_Lock_LeavesNothing(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			s := locktest.AnyServer(t)
-			e := s.Open(lockwheel.Options{Lease: time.Second})
+			e := s.Open(lockwheel.Options{Lease: 2 * locktest.ShortLease})
 			hold := locktest.Lock(t, e.Mutex("n"))
 			ctx := &exiting{context.Background(), make(chan struct{})}
 			ended := make(chan struct{})

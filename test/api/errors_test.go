@@ -67,7 +67,8 @@ func TestErrors_EachCause_Distinguished(t *testing.T) {
 			})
 		}},
 		{"a lease that ended", lockwheel.ErrLost, nil, func(t *testing.T) error {
-			hold := locktest.Lock(t, locktest.AnyServer(t).Open(lockwheel.Options{}).Mutex("n"), lockwheel.Lease(700*time.Millisecond))
+			m := locktest.AnyServer(t).Open(lockwheel.Options{}).Mutex("n")
+			hold := locktest.LockBriefly(t, t.Context(), m, lockwheel.Lease(700*time.Millisecond))
 			locktest.Receive(t, hold.Done())
 			return hold.Err()
 		}},

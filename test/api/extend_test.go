@@ -31,10 +31,10 @@ func TestExtend_Lease_CountsFromNow(t *testing.T) {
 func TestExtend_WatchedLock_NotRenewed(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
-	m := s.Open(lockwheel.Options{Lease: locktest.ShortLease, RenewInterval: locktest.ShortLease / 10}).Mutex("n")
+	m := s.Open(lockwheel.Options{RenewInterval: locktest.ShortLease / 10}).Mutex("n")
 	hold := locktest.Lock(t, m)
-	require.NoError(t, hold.Extend(t.Context(), locktest.ShortLease))
 	before := time.Now()
+	require.NoError(t, hold.Extend(t.Context(), locktest.ShortLease))
 	deadline := hold.Deadline()
 	locktest.Receive(t, hold.Done())
 	require.Equal(t, deadline, hold.Deadline())

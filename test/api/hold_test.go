@@ -43,27 +43,19 @@ func TestHold_EndFoundByClock_CauseAsTold(t *testing.T) {
 	s := locktest.AnyServer(t)
 	e, limited := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{MaxHold: lease})
 	outer := locktest.Lock(t, e.Mutex("r"))
-	// The reply may come after such a short lease. Then there is no hold.
-	lock := func(ctx context.Context, m lockwheel.Mutex, opts ...lockwheel.Option) *lockwheel.Hold {
-		for {
-			hold, err := m.Lock(ctx, opts...)
-			if err == nil {
-				return hold
-			}
-			require.ErrorIs(t, err, lockwheel.ErrLost)
-		}
-	}
 	for name, test := range map[string]struct {
 		cause string
 		lock  func() *lockwheel.Hold
 	}{
 		"its own lease": {"its lease ended", func() *lockwheel.Hold {
-			return lock(t.Context(), e.Mutex("n"), lockwheel.Lease(lease))
+			return locktest.LockBriefly(t, t.Context(), e.Mutex("n"), lockwheel.Lease(lease))
 		}},
 		"of an inner hold": {"its lease ended", func() *lockwheel.Hold {
-			return lock(outer.Context(), e.Mutex("r"), lockwheel.Lease(lease))
+			return locktest.LockBriefly(t, outer.Context(), e.Mutex("r"), lockwheel.Lease(lease))
 		}},
-		"MaxHold": {"held for Options.MaxHold", func() *lockwheel.Hold { return lock(t.Context(), limited.Mutex("m")) }},
+		"MaxHold": {"held for Options.MaxHold", func() *lockwheel.Hold {
+			return locktest.LockBriefly(t, t.Context(), limited.Mutex("m"))
+		}},
 	} {
 		for i := range 10 {
 			hold := test.lock()
@@ -135,7 +127,7 @@ func TestHoldContext_Cause_HowHoldEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := locktest.AnyServer(t)
-			e := s.Open(lockwheel.Options{Lease: locktest.ShortLease})
+			e := s.Open(locktest.ShortLeaseOptions)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			hold := locktest.LockWith(t, ctx, e.Mutex("n"))

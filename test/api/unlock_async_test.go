@@ -18,7 +18,7 @@ func TestUnlockAsync_SilentServer_EndsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	p := proxy.Start(t, s.Addr)
-	e := s.OpenAt(p.Addr(), lockwheel.Options{CallTimeout: 300 * time.Millisecond, Lease: 3 * time.Second})
+	e := s.OpenAt(p.Addr(), lockwheel.Options{CallTimeout: 1200 * time.Millisecond})
 	hold := locktest.Lock(t, e.Mutex("n"))
 	ctx := hold.Context()
 	p.Set(proxy.Both, proxy.Hold)

@@ -42,7 +42,7 @@ func TestHandshake_ServerRejects_Outage(t *testing.T) {
 				_, err := eye.Do(words...)
 				require.NoError(t, err)
 			}
-			e := s.Open(lockwheel.Options{Lease: time.Minute, RenewInterval: 100 * time.Millisecond, CallTimeout: 3 * time.Second, Redis: c.redis})
+			e := s.Open(lockwheel.Options{Lease: time.Minute, RenewInterval: 100 * time.Millisecond, CallTimeout: 15 * time.Second, Redis: c.redis})
 			hold, other := locktest.Lock(t, e.Mutex("n")), locktest.Lock(t, e.Mutex("i"))
 			do(c.away...)
 			do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")

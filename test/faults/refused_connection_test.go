@@ -71,7 +71,7 @@ func TestTryLock_ConnRefused_FailsAtOnce(t *testing.T) {
 func TestWait_NoConnection_ErrorSaysWhy(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
-	const timeout = time.Second // so long that all calls are sent by then
+	const timeout = 1500 * time.Millisecond // so long that all calls are sent by then
 	e := s.Open(lockwheel.Options{Lease: time.Minute, CallTimeout: timeout})
 	hold := locktest.Lock(t, e.Mutex("held"))
 	require.NoError(t, s.Real.Kill())

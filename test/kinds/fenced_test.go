@@ -71,7 +71,7 @@ func TestToken_ForceExpiryRestart_Increases(t *testing.T) {
 	require.True(t, was)
 	require.ErrorIs(t, first.Err(), lockwheel.ErrLost)
 
-	second := locktest.Lock(t, m, lockwheel.Lease(700*time.Millisecond))
+	second := locktest.Lock(t, m, lockwheel.Lease(locktest.ShortLease/2))
 	locktest.Eventually(t, "the end of the lease", func() bool { return !s.Exists("n") })
 	third := locktest.Lock(t, m)
 	require.NoError(t, s.Real.Restart())

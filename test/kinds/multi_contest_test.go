@@ -67,7 +67,7 @@ func TestMulti_BusyMembers_GetsItsTurn(t *testing.T) {
 				return m.Lock(ctx)
 			}, &had)
 			singles.Wait()
-			usual := 10 * time.Millisecond
+			usual := locktest.LateTimer / 5 // a busy machine may delay this caller only
 			for _, wait := range waits {
 				usual = max(usual, wait)
 			}

@@ -17,7 +17,7 @@ func TestQuorum_HalfOfEven_NotEnough(t *testing.T) {
 		p := locktest.NewServerSet(t, n)
 		engines := p.Client(lockwheel.Options{})
 		for taken := range n {
-			hold, err := locktest.Quorum(engines, "n").TryLock(t.Context())
+			hold, err := tryQuorum(t, engines)
 			if n-taken > n/2 {
 				require.NoError(t, err, "%d of %d have another holder", taken, n)
 				locktest.Unlock(t, hold)

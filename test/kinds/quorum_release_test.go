@@ -32,7 +32,7 @@ func newWays(t *testing.T) (w ways) {
 // othersHaveIt requires that another caller can acquire a majority.
 func (w ways) othersHaveIt(t *testing.T) {
 	t.Helper()
-	hold, err := locktest.Quorum(w.Client(lockwheel.Options{}), "n").TryLock(t.Context())
+	hold, err := tryQuorum(t, w.Client(lockwheel.Options{}))
 	require.NoError(t, err)
 	locktest.Unlock(t, hold)
 }

@@ -62,6 +62,23 @@ func TestQuorum_AllReply_HeldOnAll(t *testing.T) {
 	}
 }
 
+// tryQuorum tries once to acquire the quorum n with engines that hold nothing. A try waits 250 ms for the last replies.
+// If a busy machine takes longer, tryQuorum tries again.
+func tryQuorum(t *testing.T, engines []*lockwheel.Engine) (hold *lockwheel.Hold, err error) {
+	t.Helper()
+	locktest.Eventually(t, "a try with all replies", func() bool {
+		hold, err = locktest.Quorum(engines, "n").TryLock(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "no reply") {
+			return true
+		}
+		for _, e := range engines {
+			locktest.RequireIdle(t, e) // what is granted late is released
+		}
+		return false
+	})
+	return hold, err
+}
+
 // Redisson's RedLock testLockFailed, testLockSuccess, testLockSuccess2.
 func TestQuorum_NeedsMajority(t *testing.T) {
 	t.Parallel()
@@ -69,13 +86,13 @@ func TestQuorum_NeedsMajority(t *testing.T) {
 	engines := p.Client(lockwheel.Options{})
 	for i := range p {
 		p[i].HoldAsOther("n", time.Hour)
-		hold, err := locktest.Quorum(engines, "n").TryLock(t.Context())
+		hold, err := tryQuorum(t, engines)
 		require.NoError(t, err, "one is held elsewhere")
 		locktest.Unlock(t, hold)
 		other := p[(i+1)%3]
 		locktest.Eventually(t, "all to be released", func() bool { return p.Holders("n") == 1 })
 		other.HoldAsOther("n", time.Hour)
-		_, err = locktest.Quorum(engines, "n").TryLock(t.Context())
+		_, err = tryQuorum(t, engines)
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired, "two are")
 		require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
 		require.Equal(t, 1, strings.Count(err.Error(), "lock not acquired"), "said once: %v", err)
@@ -166,10 +183,13 @@ func TestQuorum_MemberBack_HeldAgain(t *testing.T) {
 	hold := locktest.LockAll(t, locktest.Quorum(engines, "n"))
 	require.NoError(t, p[2].Real.RestartEmpty())
 	locktest.Eventually(t, "the third", func() bool { return p[2].Exists("n") })
-	// So another server can fail, once the first member is confirmed.
-	renewedSince(t, engines[0])
+	locktest.HeldBy(t, engines)
+	// So another server can fail, once the first member is confirmed. The first renewal may have been sent before the
+	// third member was held.
+	locktest.RenewedTimes(t, engines[0], 2)
 	require.NoError(t, p[0].Real.RestartEmpty())
 	locktest.Eventually(t, "the first again", func() bool { return p[0].Exists("n") })
+	locktest.HeldBy(t, engines)
 	require.NoError(t, p[1].Real.Kill())
 	locktest.Always(t, locktest.Renewed, "held", func() bool { return hold.Err() == nil })
 	locktest.Unlock(t, hold)
@@ -258,7 +278,7 @@ func TestQuorum_MajorityLost_Lost(t *testing.T) {
 		p := locktest.NewServerSet(t, 3)
 		hold := locktest.LockAll(t, locktest.Quorum(p.Client(fastOptions), "n"))
 		locktest.Eventually(t, "all of them", func() bool { return p.Holders("n") == 3 })
-		for _, e := range p.Client(fastOptions) {
+		for _, e := range p.Client(lockwheel.Options{}) {
 			_, err := e.Mutex("n").ForceUnlock(t.Context())
 			require.NoError(t, err)
 		}
@@ -420,6 +440,7 @@ func TestQuorum_EngineCloses_OneMemberLess(t *testing.T) {
 // A caller that waits in the queue of one engine is told at once that the other engines close: no majority is left.
 func TestQuorum_OthersCloseDuringWait_EndsAtOnce(t *testing.T) {
 	t.Parallel()
+	const atOnce = locktest.ConfirmRound * 9 / 10 // it waits for ConfirmRound at the first before it requests all again
 	p := locktest.NewServerSet(t, 3)
 	p[0].HoldAsOther("n", time.Hour)
 	p[1].HoldAsOther("n", time.Hour)
@@ -427,19 +448,24 @@ func TestQuorum_OthersCloseDuringWait_EndsAtOnce(t *testing.T) {
 		"Close":    (*lockwheel.Engine).Close,
 		"Shutdown": func(e *lockwheel.Engine) error { return e.Shutdown(context.Background()) },
 	} {
-		engines := p.Client(lockwheel.Options{})
-		waiting := locktest.LockingAll(t.Context(), locktest.Quorum(engines, "n"))
-		locktest.Eventually(t, "queued at the first", func() bool {
-			return engines[0].Stats().Waiting == 1 && engines[1].Stats().Waiting+engines[2].Stats().Waiting == 0
-		})
-		begun := time.Now()
-		require.NoError(t, end(engines[1]))
-		require.NoError(t, end(engines[2]))
-		err := locktest.Receive(t, waiting).Err
-		require.ErrorIs(t, err, lockwheel.ErrClosed, what)
-		require.ErrorContains(t, err, "no majority is possible")
-		require.Less(t, time.Since(begun), 1800*time.Millisecond, "it waits there for 2 s before it asks all again")
-		locktest.RequireIdle(t, engines[0])
+		// At least one of several is not delayed by a busy machine.
+		soonest := locktest.TestDeadline
+		for try := 0; try < 5 && soonest >= atOnce; try++ {
+			engines := p.Client(lockwheel.Options{})
+			waiting := locktest.LockingAll(t.Context(), locktest.Quorum(engines, "n"))
+			locktest.Eventually(t, "queued at the first", func() bool {
+				return engines[0].Stats().Waiting == 1 && engines[1].Stats().Waiting+engines[2].Stats().Waiting == 0
+			})
+			begun := time.Now()
+			require.NoError(t, end(engines[1]))
+			require.NoError(t, end(engines[2]))
+			err := locktest.Receive(t, waiting).Err
+			soonest = min(soonest, time.Since(begun))
+			require.ErrorIs(t, err, lockwheel.ErrClosed, what)
+			require.ErrorContains(t, err, "no majority is possible")
+			locktest.RequireIdle(t, engines[0])
+		}
+		require.Less(t, soonest, atOnce, what)
 	}
 }
 

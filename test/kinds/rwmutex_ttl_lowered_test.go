@@ -64,11 +64,23 @@ func TestRWMutex_WriteShortened_TTLFalls(t *testing.T) {
 	require.NoError(t, write.Extend(t.Context(), time.Minute))
 	require.LessOrEqual(t, s.PTTL("n"), 10*time.Minute)
 	require.Greater(t, s.PTTL("n"), 9*time.Minute)
-	require.NoError(t, read.Extend(t.Context(), time.Second)) // the read ends, and the write continues
+	extendBriefly(t, read, time.Second) // the read ends, and the write continues
 	s.RequireTTL(t, time.Minute, write)
 	locktest.Receive(t, read.Done())
-	require.NoError(t, write.Extend(t.Context(), 500*time.Millisecond))
+	extendBriefly(t, write, 500*time.Millisecond)
 	locktest.Unlock(t, locktest.Granted(t, waiting))
+}
+
+// extendBriefly extends a hold to a short lease. On a busy machine the reply may come after that lease, and the hold is
+// lost.
+func extendBriefly(t *testing.T, hold *lockwheel.Hold, lease time.Duration) {
+	t.Helper()
+	began := time.Now()
+	if err := hold.Extend(t.Context(), lease); time.Since(began) < lease/2 {
+		require.NoError(t, err)
+	} else if err != nil {
+		require.ErrorIs(t, err, lockwheel.ErrLost)
+	}
 }
 
 // A write and a read remain, and a third, inner hold of either kind is unlocked.

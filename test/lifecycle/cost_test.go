@@ -104,6 +104,7 @@ func TestHoldingCosts_Notes_BytesOfEach(t *testing.T) {
 func TestIdleEngine_NeverWakes(t *testing.T) {
 	s := locktest.RealServer(t)
 	e := s.Open(lockwheel.Options{Lease: time.Hour})
+	late := 0 // on a busy machine a message may come in the middle of a window; then another window follows
 	requireNoTurns := func(what string) {
 		t.Helper()
 		locktest.Eventually(t, "the last message taken in", func() bool {
@@ -111,9 +112,15 @@ func TestIdleEngine_NeverWakes(t *testing.T) {
 			time.Sleep(50 * time.Millisecond)
 			return e.Stats().LoopTurns == before+1
 		})
-		before := e.Stats().LoopTurns
-		time.Sleep(500 * time.Millisecond)
-		require.Equal(t, before+1, e.Stats().LoopTurns, "%s: no turn but that of the question", what)
+		for ; ; late++ {
+			before := e.Stats().LoopTurns
+			time.Sleep(500 * time.Millisecond)
+			turns := e.Stats().LoopTurns - before
+			if turns == 1 { // that of the question
+				return
+			}
+			require.Less(t, late, 3, "%s: %d turns", what, turns)
+		}
 	}
 	requireNoTurns("fresh")
 	holds := locktest.HoldMany(t, e, 1000)

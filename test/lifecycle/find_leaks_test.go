@@ -177,7 +177,9 @@ func TestFindLeaks_Unreachable_EndsWithLease(t *testing.T) {
 	}
 	leaked := uint64(len(waysToLock) + 2 + len(waysToKeep) - 1) // several locks held as one count each
 	// Of an engine with a lease that a busy machine does not outlast.
-	keeper := s.Open(lockwheel.Options{Lease: locktest.HolderLease, FindLeaks: true})
+	longer := locktest.ShortLeaseOptions
+	longer.FindLeaks = true
+	keeper := s.Open(longer)
 	kept := locktest.Lock(t, keeper.Mutex("kept"))
 	runtime.GC()
 	runtime.GC()

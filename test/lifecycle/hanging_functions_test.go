@@ -229,14 +229,13 @@ func TestClose_ConnectionCloseHangs_Ends(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	gate, closes := make(chan struct{}), new(atomic.Int64)
-	e, err := lockwheel.Open(t.Context(), lockwheel.Options{CallTimeout: 1500 * time.Millisecond, Redis: rueidis.ClientOption{
+	e := locktest.OpenRetrying(t, lockwheel.Options{CallTimeout: 1500 * time.Millisecond, Redis: rueidis.ClientOption{
 		InitAddress: []string{s.Addr},
 		DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 			conn, err := d.DialContext(ctx, "tcp", address)
 			return stuck{conn, gate, closes}, err
 		},
 	}})
-	require.NoError(t, err)
 	hold := locktest.Lock(t, e.Mutex("n"))
 	for range 2 {
 		s.Do("CLIENT", "KILL", "TYPE", "normal")

@@ -27,9 +27,10 @@ func here(later int) string {
 // next owner counts anew, and a short hold does not.
 func TestHeldTooLong_OldHold_LoggedOnce(t *testing.T) {
 	t.Parallel()
+	const tooLong = 50 * time.Millisecond
 	var log locktest.LogBuffer
 	e := locktest.AnyServer(t).Open(lockwheel.Options{
-		HeldTooLong: 50 * time.Millisecond, CallSites: true, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		HeldTooLong: tooLong, CallSites: true, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	ctx := lockwheel.WithLabel(t.Context(), "import 7")
 	count := func() int { return strings.Count(log.String(), "held for longer than Options.HeldTooLong") }
@@ -46,8 +47,15 @@ func TestHeldTooLong_OldHold_LoggedOnce(t *testing.T) {
 		locktest.Unlock(t, again)
 		locktest.Unlock(t, hold)
 	}
-	locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
-	require.Equal(t, uint64(2), e.Stats().HeldTooLong)
+	locktest.Eventually(t, "a hold that is short also on a busy machine", func() bool {
+		before, began := e.Stats().HeldTooLong, time.Now()
+		locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
+		short := time.Since(began) < tooLong
+		if short {
+			require.Equal(t, before, e.Stats().HeldTooLong)
+		}
+		return short
+	})
 }
 
 // An owner's first hold is unlocked in time, and an inner one is not: the record names the one to look for.
@@ -177,7 +185,7 @@ func TestCallSites_MultiTraced_CallersLine(t *testing.T) {
 		}))
 	}
 	// It waits for one lock alone, and acquires the other one then.
-	other := locktest.Lock(t, e.FairMutex("b"))
+	other, released := locktest.Lock(t, e.FairMutex("b")), e.Stats().Released
 	site, taken := make(chan string, 1), make(chan *lockwheel.Hold, 1)
 	go func() {
 		site <- here(1)
@@ -185,10 +193,12 @@ func TestCallSites_MultiTraced_CallersLine(t *testing.T) {
 		taken <- hold
 	}()
 	want := locktest.Receive(t, site)
+	// It gives the first one back after a part of a second, which a busy machine may sleep through.
+	gaveBack := func() bool { return e.Stats().Released > released }
 	held := func(n int64) func() bool {
 		return func() bool { stats := e.Stats(); return stats.Held == n && stats.Waiting == 1 }
 	}
-	locktest.Eventually(t, "it holds one and waits for the other", held(2))
+	locktest.Eventually(t, "it holds one and waits for the other, now or before", func() bool { return held(2)() || gaveBack() })
 	locktest.Eventually(t, "it holds none while it waits", held(1))
 	locktest.Unlock(t, other)
 	require.Equal(t, map[string]string{"a": want, "b": want}, sitesOf(locktest.Receive(t, taken)))

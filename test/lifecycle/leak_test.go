@@ -95,7 +95,7 @@ func TestEngine_NestedHolds_NothingLeft(t *testing.T) {
 		t.Run(kindName, func(t *testing.T) {
 			t.Parallel()
 			s := locktest.RealServer(t)
-			e := s.Open(lockwheel.Options{Lease: locktest.ShortLease})
+			e := s.Open(lockwheel.Options{Lease: 3 * locktest.ShortLease}) // what is left would be renewed within locktest.Renewed
 			for _, n := range []int{1, 2, 7, 50} {
 				locktest.Crowd(t, 5, func(i int) error {
 					return nested(lockwheel.WithOwner(t.Context()), kind(e, fmt.Sprint("n", i)), n)

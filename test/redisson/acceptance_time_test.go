@@ -78,7 +78,7 @@ func TestLease_Ends_NextGranted(t *testing.T) {
 		here, elsewhere := mutex(s.Open(lockwheel.Options{}), "n"), mutex(s.Open(lockwheel.Options{}), "n")
 		const lease = 700 * time.Millisecond
 		before := time.Now()
-		first := locktest.Lock(t, here, lockwheel.Lease(lease))
+		first := locktest.LockBriefly(t, t.Context(), here, lockwheel.Lease(lease))
 		next := locktest.Lock(t, elsewhere)
 		require.GreaterOrEqual(t, time.Since(before), lease-locktest.Skew)
 		require.ErrorIs(t, first.Err(), lockwheel.ErrLost, "known before the next grant")
@@ -108,8 +108,7 @@ func TestWait_LongerThanLease_Granted(t *testing.T) {
 		s := locktest.AnyServer(t)
 		s.HoldAsOther("n", 1500*time.Millisecond)
 		m := mutex(s.Open(lockwheel.Options{}), "n")
-		hold, err := m.Lock(t.Context(), lockwheel.Wait(time.Minute), lockwheel.Lease(700*time.Millisecond))
-		require.NoError(t, err)
+		hold := locktest.LockBriefly(t, t.Context(), m, lockwheel.Wait(time.Minute), lockwheel.Lease(700*time.Millisecond))
 		require.LessOrEqual(t, s.PTTL("n"), 700*time.Millisecond)
 		locktest.Receive(t, hold.Done())
 	})

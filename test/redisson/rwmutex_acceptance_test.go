@@ -2,6 +2,7 @@ package redisson_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -21,8 +22,8 @@ func TestRW_LongestReaderEnds_WriterGranted(t *testing.T) {
 	m, elsewhere := s.Open(lockwheel.Options{}).RWMutex("n"), s.Open(lockwheel.Options{}).RWMutex("n")
 	const long = 2 * time.Second
 	before := time.Now()
-	locktest.Lock(t, m.RLocker(), lockwheel.Lease(long))
-	locktest.Lock(t, m.RLocker(), lockwheel.Lease(long/3))
+	locktest.LockBriefly(t, t.Context(), m.RLocker(), lockwheel.Lease(long))
+	locktest.LockBriefly(t, t.Context(), m.RLocker(), lockwheel.Lease(long/3))
 	hold := locktest.Lock(t, elsewhere.Writer())
 	require.GreaterOrEqual(t, time.Since(before), long-locktest.Skew-long/50)
 	locktest.Unlock(t, hold)
@@ -52,7 +53,10 @@ func TestRW_ManyReaders_Renewed(t *testing.T) {
 			return err
 		}
 		time.Sleep(locktest.Renewed)
-		return hold.Unlock(t.Context())
+		if err := hold.Unlock(t.Context()); !errors.Is(err, lockwheel.ErrUnavailable) { // a busy machine may reply too late
+			return err
+		}
+		return nil
 	})
 }
 
@@ -80,7 +84,7 @@ func TestRW_WriteReenteredShorter_LeaseKept(t *testing.T) {
 	s := locktest.AnyServer(t)
 	m := s.Open(lockwheel.Options{}).RWMutex("n")
 	outer := locktest.Lock(t, m.Writer(), lockwheel.Lease(10*time.Second))
-	inner := locktest.LockWith(t, outer.Context(), m.Writer(), lockwheel.Lease(700*time.Millisecond))
+	inner := locktest.LockBriefly(t, outer.Context(), m.Writer(), lockwheel.Lease(700*time.Millisecond))
 	locktest.Receive(t, inner.Done())
 	_, err := s.Open(lockwheel.Options{}).RWMutex("n").TryLock(t.Context(), lockwheel.Wait(locktest.ShortLease))
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
@@ -287,7 +291,7 @@ func TestRW_LeaseEnds_NextWriterGranted(t *testing.T) {
 	s := locktest.AnyServer(t)
 	const lease = 700 * time.Millisecond
 	before := time.Now()
-	first := locktest.Lock(t, s.Open(lockwheel.Options{}).RWMutex("n").Writer(), lockwheel.Lease(lease))
+	first := locktest.LockBriefly(t, t.Context(), s.Open(lockwheel.Options{}).RWMutex("n").Writer(), lockwheel.Lease(lease))
 	next := locktest.Lock(t, s.Open(lockwheel.Options{}).RWMutex("n").Writer())
 	require.GreaterOrEqual(t, time.Since(before), lease-locktest.Skew)
 	require.ErrorIs(t, first.Unlock(t.Context()), lockwheel.ErrLost)
@@ -451,7 +455,7 @@ func TestRW_LoadThirtyEngines_Exclusive(t *testing.T) {
 func TestRW_ReaderDied_RemovedByLastReader(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
-	m := s.Open(lockwheel.Options{Lease: locktest.ShortLease}).RWMutex("n")
+	m := s.Open(lockwheel.Options{}).RWMutex("n")
 	s.AbandonReader("n", locktest.ShortLease/2)
 	read := locktest.Lock(t, m.RLocker())
 	locktest.Eventually(t, "the end of the lease of the one that died", func() bool { return !s.Exists("{n}:" + locktest.RemoveHolder + ":rwlock_timeout:1") })

@@ -75,18 +75,31 @@ func TestIdentity_ClusterNodeSilent_Answered(t *testing.T) {
 	told(t, holder, other, name)
 	hold := locktest.Lock(t, holder.Mutex(name))
 	require.Len(t, silent, 2)
-	for node := range silent {
-		require.NoError(t, node.Pause())
+	forSilent := func(do func(*redistest.Server) error) {
+		for node := range silent {
+			require.NoError(t, do(node))
+		}
 	}
-	for range 10 { // before the others miss it
+	answered := func() bool {
 		h, err := other.Mutex(name).Holder(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, hold.ID(), h.ID)
-		require.False(t, h.Since.IsZero(), "no answer")
+		return err == nil && h.ID == hold.ID() && !h.Since.IsZero()
 	}
-	for node := range silent {
-		require.NoError(t, node.Continue())
+	forSilent((*redistest.Server).Pause)
+	misses := 0
+	for answers := 0; answers < 10; { // before the others miss it
+		if answered() {
+			answers++
+			continue
+		}
+		// A busy machine may answer too late, and the others miss the silent nodes then. If the question went to any
+		// node, two of three would have no answer.
+		misses++
+		require.LessOrEqual(t, misses, 2, "no answer")
+		forSilent((*redistest.Server).Continue)
+		locktest.Eventually(t, "an answer while no node is silent", answered)
+		forSilent((*redistest.Server).Pause)
 	}
+	forSilent((*redistest.Server).Continue)
 }
 
 // Who waits is asked through the node of the lock, whatever other nodes of the cluster do.

@@ -21,7 +21,7 @@ func TestReplication_AnyKindMissing_Undone(t *testing.T) {
 	master, replica := locktest.WithReplica(t)
 	e := master.Open(locktest.Twice)
 	for name, kind := range locktest.Grantable() {
-		hold := locktest.Lock(t, kind(e, name))
+		hold := lockReplicated(t, kind(e, name))
 		require.Contains(t, fmt.Sprint(replica.Hash(name)), hold.ID(), name)
 		locktest.Unlock(t, hold)
 	}
@@ -36,7 +36,7 @@ func TestReplication_AnyKindMissing_Undone(t *testing.T) {
 	}
 	require.NoError(t, replica.Real.Continue())
 	for name, kind := range locktest.Grantable() {
-		locktest.Unlock(t, locktest.Lock(t, kind(e, name)))
+		locktest.Unlock(t, lockReplicated(t, kind(e, name)))
 	}
 	locktest.RequireIdle(t, e)
 	require.ElementsMatch(t, []any{"redisson_lock_token:{fenced}"}, master.Do("KEYS", "*"), "nothing else is left behind")
@@ -95,8 +95,7 @@ func TestReplicas_AnyKindSentAgain_Counted(t *testing.T) {
 		_, err := kind(e, name).Lock(t.Context())
 		require.ErrorIs(t, err, lockwheel.ErrNotReplicated, name)
 		require.NoError(t, replica.Real.Continue())
-		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(0))
-		hold := locktest.Lock(t, kind(e, name))
+		hold := lockReplicated(t, kind(e, name), func() { p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(0)) })
 		require.Contains(t, fmt.Sprint(replica.Hash(name)), hold.ID(), name)
 		locktest.Unlock(t, hold)
 	}
@@ -107,30 +106,33 @@ func TestReplicas_AnyKindSentAgain_Counted(t *testing.T) {
 func TestReplication_TokenMissing_NoHandoff(t *testing.T) {
 	t.Parallel()
 	master, replica := locktest.WithReplica(t)
-	e := master.Open(locktest.Twice)
-	m := e.FencedMutex("n")
+	patient := master.Open(lockwheel.Options{CallTimeout: 10 * time.Second, Replicas: lockwheel.Replicas{Min: 1, Timeout: 5 * time.Second}})
+	m := patient.FencedMutex("n")
 	first := locktest.Lock(t, m)
 	second := locktest.Locking(t.Context(), m)
-	locktest.Queued(t, e, 1)
+	locktest.Queued(t, patient, 1)
 	locktest.Unlock(t, first)
 	hold := locktest.Granted(t, second)
-	require.Equal(t, uint64(1), e.Stats().HandedOff)
+	require.Equal(t, uint64(1), patient.Stats().HandedOff)
 	require.Equal(t, fmt.Sprint(hold.Token()), replica.Do("GET", "redisson_lock_token:{n}"))
 	locktest.Unlock(t, hold)
 
-	hold = locktest.Lock(t, m)
+	e := master.Open(locktest.Twice)
+	m = e.FencedMutex("n")
+	hold = lockReplicated(t, m)
 	third := locktest.Locking(t.Context(), m)
 	locktest.Queued(t, e, 1)
 	require.NoError(t, replica.Real.Pause())
 	locktest.Unlock(t, hold)
 	require.ErrorIs(t, locktest.Receive(t, third).Err, lockwheel.ErrNotReplicated)
-	require.Equal(t, uint64(1), e.Stats().HandedOff)
+	require.Zero(t, e.Stats().HandedOff)
 	require.False(t, master.Exists("n"))
 	require.NoError(t, replica.Real.Continue())
-	last := locktest.Lock(t, m)
+	last := lockReplicated(t, m)
 	require.Greater(t, last.Token(), hold.Token())
 	locktest.Unlock(t, last)
 	locktest.RequireIdle(t, e)
+	locktest.RequireIdle(t, patient)
 }
 
 // Behind Sentinel the replicas are those of the current master.
@@ -146,7 +148,7 @@ func TestSentinelsNextMasterHasWhatReplicasHad(t *testing.T) {
 	t.Cleanup(func() { e.Close() })
 	holds := make(map[string]*lockwheel.Hold)
 	for name, kind := range locktest.Grantable() {
-		holds[name] = locktest.Lock(t, kind(e, name))
+		holds[name] = lockReplicated(t, kind(e, name))
 	}
 	old := w.Master(t)
 	require.NoError(t, old.Kill())

@@ -91,7 +91,7 @@ func TestUnlockAsync_FloodAndMultiWaits_LeavesNext(t *testing.T) {
 	}()
 	locktest.Queued(t, e, 1)
 
-	p.Set(proxy.Replies, proxy.Delay(50*time.Millisecond))
+	p.Set(proxy.Replies, proxy.Delay(400*time.Millisecond))
 	unlocks := make([]*lockwheel.Unlocking, flood)
 	for i, hold := range holds {
 		unlocks[i] = hold.UnlockAsync()

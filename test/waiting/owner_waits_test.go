@@ -122,7 +122,7 @@ func TestOwnerWaits_OtherSideOfOwner_Granted(t *testing.T) {
 		t.Run(half, func(t *testing.T) {
 			t.Parallel()
 			s := locktest.RealServer(t)
-			e := s.Open(lockwheel.Options{})
+			e := s.Open(locktest.SlowTimeouts)
 			m, me := e.RWMutex("n"), lockwheel.WithOwner(t.Context())
 			write := locktest.LockWith(t, me, m.Writer())
 			read := locktest.LockWith(t, me, m.RLocker())
@@ -130,7 +130,7 @@ func TestOwnerWaits_OtherSideOfOwner_Granted(t *testing.T) {
 			if half == "writes" {
 				of, outer = m.Writer(), write
 			}
-			s.Do("CLIENT", "PAUSE", "1500", "ALL") // all that follows happens before the reply
+			s.Do("CLIENT", "PAUSE", "2500", "ALL") // all that follows happens before the reply
 			inner := locktest.Locking(me, of, lockwheel.Lease(locktest.Longer))
 			locktest.Queued(t, e, 1)
 			locktest.Unlock(t, outer)

@@ -40,7 +40,7 @@ func TestPoll_Release_GrantedSoon(t *testing.T) {
 		hold := locktest.Lock(t, holder.Mutex("n"))
 		waiting := locktest.Locking(t.Context(), waiter.Mutex("n"))
 		locktest.Eventually(t, "it to poll", func() bool { return waiter.Stats().Polling == 1 })
-		calls, since := s.Scripts(), time.Now()
+		since, calls := time.Now(), s.Scripts()
 		locktest.RequireNoReply(t, waiting, 400*time.Millisecond)
 		require.LessOrEqual(t, s.Scripts()-calls, 10+int(time.Since(since)/(50*time.Millisecond)), "less and less often")
 		locktest.Unlock(t, hold)

@@ -41,7 +41,7 @@ func TestAcquire_SentAgain_CountsOnce(t *testing.T) {
 func TestUnlock_SentAgain_ReleasesOnce(t *testing.T) {
 	t.Parallel()
 	locktest.OnEveryKind(t, func(t *testing.T, mutex, _ locktest.KindOfLock) {
-		s, p, e := locktest.Behind(t, lockwheel.Options{})
+		s, p, e := locktest.Behind(t, locktest.SlowTimeouts)
 		m := mutex(e, "n")
 		const next = "00000000-0000-4000-8000-000000000000:1" // whom a fair lock's message is for
 		fair := strings.HasSuffix(t.Name(), "/fair")

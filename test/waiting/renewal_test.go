@@ -253,7 +253,7 @@ func TestRenewal_LongHold_DeadlineAdvances(t *testing.T) {
 func TestRenewal_FixedLease_NotRenewed(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
-	e := s.Open(lockwheel.Options{Lease: 300 * time.Millisecond})
+	e := s.Open(lockwheel.Options{Lease: 900 * time.Millisecond})
 	before := time.Now()
 	hold := locktest.Lock(t, e.Mutex("n"), lockwheel.Lease(locktest.ShortLease))
 	deadline := hold.Deadline()

@@ -113,7 +113,7 @@ func TestSubscription_NotPossible_Polls(t *testing.T) {
 				hold := locktest.Lock(t, holder.Mutex("n"))
 				waiting := locktest.Locking(t.Context(), waiter.Mutex("n"))
 				locktest.Queued(t, waiter, 1)
-				calls, since := s.Scripts(), time.Now()
+				since, calls := time.Now(), s.Scripts()
 				locktest.RequireNoReply(t, waiting, 400*time.Millisecond)
 				require.LessOrEqual(t, s.Scripts()-calls, 2+int(time.Since(since)/(50*time.Millisecond)), "no hurry")
 				locktest.Unlock(t, hold)
