@@ -59,15 +59,12 @@ func TestIdentity_Outage_BackAfter(t *testing.T) {
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
 }
 
-// untilReply waits for the reply that grants a lock for as long as a busy machine may need to let it through.
-var untilReply = lockwheel.Options{Name: "named", Lease: 10 * time.Minute, CallTimeout: 20 * time.Second}
-
 // A lock is taken away before the reply that grants it has come. The notice overtakes the reply, and the hold ends at
 // once all the same.
 func TestForceUnlock_GrantUnderWay_ToldAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, kind := range locktest.NamesOfEveryKind("orders") {
-		s, p, holder := locktest.Behind(t, untilReply)
+		s, p, holder := locktest.Behind(t, lockwheel.Options{Name: "named", Lease: 10 * time.Minute, CallTimeout: 3 * time.Second})
 		other := s.Open(lockwheel.Options{Name: "other"})
 		requireTold(t, holder, other)
 		p.SetFor(proxy.Existing, proxy.Replies, proxy.Hold)
@@ -91,7 +88,7 @@ func TestForceUnlock_GrantUnderWay_ToldAtOnce(t *testing.T) {
 // The same of several locks, of which the second one is taken away: all of them end at once.
 func TestForceUnlock_SeveralUnderWay_ToldAtOnce(t *testing.T) {
 	t.Parallel()
-	s, p, holder := locktest.Behind(t, untilReply)
+	s, p, holder := locktest.Behind(t, lockwheel.Options{Name: "named", Lease: 10 * time.Minute, CallTimeout: 3 * time.Second})
 	other := s.Open(lockwheel.Options{Name: "other"})
 	requireTold(t, holder, other)
 	p.SetFor(proxy.Existing, proxy.Replies, proxy.Hold)
