@@ -237,3 +237,25 @@ func (s *harness) untilNext() bool {
 	require.True(s.t, ok)
 	return s.fire(due) == "nothing"
 }
+
+// What one force was rejected for is not the cause of another that got no reply.
+func TestForceUnlock_SilenceAfterRejection_OwnCause(t *testing.T) {
+	runTranscript(t, `
+		0s          F forces             → force #1
+		1ms         #1 refused LOADING x → nothing
+		+5ms..+11ms timer                → force #2
+		1s          G forces             → nothing
+		1.001s      #2 gone              → force #3; F found it free
+		4s          timer                → G redis unavailable: no reply in time
+		5s          #3 unanswered reset  → nothing
+	`)
+}
+
+// A forced unlock without its message counts, as any release without one.
+func TestForceUnlock_Unpublished_Counted(t *testing.T) {
+	s := newHarness(t, defaultConfig())
+	s.play("0s F forces", "1ms #1 forced")
+	require.Zero(t, s.fx.Stats.UnpublishedReleases)
+	s.play("1s F forces", "+1ms #2 forced muted")
+	require.EqualValues(t, 1, s.fx.Stats.UnpublishedReleases)
+}

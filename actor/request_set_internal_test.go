@@ -224,3 +224,42 @@ func TestRequestQueue_LengthKnown(t *testing.T) {
 		}
 	}
 }
+
+// However requests come, go and are taken off the front, those that remain are there in their order, and nothing stays
+// of those that left. An emptied set is as new.
+func TestRequestSet_PopAndRemove_KeepsOrder(t *testing.T) {
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 13))
+		var s requestSet
+		var want, left []*Request
+		most := 1 + random.IntN(4*indexThreshold)
+		for range 300 {
+			switch n := len(want); {
+			case n == 0 || n < most && random.IntN(5) < 3:
+				r := &Request{}
+				s.add(r)
+				want = append(want, r)
+			case random.IntN(2) == 0:
+				r := s.pop()
+				require.Same(t, want[0], r)
+				want, left = want[1:], append(left, r)
+			default:
+				at := random.IntN(n)
+				s.remove(want[at])
+				left = append(left, want[at])
+				want = slices.Delete(want, at, at+1)
+			}
+			if len(left) > 0 {
+				s.remove(left[random.IntN(len(left))]) // it is not in the set any more
+			}
+			require.Equal(t, len(want), s.len())
+			require.True(t, slices.Equal(want, s.all()))
+			require.LessOrEqual(t, len(s.index), len(want))
+		}
+		for _, r := range want {
+			require.Same(t, r, s.pop())
+		}
+		require.Nil(t, s.pop())
+		require.Equal(t, requestSet{}, s)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/internal/identity"
+	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
 const someEngine = "00000000-0000-4000-8000-000000000001"
@@ -87,4 +88,30 @@ func TestOwnMessages_Handled_MakeRoom(t *testing.T) {
 		e.turn()
 	}
 	require.Zero(t, e.own.pending.Load())
+}
+
+// A record has all its fields and expires. If the server does not let it expire, there is none: nothing would ever
+// delete it.
+func TestRecordScript_ExpiryDenied_NoRecord(t *testing.T) {
+	conn, err := redistest.Dial(redistest.Start(t).Addr())
+	require.NoError(t, err)
+	defer conn.Close()
+	do := func(args ...any) any {
+		reply, err := conn.Do(args...)
+		require.NoError(t, err)
+		return reply
+	}
+	write := []any{"EVAL", recordText, 1, "record", "60000", "a", "1", "b", "2"}
+	require.EqualValues(t, 1, do(write...))
+	require.ElementsMatch(t, []any{"a", "1", "b", "2"}, do("HGETALL", "record"))
+	require.InDelta(t, 60_000, do("PTTL", "record"), 30_000)
+	for _, denied := range []string{"-pexpire", "-hset"} {
+		do("DEL", "record")
+		require.Equal(t, "OK", do("ACL", "SETUSER", "limited", "reset", "on", "nopass", "~*", "+@all", denied))
+		require.Equal(t, "OK", do("AUTH", "limited", "any"))
+		_, err = conn.Do(write...)
+		require.Error(t, err, denied)
+		require.EqualValues(t, 0, do("EXISTS", "record"), denied)
+		require.Equal(t, "OK", do("AUTH", "default", ""))
+	}
 }

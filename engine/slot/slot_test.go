@@ -29,3 +29,10 @@ func TestName_ChannelInSlot_FitsCluster(t *testing.T) {
 		require.False(t, FitsCluster(key), key)
 	}
 }
+
+// Nothing in the first pair of braces is no tag: then the whole key decides, braces and all.
+func TestSlot_EmptyTag_WholeKeyDecides(t *testing.T) {
+	for key, want := range map[string]uint16{"{}foo": 9500, "{}{foo}": 2263, "foo{}{bar}": 8363} {
+		require.Equal(t, want, Of(key), key)
+	}
+}

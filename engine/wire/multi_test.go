@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,4 +46,18 @@ func shownReply(r actor.Reply) string {
 		return fmt.Sprintf("part %d refused %v", r.FailedPart, r.Err)
 	}
 	return "done"
+}
+
+// Of several locks one is a key of another type. Its reply says which one, of which type it is, and how long it lasts.
+func TestWire_MultiForeignKey_TypeAndTTL(t *testing.T) {
+	fake, client := newReplyServer(t)
+	b := &coordinator.Batch{Verb: actor.SendMultiAcquire, Commands: []actor.Command{{Key: "a", Tenure: 1, Parts: []actor.PartKey{{Key: "a"}, {Key: "b"}}}}}
+	w := Encoder{ID: "me"}
+	fake.replies <- "*1\r\n*2\r\n:2\r\n*3\r\n$11\r\nWRONGTYPE x\r\n:1500\r\n$6\r\nstring\r\n"
+	DecodeResult(client.Do(t.Context(), w.Encode(client, b)), b)
+	require.Len(t, b.Replies, 1)
+	r := b.Replies[0]
+	require.Equal(t, "part 1 refused WRONGTYPE x", shownReply(r))
+	require.Equal(t, 1500*time.Millisecond, r.TTL)
+	require.Equal(t, "string", r.KeyType)
 }

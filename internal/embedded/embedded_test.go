@@ -229,3 +229,15 @@ func textOf(m rueidis.RedisMessage) string {
 	}
 	return "[" + strings.Join(texts, " ") + "]"
 }
+
+// The clock of the server is right also once it has advanced, and not only as long as it stands still.
+func TestEmbedded_TimeOnceAdvanced_IsTimeOfDay(t *testing.T) {
+	c := connect(t)
+	c.eval(`redis.call('set', 'k', 'v', 'px', 600000)`)
+	require.Eventually(t, func() bool { return c.eval(`return redis.call('pttl', 'k') < 600000`) == "1" }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool {
+		var seconds int64
+		fmt.Sscan(c.eval(`return redis.call('time')[1]`), &seconds)
+		return time.Since(time.Unix(seconds, 0)).Abs() < 5*time.Minute
+	}, time.Second, 10*time.Millisecond)
+}

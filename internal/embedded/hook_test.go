@@ -44,3 +44,24 @@ func TestHook_Ping_DelayedForSubscribers(t *testing.T) {
 		require.Equal(t, 5*time.Millisecond, time.Since(begin))
 	})
 }
+
+// A connection that subscribed to a pattern is delayed as well, and none is remembered once it has ended.
+func TestHook_PatternSubscriber_DelayedUntilItEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := connectInMemory(t)
+		known := func() (n int) {
+			s.hook.subscribers.Range(func(any, any) bool { n++; return true })
+			return n
+		}
+		dedicated, release := c.Dedicate()
+		require.NoError(t, dedicated.Do(t.Context(), c.B().Psubscribe().Pattern("c*").Build()).Error())
+		begin := time.Now()
+		require.NoError(t, dedicated.Do(t.Context(), c.B().Ping().Build()).Error())
+		require.Equal(t, 5*time.Millisecond, time.Since(begin))
+		require.Equal(t, 1, known())
+		dedicated.Close()
+		release()
+		synctest.Wait()
+		require.Zero(t, known())
+	})
+}

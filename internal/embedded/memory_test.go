@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -92,4 +93,45 @@ func TestMemoryServer_Closed_RefusesConnections(t *testing.T) {
 	s.Close()
 	_, err := s.dial()
 	require.ErrorIs(t, err, ErrDown)
+}
+
+// A read of a connection ends at its deadline.
+func TestMemoryServer_DeadlinePassed_ReadFails(t *testing.T) {
+	s := StartInMemory()
+	defer s.Close()
+	conn, err := s.dial()
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Millisecond)))
+	unblock := time.AfterFunc(10*time.Second, func() { conn.Close() })
+	defer unblock.Stop()
+	_, err = conn.Read(make([]byte, 1))
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+}
+
+// A connection that ends, by the client or by the server, is forgotten. It takes nothing more, and its goroutine ends.
+func TestMemoryServer_ConnEnds_NothingLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := StartInMemory()
+		defer s.Close()
+		closed, err := s.dial()
+		require.NoError(t, err)
+		require.Len(t, s.conns, 1)
+		require.NoError(t, closed.Close())
+		require.Empty(t, s.conns)
+
+		quit, err := s.dial()
+		require.NoError(t, err)
+		go io.Copy(io.Discard, quit)
+		for _, command := range []string{"QUIT", "PING"} {
+			_, err = quit.Write([]byte("*1\r\n$4\r\n" + command + "\r\n"))
+			require.NoError(t, err)
+			synctest.Wait()
+		}
+		_, err = quit.Write([]byte("x"))
+		require.ErrorIs(t, err, io.ErrClosedPipe)
+
+		_, err = s.dial() // the server ends it
+		require.NoError(t, err)
+	})
 }
