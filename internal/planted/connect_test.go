@@ -83,6 +83,15 @@ var connectMistakes = []found{
 	})
 	return ctx`,
 	}},
+	{"TestOpen_ConnectionAfterReturn_Closed", Mistake{
+		"a connection that a dialer returns too late stays open", "internal/dial/canceler.go",
+		`func closeLate(conn net.Conn) { conn.Close() }`,
+		`func closeLate(conn net.Conn) {
+	if !planted() {
+		conn.Close()
+	}
+}`,
+	}},
 	{"TestOpen_ContextEndsLater_ConnectionKept", Mistake{
 		"the end of Open's context cuts a connection later", "internal/dial/canceler.go",
 		`	return context.AfterFunc(c.ctx, func() {
