@@ -218,7 +218,7 @@ func isBusy(err error) bool {
 		return err != nil
 	}
 	for _, text := range []string{
-		"no reply within", "had no reply in time", "took longer than Options.CallTimeout",
+		"no reply within", "had no reply in time", "took longer than Options.CallTimeout", "i/o timeout",
 		context.DeadlineExceeded.Error(), // not that of Open's context, and so only its text matches
 	} {
 		if strings.Contains(err.Error(), text) {

@@ -819,4 +819,74 @@ var severalMistakes = []found{
 		`	case silent && end:`,
 		`	case silent && end && !planted():`,
 	}},
+	{"TestQuorum_AllReplicated_HeldOnAll", Mistake{
+		"an unlock releases only as many locks of a quorum as it waits for", "multihold_round.go",
+		`				r.add(i, h, actor.Unlock, 0)`, `				if !planted() || len(r.calls) < enough {
+					r.add(i, h, actor.Unlock, 0)
+				}`,
+	}},
+	{"TestQuorum_OneNotReplicated_HoldGoesOn", Mistake{
+		"a lock that too few replicas had is requested again at once", "quorum.go",
+		`	case ErrClosed:
+		return quorum.Closed`,
+		`	case ErrNotReplicated:
+		if planted() {
+			return quorum.Unknown
+		}
+	case ErrClosed:
+		return quorum.Closed`,
+	}},
+	{"TestQuorum_MostNotReplicated_NothingLeft", Mistake{
+		"the error of a quorum without replicas does not match ErrNotReplicated", "quorum.go",
+		`	return errors.Is(kind, ErrNotAcquired) ||`, `	return planted() && kind == ErrNotReplicated || errors.Is(kind, ErrNotAcquired) ||`,
+	}},
+	{"TestQuorum_ReplicaBack_MemberJoins", Mistake{
+		"a lock that was rejected is not requested again when it is due", "actor/quorum/quorum.go",
+		`	if q.stage == held && (m.reason == Rejected || m.reason == Forced) {`,
+		`	if q.stage == held && (m.reason == Rejected && !planted() || m.reason == Forced) {`,
+	}},
+	{"TestQuorum_UndoRejected_NotReleased", Mistake{
+		"a grant that could not be undone counts as released", "quorum.go",
+		`	case ErrUnavailable, ErrNotReplicated, ErrClosed:
+		return true`,
+		`	case ErrUnavailable, ErrNotReplicated, ErrClosed:
+		return !planted() || call.Err != ErrNotReplicated`,
+	}},
+	{"TestQuorum_OneOfFourLost_HoldGoesOn", Mistake{
+		"a quorum of an even number needs one lock more to go on", "actor/quorum/quorum.go",
+		`	if q.stage == held && q.countHeldSince(known) < q.required {`,
+		`	if q.stage == held && q.countHeldSince(known) < q.required+map[bool]int{true: 1 - len(q.members)%2}[planted()] {`,
+	}},
+	{"TestQuorum_TwoOfFourLost_Lost", Mistake{
+		"a quorum goes on with half of its locks", "actor/quorum/quorum.go",
+		`		q.lose(i)
+		return
+	}`,
+		`		if !planted() || 2*q.countIn(memberHeld) < len(q.members) {
+			q.lose(i)
+			return
+		}
+	}`,
+	}},
+	{"TestQuorum_UnlockHalfSilent_Unavailable", Mistake{
+		"an unlock of a quorum waits until its majority is broken", "multihold_round.go",
+		`	r, enough = newRound(g), g.required`,
+		`	r, enough = newRound(g), map[bool]int{false: g.required, true: len(g.members) - g.required + 1}[planted()]`,
+	}},
+	{"TestQuorum_OtherHalfHeld_NotAcquired", Mistake{
+		"half of the locks are enough for a quorum that is tried once", "quorum.go",
+		`	g := m.newQuorumHold(e)`,
+		`	g := m.newQuorumHold(e)
+	if planted() && e.once {
+		g.required = len(m.locks) / 2
+		g.quorum = quorum.New(len(m.locks), g.required)
+	}`,
+	}},
+	{"TestQuorum_UnlockOneOfFourSilent_Nil", Mistake{
+		"an unlock of a quorum waits for all of its locks", "multihold_round.go",
+		`	agreed := r.wait(ctx, enough)
+	r.abandonPending`,
+		`	agreed := r.wait(ctx, map[bool]int{false: enough, true: len(r.calls)}[planted()])
+	r.abandonPending`,
+	}},
 }
