@@ -101,7 +101,12 @@ func TestRecordScript_ExpiryDenied_NoRecord(t *testing.T) {
 		require.NoError(t, err)
 		return reply
 	}
-	write := []any{"EVAL", recordText, 1, "record", "60000", "a", "1", "b", "2"}
+	_, client := newScriptedServer(t, func(int, []string) string { return "" })
+	command := newAnnouncer(&Identity{Key: "record", TTL: time.Minute, Fields: []string{"a", "1", "b", "2"}}, nil, nil).command(client)
+	var write []any
+	for _, word := range command.Commands() {
+		write = append(write, word)
+	}
 	require.EqualValues(t, 1, do(write...))
 	require.ElementsMatch(t, []any{"a", "1", "b", "2"}, do("HGETALL", "record"))
 	require.InDelta(t, 60_000, do("PTTL", "record"), 30_000)

@@ -276,3 +276,21 @@ func TestRWScripts_CommandDenied_PerKey(t *testing.T) {
 		}
 	}
 }
+
+// The release of a writer reaches the subscribers of the shard.
+func TestWriteRelease_Verb_ReachesShard(t *testing.T) {
+	s := onReal(t, "--cluster-enabled", "yes")
+	require.Equal(t, "OK", s.do("CLUSTER", "ADDSLOTSRANGE", 0, 16383))
+	require.Eventually(t, func() bool {
+		_, refused := s.do("GET", "a").(redistest.Error)
+		return !refused
+	}, receiveTimeout, 5*time.Millisecond)
+	channel, sub := scripts.RedissonKey(scripts.RWChannel, "a"), dial(t, s.addr)
+	_, err := sub.Do("SSUBSCRIBE", channel)
+	require.NoError(t, err)
+	require.Equal(t, []any{int64(1)}, s.run(scripts.WriteAcquire, []string{"a"}, "SPUBLISH", "t1", 100_000))
+	require.Equal(t, []any{int64(1)}, s.answers(1, scripts.WriteRelease, []string{"a"}, "SPUBLISH", "t1"))
+	push, err := sub.Receive(receiveTimeout)
+	require.NoError(t, err)
+	require.Equal(t, []any{"smessage", channel, "1"}, push)
+}

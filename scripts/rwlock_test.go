@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/scripts"
 )
 
 // Readers share the lock, and a writer has it alone; the TTL falls to what the remaining readers need.
@@ -436,4 +438,56 @@ func TestRWForce_ManyHoldKeys_Bounded(t *testing.T) {
 	require.Equal(t, int64(2*holds-500), s.do("DBSIZE"))
 	s.runTranscript("read_release a:t1 b:t1 → 0 0")
 	require.Equal(t, int64(0), s.do("DBSIZE"))
+}
+
+// A call that forces several locks of one mode takes each of them away.
+func TestRWForce_Several_EachFreed(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.runTranscript(`
+			write_acquire a:t1:100s b:t1:100s → 1 1
+			write_force b a c → 1 1 0
+			read_acquire a:t1:100s c:t1:100s → 1 1
+			read_force b a c → 0 1 1
+			heard → redisson_rwlock:{b} 1, redisson_rwlock:{a} 1, redisson_rwlock:{a} 0, redisson_rwlock:{c} 0
+		`)
+		require.Equal(t, int64(0), s.do("DBSIZE"))
+	})
+}
+
+// The keys of a reader's holds are found, whatever braces the name has, also if the count is no whole number.
+func TestReadRelease_OddNameOrCount_HoldKeyRemoved(t *testing.T) {
+	s := onReal(t)
+	for _, name := range []string{"a", "a{b}c", "a{", "{", "}a"} {
+		both := []string{name, scripts.RWHoldKey(name, "t1", 1)}
+		for _, count := range []string{"1", "1.5", "-1", "x"} {
+			for _, script := range []scripts.Script{scripts.ReadRelease, scripts.ReadForce} {
+				require.Equal(t, []any{int64(1)}, s.answers(1, scripts.ReadAcquire, both, "PUBLISH", "t1", 100_000, ""))
+				require.Equal(t, int64(2), s.do("EXISTS", both[0], both[1]))
+				s.do("HSET", name, "t1", count)
+				s.answers(1, script, both[:1], "PUBLISH", "t1")
+				require.Equal(t, int64(0), s.do("EXISTS", name), name)
+				if script.Name == scripts.ReadRelease.Name || count == "1" {
+					require.Equal(t, int64(0), s.do("DBSIZE"), "%s %s %s", script.Name, name, count)
+				}
+				s.do("FLUSHALL")
+			}
+		}
+	}
+}
+
+// The writer that keeps others out is named only if the hash can be a lock: one that expires, with few fields.
+func TestWriteScript_ForeignHash_NoWriterNamed(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		writer := func() any {
+			return s.answers(1, scripts.WriteAcquire, []string{"a"}, "PUBLISH", "t2", 100_000)[0].([]any)[1]
+		}
+		s.do("HSET", "a", "mode", "write", "t1:write", 1)
+		require.Equal(t, "", writer(), "it does not expire")
+		s.do("PEXPIRE", "a", 100_000)
+		require.Equal(t, "t1", writer())
+		for i := range 64 {
+			s.do("HSET", "a", i, 1)
+		}
+		require.Equal(t, "", writer(), "it has many fields")
+	})
 }

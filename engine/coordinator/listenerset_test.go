@@ -134,3 +134,18 @@ func TestChannels_Many_TurnBounded(t *testing.T) {
 	few, many := turns(20*MaxChannelsPerCommand), turns(200*MaxChannelsPerCommand)
 	require.LessOrEqual(t, many, 11*few)
 }
+
+// A set from which most locks left has no room for all of them any more.
+func TestListenerSet_MostLeave_GapsRemoved(t *testing.T) {
+	var h listenerSet
+	all := make([]*actor.Lock, 10*maxScannedListeners)
+	for i := range all {
+		all[i] = actor.NewLock(fmt.Sprint(i), actor.Read)
+		h.add(all[i])
+	}
+	for i, l := range all[:len(all)-1] {
+		h.remove(l)
+		require.LessOrEqual(t, len(h.locks), 2*h.len()+1, i)
+	}
+	require.Equal(t, all[len(all)-1:], h.all())
+}

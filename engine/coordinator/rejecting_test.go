@@ -195,3 +195,16 @@ func TestMulti_ManyOfGrantedOwner_EndInTurns(t *testing.T) {
 		require.Zero(t, k.c.Stats().Failed)
 	}
 }
+
+// Locks that have rejected all are not kept in memory.
+func TestRejection_Done_LocksNotKept(t *testing.T) {
+	k, _ := waiting(t, 4*maxRejectedPerTurn, false)
+	k.tellingTurn(k.answers(actor.Reply{Status: actor.Rejected, Err: errors.New("WRONGTYPE x")}))
+	rejecting := k.c.Fx.Rejecting
+	require.Len(t, rejecting, 1)
+	for k.wantsATurn() {
+		k.tellingTurn()
+	}
+	require.True(t, rejecting[0] == nil)
+	require.True(t, k.c.Fx.Rejecting == nil)
+}

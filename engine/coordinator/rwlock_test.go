@@ -451,3 +451,13 @@ func TestReader_StaleRejection_GoesOn(t *testing.T) {
 	require.Equal(t, &actor.ReaderArgs{Writer: writer}, d.inFlight[3].Commands[0].Reader)
 	require.Contains(t, d.line("5ms 3 done"), "reads granted")
 }
+
+// A grant that arrives after its lease says nothing of who holds the lock now: the writer was granted it since.
+func TestGrant_TooLate_WriterKept(t *testing.T) {
+	d := newHarness(t, 8)
+	d.ask("read", "a/r")
+	d.callers["a/r"].latest.Lease = 20 * time.Millisecond
+	require.Equal(t, "1: read a; 2: write a", d.line("1ms write a/w"))
+	require.Equal(t, "a/w granted", d.line("2ms 2 done"))
+	require.Equal(t, "3: unread a; join rwlock:{a}", d.line("40ms 1 done"))
+}

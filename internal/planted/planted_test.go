@@ -46,7 +46,7 @@ type folder struct {
 // folders returns the packages with tests that find mistakes.
 func folders(t *testing.T) (all []folder) {
 	where := testFolders(t)
-	for _, m := range slices.Concat(severalMistakes, sentinelMistakes, coordinatorMistakes, identityMistakes, connectMistakes, rootMistakes, actorMistakes, commandMistakes, engineMistakes, debugMistakes, lockwheeltestMistakes, scriptMistakes, wheelMistakes, histogramMistakes, goredisMistakes, promMistakes, leaderMistakes, examplesMistakes, otelMistakes) {
+	for _, m := range slices.Concat(severalMistakes, sentinelMistakes, coordinatorMistakes, identityMistakes, connectMistakes, rootMistakes, actorMistakes, commandMistakes, engineMistakes, debugMistakes, lockwheeltestMistakes, scriptMistakes, wheelMistakes, histogramMistakes, goredisMistakes, promMistakes, leaderMistakes, examplesMistakes, otelMistakes, furtherMistakes) {
 		name := ""
 		switch in := where[m.by]; {
 		case len(in) == 1:

@@ -84,3 +84,17 @@ func TestDurations_Rounded(t *testing.T) {
 		assert.Equal(t, want, rounded(d).String())
 	}
 }
+
+// A phase has its own rates, whatever the engines did before it. When it ends, nothing more is printed.
+func TestWatch_LaterPhase_OwnRates(t *testing.T) {
+	var out strings.Builder
+	synctest.Test(t, func(t *testing.T) {
+		before := uint64(1_000_000)
+		w := &watch{screen: &screen{to: &out, terminal: true}, stats: func() lockwheel.Stats { return lockwheel.Stats{Acquired: before} }}
+		w.during("keeping", func(lockwheel.Stats) float64 { return 0.5 }, func() { time.Sleep(1500 * time.Millisecond) })
+		length := out.Len()
+		synctest.Wait()
+		assert.Equal(t, length, out.Len())
+	})
+	assert.Regexp(t, `\n +1s +0 +0 +0 `, out.String())
+}
