@@ -145,10 +145,10 @@ func TestHoldCopy_Ended_NextHolderKeepsLock(t *testing.T) {
 	s := locktest.AnyServer(t)
 	e := s.Open(lockwheel.Options{})
 	hold := locktest.Lock(t, e.Mutex("n"))
+	copied := new(lockwheel.Hold)
+	reflect.ValueOf(copied).Elem().Set(reflect.ValueOf(hold).Elem()) // go vet would find a plain copy; no renewal is under way yet
 	next := locktest.Locking(t.Context(), e.Mutex("n"))
 	locktest.Queued(t, e, 1)
-	copied := new(lockwheel.Hold)
-	reflect.ValueOf(copied).Elem().Set(reflect.ValueOf(hold).Elem()) // go vet would find a plain copy
 	locktest.Unlock(t, hold)
 	other := locktest.Granted(t, next)
 	require.ErrorIs(t, copied.Unlock(t.Context()), lockwheel.ErrNotHeld)
