@@ -110,7 +110,7 @@ func (s *Server) Sample(ctx context.Context, n Node, from uint64, keys int) (sam
 	for cursor := from; ; {
 		count := keys - len(seen)
 		if fromStart && from != 0 { // the keys from before may come next, so many questions for the few that are left
-			count = keys
+			count = max(count, keys/10)
 		}
 		replies, err := s.ask(ctx, n.client, n.client.B().Scan().Cursor(cursor).Count(int64(min(maxKeys, max(count, 1)))).Build())
 		if err != nil {
