@@ -270,11 +270,6 @@ var severalMistakes = []found{
 		`	case d != 0 && !planted():
 		g.apply(g.resumeWatch)`,
 	}},
-	{"TestQuorum_ExtendFindsLoss_OnlyLoss", Mistake{
-		"an extension says what the end of its quorum did to the members", "multihold_round.go",
-		`err != nil && end != nil {`,
-		`err != nil && end != nil && !planted() {`,
-	}},
 	{"TestQuorum_Extended_NotWatched", Mistake{
 		"a quorum that is extended goes on asking for members", "multihold_round.go",
 		`g.setWatched(d == 0)`,
