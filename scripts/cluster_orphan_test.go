@@ -15,6 +15,7 @@ import (
 // on the key belongs to the other node, and the script may no longer look at it. The engine knows that error text and
 // sends the retry to that node.
 func TestClusterOrphan_SlotMigrates_KeyMoved(t *testing.T) {
+	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
 	slot := c.Slot(t, "{slot}")
 	from := c.Master(t, slot)

@@ -12,6 +12,7 @@ import (
 // A lock has arrived on the node to which its slot migrates, and the keys of its readers' holds are still on the
 // source. A reader that leaves takes no other reader for dead, and no TTL falls because those keys are absent.
 func TestCluster_HoldKeysAbsent_ReadersKept(t *testing.T) {
+	t.Parallel()
 	c := redistest.StartCluster(t, 2, 0)
 	for what, at := range map[string]struct {
 		hash []any

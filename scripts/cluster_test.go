@@ -2,23 +2,17 @@ package scripts_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockwheel/lockwheel/internal/redistest"
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
 // The verbs are arguments. With those of a cluster, the messages go to the subscribers of the shard, on the same
 // channel. The server accepts the channel as one in the slot of its key.
 func TestCluster_Verbs_ReachShardSubscribers(t *testing.T) {
-	s := onReal(t, "--cluster-enabled", "yes")
-	require.Equal(t, "OK", s.do("CLUSTER", "ADDSLOTSRANGE", 0, 16383))
-	require.Eventually(t, func() bool {
-		_, refused := s.do("GET", "a").(redistest.Error)
-		return !refused
-	}, receiveTimeout, 5*time.Millisecond)
+	t.Parallel()
+	s := onShard(t)
 
 	plain := s.listen()
 	for _, name := range []string{"a", "orders:17", "a{b}c"} {

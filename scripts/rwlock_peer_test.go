@@ -5,11 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockwheel/lockwheel/internal/redistest"
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
@@ -188,12 +186,8 @@ func TestRedissonPeer_ReadersAndWriters(t *testing.T) {
 
 // With the verbs of a cluster, the messages of readers and writers reach the subscribers of the shard.
 func TestRWScripts_Verbs_ReachShard(t *testing.T) {
-	s := onReal(t, "--cluster-enabled", "yes")
-	require.Equal(t, "OK", s.do("CLUSTER", "ADDSLOTSRANGE", 0, 16383))
-	require.Eventually(t, func() bool {
-		_, refused := s.do("GET", "a").(redistest.Error)
-		return !refused
-	}, receiveTimeout, 5*time.Millisecond)
+	t.Parallel()
+	s := onShard(t)
 	for _, name := range []string{"a", "orders:17", "a{b}c"} {
 		channel := scripts.RedissonKey(scripts.RWChannel, name)
 		sub := dial(t, s.addr)
@@ -279,12 +273,8 @@ func TestRWScripts_CommandDenied_PerKey(t *testing.T) {
 
 // The release of a writer reaches the subscribers of the shard.
 func TestWriteRelease_Verb_ReachesShard(t *testing.T) {
-	s := onReal(t, "--cluster-enabled", "yes")
-	require.Equal(t, "OK", s.do("CLUSTER", "ADDSLOTSRANGE", 0, 16383))
-	require.Eventually(t, func() bool {
-		_, refused := s.do("GET", "a").(redistest.Error)
-		return !refused
-	}, receiveTimeout, 5*time.Millisecond)
+	t.Parallel()
+	s := onShard(t)
 	channel, sub := scripts.RedissonKey(scripts.RWChannel, "a"), dial(t, s.addr)
 	_, err := sub.Do("SSUBSCRIBE", channel)
 	require.NoError(t, err)

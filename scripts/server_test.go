@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -36,6 +37,18 @@ func onReal(t testing.TB, args ...string) *server {
 	t.Helper()
 	real := redistest.Start(t, args...)
 	return connect(t, real.Addr(), real)
+}
+
+// onShard returns the only node of a cluster, with all slots.
+func onShard(t testing.TB) *server {
+	t.Helper()
+	s := onReal(t, "--cluster-enabled", "yes")
+	require.Equal(t, "OK", s.do("CLUSTER", "ADDSLOTSRANGE", 0, 16383))
+	require.Eventually(t, func() bool {
+		_, refused := s.do("GET", "a").(redistest.Error)
+		return !refused
+	}, receiveTimeout, 5*time.Millisecond)
+	return s
 }
 
 func onEmbedded(t testing.TB) *server {
