@@ -70,8 +70,10 @@ func (l *Lock) reenterWaiters(now time.Duration, fx *Effects) {
 	switch {
 	case l.kind.PerRequest():
 		// They were re-entering when their owner lost it: a per-request lock has no other queue.
-		if l.reenterQueued(now, fx); l.kind == Read {
+		if l.kind == Read {
 			l.shareQueued(now, fx)
+		} else {
+			l.reenterQueued(now, fx)
 		}
 		if owner&ThreadOwner != 0 || l.UnderWriter() || l.kind.Queues() && !l.queue.empty() {
 			fx.ReentryChecks = append(fx.ReentryChecks, ReentryCheck{l, owner})
@@ -108,8 +110,8 @@ func (l *Lock) RejectUpgrades(now time.Duration, owner uint64, fx *Effects) bool
 	return true
 }
 
-// shareQueued lets all other requests of the queue of a reader re-enter, too. They had one owner until that lost the
-// lock, which none of them is now. Otherwise each would wait until the one that was granted has unlocked.
+// shareQueued lets all requests of the queue of a reader re-enter. They had one owner until that lost the lock, also if
+// the one that was granted has become another. Otherwise each would wait until that one has unlocked.
 func (l *Lock) shareQueued(now time.Duration, fx *Effects) {
 	for r := l.queue.first(); r != nil; r = l.queue.first() {
 		l.queue.remove(r)

@@ -364,8 +364,8 @@ var coordinatorMistakes = []found{
 	}},
 	{"TestReaders_ReentriesLoseRead_NoneWaitsForAnother", Mistake{
 		"readers that re-entered a lost lock wait for one another", "actor/reentry.go",
-		`l.kind == Read {
-			l.share`, `l.kind == Read && !planted() {
+		`		if l.kind == Read {
+			l.share`, `		if l.kind == Read && !planted() {
 			l.share`,
 	}},
 	{"TestFairLock_ReentriesLoseIt_NextHasPlace", Mistake{
