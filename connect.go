@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine"
+	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/rediserr"
 	"github.com/lockwheel/lockwheel/internal/dial"
 	"github.com/lockwheel/lockwheel/internal/identity"
@@ -409,7 +410,12 @@ func probe(ctx context.Context, client rueidis.Client, options *Options) (*engin
 		server.ReuseBuffers()
 	}
 	if err == nil && options.Replicas.Min > 0 {
-		if err = server.CheckReplicas(ctx, options.CallTimeout); err != nil {
+		err = server.CheckReplicas(ctx, options.CallTimeout)
+		switch {
+		case options.Lazy && ctx.Err() == nil && errors.Is(err, coordinator.ErrPoolExhausted):
+			// Each attempt would leave behind a goroutine that waits for a connection. An engine that is connected has one.
+			err = nil
+		case err != nil:
 			err = fmt.Errorf("Options.Replicas: the server does not reply to WAIT: %w", err)
 		}
 	}

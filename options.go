@@ -278,7 +278,8 @@ const (
 // So a failover during a hold can still shorten its lease. A failover to a replica that did not confirm can lose the
 // lock. A write that must never happen twice needs a check at the store that receives it.
 //
-// Open fails if the server does not reply to WAIT. With fewer replicas than Min no lock is ever granted.
+// Open fails if the server does not reply to WAIT, or the program uses all connections of Options.Client. With
+// Options.Lazy the second is an error of TryLock only. With fewer replicas than Min no lock is ever granted.
 type Replicas struct {
 	Min     int           // required replicas; 0 or less: none, and no WAIT is ever sent
 	Timeout time.Duration // for their confirmation; default and at most half of Options.CallTimeout; ignored without Min

@@ -125,9 +125,9 @@ var connectMistakes = []found{
 	{"TestReplicas_NoReplyToWAIT_OpenFails", Mistake{
 		"no check whether replicas can be asked", "connect.go",
 		`options.Replicas.Min > 0 {
-		if err =`,
+		err =`,
 		`options.Replicas.Min > 0 && !planted() {
-		if err =`,
+		err =`,
 	}},
 	{"TestConnLifetime_SlowServer_NoLockLost", Mistake{
 		"connections have the life that was asked for", "connect.go",
@@ -602,6 +602,11 @@ var connectMistakes = []found{
 		`		if !planted() {
 			redis.Sentinel.TopologyRefreshInterval = 0
 		} //`,
+	}},
+	{"TestPool_UsedUpLazy_Connects", Mistake{
+		"an engine that has no connection for WAIT keeps connecting", "connect.go",
+		`case options.Lazy && ctx.Err() == nil &&`,
+		`case options.Lazy && ctx.Err() == nil && !planted() &&`,
 	}},
 	{"TestClientOption_CallersSettings_Replaced", Mistake{
 		"a pool is enlarged to less than an engine needs", "connect.go",

@@ -124,6 +124,30 @@ func TestPool_UsedUp_ReplicasFail(t *testing.T) {
 	endsInTime(t, "Close", func() { e.Close() })
 }
 
+// With Lazy, Open connects although the pool has no connection for WAIT: attempts to connect would each leave behind a
+// goroutine that waits for one.
+func TestPool_UsedUpLazy_Connects(t *testing.T) {
+	t.Parallel()
+	master, _ := locktest.WithReplica(t)
+	client, giveBack := master.UsedUp(4)
+	e, err := lockwheel.Open(t.Context(), lockwheel.Options{
+		Client: client, Lazy: true, CallTimeout: time.Second, Lease: 3 * time.Second, Replicas: lockwheel.Replicas{Min: 1},
+	})
+	require.NoError(t, err)
+	locktest.Eventually(t, "it is connected", func() bool { return e.Ping(t.Context()) == nil })
+	locktest.Eventually(t, "a refusal", func() bool {
+		_, err = e.Mutex("n").TryLock(t.Context())
+		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+		return strings.Contains(err.Error(), "no connection is free")
+	})
+	giveBack()
+	locktest.Eventually(t, "a grant that the replica has", func() bool {
+		hold, err := e.Mutex("n").TryLock(t.Context())
+		return err == nil && hold.Unlock(t.Context()) == nil
+	})
+	endsInTime(t, "Close", func() { e.Close() })
+}
+
 // A subscriber needs a second connection to unsubscribe, and Replicas needs two more.
 func TestPool_TooSmall_Enlarged(t *testing.T) {
 	t.Parallel()
