@@ -17,7 +17,7 @@ const renewEvery = time.Second
 // lockwheel's, the calls are recorded.
 func ceilingOfRenewals(s *Server, p Plan) ([]Result, error) {
 	ours, alone := Result{Name: CeilingPair}, Result{Name: CeilingRenewed}
-	acquire, renew, release, err := recordRenewals(s, p)
+	recorded, err := recordRenewals(s, p.renewedOften())
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func ceilingOfRenewals(s *Server, p Plan) ([]Result, error) {
 			addRound(&ours, sample, failed, round > 0)
 		}
 		if alone.Failure == "" {
-			sample, failed := measureRawRenewals(s, acquire, renew, release, p.Round)
+			sample, failed := recorded.measure(s, p.Round)
 			addRound(&alone, sample, failed, round > 0)
 		}
 	}
@@ -43,65 +43,74 @@ func addRound(r *Result, sample measure.Sample, failed error, counts bool) {
 	}
 }
 
-// renewing holds the plan's locks with an engine that reaches the server at addr, while f runs.
-func renewing(addr string, p Plan, f func(*peers.LockwheelClient) error) error {
-	ours, err := peers.OpenLockwheel(peers.Config{Addr: addr, RenewInterval: renewEvery, Callers: acquireWorkers})
+// renewedOften returns the plan's locks, to be renewed so often that renewals are most of what the server does.
+func (p Plan) renewedOften() HoldPlan {
+	return HoldPlan{Locks: p.WithHeld.Locks, Every: renewEvery}
+}
+
+// renewing holds locks with an engine that reaches the server at addr, while f runs.
+func renewing(addr string, keep HoldPlan, f func(*peers.LockwheelClient) error) error {
+	ours, err := peers.OpenLockwheel(peers.Config{Addr: addr, Lease: keep.Lease, RenewInterval: keep.Every, Callers: acquireWorkers})
 	if err != nil {
 		return err
 	}
 	defer closeWithTimeout(ours)
-	locks := newHeldLocks(heldName, p.WithHeld.Locks)
+	locks := newHeldLocks(heldName, keep.Locks)
 	if err := locks.acquire(ours); err != nil {
 		return err
 	}
 	err = f(ours)
 	if lost := locks.lost(); lost > 0 {
-		return errors.Join(err, fmt.Errorf("%d of %d locks were lost", lost, p.WithHeld.Locks))
+		return errors.Join(err, fmt.Errorf("%d of %d locks were lost", lost, keep.Locks))
 	}
 	return errors.Join(err, locks.release())
 }
 
-// recordRenewals returns renewals of all locks, and what acquires and releases the same locks.
-func recordRenewals(s *Server, p Plan) (acquire, renew, release []burst, err error) {
+// recordedRenewals are renewals of locks, and what acquires and releases the same locks.
+type recordedRenewals struct{ acquire, renew, release []burst }
+
+// recordRenewals returns renewals of all these locks, which an engine has sent.
+func recordRenewals(s *Server, keep HoldPlan) (r recordedRenewals, err error) {
 	recorder, err := startRecorder(s.Addr)
 	if err != nil {
-		return nil, nil, nil, err
+		return r, err
 	}
 	defer recorder.close()
 	var calls []scriptCall
-	err = renewing(recorder.addr(), p, func(ours *peers.LockwheelClient) (err error) {
+	err = renewing(recorder.addr(), keep, func(ours *peers.LockwheelClient) (err error) {
 		// The first of them may have been sent before the recording.
-		calls, err = recorder.recorded(func() error { return awaitRenewals(ours, 2*p.WithHeld.Locks) })
+		calls, err = recorder.recorded(func() error { return awaitRenewals(ours, 2*keep.Locks, keep.RenewInterval()) })
 		return err
 	})
 	if err != nil {
-		return nil, nil, nil, err
+		return r, err
 	}
-	return renewBursts(calls)
+	r.acquire, r.renew, r.release, err = renewBursts(calls)
+	return r, err
 }
 
-// awaitRenewals returns when the engine has renewed this many locks. On a busy machine an interval can pass without a
-// renewal.
-func awaitRenewals(ours *peers.LockwheelClient, locks int) error {
+// awaitRenewals returns when the engine has renewed this many locks, each of which is due in each interval. On a busy
+// machine an interval can pass without a renewal.
+func awaitRenewals(ours *peers.LockwheelClient, locks int, every time.Duration) error {
 	before := ours.Engine.Stats().Renewed
-	for deadline := time.Now().Add(20 * renewEvery); ours.Engine.Stats().Renewed-before < uint64(locks); {
+	for deadline := time.Now().Add(20 * every); ours.Engine.Stats().Renewed-before < uint64(locks); {
 		if time.Now().After(deadline) {
 			return errors.New("the locks were not renewed in 20 intervals")
 		}
-		time.Sleep(renewEvery / 100)
+		time.Sleep(every / 100)
 	}
 	return nil
 }
 
 // measureRenewals measures the renewals of an engine.
 func measureRenewals(s *Server, p Plan) (sample measure.Sample, err error) {
-	err = renewing(s.Addr, p, func(ours *peers.LockwheelClient) error {
+	err = renewing(s.Addr, p.renewedOften(), func(ours *peers.LockwheelClient) error {
 		var failed, wrong error
 		sample, failed, wrong = measureRound(s, entry{name: CeilingPair, run: func() (int, time.Duration, error) {
 			began, before := time.Now(), ours.Engine.Stats().Renewed
 			time.Sleep(max(p.Round, 2*renewEvery))
 			if ours.Engine.Stats().Renewed == before {
-				if err := awaitRenewals(ours, 1); err != nil {
+				if err := awaitRenewals(ours, 1, renewEvery); err != nil {
 					return 0, time.Since(began), err
 				}
 			}
@@ -112,13 +121,25 @@ func measureRenewals(s *Server, p Plan) (sample measure.Sample, err error) {
 	return sample, err
 }
 
-// measureRawRenewals measures renewals that are sent back to back.
-func measureRawRenewals(s *Server, acquire, renew, release []burst, d time.Duration) (measure.Sample, error) {
-	if err := runOnce(s.Addr, acquire); err != nil {
+// measure measures these renewals, sent back to back. It acquires the locks before and releases them afterwards.
+func (r *recordedRenewals) measure(s *Server, d time.Duration) (measure.Sample, error) {
+	if err := runOnce(s.Addr, r.acquire); err != nil {
 		return measure.Sample{}, err
 	}
 	sample, failed, err := measureRound(s, entry{name: CeilingRenewed, run: func() (int, time.Duration, error) {
-		return runPipelined(s.Addr, renew, maxInFlight, d)
+		return runPipelined(s.Addr, r.renew, maxInFlight, d)
 	}})
-	return sample, errors.Join(failed, err, runOnce(s.Addr, release))
+	return sample, errors.Join(failed, err, runOnce(s.Addr, r.release))
+}
+
+// serverTime returns the server's processor time for one of these renewals, sent back to back.
+func (r *recordedRenewals) serverTime(s *Server, d time.Duration) (time.Duration, error) {
+	sample, err := r.measure(s, d)
+	if err == nil && sample.Pairs == 0 {
+		err = errors.New("no renewal was sent")
+	}
+	if err != nil {
+		return 0, err
+	}
+	return sample.Server / time.Duration(sample.Pairs), nil
 }

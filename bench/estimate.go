@@ -29,15 +29,14 @@ func (e Estimate) Ceiling() time.Duration {
 	return e.interleaved(8, e.Round) + 2*e.Round + locks + time.Duration(e.Rounds)*2*renewEvery
 }
 
-// Kinds returns the estimate for five kinds and ten names with Redisson beside them, ten names one after the other,
-// and two quorums.
-func (e Estimate) Kinds() time.Duration { return e.interleaved(15, e.Round) + 6*e.kindWarmUp() }
+// Kinds returns the estimate for six kinds with Redisson beside them, ten names in two ways, and two quorums.
+func (e Estimate) Kinds() time.Duration { return e.interleaved(16, e.Round) + 6*e.kindWarmUp() }
 
 // Hot returns the estimate for each number of goroutines and clients.
 func (e Estimate) Hot() time.Duration { return e.interleaved(len(peers.All())+1, e.ContendedRound) }
 
-// Wake returns the estimate for three contestants and a bare round trip.
-func (e Estimate) Wake() time.Duration { return 4 * time.Duration(e.Handovers) * waiterSetup * 3 / 2 }
+// Wake returns the estimate for three contestants, a bare hand-over and a bare round trip.
+func (e Estimate) Wake() time.Duration { return 5 * time.Duration(e.Handovers) * waiterSetup * 3 / 2 }
 
 // OneCaller returns the estimate for four contestants and three bare round trips.
 func (e Estimate) OneCaller() time.Duration {
@@ -59,7 +58,12 @@ func (e Estimate) Hold(k HoldPlan) time.Duration {
 	if k.Peers {
 		all += 2 * once
 	}
-	return time.Duration(e.runs()) * all
+	all *= time.Duration(e.runs())
+	if k.Limit { // recorded once, and sent in each run
+		locks := 2 * time.Duration(k.Locks) * estimatedPerLock
+		all += locks + 3*k.RenewInterval() + time.Duration(e.runs())*(locks/4+3*e.Round)
+	}
+	return all
 }
 
 // Scale returns the estimate for each number of locks.
@@ -73,7 +77,10 @@ func (e Estimate) Scale(k HoldPlan) time.Duration {
 
 // Sizing returns the estimate for the constants and all that is compared with them.
 func (e Estimate) Sizing() time.Duration {
-	all := 2 * time.Duration(e.Rounds+1) * (e.Round + 3*renewEvery + 2*time.Duration(e.WithHeld.Locks)*estimatedPerLock)
+	all := 2*time.Duration(e.Rounds+1)*(e.Round+2*renewEvery) + 6*time.Duration(e.WithHeld.Locks)*estimatedPerLock
+	if many := e.ManyHeld; many.Locks > 0 {
+		all += 4*time.Duration(many.Locks)*estimatedPerLock + time.Duration(e.Rounds+1)*(e.Round+many.RenewInterval())
+	}
 	for i, k := range e.Sizes {
 		once := 2*time.Duration(k.Locks)*estimatedPerLock + k.RenewInterval() + time.Duration(e.Rounds+1)*max(e.Round, k.RenewInterval())
 		if i == len(e.Sizes)/2 {

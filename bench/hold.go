@@ -29,6 +29,7 @@ type HoldResult struct {
 	Late       time.Duration // the same for 99 of 100 renewals, of a sample of the locks; negative: not known
 	Looked     uint64        // renewals of that sample
 	Lost       int
+	Limit      time.Duration // processor time of the server for a renewal of as many locks that is sent back to back; 0: not measured
 	Failure    string
 
 	// Pairs per second of the plan's ThroughputWorkers with none held, before and after, and with all; 0: not measured.
@@ -45,6 +46,15 @@ func (k *HoldResult) ClientRenewal() float64 { return perRenewal(k.Client, k.Ren
 
 // ServerRenewal returns the server's processor time of a renewal, in the same way.
 func (k *HoldResult) ServerRenewal() float64 { return perRenewal(k.Server, k.Renewals) }
+
+// ServerToLimit returns the ratio of the server's processor time of a renewal to Limit. It is not a number if that was
+// not measured.
+func (k *HoldResult) ServerToLimit() float64 {
+	if k.Limit == 0 {
+		return math.NaN()
+	}
+	return k.ServerRenewal() / k.Limit.Seconds()
+}
 
 func perRenewal(cores, renewals float64) float64 {
 	if renewals == 0 {
@@ -69,20 +79,33 @@ const (
 
 // Hold keeps locks for three leases with lockwheel, and for a fourth one in which it measures how late renewals are.
 // Then it measures the throughput beside them. If holdPlan.Peers is set, it also keeps locks for three leases with
-// rueidislock and Redisson, the peers that renew, without the throughput.
+// rueidislock and Redisson, the peers that renew, without the throughput. If holdPlan.Limit is set, each run of
+// lockwheel is followed by the same renewals, sent back to back.
 func Hold(s *Server, p Plan, holdPlan HoldPlan) ([]HoldResult, error) {
 	holders := []holder{{holdPlan.contestantName(), holdOurs}}
 	if holdPlan.Peers {
 		holders = append(holders, holder{peers.Rueidislock.Name, holdRueidislock}, holder{peers.Redisson.Name, holdRedisson})
 	}
 	runs := make([][]HoldResult, len(holders))
+	var limit recordedRenewals
+	if holdPlan.Limit {
+		p.logf("%d locks are acquired, to record their renewals", holdPlan.Locks)
+		var err error
+		if limit, err = recordRenewals(s, holdPlan); err != nil {
+			return nil, err
+		}
+	}
 	for range p.runs() {
 		for i, h := range holders {
 			if n := len(runs[i]); n > 0 && runs[i][n-1].Failure != "" {
 				continue
 			}
 			k := HoldResult{Name: h.name, Keep: holdPlan, Latest: -1, Late: -1}
-			if err := h.hold(&k, s, p); err != nil {
+			err := h.hold(&k, s, p)
+			if err == nil && i == 0 && holdPlan.Limit {
+				k.Limit, err = limit.serverTime(s, 3*p.Round)
+			}
+			if err != nil {
 				k.Failure = err.Error()
 			}
 			runs[i] = append(runs[i], k)
@@ -124,6 +147,7 @@ func combine(runs []HoldResult) HoldResult {
 		func(k *HoldResult) *float64 { return &k.After })
 	setMedians(&all, runs,
 		func(k *HoldResult) *time.Duration { return &k.Taken },
+		func(k *HoldResult) *time.Duration { return &k.Limit },
 		func(k *HoldResult) *time.Duration { return &k.Late })
 	if all.Lost > 0 {
 		all.During = 0 // as in the run that lost some
@@ -132,13 +156,13 @@ func combine(runs []HoldResult) HoldResult {
 }
 
 // setMedians sets figures of a result to their medians of several runs.
-func setMedians[R any, T cmp.Ordered](all *R, runs []R, figures ...func(*R) *T) {
+func setMedians[R any, T ~int64 | ~float64](all *R, runs []R, figures ...func(*R) *T) {
 	for _, figure := range figures {
 		*figure(all) = medianOf(runs, figure)
 	}
 }
 
-func medianOf[R any, T cmp.Ordered](runs []R, figure func(*R) *T) T {
+func medianOf[R any, T ~int64 | ~float64](runs []R, figure func(*R) *T) T {
 	var all []T
 	for i := range runs {
 		all = append(all, *figure(&runs[i]))

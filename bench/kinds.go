@@ -15,6 +15,7 @@ const (
 	KindFair      = "FairMutex"
 	KindWrite     = "RWMutex, write"
 	KindRead      = "RWMutex, read"
+	KindMulti     = "Multi of ten"
 	TenAsOne      = "ten names, Multi"
 	TenSequential = "ten names, one Mutex after the other"
 )
@@ -26,31 +27,46 @@ const (
 
 // KindsOfLock compares lockwheel's kinds of lock, and each with the same kind of another library.
 type KindsOfLock struct {
-	Alike []Result // of 2048 goroutines with a name each, plain first
-	Ten   []Result // of one caller that locks ten names and unlocks them, which is one pair: TenAsOne, TenSequential
-	// Redisson's, in the same rounds: those of Alike, and of TenAsOne its MultiLock. They have the same names.
-	Redisson []Result
+	Alike    []Result // of 2048 goroutines with a name each, or ten: plain first
+	Ten      []Result // of one caller that locks ten names and unlocks them, which is one pair: TenAsOne, TenSequential
+	Redisson []Result // those of Alike in the same rounds, with the same names
 	Quorum   []Result // a majority of three servers, of 2048 goroutines with a name each: lockwheel, redsync
 }
 
 // kindOfLock is a kind in both libraries.
 type kindOfLock struct {
 	name string
-	ours func(e *lockwheel.Engine, name string) lockwheel.Mutex
+	ours func(e *lockwheel.Engine, names []string) peers.Worker
 	java string // as the Java program calls it
+	each int    // names of a lock
+}
+
+// single makes a worker of a lock of one name.
+func single(ours func(e *lockwheel.Engine, name string) lockwheel.Mutex) func(*lockwheel.Engine, []string) peers.Worker {
+	return func(e *lockwheel.Engine, names []string) peers.Worker { return peers.WorkerOf(ours(e, names[0])) }
 }
 
 var kindsOfLock = []kindOfLock{
-	{KindPlain, (*lockwheel.Engine).Mutex, "plain"},
-	{KindFenced, (*lockwheel.Engine).FencedMutex, "fenced"},
-	{KindFair, (*lockwheel.Engine).FairMutex, "fair"},
-	{KindWrite, func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).Writer() }, "write"},
-	{KindRead, func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).RLocker() }, "read"},
+	{KindPlain, single((*lockwheel.Engine).Mutex), "plain", 1},
+	{KindFenced, single((*lockwheel.Engine).FencedMutex), "fenced", 1},
+	{KindFair, single((*lockwheel.Engine).FairMutex), "fair", 1},
+	{KindWrite, single(func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).Writer() }), "write", 1},
+	{KindRead, single(func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).RLocker() }), "read", 1},
+	{KindMulti, workerOfAll, "multi", multiNames},
+}
+
+// workerOfAll makes a worker of a lock of several names.
+func workerOfAll(e *lockwheel.Engine, names []string) peers.Worker {
+	locks := make([]lockwheel.Mutex, len(names))
+	for i, name := range names {
+		locks[i] = e.Mutex(name)
+	}
+	return peers.WorkerOfAll(e.Multi(locks...))
 }
 
 // Kinds compares lockwheel's kinds of lock, in turn, on one engine. It measures lock and unlock of names of their own
 // by 2048 goroutines, and ten names by one caller, atomically and sequentially. Redisson has its turns with the same
-// kinds. A quorum of three servers, which are started here, is compared with that of redsync.
+// kinds by 2048 goroutines. A quorum of three servers, which are started here, is compared with that of redsync.
 func Kinds(s *Server, p Plan) (KindsOfLock, error) {
 	var k KindsOfLock
 	ours, err := peers.OpenLockwheel(peers.Config{Addr: s.Addr, Callers: kindNames})
@@ -63,7 +79,7 @@ func Kinds(s *Server, p Plan) (KindsOfLock, error) {
 	if err := k.measureAlike(s, p, ours.Engine, redisson); err != nil {
 		return k, err
 	}
-	if err := k.measureTen(s, p, ours.Engine, redisson); err != nil {
+	if err := k.measureTen(s, p, ours.Engine); err != nil {
 		return k, err
 	}
 	if err := s.Clear(); err != nil { // of the counters of tokens
@@ -80,9 +96,13 @@ func (k *KindsOfLock) measureAlike(s *Server, p Plan, e *lockwheel.Engine, redis
 		prefix := fmt.Sprintf("lockwheel-bench-%d-", i)
 		workers := make([]peers.Worker, kindNames)
 		for n := range workers {
-			workers[n] = peers.WorkerOf(kind.ours(e, fmt.Sprint(prefix, n)))
+			names := make([]string, kind.each)
+			for j := range names {
+				names[j] = fmt.Sprint(prefix, n*kind.each+j)
+			}
+			workers[n] = kind.ours(e, names)
 		}
-		java := peers.JavaLocks{Kind: kind.java, Prefix: prefix, Each: 1}
+		java := peers.JavaLocks{Kind: kind.java, Prefix: prefix, Each: kind.each}
 		if err := redisson.warmUp(java, p.kindWarmUp()); err != nil {
 			return err
 		}
@@ -100,25 +120,17 @@ func (k *KindsOfLock) measureAlike(s *Server, p Plan, e *lockwheel.Engine, redis
 }
 
 // measureTen compares ten names atomically and sequentially, by one caller with a context that can end.
-func (k *KindsOfLock) measureTen(s *Server, p Plan, e *lockwheel.Engine, redisson redissonRunner) error {
-	var locks []lockwheel.Mutex
+func (k *KindsOfLock) measureTen(s *Server, p Plan, e *lockwheel.Engine) (err error) {
+	var names []string
 	var row sequentialLocks
 	for i := range multiNames {
-		m := e.Mutex(nameOf(i))
-		locks, row = append(locks, m), append(row, peers.WorkerOf(m))
+		names = append(names, nameOf(i))
+		row = append(row, peers.WorkerOf(e.Mutex(names[i])))
 	}
-	java := peers.JavaLocks{Kind: "multi", Prefix: "lockwheel-bench-", Each: multiNames}
-	if err := redisson.warmUp(java, p.kindWarmUp()); err != nil {
-		return err
-	}
-	results, err := runInterleaved(s, p.Rounds, []entry{
-		workerEntry(TenAsOne, []peers.Worker{peers.WorkerOfAll(e.Multi(locks...))}, p.Round),
+	k.Ten, err = runInterleaved(s, p.Rounds, []entry{
+		workerEntry(TenAsOne, []peers.Worker{workerOfAll(e, names)}, p.Round),
 		workerEntry(TenSequential, []peers.Worker{row}, p.Round),
-		redisson.pairOf(TenAsOne, java, 1, p.Round),
 	})
-	if err == nil {
-		k.Ten, k.Redisson = results[:2], append(k.Redisson, results[2])
-	}
 	return err
 }
 

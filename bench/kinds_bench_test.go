@@ -38,18 +38,16 @@ func BenchmarkKinds(b *testing.B) {
 	for _, of := range []struct {
 		client  string
 		results []Result
-	}{{peers.Lockwheel.Name, append(k.Alike, k.Ten[0])}, {peers.Redisson.Name, k.Redisson}} {
+	}{{peers.Lockwheel.Name, k.Alike}, {peers.Redisson.Name, k.Redisson}} {
 		for _, r := range of.results {
-			goroutines := "goroutines=2048"
-			if r.Name == TenAsOne {
-				goroutines = "goroutines=1"
-			}
-			reportResultOf(b, of.client, &r, "kind="+valueOf(r.Name), goroutines)
+			reportResultOf(b, of.client, &r, "kind="+valueOf(r.Name), "goroutines=2048")
 		}
 	}
 	// benchstat warns of a table in which not all contestants have the same lines.
-	section(b, "kinds, one after the other")
-	reportResultOf(b, peers.Lockwheel.Name, &k.Ten[1], "kind="+valueOf(TenSequential), "goroutines=1")
+	section(b, "kinds, ten names of one caller")
+	for i := range k.Ten {
+		reportResultOf(b, peers.Lockwheel.Name, &k.Ten[i], "kind="+valueOf(k.Ten[i].Name), "goroutines=1")
+	}
 	section(b, "kinds, quorum of three")
 	reportResults(b, k.Quorum, "kind=Quorum", "goroutines=2048")
 }

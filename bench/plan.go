@@ -24,6 +24,8 @@ type Plan struct {
 	Scales []HoldPlan // of Scale
 	Sizes  []HoldPlan // of Sizing: what is held beside pairs. The middle one is also held on a cluster
 
+	ManyHeld HoldPlan // of Sizing's constants with many locks; those with few are of WithHeld's
+
 	Calls    int           // of one caller, for each contestant and round
 	OpenLoop time.Duration // of the open loop, for each contestant, with and without held locks: two of WithHeld's renewals or more
 	WithHeld HoldPlan      // held meanwhile
@@ -68,6 +70,7 @@ type HoldPlan struct {
 	Peers bool          // also by those peers that renew
 	Every time.Duration // between two renewals of a lock; 0: a third of the lease, the default
 	Once  bool          // in one run, though others have more
+	Limit bool          // measure what the server needs for the same renewals sent back to back, too
 }
 
 // RenewInterval returns the interval between two renewals of a held lock.
@@ -94,7 +97,7 @@ var Full = Plan{
 	Holds: []HoldPlan{
 		{Locks: 1000, Lease: 30 * time.Second, Peers: true},
 		{Locks: 100_000, Lease: 30 * time.Second, Peers: true},
-		{Locks: 1_000_000, Lease: 30 * time.Second},
+		{Locks: 1_000_000, Lease: 30 * time.Second, Limit: true},
 		{Locks: 1_000_000, Lease: 30 * time.Second, Every: 15 * time.Second},
 	},
 	ThroughputWorkers: 2048,
@@ -110,7 +113,8 @@ var Full = Plan{
 		{Locks: 300_000, Lease: 30 * time.Second, Every: 3 * time.Second},
 		{Locks: 1_000_000, Lease: 30 * time.Second},
 	},
-	Calls: 2000, OpenLoop: 21 * time.Second, WithHeld: HoldPlan{Locks: 100_000, Lease: 30 * time.Second},
+	ManyHeld: HoldPlan{Locks: 1_000_000, Lease: 30 * time.Second},
+	Calls:    2000, OpenLoop: 21 * time.Second, WithHeld: HoldPlan{Locks: 100_000, Lease: 30 * time.Second},
 	Gateway:   10 * time.Second,
 	Handovers: 400,
 	Floods: []FloodPlan{

@@ -77,9 +77,10 @@ func TestHot_AllContestants_NoOverlap(t *testing.T) {
 
 // Hold keeps the locks of every contestant without a loss, and measures their renewals.
 func TestHold_AllContestants_NothingLost(t *testing.T) {
-	results, err := Hold(openServer(t, ""), tiny, HoldPlan{Locks: 200, Lease: 1500 * time.Millisecond, Peers: true})
+	results, err := Hold(openServer(t, ""), tiny, HoldPlan{Locks: 200, Lease: 1500 * time.Millisecond, Peers: true, Limit: true})
 	require.NoError(t, err)
 	require.Len(t, results, 3)
+	require.Positive(t, results[0].Limit)
 	for _, k := range results {
 		if leftOut(t, k.Name, k.Failure) {
 			continue
@@ -134,6 +135,7 @@ func TestScale_LocksHeld_RenewalsMeasured(t *testing.T) {
 func TestSizing_ServerAndCluster_Predicted(t *testing.T) {
 	p := tiny
 	p.Sizes = []HoldPlan{{Locks: 100, Lease: 1500 * time.Millisecond}}
+	p.ManyHeld = HoldPlan{Locks: 1000, Lease: 1500 * time.Millisecond}
 	m, err := Sizing(openServer(t, ""), p)
 	require.NoError(t, err)
 	require.Empty(t, m.Failure)
@@ -148,7 +150,29 @@ func TestSizing_ServerAndCluster_Predicted(t *testing.T) {
 		}
 	}
 	require.Equal(t, SizingMasters, m.Checks[1].Masters)
+	require.Positive(t, m.Many.Pair.Server)
+	require.Positive(t, m.Many.Renewal.Server)
+	require.Positive(t, m.Waiter)
 }
+
+// Costs grow with the logarithm of the locks that a master has, from the smaller of the measured sizes to the larger.
+func TestSizing_MoreLocks_CostMore(t *testing.T) {
+	cost := func(us time.Duration) SizingCost { return SizingCost{Server: us * time.Microsecond, In: 100} }
+	m := &SizingResult{FewLocks: 100, ManyLocks: 10_000, One: SizingConstants{Pair: cost(10), Renewal: cost(4), Cores: 1}, Many: SizingConstants{Pair: cost(20), Renewal: cost(6), Cores: 1.4},
+		Cluster: SizingConstants{Pair: cost(30), Renewal: cost(8), Cores: 1.5}}
+	for locks, part := range map[float64]float64{1: 0, 100: 0, 1000: 0.5, 10_000: 1, 1e9: 1} {
+		one, cluster := m.Constants(locks, 1), m.Constants(3*locks, 3)
+		require.InDelta(t, 10+10*part, inMicros(one.Pair.Server), 0.01, locks)
+		require.InDelta(t, 4+2*part, inMicros(one.Renewal.Server), 0.01, locks)
+		require.InDelta(t, 1+0.4*part, one.Cores, 0.01, locks)
+		require.InDelta(t, 30*(1+part), inMicros(cluster.Pair.Server), 0.01, "by as much as on one server")
+		require.InDelta(t, 100, one.Pair.In, 0.01, "bytes do not grow")
+	}
+	m.ManyLocks = 0
+	require.Equal(t, m.One, m.Constants(1e9, 1), "many locks were not measured")
+}
+
+func inMicros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 // The model takes what renewals cost from the processors that pairs have.
 func TestSizing_Expect(t *testing.T) {
@@ -207,7 +231,7 @@ func TestKinds_EveryKindAndTen_Measured(t *testing.T) {
 	s := openServer(t, "")
 	k, err := Kinds(s, tiny)
 	require.NoError(t, err)
-	require.Len(t, k.Alike, 5)
+	require.Len(t, k.Alike, 6)
 	require.Len(t, k.Ten, 2)
 	require.Len(t, k.Redisson, 6)
 	require.Len(t, k.Quorum, 2)
@@ -215,7 +239,7 @@ func TestKinds_EveryKindAndTen_Measured(t *testing.T) {
 		require.Empty(t, result.Failure, result.Name)
 		require.Positive(t, result.PairsPerSecond(), result.Name)
 	}
-	for i, name := range []string{KindPlain, KindFenced, KindFair, KindWrite, KindRead, TenAsOne} {
+	for i, name := range []string{KindPlain, KindFenced, KindFair, KindWrite, KindRead, KindMulti} {
 		require.Equal(t, name, k.Redisson[i].Name)
 		if !leftOut(t, peers.Redisson.Name, k.Redisson[i].Failure) {
 			require.Empty(t, k.Redisson[i].Failure, name)

@@ -4,19 +4,59 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"runtime"
+	"strconv"
 	"time"
 
+	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/bench/measure"
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
 // SizingResult has the constants of the cost model, as measured with pairs alone and with renewals alone, and checks of
-// what it predicts for both together. The model: client and servers share the processors, each pair and each renewal
-// costs the same at any size, and callers that do not wait use as much processor time as in the measurement of pairs.
+// what it predicts for both together. The model: client and servers share the processors, and callers that do not wait
+// use as much processor time as in the measurement of pairs. A pair and a renewal cost more the more locks there are,
+// because less of them is in the caches: Constants.
 type SizingResult struct {
-	One, Cluster SizingConstants // of one server, and of a cluster: there each slot has a call of its own
+	One, Cluster SizingConstants // with few locks, of one server and of a cluster: there each slot has a call of its own
+	Many         SizingConstants // with many locks, of one server; zero: not measured
+	FewLocks     int             // of One and of Cluster's renewals
+	ManyLocks    int
+	Waiter       float64 // live bytes of the client for a caller that waits, with its name
 	Checks       []SizingCheck
 	Failure      string // no constants of one server
+}
+
+// Constants returns what a pair and a renewal cost with this many locks on one server, or on a cluster of this many
+// masters. Between the two sizes that were measured the costs grow with the logarithm of the number, and beyond them
+// not at all. In a cluster they grow as they do on one server with a master's part of the locks.
+func (m *SizingResult) Constants(locks float64, masters int) SizingConstants {
+	c := m.One
+	if masters > 1 {
+		c, locks = m.Cluster, locks/float64(masters)
+	}
+	if m.ManyLocks <= m.FewLocks || m.FewLocks <= 0 {
+		return c
+	}
+	part := math.Log(locks/float64(m.FewLocks)) / math.Log(float64(m.ManyLocks)/float64(m.FewLocks))
+	part = min(max(part, 0), 1)
+	c.Pair = c.Pair.grown(m.One.Pair, m.Many.Pair, part)
+	c.Renewal = c.Renewal.grown(m.One.Renewal, m.Many.Renewal, part)
+	c.Cores += part * (m.Many.Cores - m.One.Cores)
+	return c
+}
+
+// grown returns the cost, grown by a part of what few and many differ by. Bytes do not grow.
+func (c SizingCost) grown(few, many SizingCost, part float64) SizingCost {
+	grow := func(d, few, many time.Duration) time.Duration {
+		if few <= 0 {
+			return d
+		}
+		return time.Duration(float64(d) * (1 + part*(float64(many)/float64(few)-1)))
+	}
+	c.Client, c.Server, c.Loop = grow(c.Client, few.Client, many.Client), grow(c.Server, few.Server, many.Server), grow(c.Loop, few.Loop, many.Loop)
+	return c
 }
 
 // SizingConstants are the costs of a pair and of a renewal.
@@ -56,14 +96,22 @@ func (m *SizingConstants) expect(renewals float64) SizingFigures {
 
 // Sizing measures the constants on one server and on a cluster, and then compares.
 func Sizing(s *Server, p Plan) (*SizingResult, error) {
-	m := &SizingResult{}
+	m := &SizingResult{FewLocks: p.WithHeld.Locks, ManyLocks: p.ManyHeld.Locks}
 	one := servers{s}
-	if err := m.One.measure(one, p); err != nil {
+	err := m.One.measure(one, p, HoldPlan{}, p.renewedOften())
+	if err == nil && p.ManyHeld.Locks > 0 {
+		// No lock is renewed while pairs are measured.
+		err = m.Many.measure(one, p, HoldPlan{Locks: p.ManyHeld.Locks, Lease: 24 * time.Hour}, p.ManyHeld)
+	}
+	if err == nil {
+		m.Waiter, err = measureWaiters(s, p.WithHeld.Locks)
+	}
+	if err != nil {
 		m.Failure = err.Error()
 		return m, s.Clear()
 	}
 	for _, keep := range p.Sizes {
-		m.check(one, p, &m.One, SizingCheck{Keep: keep})
+		m.check(one, p, SizingCheck{Keep: keep})
 		if err := s.Clear(); err != nil {
 			return m, err
 		}
@@ -74,33 +122,27 @@ func Sizing(s *Server, p Plan) (*SizingResult, error) {
 	check := SizingCheck{Masters: SizingMasters, Keep: p.Sizes[len(p.Sizes)/2]}
 	cluster, err := openCluster(context.Background(), SizingMasters)
 	if err == nil {
-		err = m.Cluster.measure(cluster, p)
+		err = m.Cluster.measure(cluster, p, HoldPlan{}, p.renewedOften())
 	}
 	if err != nil {
 		check.Failure = err.Error()
 		m.Checks = append(m.Checks, check)
 	} else {
-		m.check(cluster, p, &m.Cluster, check)
+		m.check(cluster, p, check)
 	}
 	return m, cluster.close()
 }
 
-// measure measures rounds of pairs, and then rounds of renewals.
-func (m *SizingConstants) measure(on servers, p Plan) error {
-	pairs, err := p.pairsBesideHeld(on, HoldPlan{})
+// measure measures rounds of pairs beside locks, and then rounds of renewals alone.
+func (m *SizingConstants) measure(on servers, p Plan, beside, renewed HoldPlan) error {
+	pairs, err := p.pairsBesideHeld(on, beside)
 	if err != nil {
 		return err
 	}
 	pair := medianCost(pairs.costs)
-	var renewals []SizingCost
-	for i := range p.Rounds + 1 {
-		cost, err := measureRenewalCost(on, p)
-		if err != nil {
-			return err
-		}
-		if i > 0 {
-			renewals = append(renewals, cost)
-		}
+	renewals, err := measureRenewalCosts(on, p, renewed)
+	if err != nil {
+		return err
 	}
 	m.Pair, m.Renewal = pair, medianCost(renewals)
 	m.Cores = pairs.PairsPerSecond() * (pair.Client + pair.Server).Seconds()
@@ -118,31 +160,81 @@ func medianCost(costs []SizingCost) (c SizingCost) {
 	return c
 }
 
-// measureRenewalCost measures renewals of an engine that does nothing else, each lock every second.
-func measureRenewalCost(on servers, p Plan) (cost SizingCost, err error) {
-	err = renewing(on[0].Addr, p, func(ours *peers.LockwheelClient) error {
-		time.Sleep(renewEvery) // first renewals come in an order of their own
+// measureRenewalCosts measures rounds of renewals of an engine that does nothing else.
+func measureRenewalCosts(on servers, p Plan, keep HoldPlan) (costs []SizingCost, err error) {
+	p.logf("%d locks are acquired, to be renewed every %v", keep.Locks, keep.RenewInterval())
+	err = renewing(on[0].Addr, keep, func(ours *peers.LockwheelClient) error {
+		time.Sleep(keep.RenewInterval()) // first renewals come in an order of their own
 		before, err := readUsage(on, ours)
 		if err != nil {
 			return err
 		}
-		time.Sleep(max(p.Round, 2*renewEvery))
-		after, err := readUsage(on, ours)
-		if err != nil {
-			return err
+		for range p.Rounds {
+			time.Sleep(max(p.Round, 2*renewEvery, keep.RenewInterval()))
+			after, err := readUsage(on, ours)
+			if err != nil {
+				return err
+			}
+			renewed := after.renewed - before.renewed
+			if renewed == 0 {
+				return errors.New("no lock was renewed in an interval")
+			}
+			costs = append(costs, after.costSince(before, renewed))
+			before = after
 		}
-		renewed := after.renewed - before.renewed
-		if renewed == 0 {
-			return errors.New("no lock was renewed in two intervals")
-		}
-		cost = after.costSince(before, renewed)
 		return nil
 	})
-	return cost, err
+	return costs, err
+}
+
+// measureWaiters returns the live bytes of an engine for each of many callers that wait, each for a lock that another
+// engine holds.
+func measureWaiters(s *Server, waiters int) (each float64, err error) {
+	var engines [2]*peers.LockwheelClient // the holder and the waiter
+	for i := range engines {
+		if engines[i], err = peers.OpenLockwheel(peers.Config{Addr: s.Addr, Lease: 24 * time.Hour, Callers: acquireWorkers}); err != nil {
+			return 0, err
+		}
+		defer closeWithTimeout(engines[i])
+	}
+	locks := newHeldLocks(heldName, waiters)
+	if err := locks.acquire(engines[0]); err != nil {
+		return 0, err
+	}
+	ours := engines[1].Engine
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	pending := make([]*lockwheel.Pending, waiters)
+	wait := func(from, to int) error {
+		for i := from; i < to; i++ {
+			pending[i] = ours.Mutex(heldName + "-" + strconv.Itoa(i)).LockAsync(ctx)
+		}
+		for deadline := time.Now().Add(stepTimeout); ; time.Sleep(10 * time.Millisecond) {
+			now := ours.Stats()
+			if now.Waiting == int64(to) && now.Subscriptions >= int64(to) && now.InFlight == 0 {
+				return nil
+			}
+			if time.Now().After(deadline) {
+				return fmt.Errorf("%d of %d callers wait", now.Waiting, to)
+			}
+		}
+	}
+	early := waiters / 10 // connections, queues and buffers are there before the others wait
+	if err := wait(0, early); err != nil {
+		return 0, err
+	}
+	before := leastHeap()
+	if err := wait(early, waiters); err != nil {
+		return 0, err
+	}
+	each = float64(leastHeap()-before) / float64(waiters-early)
+	runtime.KeepAlive(pending)
+	cancel()
+	return each, locks.release()
 }
 
 // check measures what a check compares, and adds it.
-func (m *SizingResult) check(on servers, p Plan, constants *SizingConstants, c SizingCheck) {
+func (m *SizingResult) check(on servers, p Plan, c SizingCheck) {
 	pairs, err := p.pairsBesideHeld(on, c.Keep)
 	if err != nil {
 		c.Failure = err.Error()
@@ -152,6 +244,7 @@ func (m *SizingResult) check(on servers, p Plan, constants *SizingConstants, c S
 			Pairs: speed, Renewals: measure.Median(pairs.renewals),
 			Client: speed * pairs.ClientCPU().Seconds(), Server: speed * pairs.ServerCPU().Seconds(),
 		}
+		constants := m.Constants(float64(c.Keep.Locks), c.Masters)
 		c.Expected = constants.expect(c.Measured.Renewals)
 	}
 	m.Checks = append(m.Checks, c)
@@ -174,12 +267,14 @@ func (p Plan) pairsBesideHeld(on servers, keep HoldPlan) (*pairsRounds, error) {
 	locks := newHeldLocks(heldName, keep.Locks)
 	length := p.Round
 	if keep.Locks > 0 {
-		length = max(length, keep.RenewInterval())
 		p.logf("%d locks are acquired, to be renewed every %v", keep.Locks, keep.RenewInterval())
 		if err := locks.acquire(ours); err != nil {
 			return nil, err
 		}
-		time.Sleep(keep.RenewInterval())
+		if keep.RenewInterval() <= time.Minute { // otherwise none is renewed meanwhile
+			length = max(length, keep.RenewInterval())
+			time.Sleep(keep.RenewInterval())
+		}
 	}
 	pairs := &pairsRounds{}
 	e := ownNames(peers.Lockwheel.Name, ours, p.ThroughputWorkers, length)

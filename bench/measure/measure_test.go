@@ -18,7 +18,8 @@ func TestQuantile_IsOneOfTheValues(t *testing.T) {
 	require.Equal(t, 4, Quantile(values, 0.99))
 	require.Equal(t, 5, Quantile(values, 1))
 	require.Equal(t, []int{5, 1, 4, 2, 3}, values, "left as they were")
-	require.Equal(t, 2, Median([]int{4, 3, 2, 1}), "the lower of the two in the middle")
+	require.Equal(t, 2.5, Median([]float64{4, 3, 2, 1}), "the mean of the two in the middle")
+	require.Equal(t, time.Duration(3), Median([]time.Duration{5, 1}))
 	require.Zero(t, Median([]time.Duration(nil)))
 }
 

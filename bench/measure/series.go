@@ -52,6 +52,11 @@ func (s *Series) AllocsPerPair() float64 {
 	return s.median(func(x Sample) float64 { return float64(x.Client.Allocs) / float64(x.Pairs) })
 }
 
+// SleepsPerPair returns how often a thread of this process went to sleep per pair.
+func (s *Series) SleepsPerPair() float64 {
+	return s.median(func(x Sample) float64 { return float64(x.Client.Sleeps) / float64(x.Pairs) })
+}
+
 // median leaves out samples without a pair.
 func (s *Series) median(figure func(Sample) float64) float64 {
 	var figures []float64

@@ -2,11 +2,12 @@ package main
 
 // The texts of RESULTS.md, one for each chapter.
 const (
-	goalsText = "The goals were set before the measurement; the outcome is computed from the figures before they are rounded. A ratio of Pair or Ceiling is that of " +
-		"the worst round. The cost of a renewal, and pairs beside held locks, are those of the worst run. All others are as the sections say, mostly medians. Some were revised on 2026-11-30, up or down. Only the full set holds a million locks. A bare round trip is a PING by rueidis, of one caller with a context that can end, like that of the lock."
+	goalsText = "A goal is met if every round, or every run of what has no rounds, meets it: the worst one decides, and the median is beside it. A ratio is that of " +
+		"the same round of both, in which they took turns. The outcome is computed from the figures before they are rounded. Flood, Planted and the cost model have one figure each. " +
+		"Only the full set holds a million locks. A bare round trip is a PING by rueidis with a context that can end, like that of the lock; that of Wake has one that cannot end. "
 	linkText = "Over a link that adds %v in each direction, to each round trip twice. A forwarder in a process of its own does so; it " +
 		"competes for the processors, and its time counts as that of neither side. `go run ./report -link %v` writes this page.\n"
-	pairText = "Every goroutine locks and unlocks a name of its own. CPU, bytes and allocations are per pair. The last " +
+	pairText = "Every goroutine locks and unlocks a name of its own. CPU, bytes, allocations and sleeps are per pair; a sleep is a thread of the client that gives up the processor to wait. The last " +
 		"column is the ratio of lockwheel's pairs per second to the row's. A single goroutine has a context that can end, so that rueidis " +
 		"pipelines, as it does with many."
 	hotText = "All goroutines lock one name; a holder does nothing and unlocks. With two clients, each has this many goroutines. Fewest and " +
@@ -14,7 +15,8 @@ const (
 		"end of a round cut off counts with its time until then. A round is stalled if the free lock was not granted during its last half. " +
 		"Overlaps: two holders at once."
 	wakeText = "Two clients pass one name back and forth: from just before the release to the return of the other client's Lock, which has waited " +
-		"for 5 to 10 ms. The last row is a bare round trip after the same pause."
+		"for 5 to 10 ms. Over plain TCP one connection releases, another has the message, and a third acquires: what the protocol needs at least. " +
+		"The last row is a bare round trip after the same pause."
 	aloneText = "One caller, one name, nothing else, with a context that can end, as that of a request. rueidis then hands each call to goroutines " +
 		"of its own. With a context that cannot end, a single caller writes and reads by itself, which is shown as well. The ratios are those of a " +
 		"lock to one bare call of a script that locks, with a context that can end, and to such a PING."
@@ -23,7 +25,7 @@ const (
 	holdText = "Watched locks, held for three leases; by lockwheel for a fourth, in which it is measured how late renewals are.\n\n" +
 		"- heap: live bytes per lock, with its name, in a client that already held 1 024 other locks. Redisson's is by how much the Java heap shrinks when the locks are released, " +
 		"after collections no longer make it smaller, ± by how much it differed between the first lease and the last.\n" +
-		"- cores: while nothing but renewals happens.\n" +
+		"- cores: while nothing but renewals happens. A renewal: the processor time of one. Server alone: that of the same renewals, recorded and sent back to back after each run.\n" +
 		"- late: from when a renewal was due to when the hold's deadline was seen to have moved, of 99 in 100 of at most 10 000 locks that are checked every 5 ms.\n" +
 		"- latest: the longest of that sample, and of the engine's own figure of its last minute.\n" +
 		"- Redisson's goroutines are threads, and the server shows whether it lost any lock."

@@ -31,12 +31,12 @@ func fixture() *results {
 	r.kinds.Figures = bench.KindsOfLock{
 		Alike: []bench.Result{
 			fixtureResult(bench.KindPlain, 200_000), fixtureResult(bench.KindFenced, 150_000), fixtureResult(bench.KindFair, 90_000),
-			fixtureResult(bench.KindWrite, 110_000), fixtureResult(bench.KindRead, 100_000),
+			fixtureResult(bench.KindWrite, 110_000), fixtureResult(bench.KindRead, 100_000), fixtureResult(bench.KindMulti, 9000),
 		},
 		Ten: []bench.Result{fixtureResult(bench.TenAsOne, 6000), fixtureResult(bench.TenSequential, 1000)},
 		Redisson: []bench.Result{
 			fixtureResult(bench.KindPlain, 18_000), fixtureResult(bench.KindFenced, 17_000), fixtureResult(bench.KindFair, 16_000),
-			fixtureResult(bench.KindWrite, 15_000), fixtureResult(bench.KindRead, 14_000), fixtureResult(bench.TenAsOne, 1300),
+			fixtureResult(bench.KindWrite, 15_000), fixtureResult(bench.KindRead, 14_000), fixtureResult(bench.KindMulti, 1300),
 		},
 		Quorum: []bench.Result{fixtureResult("lockwheel", 30_000), fixtureResult("redsync", 7000)},
 	}
@@ -60,7 +60,7 @@ func fixture() *results {
 		fixtureHold("lockwheel", 1000, 280), fixtureHold("rueidislock", 1000, 1700), fixtureHold("redisson", 1000, 900),
 		fixtureHold("lockwheel", 1_000_000, 280), fixtureHold("lockwheel", 100_000, 280), fixtureHold("redisson", 100_000, 900),
 	}
-	r.hold.Figures[3].Server = 0.13
+	r.hold.Figures[3].Server, r.hold.Figures[3].Limit = 0.13, time.Microsecond
 	java := &r.hold.Figures[2]
 	java.HeapNoise, java.Late, java.Latest, java.During = 950, -1, -1, 0
 	r.hold.Figures[1].During = 0
@@ -97,6 +97,7 @@ func fixtureContended(name string, speed int) bench.ContendedResult {
 func fixtureHandover(name string, took time.Duration) *bench.HandoverLatency {
 	w := &bench.HandoverLatency{Name: name}
 	w.Took.Record(took)
+	w.Turns = append(w.Turns, w.Took.Quantiles())
 	return w
 }
 
@@ -104,6 +105,7 @@ func fixtureSingleCaller(name string, took time.Duration) *bench.SingleCaller {
 	a := &bench.SingleCaller{Name: name}
 	a.Lock.Record(took)
 	a.Unlock.Record(took)
+	a.Locks, a.Unlocks = append(a.Locks, a.Lock.Quantiles()), append(a.Unlocks, a.Unlock.Quantiles())
 	return a
 }
 
@@ -123,6 +125,7 @@ func fixtureLoad(name string, held int, took time.Duration) *bench.Load {
 	l := &bench.Load{Name: name, Held: held}
 	l.Called.Record(took)
 	l.FromDue.Record(2 * took)
+	l.Runs = append(l.Runs, bench.LoadRun{Called: l.Called.Quantiles(), FromDue: l.FromDue.Quantiles()})
 	return l
 }
 

@@ -183,11 +183,11 @@ func (r *results) floodGoals() (goals []goal) {
 			left = leaveTime(f).Seconds()
 			more, memory = costOfCancel(f)
 		}
-		goals = append(goals, goal{"Flood", waiting + "from the cancel to the last channel", left, false, 20, " s"})
+		goals = append(goals, goal{"Flood", waiting + "from the cancel to the last channel", only(left), false, 20, " s"})
 		if !own {
 			goals = append(goals,
-				goal{"Flood", waiting + "goroutines more when their context ends", more, false, 1000, ""},
-				goal{"Flood", waiting + "memory of the process when their context ends, to before", memory, false, 1.3, " ×"})
+				goal{"Flood", waiting + "goroutines more when their context ends", only(more), false, 1000, ""},
+				goal{"Flood", waiting + "memory of the process when their context ends, to before", only(memory), false, 1.3, " ×"})
 		}
 	}
 	for _, c := range []struct {
@@ -212,10 +212,10 @@ func besideFlood(f *bench.FloodResult, what string) []goal {
 		lost, turns = float64(f.Lost), inUnits(f.Worst(func(p *bench.Phase) time.Duration { return p.Turns }), time.Millisecond)
 	}
 	return []goal{
-		{"Flood", what + "p99 of an unrelated lock in the worst phase", p99, false, 20, " ms"},
-		{"Flood", what + "longest of an unrelated lock", longest, false, 250, " ms"},
-		{"Flood", what + "watched holds lost", lost, false, 0, ""},
-		{"Flood", what + "turns, 99.9 % in the worst phase", turns, false, 10, " ms"},
+		{"Flood", what + "p99 of an unrelated lock in the worst phase", only(p99), false, 20, " ms"},
+		{"Flood", what + "longest of an unrelated lock", only(longest), false, 250, " ms"},
+		{"Flood", what + "watched holds lost", only(lost), false, 0, ""},
+		{"Flood", what + "turns, 99.9 % in the worst phase", only(turns), false, 10, " ms"},
 	}
 }
 

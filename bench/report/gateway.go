@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockwheel/lockwheel/bench"
@@ -38,22 +39,31 @@ func (r *results) addedRatio(a, b string, quantile func(measure.Quantiles) time.
 func (r *results) gatewayGoals() []goal {
 	ours, bare := peers.Lockwheel.Name, peers.PingPair.Name
 	goals := []goal{
-		{"Gateway", "a request: p50 added, to two PINGs", r.addedRatio(ours, bare, medianOf), false, 1.3, " ×"},
-		{"Gateway", "a request: p99 added, to two PINGs", r.addedRatio(ours, bare, p99Of), false, 1.5, " ×"},
+		{"Gateway", "a request: p50 added, to two PINGs", r.addedRatios(ours, bare, medianOf), false, 1.3, " ×"},
+		{"Gateway", "a request: p99 added, to two PINGs", r.addedRatios(ours, bare, p99Of), false, 1.5, " ×"},
 	}
 	for _, peer := range []string{peers.Redislock.Name, peers.Redsync.Name, peers.Rueidislock.Name} {
-		goals = append(goals, goal{"Gateway", "a request: p99, to " + peer, r.requestRatio(ours, peer, p99Of), false, 1, " ×"})
+		goals = append(goals, goal{"Gateway", "a request: p99, to " + peer, r.requestRatios(ours, peer, p99Of), false, 1, " ×"})
 	}
 	return goals
 }
 
-// requestRatio returns the ratio of how long whole requests of two contestants took, unknown without either.
-func (r *results) requestRatio(a, b string, quantile func(measure.Quantiles) time.Duration) float64 {
+// addedRatios returns the ratio of what two contestants add in each round, unknown if one adds nothing.
+func (r *results) addedRatios(a, b string, quantile func(measure.Quantiles) time.Duration) []float64 {
+	one, other := roundQuantiles(r.added(a), quantile), roundQuantiles(r.added(b), quantile)
+	if slices.ContainsFunc(one, func(x float64) bool { return x <= 0 }) {
+		return only(unknown)
+	}
+	return ratios(one, other)
+}
+
+// requestRatios returns the ratio of how long whole requests of two contestants took in each round.
+func (r *results) requestRatios(a, b string, quantile func(measure.Quantiles) time.Duration) []float64 {
 	one, other := bench.FindGateway(r.gateway.Figures, a), bench.FindGateway(r.gateway.Figures, b)
 	if one == nil || other == nil {
-		return unknown
+		return nil
 	}
-	return float64(quantile(bench.MedianQuantiles(one.Rounds))) / float64(quantile(bench.MedianQuantiles(other.Rounds)))
+	return quantileRatios(one.Rounds, other.Rounds, quantile)
 }
 
 func (r *results) gatewayTable() string {

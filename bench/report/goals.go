@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,23 +12,34 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// goal is a target for a figure. The outcome follows from the figure before it is rounded.
+// goal is a target for a figure. It is met if every round or run meets it. The outcome follows from the figures before
+// they are rounded.
 type goal struct {
 	section string
 	what    string
-	figure  float64 // NaN: not measured
-	least   bool    // the bound is a minimum; otherwise a maximum
+	figures []float64 // of each round or run; none, or one that is not a number: not measured
+	least   bool      // the bound is a minimum; otherwise a maximum
 	bound   float64
 	unit    string // of both, with a space before it
 }
 
-func (g goal) measured() bool { return !math.IsNaN(g.figure) }
+func (g goal) measured() bool {
+	return len(g.figures) > 0 && !slices.ContainsFunc(g.figures, math.IsNaN)
+}
+
+// worst returns the figure of the worst round or run.
+func (g goal) worst() float64 {
+	if g.least {
+		return slices.Min(g.figures)
+	}
+	return slices.Max(g.figures)
+}
 
 func (g goal) met() bool {
 	if g.least {
-		return g.figure >= g.bound
+		return g.worst() >= g.bound
 	}
-	return g.figure <= g.bound
+	return g.worst() <= g.bound
 }
 
 func (g goal) outcome() string {
@@ -39,9 +51,6 @@ func (g goal) outcome() string {
 	}
 	return "**not met**"
 }
-
-// unknown is a figure that was not measured.
-var unknown = math.NaN()
 
 func (r *results) goals() []goal {
 	var all []goal
@@ -57,100 +66,73 @@ func (r *results) goals() []goal {
 	return append(all, append(r.floodGoals(), r.plantedGoals()...)...)
 }
 
-// pairGoals judges each ratio by its worst round.
 func (r *results) pairGoals() (goals []goal) {
 	for _, few := range []struct {
 		goroutines int
 		text       string
 	}{{1, "1 goroutine"}, {16, "16 goroutines"}} {
-		entries := r.pairsOf(few.goroutines)
-		goals = append(goals, goal{"Pair", few.text + ": pairs/s to the best of the others", worstRatioToBest(entries), true, 1, " ×"})
+		goals = append(goals, goal{"Pair", few.text + ": pairs/s to the best of the others", ratiosToBest(r.pairsOf(few.goroutines)), true, 1, " ×"})
 	}
 	for _, peer := range []struct {
 		name  string
 		times float64
 	}{{peers.Direct.Name, 1.8}, {peers.Rueidislock.Name, 3.5}, {peers.Redislock.Name, 4.5}, {peers.Redsync.Name, 6}, {peers.Redisson.Name, 9}} {
-		worst := math.Inf(1)
+		var all []float64
 		for _, p := range r.pair.Figures {
 			if p.Goroutines >= 256 {
-				worst = min(worst, worstSpeedRatio(p.Standings, peers.Lockwheel.Name, peer.name)) // unknown stays unknown
+				all = append(all, speedRatios(p.Standings, peers.Lockwheel.Name, peer.name)...)
 			}
 		}
-		if math.IsInf(worst, 1) {
-			worst = unknown
-		}
-		goals = append(goals, goal{"Pair", "256 goroutines and more: pairs/s to " + peer.name, worst, true, peer.times, " ×"})
+		goals = append(goals, goal{"Pair", "256 goroutines and more: pairs/s to " + peer.name, all, true, peer.times, " ×"})
 	}
 	many := r.pairsOf(2048)
-	cpu, allocs, bytes := worstRatio(many, peers.Lockwheel.Name, peers.Direct.Name, math.Max, func(s *measure.Series) float64 { return float64(s.ClientCPU()) }), unknown, unknown
-	if ours := successOf(many, peers.Lockwheel.Name); ours != nil {
-		allocs, bytes = ours.AllocsPerPair(), ours.BytesPerPair()
-	}
+	ours := successOf(many, peers.Lockwheel.Name)
 	return append(goals,
-		goal{"Ceiling", "2 048 goroutines: pairs/s to the server alone", worstSpeedRatio(r.ceiling.Figures.Standings, bench.CeilingPair, bench.CeilingBatched), true, 0.75, " ×"},
-		goal{"Pair", "2 048 goroutines: client CPU of a pair, to direct's", cpu, false, 0.4, " ×"},
-		goal{"Pair", "2 048 goroutines: allocations of a pair", allocs, false, 1, ""},
-		goal{"Pair", "2 048 goroutines: bytes allocated for a pair", bytes, false, 400, " B"})
+		goal{"Ceiling", "2 048 goroutines: pairs/s to the server alone", speedRatios(r.ceiling.Figures.Standings, bench.CeilingPair, bench.CeilingReplayed), true, 0.75, " ×"},
+		goal{"Pair", "2 048 goroutines: client CPU of a pair, to direct's", costRatios(ours, successOf(many, peers.Direct.Name), clientCPU), false, 0.4, " ×"},
+		goal{"Pair", "2 048 goroutines: allocations of a pair", costsOf(ours, (*measure.Series).AllocsPerPair), false, 1, ""},
+		goal{"Pair", "2 048 goroutines: bytes allocated for a pair", costsOf(ours, (*measure.Series).BytesPerPair), false, 400, " B"})
 }
 
 func (r *results) hotGoals() []goal {
+	one, two := entriesOf(r.contendedOf(1, 64)), r.contendedOf(2, 64)
 	shares, longest := unknown, unknown
-	two := r.contendedOf(2, 64)
 	if ours := contendedResultOf(two, peers.Lockwheel.Name); ours != nil {
 		shares = max(ours.Shares[0], ours.Shares[1]) / min(ours.Shares[0], ours.Shares[1])
 		longest = inUnits(ours.LongestWait, time.Millisecond)
 	}
 	return []goal{
-		{"Hot", "64 goroutines, one client: pairs/s to the best of the others", ratioToBestPeer(r.contendedOf(1, 64)), true, 40, " ×"},
-		{"Hot", "64 goroutines, two clients: pairs/s to the best of the others", ratioToBestPeer(two), true, 2, " ×"},
-		{"Hot", "64 goroutines, two clients: larger share to the smaller", shares, false, 10, " ×"},
-		{"Hot", "64 goroutines, two clients: longest wait of all rounds", longest, false, 50, " ms"},
+		{"Hot", "64 goroutines, one client: pairs/s to the best of the others", ratiosToBest(one), true, 40, " ×"},
+		{"Hot", "64 goroutines, two clients: pairs/s to the best of the others", ratiosToBest(entriesOf(two)), true, 2, " ×"},
+		{"Hot", "64 goroutines, two clients: larger share to the smaller", only(shares), false, 10, " ×"},
+		{"Hot", "64 goroutines, two clients: longest wait of all rounds", only(longest), false, 50, " ms"},
 	}
 }
 
 func (r *results) wakeGoals() []goal {
-	trips, beside := unknown, unknown
 	w := r.wake.Figures
-	if ours := handoverOf(w, peers.Lockwheel.Name); ours != nil {
-		if ping := handoverOf(w, bench.PingRueidis); ping != nil {
-			trips = quantileRatio(&ours.Took, &ping.Took, 0.5)
-		}
-		if peer := handoverOf(w, peers.Rueidislock.Name); peer != nil {
-			beside = quantileRatio(&ours.Took, &peer.Took, 0.5)
-		}
-	}
 	return []goal{
-		{"Wake", "p50 of a hand-over, in bare round trips", trips, false, 2.5, " ×"},
-		{"Wake", "p50 of a hand-over, to rueidislock's", beside, false, 1, " ×"},
+		{"Wake", "p50 of a hand-over, in bare round trips", quantileRatios(turnsOf(w, peers.Lockwheel.Name), turnsOf(w, bench.PingRueidis), medianOf), false, 2.5, " ×"},
+		{"Wake", "p50 of a hand-over, to rueidislock's", quantileRatios(turnsOf(w, peers.Lockwheel.Name), turnsOf(w, peers.Rueidislock.Name), medianOf), false, 1, " ×"},
 	}
 }
 
 func (r *results) latencyGoals() []goal {
-	p50, p99, beside := unknown, unknown, unknown
-	if ours, ping := r.singleCallerOf(peers.Lockwheel.Name), r.singleCallerOf(bench.PingEnding); ours != nil && ping != nil {
-		p50, p99 = quantileRatio(&ours.Lock, &ping.Lock, 0.5), quantileRatio(&ours.Lock, &ping.Lock, 0.99)
-	}
-	if none, many := r.loadOf(peers.Lockwheel.Name, 0), r.loadOf(peers.Lockwheel.Name, 100_000); none != nil && many != nil {
-		beside = quantileRatio(&many.Called, &none.Called, 0.99)
-	}
+	ours, ping := r.locksOf(peers.Lockwheel.Name), r.locksOf(bench.PingEnding)
+	none, many := r.calledOf(peers.Lockwheel.Name, 0), r.calledOf(peers.Lockwheel.Name, 100_000)
 	return []goal{
-		{"Latency", "one caller: p50 of a lock to a bare round trip", p50, false, 1.2, " ×"},
-		{"Latency", "one caller: p99 of a lock to a bare round trip", p99, false, 1.5, " ×"},
-		{"Latency", "steady load: p99 beside 100 000 held to none held", beside, false, 2, " ×"},
+		{"Latency", "one caller: p50 of a lock to a bare round trip", quantileRatios(ours, ping, medianOf), false, 1.2, " ×"},
+		{"Latency", "one caller: p99 of a lock to a bare round trip", quantileRatios(ours, ping, p99Of), false, 1.5, " ×"},
+		{"Latency", "steady load: p99 beside 100 000 held to none held", quantileRatios(many, none, p99Of), false, 2, " ×"},
 	}
 }
 
-// holdGoals judges the cost of a renewal, and pairs beside held locks, by the worst run.
 func (r *results) holdGoals() []goal {
-	heap, goroutines, lost, late := unknown, unknown, unknown, unknown
 	million := r.holdResultOf(peers.Lockwheel.Name, 1_000_000)
+	of := func(figure func(*bench.HoldResult) float64) []float64 { return figuresOf(runsOf(million), figure) }
+	lost := unknown
 	if million != nil {
-		heap, goroutines, lost = million.Heap, million.Goroutines, float64(million.Lost)
-		late = inUnits(million.Late, time.Millisecond)
-	}
-	limit := unknown
-	if alone := successOf(r.ceiling.Figures.Renew, bench.CeilingRenewed); alone != nil {
-		limit = alone.ServerCPU().Seconds()
+		lost = float64(million.Lost)
 	}
 	clientOf, serverOf := (*bench.HoldResult).ClientRenewal, (*bench.HoldResult).ServerRenewal
 	beside := func(k *bench.HoldResult) float64 {
@@ -159,31 +141,32 @@ func (r *results) holdGoals() []goal {
 		}
 		return k.During / k.Baseline()
 	}
-	ours, java := r.holdResultOf(peers.Lockwheel.Name, 100_000), r.holdResultOf(peers.Redisson.Name, 100_000)
+	ours, java := runsOf(r.holdResultOf(peers.Lockwheel.Name, 100_000)), runsOf(r.holdResultOf(peers.Redisson.Name, 100_000))
 	const held, fewer = "1 000 000 held: ", "100 000 held: "
 	return []goal{
-		{"Hold", fewer + "client CPU of a renewal, to redisson's", worstRun(ours, math.Max, clientOf) / worstRun(java, math.Min, clientOf), false, 1, " ×"},
-		{"Hold", fewer + "server CPU of a renewal, to redisson's", worstRun(ours, math.Max, serverOf) / worstRun(java, math.Min, serverOf), false, 1, " ×"},
-		{"Hold", held + "live heap of a lock", heap, false, 300, " B"},
-		{"Hold", held + "goroutines a lock", goroutines, false, 0.0005, ""},
-		{"Hold", held + "lost", lost, false, 0, ""},
-		{"Hold", held + "client CPU of a renewal", worstRun(million, math.Max, clientOf) * 1e6, false, 2, " µs"},
-		{"Hold", held + "server CPU of a renewal, to the server alone", worstRun(million, math.Max, serverOf) / limit, false, 1.4, " ×"},
-		{"Hold", held + "p99 of how late renewals are", late, false, 250, " ms"},
-		{"Hold", held + "pairs/s beside them to none held", worstRun(million, math.Min, beside), true, 0.7, " ×"},
+		{"Hold", fewer + "client CPU of a renewal, to redisson's", ratios(figuresOf(ours, clientOf), figuresOf(java, clientOf)), false, 1, " ×"},
+		{"Hold", fewer + "server CPU of a renewal, to redisson's", ratios(figuresOf(ours, serverOf), figuresOf(java, serverOf)), false, 1, " ×"},
+		{"Hold", held + "live heap of a lock", of(func(k *bench.HoldResult) float64 { return k.Heap }), false, 300, " B"},
+		{"Hold", held + "goroutines a lock", of(func(k *bench.HoldResult) float64 { return k.Goroutines }), false, 0.0005, ""},
+		{"Hold", held + "lost", only(lost), false, 0, ""},
+		{"Hold", held + "client CPU of a renewal", of(func(k *bench.HoldResult) float64 { return k.ClientRenewal() * 1e6 }), false, 2, " µs"},
+		{"Hold", held + "server CPU of a renewal, to the server alone", of((*bench.HoldResult).ServerToLimit), false, 1.4, " ×"},
+		{"Hold", held + "p99 of how late renewals are", of(func(k *bench.HoldResult) float64 { return inUnits(k.Late, time.Millisecond) }), false, 250, " ms"},
+		{"Hold", held + "pairs/s beside them to none held", of(beside), true, 0.7, " ×"},
 	}
 }
 
-// goalsTable returns every goal with its figure, and how many are met.
+// goalsTable returns every goal with its figures, and how many are met.
 func (r *results) goalsTable() string {
-	t := newTable("", "section", "measured", "goal", "outcome")
+	t := newTable("", "section", "median", "worst", "goal", "outcome")
 	goals := r.goals()
 	for _, g := range goals {
-		section, figure := g.section, "–" // a section without figures is not shown
+		section, median, worst := g.section, "–", "–" // a section without figures is not shown
 		if g.measured() {
-			section, figure = fmt.Sprintf("[%s](#%s)", g.section, strings.ToLower(g.section)), decimals(g.figure)+g.unit
+			section = fmt.Sprintf("[%s](#%s)", g.section, strings.ToLower(g.section))
+			median, worst = decimals(measure.Median(g.figures))+g.unit, decimals(g.worst())+g.unit
 		}
-		t.row(g.what, section, figure, g.target(), g.outcome())
+		t.row(g.what, section, median, worst, g.target(), g.outcome())
 	}
 	return goalsSummary(goals) + "\n\n" + t.String()
 }
@@ -217,11 +200,3 @@ func goalsSummary(goals []goal) string {
 
 // inUnits returns a duration as a number.
 func inUnits(d, unit time.Duration) float64 { return float64(d) / float64(unit) }
-
-// quantileRatio returns the ratio of two histograms at a quantile.
-func quantileRatio(a, b *measure.Histogram, q float64) float64 {
-	if b.Quantile(q) == 0 {
-		return unknown
-	}
-	return float64(a.Quantile(q)) / float64(b.Quantile(q))
-}

@@ -11,12 +11,12 @@ import (
 // This file has how the kinds of lock are measured, shown and judged.
 
 const kindsText = "The kinds of lock of lockwheel, on one engine, in turn: names of their own, 2 048 goroutines. A Mutex is not re-entered without an owner " +
-	"in the context, so it is Redisson's non-reentrant lock, too. Redisson's own kinds have their turns in the same rounds, with names of the same length. " +
-	"In the table of ten names one caller locks them and unlocks them, which counts as one pair; Redisson's counterpart of Multi is its MultiLock. A quorum is a majority of three " +
+	"in the context, so it is Redisson's non-reentrant lock, too. Redisson's own kinds have their turns in the same rounds, with names of the same length; " +
+	"its counterpart of Multi is its MultiLock. To lock ten names and unlock them counts as one pair. In the table of ten names one caller does so. A quorum is a majority of three " +
 	"servers, which are started for it and for redsync's; its server CPU is that of all three."
 
 func kindsSteps(into *bench.KindsOfLock, s *bench.Server, p bench.Plan) []step {
-	return []step{{"2048 goroutines; ten names as one and in turn; Redisson's kinds; a quorum of three", bench.Estimate{Plan: p}.Kinds(), func() (err error) {
+	return []step{{"2048 goroutines, with Redisson's kinds; ten names as one and in turn; a quorum of three", bench.Estimate{Plan: p}.Kinds(), func() (err error) {
 		*into, err = bench.Kinds(s, p)
 		return err
 	}}}
@@ -24,19 +24,16 @@ func kindsSteps(into *bench.KindsOfLock, s *bench.Server, p bench.Plan) []step {
 
 // toRedisson returns the ratio of pairs per second to those of Redisson's same kind.
 func (r *results) toRedisson(kind string) float64 {
-	ours, theirs := r.kindOf(kind), successOf(r.kinds.Figures.Redisson, kind)
+	ours, theirs := successOf(r.kinds.Figures.Alike, kind), successOf(r.kinds.Figures.Redisson, kind)
 	if ours == nil || theirs == nil || theirs.PairsPerSecond() == 0 {
 		return unknown
 	}
 	return ours.PairsPerSecond() / theirs.PairsPerSecond()
 }
 
-// kindOf returns lockwheel's standing with a kind of lock, nil if there is none.
-func (r *results) kindOf(kind string) *bench.Result {
-	if alike := successOf(r.kinds.Figures.Alike, kind); alike != nil {
-		return alike
-	}
-	return successOf(r.kinds.Figures.Ten, kind)
+// roundsToRedisson returns the same ratio in each round.
+func (r *results) roundsToRedisson(kind string) []float64 {
+	return ratios(speedsOf(successOf(r.kinds.Figures.Alike, kind)), speedsOf(successOf(r.kinds.Figures.Redisson, kind)))
 }
 
 func (r *results) kindsGoals() (goals []goal) {
@@ -45,13 +42,13 @@ func (r *results) kindsGoals() (goals []goal) {
 		name  string
 		least float64
 	}{{bench.KindFenced, 0.7}, {bench.KindRead, 0.4}, {bench.KindFair, 0.4}} {
-		goals = append(goals, goal{"Kinds", kind.name + ": pairs/s to Mutex", speedRatio(k.Alike, kind.name, bench.KindPlain), true, kind.least, " ×"})
+		goals = append(goals, goal{"Kinds", kind.name + ": pairs/s to Mutex", speedRatios(k.Alike, kind.name, bench.KindPlain), true, kind.least, " ×"})
 	}
-	goals = append(goals, goal{"Kinds", "ten names as one, to one after the other", speedRatio(k.Ten, bench.TenAsOne, bench.TenSequential), true, 5, " ×"})
-	for _, kind := range []string{bench.KindFenced, bench.KindFair, bench.KindWrite, bench.KindRead} {
-		goals = append(goals, goal{"Kinds", kind + ": pairs/s to Redisson's", r.toRedisson(kind), true, 3, " ×"})
+	goals = append(goals, goal{"Kinds", "ten names as one, to one after the other", speedRatios(k.Ten, bench.TenAsOne, bench.TenSequential), true, 5, " ×"})
+	for _, kind := range []string{bench.KindFenced, bench.KindFair, bench.KindWrite, bench.KindRead, bench.KindMulti} {
+		goals = append(goals, goal{"Kinds", kind + ": pairs/s to Redisson's", r.roundsToRedisson(kind), true, 3, " ×"})
 	}
-	return append(goals, goal{"Kinds", "Quorum of three: pairs/s to redsync's", speedRatio(k.Quorum, peers.Lockwheel.Name, peers.Redsync.Name), true, 2, " ×"})
+	return append(goals, goal{"Kinds", "Quorum of three: pairs/s to redsync's", speedRatios(k.Quorum, peers.Lockwheel.Name, peers.Redsync.Name), true, 2, " ×"})
 }
 
 // kindsTables returns the kinds compared with each other and with those of the peers, and ten names in both ways.
@@ -95,7 +92,7 @@ func kindsTable(entries []bench.Result, base, ratioTo string) string {
 		if b := successOf(entries, base); b != nil {
 			to = ratio(s.PairsPerSecond(), b.PairsPerSecond())
 		}
-		t.row(s.Name, count(s.PairsPerSecond()), rangeOf(&s.Series), decimals(s.NsPerPair()/1000), micros(s.ClientCPU()), micros(s.ServerCPU()), count(s.BytesPerPair()), allocs(&s.Series), to)
+		t.row(s.Name, count(s.PairsPerSecond()), rangeOf(&s.Series), decimals(s.NsPerPair()/1000), micros(s.ClientCPU()), micros(s.ServerCPU()), count(s.BytesPerPair()), counted(s.AllocsPerPair()), to)
 	}
 	return t.String()
 }
@@ -131,7 +128,7 @@ func (g *barChart) putKind(name string, group int, s *bench.Result) {
 // kindsBesidePeers adds the rows that compare kinds with those of peers.
 func (r *results) kindsBesidePeers(t *table) {
 	var kinds []string
-	for _, name := range []string{bench.KindFenced, bench.KindFair, bench.KindWrite, bench.KindRead, bench.TenAsOne} {
+	for _, name := range []string{bench.KindFenced, bench.KindFair, bench.KindWrite, bench.KindRead, bench.KindMulti} {
 		if x := timesOrDash(r.toRedisson(name)); x != "–" {
 			kinds = append(kinds, name+" "+x)
 		}

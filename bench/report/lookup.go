@@ -1,10 +1,7 @@
 package main
 
 import (
-	"math"
-
 	"github.com/lockwheel/lockwheel/bench"
-	"github.com/lockwheel/lockwheel/bench/measure"
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
@@ -24,73 +21,6 @@ func successOf(entries []bench.Result, name string) *bench.Result {
 		return s
 	}
 	return nil
-}
-
-// speedRatio returns the ratio of a's to b's pairs per second.
-func speedRatio(entries []bench.Result, a, b string) float64 {
-	one, other := successOf(entries, a), successOf(entries, b)
-	if one == nil || other == nil || other.PairsPerSecond() == 0 {
-		return unknown
-	}
-	return one.PairsPerSecond() / other.PairsPerSecond()
-}
-
-// worstSpeedRatio returns the smallest ratio of a's to b's pairs per second in a round.
-func worstSpeedRatio(entries []bench.Result, a, b string) float64 {
-	return worstRatio(entries, a, b, math.Min, (*measure.Series).PairsPerSecond)
-}
-
-// worstRatio returns the worst ratio of a's to b's figure in a round, in which they took turns.
-func worstRatio(entries []bench.Result, a, b string, worse func(x, y float64) float64, figure func(*measure.Series) float64) (worst float64) {
-	one, other := successOf(entries, a), successOf(entries, b)
-	if one == nil || other == nil || len(one.Samples) == 0 || len(one.Samples) != len(other.Samples) {
-		return unknown
-	}
-	for i := range one.Samples {
-		ours, theirs := one.Only(i), other.Only(i)
-		if one.Samples[i].Pairs == 0 {
-			return worse(0, math.Inf(1)) // nothing is worse
-		}
-		if other.Samples[i].Pairs == 0 {
-			return unknown
-		}
-		ratio := figure(&ours) / figure(&theirs)
-		if i == 0 {
-			worst = ratio
-		}
-		worst = worse(worst, ratio)
-	}
-	return worst
-}
-
-// worstRatioToBest returns the smallest ratio of lockwheel's pairs per second in a round to those of the fastest other
-// contestant of that round.
-func worstRatioToBest(entries []bench.Result) float64 {
-	worst := math.Inf(1)
-	for i := range entries {
-		if e := &entries[i]; e.Name != peers.Lockwheel.Name && e.Failure == "" {
-			worst = min(worst, worstSpeedRatio(entries, peers.Lockwheel.Name, e.Name)) // unknown stays unknown
-		}
-	}
-	if math.IsInf(worst, 1) {
-		return unknown
-	}
-	return worst
-}
-
-// worstRun returns the worst figure of the runs of Hold.
-func worstRun(k *bench.HoldResult, worse func(x, y float64) float64, figure func(*bench.HoldResult) float64) float64 {
-	if k == nil {
-		return unknown
-	}
-	if len(k.Runs) == 0 {
-		return figure(k)
-	}
-	worst := figure(&k.Runs[0])
-	for i := range k.Runs {
-		worst = worse(worst, figure(&k.Runs[i]))
-	}
-	return worst
 }
 
 func (r *results) contendedOf(clients, goroutines int) []bench.ContendedResult {
@@ -123,14 +53,6 @@ func bestPeer(contended []bench.ContendedResult) (best *bench.ContendedResult) {
 		}
 	}
 	return best
-}
-
-func ratioToBestPeer(contended []bench.ContendedResult) float64 {
-	ours, best := contendedResultOf(contended, peers.Lockwheel.Name), bestPeer(contended)
-	if ours == nil || best == nil || best.PairsPerSecond() == 0 {
-		return unknown
-	}
-	return ours.PairsPerSecond() / best.PairsPerSecond()
 }
 
 func handoverOf(latencies []*bench.HandoverLatency, name string) *bench.HandoverLatency {

@@ -44,6 +44,9 @@ type options struct {
 	log    io.Writer
 }
 
+// plans are the sets.
+var plans = map[string]bench.Plan{"quick": bench.Quick, "full": bench.Full}
+
 func main() {
 	o := options{log: os.Stdout}
 	flag.StringVar(&o.set, "set", "quick", "how much to measure: quick or full")
@@ -58,7 +61,7 @@ func main() {
 	link.RunIfAsked()
 	flag.Parse()
 	o.only = strings.FieldsFunc(*only, func(r rune) bool { return r == ',' || r == ' ' })
-	plan, known := map[string]bench.Plan{"quick": bench.Quick, "full": bench.Full}[o.set]
+	plan, known := plans[o.set]
 	if !known || flag.NArg() > 0 || o.print && o.render || o.link < 0 || *runs < 0 {
 		flag.Usage()
 		os.Exit(2)

@@ -78,6 +78,9 @@ func (c chapter) write(b *strings.Builder, report *measurement, drawings map[str
 func (w *measurement) line(section string, report *measurement) string {
 	text := fmt.Sprintf("Measured %s in %v, lockwheel %s, by `go run ./report -set %s -only %s`", w.Began.UTC().Format("2006-01-02 15:04 MST"),
 		w.Took.Round(time.Second), w.Machine.Versions[peers.Lockwheel.Module], w.Set, strings.ToLower(section))
+	if plan, known := plans[w.Set]; known && w.Rounds > 0 && w.Rounds != plan.Rounds {
+		text = strings.TrimSuffix(text, "`") + fmt.Sprintf(" -runs %d`", w.Rounds)
+	}
 	if w.Link > 0 {
 		text = strings.TrimSuffix(text, "`") + fmt.Sprintf(" -link %v`", w.Link)
 	}
@@ -122,7 +125,7 @@ func goroutines(n int) string {
 }
 
 func resultsTable(entries []bench.Result) string {
-	t := newTable("", "pairs/s", minMax(roundsOf(entries)), "ns/pair", "client CPU µs", "server CPU µs", "B", "allocs", "ours is")
+	t := newTable("", "pairs/s", minMax(roundsOf(entries)), "ns/pair", "client CPU µs", "server CPU µs", "B", "allocs", "sleeps", "ours is")
 	for i := range entries {
 		s := &entries[i]
 		if s.Failure != "" {
@@ -130,14 +133,14 @@ func resultsTable(entries []bench.Result) string {
 			continue
 		}
 		t.row(s.Name, count(s.PairsPerSecond()), rangeOf(&s.Series), count(s.NsPerPair()), micros(s.ClientCPU()), micros(s.ServerCPU()),
-			count(s.BytesPerPair()), allocs(&s.Series), ratio(entries[0].PairsPerSecond(), s.PairsPerSecond()))
+			count(s.BytesPerPair()), counted(s.AllocsPerPair()), counted(s.SleepsPerPair()), ratio(entries[0].PairsPerSecond(), s.PairsPerSecond()))
 	}
 	return t.String()
 }
 
-// allocs returns a dash for contestants with allocations that are not counted.
-func allocs(s *measure.Series) string {
-	if n := s.AllocsPerPair(); n > 0 {
+// counted returns a dash for what is not counted of a contestant.
+func counted(n float64) string {
+	if n > 0 {
 		return decimals(n)
 	}
 	return "–"
@@ -167,7 +170,7 @@ func hotTable(h hotRun) string {
 		if h.Clients == 2 {
 			shares = fmt.Sprintf("%.0f : %.0f", 100*f.Shares[0], 100*f.Shares[1])
 		}
-		t.row(f.Name, count(f.PairsPerSecond()), rangeOf(&f.Series), micros(f.ClientCPU()), micros(f.ServerCPU()), count(f.BytesPerPair()), allocs(&f.Series),
+		t.row(f.Name, count(f.PairsPerSecond()), rangeOf(&f.Series), micros(f.ClientCPU()), micros(f.ServerCPU()), count(f.BytesPerPair()), counted(f.AllocsPerPair()),
 			fmt.Sprint(f.Fewest), fmt.Sprint(f.Most), shares, millis(f.MedianLongest)+", "+millis(f.LongestWait),
 			fmt.Sprintf("%d of %d", f.Stalled, len(f.Samples)), fmt.Sprint(f.Overlaps),
 			ratio(h.Fights[0].PairsPerSecond(), f.PairsPerSecond()))
@@ -256,7 +259,7 @@ func (r *results) steadyTable() string {
 
 // holdTables returns the cost of holding locks, and the throughput meanwhile.
 func (r *results) holdTables() string {
-	t := newTable("", "locks", "lease", "heap B a lock", "goroutines a lock", "client cores", "server cores", "renewals/s", "client µs a renewal", "server µs", "p99 late ms", "latest ms", "lost", "acquired in s")
+	t := newTable("", "locks", "lease", "heap B a lock", "goroutines a lock", "client cores", "server cores", "renewals/s", "client µs a renewal", "server µs", "server alone µs", "p99 late ms", "latest ms", "lost", "acquired in s")
 	growth := newTable("", "locks held", "pairs/s beside them", "with none held", "beside to none")
 	for i := range r.hold.Figures {
 		k := &r.hold.Figures[i]
@@ -269,7 +272,8 @@ func (r *results) holdTables() string {
 		}
 		t.row(k.Name, count(float64(k.Keep.Locks)), k.Keep.Lease.String(), heapCell(k)+in(func(k *bench.HoldResult) float64 { return k.Heap }, count),
 			decimals(k.Goroutines), decimals(k.Client)+in(func(k *bench.HoldResult) float64 { return k.Client }, decimals),
-			decimals(k.Server)+in(func(k *bench.HoldResult) float64 { return k.Server }, decimals), count(k.Renewals), renewalCell(k.ClientRenewal()), renewalCell(k.ServerRenewal()),
+			decimals(k.Server)+in(func(k *bench.HoldResult) float64 { return k.Server }, decimals), count(k.Renewals), renewalCell(k.ClientRenewal())+in((*bench.HoldResult).ClientRenewal, renewalCell),
+			renewalCell(k.ServerRenewal())+in((*bench.HoldResult).ServerRenewal, renewalCell), limitCell(k)+in(func(k *bench.HoldResult) float64 { return k.Limit.Seconds() }, renewalCell),
 			lateCell(k.Late)+in(func(k *bench.HoldResult) float64 { return float64(k.Late) }, func(x float64) string { return lateCell(time.Duration(x)) }), lateCell(k.Latest), count(float64(k.Lost)), decimals(k.Taken.Seconds()))
 		switch {
 		case k.Stuck != "":
@@ -299,6 +303,14 @@ func renewalCell(seconds float64) string {
 		return "–"
 	}
 	return decimals(seconds * 1e6)
+}
+
+// limitCell returns a dash where the limit was not measured.
+func limitCell(k *bench.HoldResult) string {
+	if k.Limit == 0 {
+		return "–"
+	}
+	return micros(k.Limit)
 }
 
 // lateCell returns a dash for a figure that a contestant does not report.

@@ -47,7 +47,7 @@ func (r *results) measuredPart() string {
 	}
 	t := newTable("what", "figure", "section")
 	t.prose = true
-	for _, line := range []func(*table){r.kindsBesidePeers, r.hotLine, r.latencyLine, r.gatewayLine, r.holdLines, r.floodLine} {
+	for _, line := range []func(*table){r.kindsBesidePeers, r.hotLine, r.latencyLine, r.gatewayLine, r.holdLines, r.scaleLine, r.floodLine} {
 		line(t)
 	}
 	return fmt.Sprintf("%s; %s. %s Compare figures of one section only.\n%s\n\n%s\n%s", last.Machine.System, last.Machine.Server, r.machines(),

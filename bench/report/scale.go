@@ -60,6 +60,15 @@ func (r *results) scaleChart() *barChart {
 	return g
 }
 
+func (r *results) scaleLine(t *table) {
+	f := r.scaleOf(10_000_000)
+	if f == nil {
+		return
+	}
+	t.section(fmt.Sprintf("%s watched locks held, lease %v: heap of one; processor time of a renewal, of the client and of the server; lost", count(float64(f.Keep.Locks)), f.Keep.Lease),
+		fmt.Sprintf("%s B; %s µs, %s µs; %s", count(f.Heap), micros(f.Client), micros(f.Server), count(float64(f.Lost))), "Scale")
+}
+
 // scaleOf returns the result with this many locks, nil if it was not measured.
 func (r *results) scaleOf(locks int) *bench.ScaleResult {
 	for _, f := range r.scale.Figures {
@@ -71,10 +80,15 @@ func (r *results) scaleOf(locks int) *bench.ScaleResult {
 }
 
 func (r *results) scaleGoals() []goal {
-	heap, lost, used := unknown, unknown, unknown
+	var runs []bench.ScaleResult
 	if f := r.scaleOf(10_000_000); f != nil {
-		heap, lost, used = f.Heap, float64(f.Lost), f.Used()
+		if runs = f.Runs; len(runs) == 0 {
+			runs = []bench.ScaleResult{*f}
+		}
 	}
+	heap := figuresOf(runs, func(f *bench.ScaleResult) float64 { return f.Heap })
+	lost := figuresOf(runs, func(f *bench.ScaleResult) float64 { return float64(f.Lost) })
+	used := figuresOf(runs, (*bench.ScaleResult).Used)
 	const held = "10 000 000 held: "
 	return []goal{
 		{"Scale", held + "live heap of a lock", heap, false, 300, " B"},

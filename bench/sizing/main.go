@@ -29,6 +29,7 @@ func main() {
 	flag.DurationVar(&d.lease, "lease", 30*time.Second, "Options.Lease; a lock is renewed every third of it, unless -every says otherwise")
 	flag.DurationVar(&d.every, "every", 0, "Options.RenewInterval, if it is not a third of the lease")
 	flag.Float64Var(&d.pairs, "pairs", 0, "`pairs` of Lock and Unlock a second")
+	flag.Float64Var(&d.waiters, "waiters", 0, "`callers` that wait at a time, each for a name of its own")
 	flag.Float64Var(&b.core, "core", 0.7, "the `part` of a core that a master, or the loop of an engine, may use")
 	flag.Float64Var(&b.memory, "memory", 16e9, "`bytes` of a master")
 	flag.Float64Var(&b.heap, "heap", 4e9, "`bytes` of the live heap of an engine")
@@ -40,8 +41,8 @@ func main() {
 		log.Fatal(err)
 	}
 	d.locks = *locks
-	if d.locks < 1 || d.lease <= 0 || d.every < 0 || d.pairs < 0 || b.core <= 0 || b.memory <= 0 || b.heap <= 0 {
-		log.Fatal("sizing: -every and -pairs must be 0 or more, and all other figures positive")
+	if d.locks < 1 || d.lease <= 0 || d.every < 0 || d.pairs < 0 || d.waiters < 0 || b.core <= 0 || b.memory <= 0 || b.heap <= 0 {
+		log.Fatal("sizing: -every, -pairs and -waiters must be 0 or more, and all other figures positive")
 	}
 	if *table {
 		m.printTable(os.Stdout, b)
@@ -52,10 +53,11 @@ func main() {
 
 // demand is what a service needs.
 type demand struct {
-	locks float64
-	lease time.Duration
-	every time.Duration // between two renewals; 0: a third of the lease
-	pairs float64       // per second
+	locks   float64
+	lease   time.Duration
+	every   time.Duration // between two renewals; 0: a third of the lease
+	pairs   float64       // per second
+	waiters float64
 }
 
 func (d demand) renewals() float64 {
@@ -70,7 +72,7 @@ type budget struct{ core, memory, heap float64 }
 
 // model has the measured constants.
 type model struct {
-	one, cluster bench.SizingConstants
+	*bench.SizingResult
 	heap, memory float64 // bytes of a held lock, in an engine and in a master
 }
 
@@ -83,11 +85,13 @@ type need struct {
 
 	// How many masters and engines, as asked by each of what they have.
 	byCore, byMemory, byLoop, byHeap float64
+
+	tried float64 // the number of masters that these costs are of; 0: those of one server
 }
 
 // masters returns 1 or at least 3: a cluster of two does not survive the failure of one.
 func (n need) masters() float64 {
-	if masters := math.Ceil(max(n.byCore, n.byMemory)); masters > 1 {
+	if masters := math.Ceil(max(n.byCore, n.byMemory, n.tried)); masters > 1 {
 		return max(masters, bench.SizingMasters)
 	}
 	return 1
@@ -95,16 +99,19 @@ func (n need) masters() float64 {
 
 func (n need) engines() float64 { return math.Ceil(max(n.byLoop, n.byHeap)) }
 
-// need returns what a demand needs: with the costs of a cluster if one master is not enough.
+// need returns what a demand needs: with the costs of a cluster if one master is not enough. With more masters each has
+// fewer locks, which cost less; so it may take some steps to find their number.
 func (m *model) need(d demand, b budget) need {
-	n := m.needWith(&m.one, d, b)
-	if n.masters() > 1 {
-		n = m.needWith(&m.cluster, d, b)
+	n := m.needWith(m.Constants(d.locks, 1), d, b)
+	for n.masters() > max(n.tried, 1) {
+		tried := n.masters()
+		n = m.needWith(m.Constants(d.locks, int(tried)), d, b)
+		n.tried = tried // with fewer, each lock would cost more
 	}
 	return n
 }
 
-func (m *model) needWith(c *bench.SizingConstants, d demand, b budget) (n need) {
+func (m *model) needWith(c bench.SizingConstants, d demand, b budget) (n need) {
 	n.renewals = d.renewals()
 	all := func(of func(bench.SizingCost) float64) float64 { return n.renewals*of(c.Renewal) + d.pairs*of(c.Pair) }
 	n.client = all(func(c bench.SizingCost) float64 { return c.Client.Seconds() })
@@ -112,7 +119,7 @@ func (m *model) needWith(c *bench.SizingConstants, d demand, b budget) (n need) 
 	n.server = all(func(c bench.SizingCost) float64 { return c.Server.Seconds() })
 	n.in = all(func(c bench.SizingCost) float64 { return c.In })
 	n.out = all(func(c bench.SizingCost) float64 { return c.Out })
-	n.heap, n.memory = d.locks*m.heap, d.locks*m.memory
+	n.heap, n.memory = d.locks*m.heap+d.waiters*m.Waiter, d.locks*m.memory
 	n.byCore, n.byMemory = n.server/b.core, n.memory/b.memory
 	n.byLoop, n.byHeap = n.loop/b.core, n.heap/b.heap
 	return n
@@ -186,7 +193,7 @@ func readModel(folder string) (*model, error) {
 	if largest.Keep.Locks < 1_000_000 || c == nil || c.Failure != "" || c.Cluster.Cores == 0 {
 		return nil, fmt.Errorf("%s: no figures of a million locks and of a cluster; go run ./report -set full -only scale,sizing measures them", folder)
 	}
-	return &model{one: c.One, cluster: c.Cluster, heap: largest.Heap, memory: largest.Memory}, nil
+	return &model{SizingResult: c, heap: largest.Heap, memory: largest.Memory}, nil
 }
 
 func read(folder, name string, into any) error {

@@ -14,10 +14,10 @@ import (
 func fixtureModel() *model {
 	pair := bench.SizingCost{Client: 4 * time.Microsecond, Loop: 2 * time.Microsecond, Server: 5 * time.Microsecond, In: 300, Out: 20}
 	renewal := bench.SizingCost{Client: 2 * time.Microsecond, Loop: time.Microsecond, Server: 3 * time.Microsecond, In: 80, Out: 1}
-	m := &model{heap: 300, memory: 160, one: bench.SizingConstants{Pair: pair, Renewal: renewal}}
+	m := &bench.SizingResult{One: bench.SizingConstants{Pair: pair, Renewal: renewal}, Waiter: 1000}
 	renewal.Server *= 2
-	m.cluster = bench.SizingConstants{Pair: pair, Renewal: renewal}
-	return m
+	m.Cluster = bench.SizingConstants{Pair: pair, Renewal: renewal}
+	return &model{SizingResult: m, heap: 300, memory: 160}
 }
 
 var fixtureBudget = budget{core: 0.7, memory: 16e9, heap: 4e9}
@@ -41,6 +41,9 @@ func TestNeed_ScarcerOfProcessorAndMemory(t *testing.T) {
 	n = m.need(demand{locks: 1e9, lease: time.Hour}, fixtureBudget)
 	require.Equal(t, []float64{10, 75}, []float64{n.masters(), n.engines()})
 	require.Equal(t, "the engine's heap", n.first())
+
+	n = m.need(demand{locks: 1e6, lease: time.Hour, waiters: 1e6}, fixtureBudget)
+	require.InDelta(t, 3e8+1e9, n.heap, 1, "callers that wait need heap, too")
 }
 
 // The table has a row for each size and lease, and the plan a line for each need.
