@@ -9,6 +9,9 @@
 //			case <-ctx.Done(): // the lock is lost, or the process shuts down
 //				return context.Cause(ctx)
 //			case invoice := <-due:
+//				if err := hold.Err(); err != nil {
+//					return err // after a pause of the process ctx may not have ended yet
+//				}
 //				send(ctx, invoice, hold.Token())
 //			}
 //		}
@@ -16,6 +19,10 @@
 //
 // If the leader's process dies, another one leads after at most one lease and some milliseconds (lockwheel's
 // Options.Lease, by default 30 s). If the leader shuts down in an orderly way, another one leads a round trip later.
+//
+// The context of work ends within moments of a loss. A process that was stopped for longer than its lease can run for
+// such a moment before it ends; [lockwheel.Hold.Err] compares the clock and knows at once. So ask it before each piece
+// of work.
 //
 // The guarantees are those of the lock. Two holds of one lock never have Err() == nil at the same time. So two leaders
 // never both have a reason to think that they lead. But a process can stop between asking and writing. A write that

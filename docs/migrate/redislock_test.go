@@ -54,6 +54,15 @@ func obtain(ctx context.Context, locker *redislock.Client, key string) (*redislo
 	}
 }
 
+// tryObtain tries once, and also takes a hold of lockwheel's for one of redislock's.
+func tryObtain(ctx context.Context, locker *redislock.Client, key string) (*redislock.Lock, error) {
+	lock, err := locker.Obtain(ctx, key, 30*time.Second, nil)
+	if err != nil && strings.Contains(err.Error(), "WRONGTYPE") {
+		err = redislock.ErrNotObtained
+	}
+	return lock, err
+}
+
 func settleAfterRedislock(ctx context.Context, locks *lockwheel.Engine, account string) error {
 	return locks.Mutex("account/"+account).Do(ctx, settle, lockwheel.Wait(5*time.Second))
 }
@@ -73,6 +82,8 @@ func TestMigrate_RedislockObtain_WaitsForHold(t *testing.T) {
 	require.NoError(t, err)
 	_, err = redislock.New(old).Obtain(t.Context(), "account/7", time.Minute, &redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Millisecond)})
 	require.ErrorContains(t, err, "WRONGTYPE")
+	_, err = tryObtain(t.Context(), redislock.New(old), "account/7")
+	require.ErrorIs(t, err, redislock.ErrNotObtained)
 	obtained := make(chan error, 1)
 	go func() {
 		_, err := obtain(t.Context(), redislock.New(old), "account/7")
@@ -85,4 +96,7 @@ func TestMigrate_RedislockObtain_WaitsForHold(t *testing.T) {
 	}
 	require.NoError(t, hold.Unlock(t.Context()))
 	require.NoError(t, <-obtained)
+	lock, err := tryObtain(t.Context(), redislock.New(old), "account/8")
+	require.NoError(t, err)
+	require.NoError(t, lock.Release(t.Context()))
 }

@@ -101,7 +101,7 @@ func (m *member) takePart(ctx context.Context) {
 }
 
 // work is what only the leader does: it counts. It ends when ctx does, because then another member may lead.
-func (m *member) work(ctx context.Context, _ *lockwheel.Hold) error {
+func (m *member) work(ctx context.Context, hold *lockwheel.Hold) error {
 	count := time.NewTicker(500 * time.Millisecond)
 	defer count.Stop()
 	var over <-chan time.Time
@@ -113,6 +113,9 @@ func (m *member) work(ctx context.Context, _ *lockwheel.Hold) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-count.C:
+			if err := hold.Err(); err != nil {
+				return err // after a pause of the process ctx may not have ended yet
+			}
 			m.log.Printf("%s counts %d", m.name, n)
 			n++
 		case <-over:
