@@ -25,6 +25,8 @@ type hanging struct {
 	gate   chan struct{}
 	called chan struct{}
 	late   chan net.Conn // connections that were made after that
+
+	dialing atomic.Int32 // calls of dial
 }
 
 func newHanging() *hanging {
@@ -52,6 +54,8 @@ func (h *hanging) credentials(rueidis.AuthCredentialsContext) (rueidis.AuthCrede
 }
 
 func (h *hanging) dial(address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+	h.dialing.Add(1)
+	defer h.dialing.Add(-1)
 	late := h.hang()
 	conn, err := d.Dial("tcp", address)
 	if late && err == nil {
@@ -149,6 +153,7 @@ func eachHanging(t *testing.T, f func(t *testing.T, s *locktest.Server, h *hangi
 // comeLate releases the functions that hang, and requires that nothing is left of them.
 func (h *hanging) comeLate(t *testing.T) {
 	close(h.gate)
+	locktest.Eventually(t, "the end of each dial", func() bool { return h.dialing.Load() == 0 })
 	for {
 		select {
 		case conn := <-h.late:
