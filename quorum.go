@@ -42,7 +42,8 @@ import (
 // The locks that are missing in a watched hold are waited for, and held again when they are granted. A lock that its
 // server rejects permanently is requested again every Options.RenewInterval, as is one that too few of Options.Replicas
 // have: each server asks its own replicas. One that [Mutex.ForceUnlock] took away is requested again only after
-// Options.Lease of its engine, so that an operator can force a majority.
+// Options.Lease of its engine, so that an operator can force a majority. A holder that re-enters meanwhile requests all
+// locks for its new hold.
 //
 // The hold is lost as soon as its majority is known to be lost, and when Options.MaxHold ends one of its locks.
 //

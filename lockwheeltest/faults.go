@@ -73,8 +73,9 @@ func (s *Server) Flush() { s.redis.Flush() }
 // Down makes the server unavailable until [Server.Up], as if its process had ended: connections end, and no new ones
 // are made. What calls return then:
 //
-//   - TryLock, and Lock with Wait(0): lockwheel.ErrUnavailable at once. Of a plain or a fenced lock or a writer that
-//     another caller of the same engine holds: lockwheel.ErrNotAcquired, which the engine knows without the server.
+//   - TryLock, and Lock with Wait(0): lockwheel.ErrUnavailable at once, or after some milliseconds in which the engine
+//     tries to connect. Of a plain or a fenced lock or a writer that another caller of the same engine holds:
+//     lockwheel.ErrNotAcquired, which the engine knows without the server.
 //   - Lock: it waits. When its wait ends, it returns lockwheel.ErrUnavailable.
 //   - Unlock and Extend: lockwheel.ErrUnavailable after Options.CallTimeout.
 //
