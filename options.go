@@ -266,10 +266,10 @@ const (
 // as no reply: a caller that may wait continues at the next master.
 //
 // A failover to one of the confirming replicas keeps the lock, until the wall clock time at which its lease ends. So
-// the clocks of masters and replicas must agree to well below 1 % of the shortest lease. On a replica with a clock
-// that is further ahead, a lease that is not renewed before can expire early. Another caller can then acquire the
-// lock while its holder still has it. In a cluster, a failover of a master whose slot is being moved loses the keys that
-// were moved already: its replicas do not have them either.
+// the clocks of masters and replicas must agree to well below 1 % of the shortest lease. On a replica with a clock that
+// is further ahead, a lease that is not renewed before can expire early. Another caller can then acquire the lock while
+// its holder still has it. In a cluster, a failover of a master while one of its slots moves loses the keys that were
+// moved already: its replicas do not have them either.
 //
 // Each acquire is followed by a WAIT on a dedicated connection. At most two such batches are in flight per master, so
 // other commands are not delayed. If the server does not reply, TryLock returns after CallTimeout plus Timeout. A
