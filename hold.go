@@ -14,9 +14,9 @@ import (
 )
 
 // Hold is one lock held once, or several locks held as one ([Multi]). A Lock method returns it, and the caller must
-// unlock it once. It is safe for concurrent use. It must not be copied (go vet finds copies): a copy is not notified when
-// the hold ends, its Unlock can leave the lock held, and that of the original can panic then. The zero Hold has ended:
-// its errors say so and match ErrNotHeld.
+// unlock it once. It is safe for concurrent use. It must not be copied (go vet finds copies): a copy is not notified
+// when the hold ends, its Unlock can leave the lock held, and that of the original can panic then. The zero Hold has
+// ended: its errors say so and match ErrNotHeld.
 type Hold struct {
 	grant  actor.Hold
 	engine *Engine
