@@ -25,7 +25,7 @@
 //	Steady   a steady load while many locks are held; in the report a part of Latency
 //	Gateway  what a lock adds to a request of an HTTP service
 //	Flood    an unrelated lock during a flood of waiters, from their arrival to their end; "before" is without them
-//	Hold     many watched locks held for three leases and more: how late renewals are, and the throughput meanwhile
+//	Hold     many watched locks held for a lease or some: how late renewals are, and the throughput meanwhile
 //	Scale    what a renewal costs, from a thousand locks to ten million
 //	Sizing   a cost model, and what it predicts for pairs beside held locks, on one server and on a cluster
 //	Planted  locks under the names of which another program has stored very much

@@ -53,7 +53,7 @@ func (e Estimate) Gateway() time.Duration { return e.interleaved(7, e.Plan.Gatew
 
 // Hold returns the estimate for each number of locks.
 func (e Estimate) Hold(k HoldPlan) time.Duration {
-	once := holdLeases*k.Lease + 2*time.Duration(k.Locks)*estimatedPerLock
+	once := k.RenewInterval() + time.Duration(e.holdLeases())*k.Lease + 2*time.Duration(k.Locks)*estimatedPerLock
 	all := once + k.Lease + 3*time.Duration(e.Rounds+1)*e.Round
 	if k.Peers {
 		all += 2 * once

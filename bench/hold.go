@@ -72,13 +72,12 @@ func (k *HoldResult) Baseline() float64 {
 }
 
 const (
-	holdLeases     = 3    // for how many leases locks are held
 	acquireWorkers = 1024 // goroutines that acquire what is to be held
 	heldName       = "lockwheel-bench-held"
 )
 
-// Hold keeps locks for three leases with lockwheel, and for a fourth one in which it measures how late renewals are.
-// Then it measures the throughput beside them. If holdPlan.Peers is set, it also keeps locks for three leases with
+// Hold keeps locks for the plan's leases with lockwheel, and for another one in which it measures how late renewals are.
+// Then it measures the throughput beside them. If holdPlan.Peers is set, it also keeps locks for these leases with
 // rueidislock and Redisson, the peers that renew, without the throughput. If holdPlan.Limit is set, each run of
 // lockwheel is followed by the same renewals, sent back to back.
 func Hold(s *Server, p Plan, holdPlan HoldPlan) ([]HoldResult, error) {
@@ -302,8 +301,10 @@ func throughput(c peers.Contestant, p Plan) (float64, error) {
 	return series.PairsPerSecond(), nil
 }
 
-// observe waits for the leases to pass and measures the cost meanwhile.
+// observe measures the cost of renewals for the plan's leases, after a first interval, in which they have an order of
+// their own.
 func (k *HoldResult) observe(s *Server, p Plan, used func() (measure.Usage, error)) error {
+	time.Sleep(k.Keep.RenewInterval())
 	renewing := []string{"pexpire", "pexpireat"}
 	renewed, err := s.Calls(renewing...)
 	if err != nil {
@@ -318,8 +319,8 @@ func (k *HoldResult) observe(s *Server, p Plan, used func() (measure.Usage, erro
 		return err
 	}
 	began := time.Now()
-	for lease := range holdLeases {
-		p.logf("%s: has %d locks, acquired in %.1f s; lease %d of %d passes", k.Name, k.Keep.Locks, k.Taken.Seconds(), lease+1, holdLeases)
+	for lease := range p.holdLeases() {
+		p.logf("%s: has %d locks, acquired in %.1f s; lease %d of %d passes", k.Name, k.Keep.Locks, k.Taken.Seconds(), lease+1, p.holdLeases())
 		time.Sleep(k.Keep.Lease)
 	}
 	seconds := time.Since(began).Seconds()

@@ -19,6 +19,7 @@ type Plan struct {
 	Contenders []int // of Hot
 
 	Holds             []HoldPlan // of Hold
+	HoldLeases        int        // for how many leases Hold measures renewals; 0 is 1
 	ThroughputWorkers int        // goroutines of the throughput while Hold's locks are held
 
 	Scales []HoldPlan // of Scale
@@ -53,6 +54,8 @@ func (p Plan) Repeat(times int) Plan {
 
 // kindWarmUp returns how long the Java process is warmed up with each kind of lock.
 func (p Plan) kindWarmUp() time.Duration { return p.WarmUp / 5 }
+
+func (p Plan) holdLeases() int { return max(1, p.HoldLeases) }
 
 // runs returns how often to run what has no rounds.
 func (p Plan) runs() int { return max(1, p.Runs) }
@@ -135,6 +138,7 @@ var Quick = Plan{
 		{Locks: 1000, Lease: 3 * time.Second, Peers: true},
 		{Locks: 100_000, Lease: 8 * time.Second, Peers: true},
 	},
+	HoldLeases:        3,
 	ThroughputWorkers: 2048,
 	Scales: []HoldPlan{
 		{Locks: 1000, Lease: 3 * time.Second},

@@ -22,7 +22,7 @@ const (
 		"lock to one bare call of a script that locks, with a context that can end, and to such a PING."
 	steadyText = "1 000 lock+unlock a second, begun on time whether earlier ones are done or not (open loop), with no lock held and " +
 		"with many. Called: from the call to the unlock's reply. From due: from when it was due, including the delay of the process."
-	holdText = "Watched locks, held for three leases; by lockwheel for a fourth, in which it is measured how late renewals are.\n\n" +
+	holdText = "Watched locks. Renewals are measured for a lease, in the quick set for three, after a first interval; of lockwheel for another one, in which it is measured how late they are.\n\n" +
 		"- heap: live bytes per lock, with its name, in a client that already held 1 024 other locks. Redisson's is by how much the Java heap shrinks when the locks are released, " +
 		"after collections no longer make it smaller, ± by how much it differed between the first lease and the last.\n" +
 		"- cores: while nothing but renewals happens. A renewal: the processor time of one. Server alone: that of the same renewals, recorded and sent back to back after each run.\n" +

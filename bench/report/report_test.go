@@ -58,7 +58,7 @@ func TestReport_OneSection_OthersKept(t *testing.T) {
 	requireCharts(t, dir)
 	require.NotContains(t, read(t, dir, "README.md"), "\nold\n")
 	require.Contains(t, log.String(), "set tiny: 17 comparisons, about ")
-	require.Contains(t, log.String(), "11/17 Hold: 10 locks for three leases of 1s, renewed every 333.333333ms")
+	require.Contains(t, log.String(), "11/17 Hold: 10 locks with a lease of 1s, renewed every 333.333333ms")
 	require.Contains(t, log.String(), "lockwheel: has 10 locks")
 
 	pair, ceiling := read(t, dir, "figures/pair.json"), read(t, dir, "figures/ceiling.json")

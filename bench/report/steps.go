@@ -75,7 +75,7 @@ func latencySteps(into *latency, s *bench.Server, p bench.Plan) []step {
 
 func holdSteps(into *[]bench.HoldResult, s *bench.Server, p bench.Plan) (steps []step) {
 	for _, holdPlan := range p.Holds {
-		steps = append(steps, step{fmt.Sprintf("%d locks for three leases of %v, renewed every %v", holdPlan.Locks, holdPlan.Lease, holdPlan.RenewInterval()), bench.Estimate{Plan: p}.Hold(holdPlan), func() error {
+		steps = append(steps, step{fmt.Sprintf("%d locks with a lease of %v, renewed every %v", holdPlan.Locks, holdPlan.Lease, holdPlan.RenewInterval()), bench.Estimate{Plan: p}.Hold(holdPlan), func() error {
 			holds, err := bench.Hold(s, p, holdPlan)
 			*into = append(*into, holds...)
 			return err
