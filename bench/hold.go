@@ -76,8 +76,8 @@ const (
 	heldName       = "lockwheel-bench-held"
 )
 
-// Hold keeps locks for the plan's leases with lockwheel, and for another one in which it measures how late renewals are.
-// Then it measures the throughput beside them. If holdPlan.Peers is set, it also keeps locks for these leases with
+// Hold keeps locks for the plan's leases with lockwheel, and for another one in which it measures how late renewals
+// are. Then it measures the throughput beside them. If holdPlan.Peers is set, it also keeps locks for these leases with
 // rueidislock and Redisson, the peers that renew, without the throughput. If holdPlan.Limit is set, each run of
 // lockwheel is followed by the same renewals, sent back to back.
 func Hold(s *Server, p Plan, holdPlan HoldPlan) ([]HoldResult, error) {

@@ -79,8 +79,8 @@ func (a redissonRunner) hot(s *Server, into *contentionRun, workers int, d time.
 	})
 }
 
-// hold keeps locks for the plan's leases. Their heap is what becomes free when they are released. HeapNoise is by how much
-// the heap with all of them differed between the first lease and the last.
+// hold keeps locks for the plan's leases. Their heap is what becomes free when they are released. HeapNoise is by how
+// much the heap with all of them differed between the first lease and the last.
 func (a redissonRunner) hold(k *HoldResult, s *Server, p Plan) error {
 	if a.err != nil {
 		return a.err
