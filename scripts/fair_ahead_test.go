@@ -116,6 +116,9 @@ func TestFairPlace_Ahead_RemovedWhenOver(t *testing.T) {
 func TestFairPlace_NotAhead_Unchanged(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.enqueue("t1", "t2")
+		for _, id := range []string{"t1", "t2"} { // within its life, also if the clock is set back meanwhile
+			s.do("HSET", placesOfA, id, fmt.Sprintf("%d:50000:50000", s.serverClock()+50_000-clockStep))
+		}
 		before := s.do("HGETALL", placesOfA)
 		s.runTranscript("fair_acquire a:t9:30s: → [100s t0 -1]")
 		require.Equal(t, before, s.do("HGETALL", placesOfA))

@@ -156,7 +156,7 @@ func (p *Proxy) Refuse(refuse bool) error {
 	case p.closed:
 		return net.ErrClosed
 	case refuse && p.listener != nil:
-		err := p.listener.Close()
+		err := testport.Close(p.listener)
 		p.listener = nil
 		return err
 	case !refuse && p.listener == nil:
@@ -201,7 +201,7 @@ func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true
 	if p.listener != nil {
-		p.listener.Close()
+		testport.Close(p.listener)
 		p.listener = nil
 	}
 	p.mu.Unlock()

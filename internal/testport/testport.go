@@ -28,6 +28,14 @@ func ListenOn(port int) (net.Listener, error) {
 	return net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
 }
 
+// Close closes a listener at once. A child process that is being started has a copy of it until it runs its program: for
+// so long, the port would be in use, and the system would accept connections to it. On systems other than Unix it only
+// closes the listener.
+func Close(l net.Listener) error {
+	stopListening(l)
+	return l.Close()
+}
+
 // Port returns a port that was free a moment ago. Another process may take it first, so callers must be prepared to
 // call Port again.
 func Port() (int, error) {
@@ -35,5 +43,5 @@ func Port() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
+	return l.Addr().(*net.TCPAddr).Port, Close(l)
 }

@@ -1,0 +1,7 @@
+//go:build !unix
+
+package testport
+
+import "net"
+
+func stopListening(net.Listener) {}
