@@ -28,9 +28,9 @@ func ListenOn(port int) (net.Listener, error) {
 	return net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
 }
 
-// Close closes a listener at once. A child process that is being started has a copy of it until it runs its program: for
-// so long, the port would be in use, and the system would accept connections to it. On systems other than Unix it only
-// closes the listener.
+// Close closes a listener at once. A child process that is being started has a copy of it until it runs its program:
+// for so long, the port would be in use, and the system would accept connections to it. On systems other than Unix it
+// only closes the listener.
 func Close(l net.Listener) error {
 	stopListening(l)
 	return l.Close()
