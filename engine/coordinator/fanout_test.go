@@ -60,12 +60,14 @@ func (d *coordinatorHarness) replyToAll(reply func(*actor.Command) actor.Reply) 
 	return replies
 }
 
-// channel returns the channel that they all listen to.
-func (d *coordinatorHarness) channel() *channel {
+// channel returns the channel that they all listen to: that with the most listeners.
+func (d *coordinatorHarness) channel() (most *channel) {
 	for _, ch := range d.c.Fallback.Subscriptions.Channels {
-		return ch
+		if most == nil || ch.listeners.len() > most.listeners.len() {
+			most = ch
+		}
 	}
-	return nil
+	return most
 }
 
 func (d *coordinatorHarness) confirms() {
