@@ -122,7 +122,7 @@ func TestMulti_ReentryAfterMaxHold_LeaseOnly(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
 	// Long enough for a call after one that has failed: until the other part is released, its lease ends with MaxHold.
-	short := s.Open(lockwheel.Options{MaxHold: 500 * time.Millisecond})
+	short := s.Open(lockwheel.Options{MaxHold: 500 * time.Millisecond, Lease: time.Minute, CallTimeout: 10 * time.Second})
 	hold := locktest.Lock(t, short.Mutex("b"), lockwheel.Lease(time.Minute))
 	locktest.Eventually(t, "MaxHold to be over", func() bool {
 		inner, err := short.Mutex("b").TryLock(hold.Context())
