@@ -426,7 +426,14 @@ func ofThree(e *Engine, holds ...*Hold) *multiHold {
 func realEngine(t *testing.T) (*Engine, *redistest.Server) {
 	t.Helper()
 	s := redistest.Start(t)
-	e, err := Open(t.Context(), Options{Redis: rueidis.ClientOption{InitAddress: []string{s.Addr()}}})
+	opts := Options{Redis: rueidis.ClientOption{InitAddress: []string{s.Addr()}}}
+	e, err := Open(t.Context(), opts)
+	for range 3 { // a busy machine may reply too late
+		if !errors.Is(err, ErrUnavailable) {
+			break
+		}
+		e, err = Open(t.Context(), opts)
+	}
 	require.NoError(t, err)
 	t.Cleanup(func() { e.Close() })
 	return e, s

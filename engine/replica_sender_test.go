@@ -22,7 +22,7 @@ func TestReplicas_RoutedCalls_EachWaits(t *testing.T) {
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true, PipelineMultiplex: -1})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
-	server, err := Probe(t.Context(), client, 3*time.Second)
+	server, err := Probe(t.Context(), client, 10*time.Second)
 	require.NoError(t, err)
 
 	s := &replicaSender{nodeConn: server.nodeConn("127.0.0.1:1"), encoder: server.encoder("id"), replicas: replication{min: 1, timeout: 10 * time.Second}, lender: newLender(nil, onGoroutine), poolTimeout: 10 * time.Second}
@@ -59,7 +59,7 @@ func TestReplicas_RoutedPoolUsedUp_GivesUp(t *testing.T) {
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true, PipelineMultiplex: -1, BlockingPoolSize: 1})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
-	server, err := Probe(t.Context(), client, 3*time.Second)
+	server, err := Probe(t.Context(), client, 10*time.Second)
 	require.NoError(t, err)
 	s := &replicaSender{nodeConn: server.nodeConn("127.0.0.1:1"), encoder: server.encoder("id"), lender: newLender(nil, onGoroutine), poolTimeout: 50 * time.Millisecond}
 	batch := func() *coordinator.Batch {

@@ -66,7 +66,7 @@ func connections(t *testing.T, s *redistest.Server, f func()) map[string]map[str
 				key, value, _ := strings.Cut(word, "=")
 				of[key] = value
 			}
-			if !strings.HasPrefix(of["name"], "sentinel-") && of["flags"] != "S" {
+			if !strings.HasPrefix(of["name"], "sentinel-") && of["flags"] != "S" && of["cmd"] != "NULL" { // NULL: it has said nothing yet
 				all[of["id"]] = of
 			}
 		}

@@ -87,7 +87,7 @@ func (e *election) leads(d time.Duration, accept func(belief) bool) belief {
 // Three processes; the leader is killed, or stopped for longer than its lease and continued, again and again. Each
 // time another one leads soon after the lease. The times of two holds never interleave.
 func TestRun_LeaderKilledOrStopped_OneLeads(t *testing.T) {
-	const late = 3 * time.Second // of timers and processes on a busy machine
+	const late = 6 * time.Second // of timers and processes on a busy machine
 	server := redistest.Start(t)
 	e := &election{t: t, addr: server.Addr(), said: make(chan belief, 1<<16), ready: make(chan int, 16), members: make(map[int]process)}
 	start := func() {

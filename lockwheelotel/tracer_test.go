@@ -158,7 +158,7 @@ func TestTracer_HeldElsewhere_LockIsAnError(t *testing.T) {
 	require.NotContains(t, says(span), "error.type")
 	require.NotContains(t, says(span), "lockwheel.holder.id")
 
-	_, err = e.Mutex("n").Lock(t.Context(), lockwheel.Wait(300*time.Millisecond))
+	_, err = e.Mutex("n").Lock(t.Context(), lockwheel.Wait(2*time.Second))
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 	span = e.next(t)
 	require.Equal(t, sdktrace.Status{Code: codes.Error, Description: err.Error()}, span.Status())

@@ -122,9 +122,9 @@ func startPrometheus(t *testing.T, binary, target string, args ...string) server
 	require.NoError(t, err)
 	config := filepath.Join(t.TempDir(), "prometheus.yml")
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `
-global: {scrape_interval: 250ms, scrape_timeout: 200ms, evaluation_interval: 1s}
+global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}
 rule_files: [%q]
-scrape_configs: [{job_name: orders, scrape_timeout: 200ms, static_configs: [{targets: [%q]}]}]
+scrape_configs: [{job_name: orders, static_configs: [{targets: [%q]}]}]
 `, rules, target), 0o600))
 	for range 3 { // the port may be taken meanwhile
 		port, err := testport.Port()
@@ -181,6 +181,13 @@ func (s server) query(expression string) int {
 	return len(reply.Data.Result)
 }
 
+// awaits waits until a query has this many results: a scrape that comes late leaves all series without a value.
+func (s server) awaits(n int, query string) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool { return s.query(query) == n }, 60*time.Second, 100*time.Millisecond, query)
+}
+
+// eventually waits until an expression has a result.
 func (s server) eventually(expression string) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool { return s.query(expression) > 0 }, 60*time.Second, 100*time.Millisecond, expression)
@@ -210,12 +217,12 @@ func TestPrometheus_Scrapes_FillsTheDashboard(t *testing.T) {
 	s.eventually(`rate(lockwheel_renewed_total{engine="main",job="orders"}[30s]) > 0`)
 	exported, _ := exportedMetrics(t)
 	for name := range exported {
-		require.Equal(t, 2, s.query(`{__name__=~"`+name+`|`+name+`_count"}`), name)
+		s.awaits(2, `{__name__=~"`+name+`|`+name+`_count"}`)
 	}
-	require.Equal(t, 2, s.query(`count by (engine) ({__name__=~"lockwheel_.+"}) == 360`), "the number of series is on the page")
+	s.awaits(2, `count by (engine) ({__name__=~"lockwheel_.+"}) == 360`) // the number of series is on the page
 	for _, expression := range shownExpressions(t) {
 		require.NotRegexp(t, regexp.MustCompile(`\$`), expression)
-		require.Positive(t, s.query(expression), expression)
+		s.eventually(expression)
 	}
 	var rules struct {
 		Data struct {
@@ -245,14 +252,14 @@ func TestPrometheus_Native_GetsNative(t *testing.T) {
 	s.eventually(`histogram_count(rate(lockwheel_renewal_margin_seconds[30s])) > 0`)
 	for name, family := range first(exportedMetrics(t)) {
 		if family.GetType().String() == "HISTOGRAM" {
-			require.Positive(t, s.query(`histogram_quantile(0.99, rate(`+name+`[30s])) > 0`), name)
+			s.eventually(`histogram_quantile(0.99, rate(` + name + `[30s])) > 0`)
 			require.Zero(t, s.query(name+`_bucket`), name)
 		}
 	}
-	require.Positive(t, s.query(`count({__name__=~"lockwheel_.+"}) == 34`), "the number of series is on the page")
+	s.eventually(`count({__name__=~"lockwheel_.+"}) == 34`) // the number of series is on the page
 	// The example's leases are of 3 s, in the bucket that ends at 4 s. It holds most locks for some milliseconds.
-	require.Positive(t, s.query(`histogram_quantile(1, rate(lockwheel_renewal_margin_seconds[30s])) <= 4`))
-	require.Positive(t, s.query(`histogram_quantile(0.5, rate(lockwheel_hold_seconds[30s])) < 1`))
+	s.eventually(`histogram_quantile(1, rate(lockwheel_renewal_margin_seconds[30s])) <= 4`)
+	s.eventually(`histogram_quantile(0.5, rate(lockwheel_hold_seconds[30s])) < 1`)
 }
 
 func first[A, B any](a A, _ B) A { return a }

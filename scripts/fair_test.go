@@ -553,13 +553,13 @@ func TestFairPlace_LongOver_NotRedissons(t *testing.T) {
 		s.runTranscript(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s → 1
-			PEXPIRE a 100 → 1
+			PEXPIRE a 2000 → 1
 		`)
 		s.step(strings.Fields("fair_acquire a:t1:30s:20ms"), nil)
 		s.enqueueRedisson("theirs", 1_000_380_000)
 		s.do("PERSIST", queueOfA)
 		s.do("PERSIST", timesOfA)
-		s.do("SET", "probe", "x", "PX", 250)
+		s.do("SET", "probe", "x", "PX", 2500)
 		require.Eventually(t, func() bool { return s.do("EXISTS", "probe") == int64(0) }, receiveTimeout, 5*time.Millisecond)
 		s.runTranscript(`
 			fair_acquire a:t2:30s: → [380s '' -1]

@@ -58,7 +58,7 @@ func keepBusy(t *testing.T, s *redistest.Server) {
 func TestCluster_MasterSilent_WaitNamesIt(t *testing.T) {
 	t.Parallel()
 	c, names := clusterOf(t, 0)
-	p := startCommand(t, allOf(c), "wait", names[2][0], "--timeout", "500ms")
+	p := startCommand(t, allOf(c), "wait", names[2][0], "--timeout", "3s")
 	eventually(t, func() bool { return c.Nodes[2].CommandCalls(t, "exists") > 0 }, "it asks")
 	require.NoError(t, c.Nodes[2].Pause())
 	assert.Equal(t, exitFailed, p.status(t))

@@ -29,7 +29,7 @@ func TestRun_JobOnSeveralHosts_DoneOnce(t *testing.T) {
 	folder := t.TempDir()
 	host := func() *process {
 		in := func(c *exec.Cmd) { c.Dir = folder }
-		return startWith(t, in, urlOf(s.Addr()), "run", "report", "--lease", "1s", "--", "sh", "-c", onceADay)
+		return startWith(t, in, urlOf(s.Addr()), "run", "report", "--lease", "5s", "--", "sh", "-c", onceADay)
 	}
 	first := host()
 	first.prints(t, "begun")

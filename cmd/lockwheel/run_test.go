@@ -66,10 +66,11 @@ func TestRun_ProgramEnds_StatusPassedOn(t *testing.T) {
 func TestRun_ProgramRuns_LockHeldAndRenewed(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	p := startCommand(t, urlOf(s.Addr()), "run", "a", "--prefix", "my:", "--lease", "500ms", "--", "sh", "-c", untilInputEnds)
+	p := startCommand(t, urlOf(s.Addr()), "run", "a", "--prefix", "my:", "--lease", "6s", "--", "sh", "-c", untilInputEnds)
 	p.prints(t, "started")
 	assert.Len(t, s.Hash(t, "my:a"), 1)
-	time.Sleep(time.Second) // two leases
+	s.Do(t, "PEXPIRE", "my:a", time.Hour.Milliseconds())
+	eventually(t, func() bool { return s.Int(t, "PTTL", "my:a") <= 6000 }, "it is renewed")
 	assert.Len(t, s.Hash(t, "my:a"), 1)
 	p.in.Close()
 	assert.Equal(t, exitOK, p.status(t), p.err)
@@ -578,7 +579,7 @@ func TestRun_UnlockFails_StatusStays(t *testing.T) {
 func TestRun_Stopped_LossIsNoticed(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	p := startCommand(t, urlOf(s.Addr()), "run", "a", "--lease", "500ms", "--", "sh", "-c", untilInputEnds)
+	p := startCommand(t, urlOf(s.Addr()), "run", "a", "--lease", "3s", "--", "sh", "-c", untilInputEnds)
 	pid := pidOf(t, p)
 	p.signal(t, syscall.SIGSTOP)
 	eventually(t, func() bool { return !exists(t, s, "a") }, "the lease ends")
@@ -605,7 +606,7 @@ func TestRun_OutageWhileWaiting_IsWaitedFor(t *testing.T) {
 	}
 	endless := start()
 	wait("1") // on a busy machine a process may take longer to begin than the other one waits
-	bounded := start("--wait", "2s")
+	bounded := start("--wait", "5s")
 	wait("2")
 	require.NoError(t, s.Kill())
 	assert.Equal(t, exitNotAcquired, bounded.status(t))
@@ -621,7 +622,7 @@ func TestRun_SilentWhileWaiting_NotAcquired(t *testing.T) {
 	s := redistest.Start(t)
 	takenBy(t, s, "a", other)
 	link := proxy.Start(t, s.Addr())
-	p := startCommand(t, urlOf(link.Addr()), "run", "a", "--wait", "2s", "--", "echo", "it ran")
+	p := startCommand(t, urlOf(link.Addr()), "run", "a", "--wait", "5s", "--", "echo", "it ran")
 	eventually(t, func() bool {
 		return s.Strings(t, "PUBSUB", "NUMSUB", "redisson_lock__channel:{a}")[1] == "1"
 	}, "it waits")
@@ -634,7 +635,7 @@ func TestRun_SilentWhileWaiting_NotAcquired(t *testing.T) {
 func TestRun_Killed_LockExpires(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	p := startCommand(t, urlOf(s.Addr()), "run", "a", "--lease", "2s", "--", "sh", "-c", "echo started $$; exec sleep 300")
+	p := startCommand(t, urlOf(s.Addr()), "run", "a", "--lease", "5s", "--", "sh", "-c", "echo started $$; exec sleep 300")
 	pid := pidOf(t, p)
 	p.signal(t, syscall.SIGKILL)
 	assert.Equal(t, -int(syscall.SIGKILL), p.status(t))

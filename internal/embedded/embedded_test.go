@@ -239,5 +239,5 @@ func TestEmbedded_TimeOnceAdvanced_IsTimeOfDay(t *testing.T) {
 		var seconds int64
 		fmt.Sscan(c.eval(`return redis.call('time')[1]`), &seconds)
 		return time.Since(time.Unix(seconds, 0)).Abs() < 5*time.Minute
-	}, time.Second, 10*time.Millisecond)
+	}, 10*time.Second, 10*time.Millisecond)
 }

@@ -136,7 +136,7 @@ func TestAskWaiters_ManyEngines_AllAsked(t *testing.T) {
 	last := uuidOf("9")
 	answering(t, s, last, (&Waiters{Engine: last, Waiting: 1}).Text())
 	engines := append(slices.Repeat([]string{some}, 2*maxTogether+1), last)
-	answers, err := AskWaiters(t.Context(), newClient(t, s, "", ""), engines, "a b", 200*time.Millisecond)
+	answers, err := AskWaiters(t.Context(), newClient(t, s, "", ""), engines, "a b", 5*time.Second)
 	require.NoError(t, err)
 	require.Len(t, answers, 1)
 	require.Contains(t, answers, last)

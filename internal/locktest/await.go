@@ -80,8 +80,16 @@ func UnlockHold(t testing.TB, hold *lockwheel.Hold) {
 // StateFailed requires that a lock is not available.
 func StateFailed(t testing.TB, m lockwheel.Mutex) {
 	t.Helper()
-	_, err := m.TryLock(t.Context())
-	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+	require.ErrorIs(t, untilReply(func() error { _, err := m.TryLock(t.Context()); return err }), lockwheel.ErrNotAcquired)
+}
+
+// untilReply repeats a call to which a busy machine replied too late, for patience at most.
+func untilReply(call func() error) (err error) {
+	for deadline := time.Now().Add(patience); ; {
+		if err = call(); !errors.Is(err, lockwheel.ErrUnavailable) || time.Now().After(deadline) {
+			return err
+		}
+	}
 }
 
 // RequireTaken requires that a call ends with ErrNotAcquired after its Wait, and not before, and returns that error. A
@@ -238,15 +246,15 @@ func RequireIdle(t testing.TB, e *lockwheel.Engine) {
 
 func RequireLocked(t *testing.T, m lockwheel.Mutex, want bool) {
 	t.Helper()
-	got, err := m.IsLocked(t.Context())
-	require.NoError(t, err)
+	var got bool
+	require.NoError(t, untilReply(func() (err error) { got, err = m.IsLocked(t.Context()); return err }))
 	require.Equal(t, want, got)
 }
 
 func RequireCount(t *testing.T, ctx context.Context, m lockwheel.Mutex, want int) {
 	t.Helper()
-	got, err := m.HoldCount(ctx)
-	require.NoError(t, err)
+	var got int
+	require.NoError(t, untilReply(func() (err error) { got, err = m.HoldCount(ctx); return err }))
 	require.Equal(t, want, got)
 }
 
@@ -256,8 +264,8 @@ const Skew = 10 * time.Millisecond
 
 func RequireTTL(t *testing.T, m lockwheel.Mutex, least, most time.Duration) {
 	t.Helper()
-	ttl, err := m.TTL(t.Context())
-	require.NoError(t, err)
+	var ttl time.Duration
+	require.NoError(t, untilReply(func() (err error) { ttl, err = m.TTL(t.Context()); return err }))
 	require.GreaterOrEqual(t, ttl, least)
 	require.LessOrEqual(t, ttl, most)
 }

@@ -90,7 +90,7 @@ func (r *ClusterEnv) HandsOver(t *testing.T) {
 }
 
 func (r *ClusterEnv) SharesCalls(t *testing.T) {
-	e := r.Open(lockwheel.Options{Lease: 3 * time.Second, RenewInterval: 300 * time.Millisecond})
+	e := r.Open(lockwheel.Options{Lease: 30 * time.Second, RenewInterval: 300 * time.Millisecond})
 	const many = 100
 	holds := TakesMany(t, e, AllLocks("shared", many))
 	before := e.Stats()

@@ -19,6 +19,15 @@ const ShortLease = 3 * time.Second
 // ShortLeaseOptions renews often, and its lease does not expire within patience: only a renewal can notice a loss.
 var ShortLeaseOptions = lockwheel.Options{Lease: 30 * time.Second, RenewInterval: 500 * time.Millisecond}
 
+// SteadyLease is the lease of SteadyOptions: a machine that stands still for 4 s does not outlast it.
+const SteadyLease = 7 * time.Second
+
+// SteadyOptions renews so often that at least 6 s of its lease are left, for tests in which it also ends.
+var SteadyOptions = lockwheel.Options{Lease: SteadyLease, RenewInterval: 500 * time.Millisecond}
+
+// LongDeadline is a deadline for what takes such a lease.
+const LongDeadline = 3 * TestDeadline
+
 // RequireRenewed waits until holds were renewed several times, and requires that their keys live at least as long as
 // the engine assumes.
 func RequireRenewed(t testing.TB, s *Server, holds ...*lockwheel.Hold) {

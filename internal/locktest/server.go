@@ -41,11 +41,11 @@ var ProcessRoles = map[string]func(argument string) error{EnvHolder: holdUntilKi
 // its id, and for each line that it reads whether it still holds the lock.
 const EnvHolder = "LOCKWHEEL_TEST_HOLDER"
 
-// HolderLease is the lease of that process.
+// HolderLease is the lease of holders that die.
 const HolderLease = ShortLease
 
 func holdUntilKilled(addr string) error {
-	opts := lockwheel.Options{Lease: HolderLease, CallTimeout: HolderLease / 3}
+	opts := SteadyOptions
 	opts.Redis.InitAddress = []string{addr}
 	e, err := lockwheel.Open(context.Background(), opts)
 	for isBusy(err) { // as opened does, until the parent ends

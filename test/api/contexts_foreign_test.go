@@ -110,7 +110,7 @@ func startClose(e *lockwheel.Engine) <-chan struct{} {
 func TestBlockingContexts_Many_NoDelay(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
-	e := s.Open(lockwheel.Options{CallTimeout: 2 * time.Second})
+	e := s.Open(lockwheel.Options{CallTimeout: 6 * time.Second})
 	const many = 200
 	ctx := &foreignContext{Context: t.Context()}
 	inner := make([]context.Context, many)

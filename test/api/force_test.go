@@ -69,7 +69,7 @@ func TestForceUnlock_OtherEngine_WaiterWoken(t *testing.T) {
 func TestForceUnlock_ManyHolders_OneLossEach(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
-	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})}
+	engines := []*lockwheel.Engine{s.Open(locktest.SlowTimeouts), s.Open(locktest.SlowTimeouts)}
 	locktest.Crowd(t, 12, func(i int) error {
 		m := engines[i%2].Mutex("n")
 		for range 20 {

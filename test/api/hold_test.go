@@ -184,7 +184,7 @@ func TestLostLock_SeveralHolds_AllNotified(t *testing.T) {
 func TestHold_OtherGoroutine_Unlocks(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
-	m := s.Open(lockwheel.Options{}).Mutex("n")
+	m := s.Open(locktest.SlowTimeouts).Mutex("n")
 	holds := make(chan *lockwheel.Hold)
 	go func() {
 		hold, _ := m.Lock(t.Context())
@@ -215,7 +215,7 @@ func TestHold_Done_SameChannel(t *testing.T) {
 // Many goroutines may use a hold while it ends.
 func TestHold_ManyGoroutines_SeeItsEnd(t *testing.T) {
 	t.Parallel()
-	m := locktest.AnyServer(t).Open(lockwheel.Options{}).Mutex("n")
+	m := locktest.AnyServer(t).Open(locktest.SlowTimeouts).Mutex("n")
 	for range 20 {
 		hold := locktest.Lock(t, m)
 		locktest.Crowd(t, 9, func(i int) error {

@@ -121,7 +121,7 @@ func TestLocker_LostAndHeld_LostUnlockedFirst(t *testing.T) {
 func TestLocker_AnyOrder_HoldsMatchUnlocks(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
-	e := s.Open(lockwheel.Options{})
+	e := s.Open(locktest.SlowTimeouts)
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		readers := e.RWMutex(fmt.Sprint("n", seed)).RLocker()

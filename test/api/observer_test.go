@@ -456,7 +456,7 @@ func TestObserver_HoldEndsAtOnce_AcquiredFirst(t *testing.T) {
 			negative[i].Add(1)
 		}
 	}
-	e := s.Open(lockwheel.Options{Observer: lockwheel.Observer{
+	e := s.Open(lockwheel.Options{CallTimeout: 10 * time.Second, Observer: lockwheel.Observer{
 		Acquired: func(name string, _ time.Duration) { count(name, 1) },
 		Released: func(name string, _ time.Duration) { count(name, -1) },
 		Lost:     func(name string, _ error) { count(name, -1) },

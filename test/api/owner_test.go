@@ -17,7 +17,7 @@ import (
 func TestOwner_PerGoroutine_Exclude(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
-	e := s.Open(lockwheel.Options{})
+	e := s.Open(locktest.SlowTimeouts)
 	var r locktest.CriticalSection
 	locktest.Crowd(t, 100, func(int) error {
 		me := lockwheel.WithOwner(t.Context())

@@ -115,7 +115,7 @@ func TestPending_Untaken_Released(t *testing.T) {
 func TestPending_Canceled_NotInWayOfNextCall(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
-	e := s.Open(lockwheel.Options{MaxWaiting: 1})
+	e := s.Open(lockwheel.Options{MaxWaiting: 1, CallTimeout: 10 * time.Second})
 	for range 200 {
 		granted := e.Mutex("n").LockAsync(t.Context())
 		locktest.Receive(t, granted.Done())

@@ -145,12 +145,12 @@ func TestStats_AnyMoment_AddUp(t *testing.T) {
 // Renewals are counted, and the delay of the latest is reported.
 func TestStats_Renewals_CountedWithDelay(t *testing.T) {
 	t.Parallel()
-	e := locktest.AnyServer(t).Open(lockwheel.Options{Lease: locktest.ShortLease})
+	e := locktest.AnyServer(t).Open(locktest.ShortLeaseOptions)
 	locktest.HoldMany(t, e, 50)
 	locktest.Eventually(t, "all renewed twice", func() bool { return e.Stats().Renewed >= 100 })
 	stats := e.Stats()
 	require.Positive(t, stats.RenewalLag)
-	require.Less(t, stats.RenewalLag, locktest.ShortLease)
+	require.Less(t, stats.RenewalLag, locktest.ShortLeaseOptions.Lease)
 	require.Less(t, stats.Batches, stats.Commands, "due together, they go together")
 }
 
@@ -171,7 +171,7 @@ func TestStats_TurnTimes_EveryTurnCounted(t *testing.T) {
 func TestStatsHistograms_AgreeWithCounters(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
-	e := s.Open(lockwheel.Options{Lease: locktest.ShortLease})
+	e := s.Open(locktest.ShortLeaseOptions)
 	before := e.Stats()
 	for range 50 {
 		locktest.Unlock(t, locktest.Lock(t, e.Mutex("n")))
@@ -186,7 +186,7 @@ func TestStatsHistograms_AgreeWithCounters(t *testing.T) {
 	require.EqualValues(t, 70, stats.AcquireWaits.Count())
 	require.EqualValues(t, 70, stats.HoldTimes.Count())
 	require.Equal(t, stats.Renewed, stats.RenewalMargins.Count())
-	require.Less(t, stats.RenewalMargins.Sum, float64(stats.Renewed)*locktest.ShortLease.Seconds())
+	require.Less(t, stats.RenewalMargins.Sum, float64(stats.Renewed)*locktest.ShortLeaseOptions.Lease.Seconds())
 	require.Equal(t, stats.Batches, stats.BatchSizes.Count())
 	require.Equal(t, stats.Commands, stats.BatchSizes.Sum)
 	require.NotZero(t, stats.RoundTrips.Count())

@@ -51,8 +51,8 @@ func TestDurations_Invalid_Rejected(t *testing.T) {
 func TestWait_ZeroOrNegative_TriesOnce(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
-	m := s.Open(lockwheel.Options{}).Mutex("n")
-	other := s.Open(lockwheel.Options{}).Mutex("n")
+	m := s.Open(locktest.SlowTimeouts).Mutex("n")
+	other := s.Open(locktest.SlowTimeouts).Mutex("n")
 	for _, d := range []time.Duration{math.MinInt64, -time.Hour, -1, 0} {
 		for _, call := range locktest.Locks(m) {
 			hold, err := call(t.Context(), lockwheel.Wait(d))

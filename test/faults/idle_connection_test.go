@@ -15,13 +15,13 @@ import (
 // neither in the log nor as a pause.
 func TestIdleConnection_ClosedByServer_NoOutage(t *testing.T) {
 	t.Parallel()
-	s := locktest.RealServer(t, "--timeout", "1")
+	s := locktest.RealServer(t, "--timeout", "6") // longer than this test stands still between two questions of its own
 	var said locktest.LogBuffer
 	e := s.Open(lockwheel.Options{Lease: time.Minute, CallTimeout: 20 * time.Second, Logger: slog.New(slog.NewTextHandler(&said, nil))})
 	m := e.Mutex("n")
 	locktest.Unlock(t, locktest.Lock(t, m))
 	for range 2 {
-		locktest.Eventually(t, "no connection of the engine", func() bool { return len(s.Engines()) == 0 })
+		locktest.CheckRange(t, locktest.LongDeadline, "no connection of the engine", func() bool { return len(s.Engines()) == 0 })
 		retries := e.Stats().Retries
 		hold, err := m.TryLock(t.Context())
 		require.NoError(t, err)

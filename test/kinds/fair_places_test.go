@@ -25,7 +25,7 @@ func TestFairQueue_EngineGone_DelaysOneLease(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			s, p, dies := locktest.Behind(t, lockwheel.Options{Lease: locktest.HolderLease})
-			lives := s.Open(lockwheel.Options{Lease: locktest.HolderLease})
+			lives := s.Open(lockwheel.Options{FairWaitTimeout: locktest.HolderLease})
 			hold := locktest.Lock(t, lives.FairMutex("n"))
 			var waiting []<-chan locktest.Outcome
 			for range 4 {
@@ -51,14 +51,15 @@ func TestFairQueue_EngineGone_DelaysOneLease(t *testing.T) {
 func TestFairQueue_LongHold_PlacesKept(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
-	here, elsewhere := s.Open(lockwheel.Options{Lease: locktest.ShortLease}), s.Open(lockwheel.Options{Lease: locktest.ShortLease})
+	const life = 7 * time.Second // of a place that is not kept alive; longer than a machine stands still
+	here, elsewhere := s.Open(lockwheel.Options{FairWaitTimeout: life}), s.Open(lockwheel.Options{FairWaitTimeout: life})
 	hold := locktest.Lock(t, here.FairMutex("n"))
 	var waiting []<-chan locktest.Outcome
 	for range 3 {
 		waiting = append(waiting, s.QueueUp(here.FairMutex("n")), s.QueueUp(elsewhere.FairMutex("n"), lockwheel.Wait(time.Hour)))
 	}
 	queue := s.Do("LRANGE", "redisson_lock_queue:{n}", 0, -1)
-	locktest.Always(t, 5*locktest.ShortLease/2, "the queue as it is", func() bool { return reflect.DeepEqual(queue, s.Do("LRANGE", "redisson_lock_queue:{n}", 0, -1)) })
+	locktest.Always(t, life+life/2, "the queue as it is", func() bool { return reflect.DeepEqual(queue, s.Do("LRANGE", "redisson_lock_queue:{n}", 0, -1)) })
 	require.Greater(t, s.PTTL("redisson_lock_places:{n}"), time.Duration(0))
 	locktest.Unlock(t, hold)
 	for _, done := range waiting {
@@ -210,7 +211,7 @@ func TestFairQueue_BehindEndlessPlace_Leaves(t *testing.T) {
 func TestFairQueue_ClockSetBack_DeadEndAtOnce(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
-	dies, lives := s.Open(lockwheel.Options{Lease: locktest.HolderLease}), s.Open(lockwheel.Options{Lease: locktest.HolderLease})
+	dies, lives := s.Open(lockwheel.Options{Lease: locktest.HolderLease}), s.Open(lockwheel.Options{FairWaitTimeout: locktest.HolderLease})
 	hold := locktest.Lock(t, lives.FairMutex("n"))
 	for range 4 {
 		s.QueueUp(dies.FairMutex("n"))

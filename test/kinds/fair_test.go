@@ -94,7 +94,7 @@ func TestFairQueue_LeaseEnds_NextGranted(t *testing.T) {
 func TestFairQueue_500Waiters_GrantedInOrder(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
-	const alive = 4 * time.Second // longer than the longest observed pause of a busy machine
+	const alive = 7 * time.Second // longer than the longest observed pause of a busy machine
 	e := s.Open(lockwheel.Options{FairWaitTimeout: alive, CallTimeout: locktest.SlowTimeouts.CallTimeout})
 	waiters := s.Amount(500, 200)
 	work := alive * 3 / 2 / time.Duration(waiters)
@@ -181,7 +181,7 @@ func TestFairQueue_LockPasses_TimesDoNotDrift(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
 	const waiters, lease, wait, busy = 8, 5 * time.Second, 300 * time.Millisecond, 2 * time.Second
-	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})}
+	engines := []*lockwheel.Engine{s.Open(locktest.SlowTimeouts), s.Open(locktest.SlowTimeouts)}
 	var granted, refused, going atomic.Int64
 	going.Store(waiters)
 	locktest.Crowd(t, waiters+1, func(i int) error {

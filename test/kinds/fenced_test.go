@@ -88,7 +88,7 @@ func TestToken_ForceExpiryRestart_Increases(t *testing.T) {
 func TestToken_EnginesAndHandoff_Increases(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
-	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})}
+	engines := []*lockwheel.Engine{s.Open(locktest.SlowTimeouts), s.Open(locktest.SlowTimeouts)}
 	var tokens []uint64 // of the lock
 	var guard sync.Mutex
 	locktest.Crowd(t, 12, func(i int) error {

@@ -46,7 +46,7 @@ func TestMulti_BusyMembers_GetsItsTurn(t *testing.T) {
 			s := locktest.RealServer(t)
 			all := make([]*lockwheel.Engine, engines)
 			for i := range all {
-				all[i] = s.Open(lockwheel.Options{})
+				all[i] = s.Open(locktest.SlowTimeouts)
 			}
 			ctx, stop := context.WithTimeout(t.Context(), 4*locktest.TestDeadline)
 			defer stop()

@@ -62,7 +62,7 @@ func TestMulti_OwnerOfMemberWaits_NoDeadlock(t *testing.T) {
 	t.Run("together", func(t *testing.T) {
 		t.Parallel()
 		s := locktest.RealServer(t)
-		e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+		e, other := s.Open(locktest.SlowTimeouts), s.Open(locktest.SlowTimeouts)
 		ctx, stop := context.WithTimeout(t.Context(), 4*locktest.TestDeadline)
 		defer stop()
 		var all sync.WaitGroup

@@ -30,7 +30,7 @@ func many(e *lockwheel.Engine, n int) (lockwheel.Multi, func(i int) lockwheel.Mu
 func TestManyLocks_Multi_HeldAsOne(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
-	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+	e, other := s.Open(locktest.SlowTimeouts), s.Open(locktest.SlowTimeouts)
 	m, _ := many(e, manyLocks)
 	_, theirs := many(other, manyLocks)
 
@@ -59,7 +59,7 @@ func TestManyLocks_Multi_HeldAsOne(t *testing.T) {
 // Calls that find the members ended while their caller's Unlock runs report the Unlock, and no loss.
 func TestManyLocks_AskedDuringUnlock_NotHeld(t *testing.T) {
 	t.Parallel()
-	e := locktest.RealServer(t).Open(lockwheel.Options{})
+	e := locktest.RealServer(t).Open(locktest.SlowTimeouts)
 	m, _ := many(e, 1000)
 	for _, ask := range []func(*lockwheel.Hold) error{
 		(*lockwheel.Hold).Err,
@@ -89,7 +89,7 @@ func TestManyLocks_AskedDuringUnlock_NotHeld(t *testing.T) {
 func TestManyLocks_OneHeldElsewhere_NoneKept(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
-	e, other := s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})
+	e, other := s.Open(locktest.SlowTimeouts), s.Open(locktest.SlowTimeouts)
 	m, _ := many(e, manyLocks)
 	_, theirs := many(other, manyLocks)
 	for _, i := range []int{0, 1500, manyLocks - 1} {

@@ -94,10 +94,10 @@ func TestMulti_TenLocks_OneCallEachWay(t *testing.T) {
 func TestMulti_Watched_Renewed(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
-	e := s.Open(lockwheel.Options{Lease: locktest.ShortLease})
+	e := s.Open(locktest.ShortLeaseOptions)
 	hold := locktest.LockAll(t, locktest.Multi(e, "a", "b"))
 	until := hold.Deadline()
-	locktest.Eventually(t, "a lease", func() bool { return hold.Deadline().After(until.Add(locktest.ShortLease)) })
+	locktest.Eventually(t, "some renewals", func() bool { return hold.Deadline().After(until.Add(2 * locktest.ShortLeaseOptions.RenewInterval)) })
 	require.NoError(t, hold.Err())
 	locktest.Unlock(t, hold)
 }
@@ -370,7 +370,7 @@ func TestMulti_OtherKinds_OneByOne(t *testing.T) {
 func TestMulti_OverlapAnyOrder_AllGranted(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
-	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{})}
+	engines := []*lockwheel.Engine{s.Open(locktest.SlowTimeouts), s.Open(locktest.SlowTimeouts)}
 	names := []string{"a", "b", "c", "d"}
 	rooms := make([]locktest.CriticalSection, len(names))
 	var visits [4]atomic.Int32
@@ -409,7 +409,7 @@ func TestMulti_OverlapAnyOrder_AllGranted(t *testing.T) {
 func TestMulti_BesideSingleLocks_AllGranted(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
-	engines := []*lockwheel.Engine{s.Open(lockwheel.Options{}), s.Open(lockwheel.Options{Notify: lockwheel.Poll})}
+	engines := []*lockwheel.Engine{s.Open(locktest.SlowTimeouts), s.Open(lockwheel.Options{Notify: lockwheel.Poll, CallTimeout: 10 * time.Second})}
 	locktest.Crowd(t, 10, func(w int) error {
 		e := engines[w%2]
 		for range 20 {

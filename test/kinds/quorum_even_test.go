@@ -34,14 +34,14 @@ func TestQuorum_HalfOfEven_NotEnough(t *testing.T) {
 func TestQuorum_WatchedAgain_NewMemberWatched(t *testing.T) {
 	t.Parallel()
 	p := locktest.NewServerSet(t, 3)
-	engines := p.Client(fastOptions)
+	engines := p.Client(locktest.ShortLeaseOptions)
 	p[1].HoldAsOther("n", time.Hour)
 	hold := locktest.LockAll(t, locktest.Quorum(engines, "n"), lockwheel.Lease(time.Minute))
 	locktest.Eventually(t, "no request for the second", func() bool { return engines[1].Stats().Waiting == 0 && engines[1].Stats().InFlight == 0 })
 	p[1].Do("DEL", "n")
 	require.NoError(t, hold.Extend(t.Context(), 0))
 	locktest.Eventually(t, "the second", func() bool { return p[1].Exists("n") && engines[1].Stats().Held == 1 })
-	require.LessOrEqual(t, p[1].PTTL("n"), locktest.ShortLease)
+	require.LessOrEqual(t, p[1].PTTL("n"), locktest.ShortLeaseOptions.Lease)
 	renewedSince(t, engines[1])
 	locktest.Unlock(t, hold)
 }

@@ -23,7 +23,7 @@ func TestRWMutex_TryAfterRelease_OwnHoldNotInTheWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := locktest.AnyServer(t)
-			e := s.Open(lockwheel.Options{})
+			e := s.Open(locktest.SlowTimeouts)
 			m := e.RWMutex("n")
 			for range 300 {
 				release(locktest.Lock(t, m.RLocker()))

@@ -15,7 +15,7 @@ import (
 // for one lock, held once or again, for several, and for a majority.
 func TestUnlock_SeveralAtOnce_OneReturnsNil(t *testing.T) {
 	t.Parallel()
-	e := locktest.RealServer(t).Open(lockwheel.Options{})
+	e := locktest.RealServer(t).Open(locktest.SlowTimeouts)
 	engines := locktest.NewServerSet(t, 3).Client(lockwheel.Options{})
 	veryMany, _ := many(e, 1200)
 	one := func(m lockwheel.Multi) func() []*lockwheel.Hold {

@@ -104,12 +104,21 @@ var waysToKeep = map[string]func(hold *lockwheel.Hold) any{
 	},
 }
 
+// findsLeaks are the options of an engine whose leaks also end.
+var findsLeaks = func() lockwheel.Options {
+	opts := locktest.SteadyOptions
+	opts.FindLeaks = true
+	return opts
+}()
+
 // A hold is never taken for a leak while its caller has the hold, its context or anything made of these. The test has
 // random nests of every kind of lock.
 func TestFindLeaks_Reachable_NeverReported(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
-	e := s.Open(lockwheel.Options{Lease: locktest.ShortLease, FindLeaks: true})
+	opts := locktest.ShortLeaseOptions
+	opts.FindLeaks, opts.CallTimeout = true, 10*time.Second
+	e := s.Open(opts)
 	var kept []any
 	var names []string
 	n := 0
@@ -206,7 +215,7 @@ func TestFindLeaks_Unreachable_EndsWithLease(t *testing.T) {
 func TestFindLeaks_Found_NotRenewed(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
-	e := s.Open(lockwheel.Options{Lease: locktest.ShortLease, FindLeaks: true})
+	e := s.Open(findsLeaks)
 	hold, err := e.Mutex("n").Lock(t.Context())
 	require.NoError(t, err)
 	next := locktest.Locking(t.Context(), s.Open(lockwheel.Options{}).Mutex("n"))
@@ -216,7 +225,7 @@ func TestFindLeaks_Found_NotRenewed(t *testing.T) {
 	runtime.GC()
 	locktest.Eventually(t, "found", func() bool { return e.Stats().Leaked == 1 })
 	renewed := e.Stats().Renewed
-	locktest.Unlock(t, locktest.Granted(t, next))
+	locktest.Unlock(t, locktest.ReceiveWithin(t, locktest.LongDeadline, next).Hold)
 	require.LessOrEqual(t, e.Stats().Renewed, renewed+1)
 }
 
@@ -239,7 +248,7 @@ func TestFindLeaks_Quorum_EndsWithLease(t *testing.T) {
 	t.Parallel()
 	for _, missing := range []bool{false, true} {
 		servers := locktest.NewServerSet(t, 3)
-		engines := servers.Client(lockwheel.Options{Lease: locktest.ShortLease, FindLeaks: true})
+		engines := servers.Client(findsLeaks)
 		hold, err := locktest.Quorum(engines, "n").Lock(t.Context())
 		require.NoError(t, err)
 		for _, e := range engines {
@@ -248,15 +257,15 @@ func TestFindLeaks_Quorum_EndsWithLease(t *testing.T) {
 		if missing {
 			servers[0].Do("DEL", "n")
 			servers[0].HoldAsOther("n", time.Hour)
-			locktest.Eventually(t, "one is lost, and asked for again", func() bool { return engines[0].Stats().Waiting == 1 })
+			locktest.CheckRange(t, locktest.LongDeadline, "one is lost, and asked for again", func() bool { return engines[0].Stats().Waiting == 1 })
 		}
 		require.NoError(t, hold.Err())
 		locktest.Eventually(t, "found", func() bool { runtime.GC(); return engines[2].Stats().Leaked == 1 })
 		for i, e := range engines {
-			locktest.Eventually(t, "all end", func() bool { return e.Stats().Held == 0 && e.Stats().Waiting == 0 })
+			locktest.CheckRange(t, locktest.LongDeadline, "all end", func() bool { return e.Stats().Held == 0 && e.Stats().Waiting == 0 })
 			locktest.RequireIdle(t, e)
 			if i > 0 || !missing {
-				locktest.Eventually(t, "the key is gone, too", func() bool { return !servers[i].Exists("n") })
+				locktest.CheckRange(t, locktest.LongDeadline, "the key is gone, too", func() bool { return !servers[i].Exists("n") })
 			}
 		}
 	}
@@ -266,15 +275,15 @@ func TestFindLeaks_Quorum_EndsWithLease(t *testing.T) {
 func TestFindLeaks_ReentryLeaks_OuterKeepsLock(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
-	e := s.Open(lockwheel.Options{Lease: locktest.ShortLease, FindLeaks: true})
+	e := s.Open(findsLeaks)
 	outer := locktest.Lock(t, e.Mutex("n"))
 	_, err := e.Mutex("n").Lock(outer.Context())
 	require.NoError(t, err)
 	runtime.GC()
 	runtime.GC()
 	locktest.Eventually(t, "found", func() bool { return e.Stats().Leaked == 1 })
-	locktest.Eventually(t, "lost", func() bool { return e.Stats().Lost == 1 })
-	time.Sleep(locktest.ShortLease)
+	locktest.CheckRange(t, locktest.LongDeadline, "lost", func() bool { return e.Stats().Lost == 1 })
+	time.Sleep(locktest.SteadyLease)
 	require.NoError(t, outer.Err())
 	locktest.RequireCount(t, outer.Context(), e.Mutex("n"), 1)
 	locktest.Unlock(t, outer)
@@ -284,7 +293,7 @@ func TestFindLeaks_ReentryLeaks_OuterKeepsLock(t *testing.T) {
 func TestFindLeaks_Unlocked_NotReported(t *testing.T) {
 	t.Parallel()
 	s := locktest.RealServer(t)
-	e := s.Open(lockwheel.Options{FindLeaks: true})
+	e := s.Open(lockwheel.Options{FindLeaks: true, Lease: time.Minute, CallTimeout: 10 * time.Second})
 	for range 500 {
 		hold := locktest.Lock(t, e.FencedMutex("n"))
 		require.NotZero(t, hold.Token())

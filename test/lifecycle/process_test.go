@@ -18,7 +18,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
-// holder is another process that holds the lock n with a lease of HolderLease.
+// holder is another process that holds the lock n with a lease of SteadyLease.
 type holder struct {
 	t       *testing.T
 	process *os.Process
@@ -77,13 +77,13 @@ func diesElsewhere(t *testing.T, mutex locktest.KindOfLock) {
 	h := holdElsewhere(t, s)
 	require.Equal(t, map[string]string{h.id: "1"}, s.Hash("n"))
 	waiting := locktest.Locking(t.Context(), mutex(s.Open(lockwheel.Options{}), "n"))
-	locktest.RequireNoReply(t, waiting, locktest.Renewed) // the lease was renewed
+	locktest.RequireNoReply(t, waiting, locktest.SteadyLease+locktest.SteadyLease/2) // the lease was renewed
 	h.ask()
 	require.Equal(t, "<nil>", h.read())
 	require.NoError(t, h.process.Kill())
 	died := time.Now()
-	locktest.Unlock(t, locktest.Granted(t, waiting))
-	require.Less(t, time.Since(died), 4*locktest.HolderLease) // a busy machine needs time, too
+	locktest.Unlock(t, locktest.ReceiveWithin(t, locktest.LongDeadline, waiting).Hold)
+	require.Less(t, time.Since(died), locktest.LongDeadline) // a busy machine needs time, too
 }
 
 // A process that was paused for longer than its lease sees the loss immediately, whichever goroutine runs first.
@@ -93,7 +93,7 @@ func TestProcess_Paused_KnowsLoss(t *testing.T) {
 	h := holdElsewhere(t, s)
 	waiting := locktest.Locking(t.Context(), s.Open(lockwheel.Options{}).Mutex("n"))
 	require.NoError(t, h.process.Signal(syscall.SIGSTOP))
-	next := locktest.Granted(t, waiting)
+	next := locktest.ReceiveWithin(t, locktest.LongDeadline, waiting).Hold
 	h.ask()
 	require.NoError(t, h.process.Signal(syscall.SIGCONT))
 	require.Contains(t, h.read(), lockwheel.ErrLost.Error())

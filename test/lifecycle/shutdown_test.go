@@ -40,7 +40,7 @@ func TestShutdown_HolderRuns_NoSecondHolder(t *testing.T) {
 	t.Run("not waiting any longer", func(t *testing.T) {
 		t.Parallel()
 		s := locktest.AnyServer(t)
-		here, elsewhere := s.Open(lockwheel.Options{Lease: locktest.ShortLease}), s.Open(lockwheel.Options{})
+		here, elsewhere := s.Open(locktest.SteadyOptions), s.Open(lockwheel.Options{})
 		hold := locktest.Lock(t, here.Mutex("n"))
 		other := locktest.Locking(t.Context(), elsewhere.Mutex("n"))
 		locktest.RequireWaiting(t, elsewhere, 1, 1)
@@ -79,7 +79,7 @@ func TestShutdown_HolderRuns_NoSecondHolder(t *testing.T) {
 		}
 		const engines, workers = 5, 4
 		locktest.Crowd(t, engines, func(int) error {
-			e := s.Open(lockwheel.Options{})
+			e := s.Open(lockwheel.Options{Lease: time.Minute, CallTimeout: 10 * time.Second})
 			before := visits.Load()
 			results := make(chan error, workers)
 			for range workers {
@@ -124,7 +124,7 @@ func TestClose_HoldsAndWaits_EndAtOnce(t *testing.T) {
 	t.Parallel()
 	locktest.OnEachNotify(t, func(t *testing.T) {
 		s := locktest.RealServer(t)
-		e := s.Open(lockwheel.Options{Lease: locktest.ShortLease})
+		e := s.Open(locktest.SteadyOptions)
 		other := s.Open(lockwheel.Options{})
 		const n = 100
 		holds := locktest.HoldMany(t, e, n)

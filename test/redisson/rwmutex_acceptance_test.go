@@ -46,13 +46,13 @@ func TestRW_WriteHeld_OnlyOwnerReads(t *testing.T) {
 // Redisson's testReadLockExpirationRenewal
 func TestRW_ManyReaders_Renewed(t *testing.T) {
 	t.Parallel()
-	e := locktest.AnyServer(t).Open(lockwheel.Options{Lease: locktest.ShortLease})
+	e := locktest.AnyServer(t).Open(locktest.SteadyOptions)
 	locktest.Crowd(t, 50, func(int) error {
 		hold, err := e.RWMutex("n").RLocker().Lock(t.Context())
 		if err != nil {
 			return err
 		}
-		time.Sleep(locktest.Renewed)
+		time.Sleep(locktest.SteadyLease + locktest.SteadyLease/2)
 		if err := hold.Unlock(t.Context()); !errors.Is(err, lockwheel.ErrUnavailable) { // a busy machine may reply too late
 			return err
 		}

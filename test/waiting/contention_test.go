@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
@@ -17,7 +16,7 @@ import (
 // those of the process.
 func TestHotLock_NoMutexContention(t *testing.T) {
 	s := locktest.RealServer(t)
-	e := s.Open(lockwheel.Options{})
+	e := s.Open(locktest.SlowTimeouts)
 	m := e.Mutex("n")
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8)) // more threads than processors: the holder of a mutex is interrupted now and then
 	runtime.SetMutexProfileFraction(1)

@@ -208,7 +208,7 @@ func TestUnlock_OwnContext_WaitsForReply(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			s := locktest.AnyServer(t)
-			e := s.Open(lockwheel.Options{})
+			e := s.Open(locktest.SlowTimeouts)
 			for range 20 {
 				hold := take(t, e)
 				require.NoError(t, hold.Unlock(hold.Context()))

@@ -157,7 +157,7 @@ func TestMaxWaiting_QuorumContended_Granted(t *testing.T) {
 	var members []lockwheel.Mutex
 	var engines []*lockwheel.Engine
 	for range 3 {
-		e := locktest.AnyServer(t).Open(lockwheel.Options{MaxWaitingPerLock: callers / 3})
+		e := locktest.AnyServer(t).Open(lockwheel.Options{MaxWaitingPerLock: callers / 3, CallTimeout: 10 * time.Second})
 		engines, members = append(engines, e), append(members, e.Mutex("q"))
 	}
 	q := lockwheel.Quorum(members...)

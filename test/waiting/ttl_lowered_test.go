@@ -63,7 +63,7 @@ func TestWaiter_TTLTooLong_GrantedWhenLeaseEnds(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			s := locktest.RealServer(t)
-			holder, waiter := s.Open(lockwheel.Options{Lease: locktest.ShortLease}), s.Open(lockwheel.Options{})
+			holder, waiter := s.Open(locktest.SteadyOptions), s.Open(lockwheel.Options{})
 			name := "n/" + kind
 			locktest.Lock(t, locktest.MutexOf(holder, name))
 			require.Equal(t, int64(1), s.Do("PEXPIRE", name, time.Hour.Milliseconds()))
@@ -71,7 +71,7 @@ func TestWaiter_TTLTooLong_GrantedWhenLeaseEnds(t *testing.T) {
 			locktest.RequireWaiting(t, waiter, 1, 1)
 			locktest.RenewedTimes(t, holder, 1)
 			require.NoError(t, holder.Close())
-			requireSoon(t, waiting)
+			locktest.Unlock(t, locktest.ReceiveWithin(t, locktest.LongDeadline, waiting).Hold)
 		})
 	}
 }
