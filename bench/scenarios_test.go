@@ -77,7 +77,7 @@ func TestHot_AllContestants_NoOverlap(t *testing.T) {
 
 // Hold keeps the locks of every contestant without a loss, and measures their renewals.
 func TestHold_AllContestants_NothingLost(t *testing.T) {
-	results, err := Hold(openServer(t, ""), tiny, HoldPlan{Locks: 200, Lease: 1500 * time.Millisecond, Peers: true, Limit: true})
+	results, err := Hold(openServer(t, ""), tiny, HoldPlan{Locks: 200, Lease: 5 * time.Second, Peers: true, Limit: true})
 	require.NoError(t, err)
 	require.Len(t, results, 3)
 	require.Positive(t, results[0].Limit)
