@@ -105,7 +105,7 @@ func TestIdentity_ClusterNodeSilent_Answered(t *testing.T) {
 // Who waits is asked through the node of the lock, whatever other nodes of the cluster do.
 func TestIdentity_ClusterNodeSilent_WaitersAnswered(t *testing.T) {
 	t.Parallel()
-	r := locktest.NewClusterEnv(t, 0)
+	r := locktest.NewClusterEnv(t, 0, "--cluster-node-timeout", "15000") // the others do not miss the silent ones meanwhile
 	holder, waiter := r.Open(patient), r.Open(patient)
 	name, silent := besideRecord(t, r, waiter)
 	locktest.Lock(t, holder.Mutex(name))
