@@ -104,7 +104,7 @@ var waysToKeep = map[string]func(hold *lockwheel.Hold) any{
 	},
 }
 
-// findsLeaks are the options of an engine whose leaks also end.
+// findsLeaks are the options of an engine that looks for leaks, and of which a lease also ends.
 var findsLeaks = func() lockwheel.Options {
 	opts := locktest.SteadyOptions
 	opts.FindLeaks = true
