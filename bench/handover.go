@@ -28,12 +28,12 @@ const (
 	handoverTimeout = 5 * time.Second      // after which a waiter is considered lost
 )
 
-// HandoverPlain is the name of a hand-over over plain TCP connections. That is what the protocol needs at least: a
-// release, a message and an acquire.
+// HandoverPlain is the name of hand-overs over plain TCP connections: what the protocol needs, which is a release, a
+// message and an acquire, with little in between.
 const HandoverPlain = "plain TCP: release, message, acquire"
 
-// Wake passes one name back and forth between two clients. For comparison it does so over plain TCP (HandoverPlain),
-// and sends bare round trips (PingRueidis). The contestants take turns.
+// Wake passes one name back and forth between two clients. For comparison it hands the name over between plain TCP
+// connections (HandoverPlain), and sends bare round trips (PingRueidis). The contestants take turns.
 func Wake(s *Server, p Plan) ([]*HandoverLatency, error) {
 	client, err := peers.OpenPlain(s.Addr)
 	if err != nil {

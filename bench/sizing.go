@@ -21,7 +21,7 @@ import (
 type SizingResult struct {
 	One, Cluster SizingConstants // with few locks, of one server and of a cluster: there each slot has a call of its own
 	Many         SizingConstants // with many locks, of one server; zero: not measured
-	FewLocks     int             // of One and of Cluster's renewals
+	FewLocks     int             // of One and of Cluster
 	ManyLocks    int
 	Waiter       float64 // live bytes of the client for a caller that waits, with its name
 	Checks       []SizingCheck
@@ -98,10 +98,9 @@ func (m *SizingConstants) expect(renewals float64) SizingFigures {
 func Sizing(s *Server, p Plan) (*SizingResult, error) {
 	m := &SizingResult{FewLocks: p.WithHeld.Locks, ManyLocks: p.ManyHeld.Locks}
 	one := servers{s}
-	err := m.One.measure(one, p, HoldPlan{}, p.renewedOften())
+	err := m.One.measure(one, p, p.renewedOften())
 	if err == nil && p.ManyHeld.Locks > 0 {
-		// No lock is renewed while pairs are measured.
-		err = m.Many.measure(one, p, HoldPlan{Locks: p.ManyHeld.Locks, Lease: 24 * time.Hour}, p.ManyHeld)
+		err = m.Many.measure(one, p, p.ManyHeld)
 	}
 	if err == nil {
 		m.Waiter, err = measureWaiters(s, p.WithHeld.Locks)
@@ -122,7 +121,7 @@ func Sizing(s *Server, p Plan) (*SizingResult, error) {
 	check := SizingCheck{Masters: SizingMasters, Keep: p.Sizes[len(p.Sizes)/2]}
 	cluster, err := openCluster(context.Background(), SizingMasters)
 	if err == nil {
-		err = m.Cluster.measure(cluster, p, HoldPlan{}, p.renewedOften())
+		err = m.Cluster.measure(cluster, p, p.renewedOften())
 	}
 	if err != nil {
 		check.Failure = err.Error()
@@ -133,14 +132,15 @@ func Sizing(s *Server, p Plan) (*SizingResult, error) {
 	return m, cluster.close()
 }
 
-// measure measures rounds of pairs beside locks, and then rounds of renewals alone.
-func (m *SizingConstants) measure(on servers, p Plan, beside, renewed HoldPlan) error {
-	pairs, err := p.pairsBesideHeld(on, beside)
+// measure measures rounds of pairs beside locks of which none is renewed meanwhile, and then rounds of their renewals
+// alone.
+func (m *SizingConstants) measure(on servers, p Plan, keep HoldPlan) error {
+	pairs, err := p.pairsBesideHeld(on, HoldPlan{Locks: keep.Locks, Lease: 24 * time.Hour})
 	if err != nil {
 		return err
 	}
 	pair := medianCost(pairs.costs)
-	renewals, err := measureRenewalCosts(on, p, renewed)
+	renewals, err := measureRenewalCosts(on, p, keep)
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,8 @@ package main
 // The texts of RESULTS.md, one for each chapter.
 const (
 	goalsText = "A goal is met if every round, or every run of what has no rounds, meets it: the worst one decides, and the median is beside it. A ratio is that of " +
-		"the same round of both, in which they took turns. The outcome is computed from the figures before they are rounded. Flood, Planted and the cost model have one figure each. " +
-		"Only the full set holds a million locks. A bare round trip is a PING by rueidis with a context that can end, like that of the lock; that of Wake has one that cannot end. "
+		"the same round of both, in which they took turns. The outcome is computed from the figures before they are rounded. Sums and longest waits are of all rounds; Flood and Planted have one figure each, and the cost model one of each check. " +
+		"Only the full set holds a million locks. A bare round trip is a PING by rueidis with a context that can end, like that of the lock; that of Wake has one that cannot end."
 	linkText = "Over a link that adds %v in each direction, to each round trip twice. A forwarder in a process of its own does so; it " +
 		"competes for the processors, and its time counts as that of neither side. `go run ./report -link %v` writes this page.\n"
 	pairText = "Every goroutine locks and unlocks a name of its own. CPU, bytes, allocations and sleeps are per pair; a sleep is a thread of the client that gives up the processor to wait. The last " +
@@ -15,7 +15,7 @@ const (
 		"end of a round cut off counts with its time until then. A round is stalled if the free lock was not granted during its last half. " +
 		"Overlaps: two holders at once."
 	wakeText = "Two clients pass one name back and forth: from just before the release to the return of the other client's Lock, which has waited " +
-		"for 5 to 10 ms. Over plain TCP one connection releases, another has the message, and a third acquires: what the protocol needs at least. " +
+		"for 5 to 10 ms. Over plain TCP one connection releases, another has the message, and a third acquires: what the protocol needs, with little in between. " +
 		"The last row is a bare round trip after the same pause."
 	aloneText = "One caller, one name, nothing else, with a context that can end, as that of a request. rueidis then hands each call to goroutines " +
 		"of its own. With a context that cannot end, a single caller writes and reads by itself, which is shown as well. The ratios are those of a " +

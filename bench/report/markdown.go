@@ -103,7 +103,7 @@ func (r *results) settingChapter(last *measurement) string {
 	for _, kind := range append(peers.All(), peers.Redisson) {
 		settings.row(kind.Name, last.Machine.Versions[kind.Module], kind.Settings)
 	}
-	return "\n## Setting\n\n" + t.String() + "\nContestants take turns, A B C A B C …; figures are medians of the rounds, and ratios are of medians, except some of the goals'. Quantiles of one caller, of " +
+	return "\n## Setting\n\n" + t.String() + "\nContestants take turns, A B C A B C …; figures are medians of the rounds, and ratios are of medians, except the goals'. Quantiles of one caller, of " +
 		"Wake and of a steady load are of all rounds together; Hold, Scale and a steady load have whole runs in place of rounds; Flood, and ten million locks, run once. " +
 		"min..max is the smallest and the largest figure of the rounds or runs, and a dash if there was one. A lease is " +
 		"30 s unless stated otherwise. Sections can be of different runs: each says when, at which version, and with which set it was measured.\n\n" + settings.String() + peerIssuesText

@@ -18,10 +18,10 @@ var unknown = math.NaN()
 // only returns the figure of what was measured once.
 func only(figure float64) []float64 { return []float64{figure} }
 
-// ratios returns the ratio of two figures in each round, none unless both were measured as often.
+// ratios returns the ratio of two figures in each round, unknown unless both were measured, and as often.
 func ratios(a, b []float64) (all []float64) {
-	if len(a) != len(b) {
-		return nil
+	if len(a) == 0 || len(a) != len(b) {
+		return only(unknown)
 	}
 	for i := range a {
 		if b[i] <= 0 {

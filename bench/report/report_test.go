@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -403,6 +404,23 @@ func TestSection_OtherMachine_Named(t *testing.T) {
 	otherMachine.Versions["github.com/bsm/redislock"] = "v7"
 	r.pair.When.Machine = otherMachine
 	require.Contains(t, r.markdown(), "; other than above: Redis 7; redislock v7.")
+}
+
+// The command of a section repeats it: with the number of rounds, if that is not the set's.
+func TestSection_OtherRounds_InItsCommand(t *testing.T) {
+	w := &measurement{Set: "full", Rounds: bench.Full.Rounds, Machine: fixtureMachine()}
+	require.NotContains(t, w.line("Hold", w), "-runs")
+	w.Rounds, w.Link = 2, time.Millisecond
+	require.Contains(t, w.line("Hold", w), "`go run ./report -set full -only hold -runs 2 -link 1ms`")
+}
+
+// A peer that was measured with some numbers of goroutines only is not judged by these.
+func TestGoal_PeerMissingOnce_NotMeasured(t *testing.T) {
+	r := fixture()
+	r.pair.Figures = append(r.pair.Figures, pairRun{256, slices.Clone(r.pair.Figures[2].Standings)})
+	r.pair.Figures[3].Standings[1].Failure = "hangs"
+	_, _, without := outcomes(r)
+	require.Equal(t, []string{"256 goroutines and more: pairs/s to direct"}, without)
 }
 
 // A heap that is smaller than its noise has no figure.

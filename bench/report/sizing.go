@@ -11,7 +11,7 @@ import (
 
 const sizingText = "The constants of the cost model, and what it predicts: 2 048 goroutines of one engine lock and unlock names of their own as fast as they can, " +
 	"while the same engine holds and renews other locks. The model takes the renewals from the measurement, and predicts the rest. " +
-	"A pair with few locks is one with none besides; with many, none of them is renewed meanwhile. " +
+	"The constants of a pair are measured beside locks that are held and not renewed meanwhile, those of a renewal without pairs. " +
 	"Client and servers share the processors of one machine, those of a cluster, too. " +
 	"Turns of the loop also count while the loop had no processor."
 

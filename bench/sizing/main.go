@@ -44,6 +44,9 @@ func main() {
 	if d.locks < 1 || d.lease <= 0 || d.every < 0 || d.pairs < 0 || d.waiters < 0 || b.core <= 0 || b.memory <= 0 || b.heap <= 0 {
 		log.Fatal("sizing: -every, -pairs and -waiters must be 0 or more, and all other figures positive")
 	}
+	if d.waiters > 0 && m.Waiter == 0 {
+		log.Fatal("sizing: the figures do not have the heap of a waiter; go run ./report -set full -only sizing measures it")
+	}
 	if *table {
 		m.printTable(os.Stdout, b)
 		return
