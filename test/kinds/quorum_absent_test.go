@@ -63,7 +63,7 @@ func TestQuorum_ServersFail_Named(t *testing.T) {
 	p := locktest.NewServerSet(t, 3)
 	engines := p.Client(lockwheel.Options{})
 	hold := locktest.LockAll(t, locktest.Quorum(engines, "held"))
-	locktest.Eventually(t, "all three to hold it", func() bool { return p.Holders("held") == 3 }) // a majority is enough for Lock
+	locktest.HeldBy(t, engines) // a majority is enough for Lock
 	p[0].HoldAsOther("n", time.Hour)
 	for _, s := range p[1:] {
 		require.Equal(t, "OK", s.Do("SET", "n", "other"))

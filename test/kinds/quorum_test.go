@@ -232,7 +232,7 @@ func TestQuorum_MajorityLost_Lost(t *testing.T) {
 		p := locktest.NewServerSet(t, 3)
 		engines := p.Client(fastOptions)
 		hold := locktest.LockAll(t, locktest.Quorum(engines, "n"))
-		locktest.Eventually(t, "all of them", func() bool { return p.Holders("n") == 3 })
+		locktest.HeldBy(t, engines)
 		ctx, until := hold.Context(), hold.Deadline()
 		require.NoError(t, p[0].Real.Kill())
 		require.NoError(t, p[2].Real.Kill())
@@ -256,7 +256,7 @@ func TestQuorum_MajorityLost_Lost(t *testing.T) {
 		p := locktest.NewServerSet(t, 3)
 		engines := p.Client(fastOptions)
 		hold := locktest.LockAll(t, locktest.Quorum(engines, "n"))
-		locktest.Eventually(t, "all of them", func() bool { return p.Holders("n") == 3 })
+		locktest.HeldBy(t, engines)
 		p[0].Do("DEL", "n")
 		p[1].Do("DEL", "n")
 		// Each missing key is noticed at its own renewal, and the first member is held again by then.
@@ -272,7 +272,7 @@ func TestQuorum_MajorityLost_Lost(t *testing.T) {
 		p := locktest.NewServerSet(t, 3)
 		engines := p.Client(fastOptions)
 		hold := locktest.LockAll(t, locktest.Quorum(engines, "n"))
-		locktest.Eventually(t, "all of them", func() bool { return p.Holders("n") == 3 })
+		locktest.HeldBy(t, engines)
 		for _, s := range p {
 			s.Do("DEL", "n")
 		}
@@ -283,8 +283,9 @@ func TestQuorum_MajorityLost_Lost(t *testing.T) {
 	})
 	t.Run("keys that others take away", func(t *testing.T) {
 		p := locktest.NewServerSet(t, 3)
-		hold := locktest.LockAll(t, locktest.Quorum(p.Client(fastOptions), "n"))
-		locktest.Eventually(t, "all of them", func() bool { return p.Holders("n") == 3 })
+		engines := p.Client(fastOptions)
+		hold := locktest.LockAll(t, locktest.Quorum(engines, "n"))
+		locktest.HeldBy(t, engines)
 		for _, e := range p.Client(lockwheel.Options{}) {
 			_, err := e.Mutex("n").ForceUnlock(t.Context())
 			require.NoError(t, err)
@@ -296,7 +297,7 @@ func TestQuorum_MajorityLost_Lost(t *testing.T) {
 		p := locktest.NewServerSet(t, 3)
 		engines := p.Client(lockwheel.Options{Name: "holder", Lease: 10 * time.Minute})
 		hold := locktest.LockAll(t, locktest.Quorum(engines, "n"))
-		locktest.Eventually(t, "all of them", func() bool { return p.Holders("n") == 3 })
+		locktest.HeldBy(t, engines)
 		for i, operator := range p.Client(lockwheel.Options{Name: "operator"}) {
 			locktest.Eventually(t, "its own channel", func() bool {
 				return p[i].Do("PUBLISH", "lockwheel:engine:"+engines[i].ID(), "nothing") == int64(1)
