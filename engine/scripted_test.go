@@ -331,6 +331,7 @@ type subscriberHarness struct {
 
 func newListener(client rueidis.Client) *subscriber {
 	s := &subscriber{own: &ownMessages{}, nodeConn: &nodeConn{client: client}, lender: newLender(nil, onGoroutine)}
+	s.poolTimeout = 10 * time.Second // longer than a busy machine takes
 	s.unsubscriber.run, s.unsubscriber.notesTimeout = onGoroutine, 10*time.Second
 	return s
 }
@@ -503,7 +504,9 @@ func TestSubscriber_ConnBroke_NewClient(t *testing.T) {
 	before, gone := newScriptedServer(t, func(int, []string) string { return "" })
 	back, came := newScriptedServer(t, func(int, []string) string { return "" })
 	cluster := &singleNodeClient{node: gone}
-	l := newSubscriberHarnessOn(t, &subscriber{own: &ownMessages{}, nodeConn: &nodeConn{client: cluster, address: "node:1"}, lender: newLender(nil, onGoroutine)})
+	listener := newListener(cluster)
+	listener.nodeConn.address = "node:1"
+	l := newSubscriberHarnessOn(t, listener)
 	_, err := l.execute(&coordinator.Order{Channels: []string{"a"}})
 	require.NoError(t, err)
 	before.closeConn(2)

@@ -26,6 +26,7 @@ type subscriber struct {
 	box          *mpsc.Mailbox[any]
 	orders       <-chan *coordinator.Order
 	lender       *lender
+	poolTimeout  time.Duration // how long a connection may take
 	unsubscriber unsubscriber
 	own          *ownMessages
 
@@ -194,15 +195,15 @@ type connection struct {
 
 // connect returns a new connection, with the next number, on which nothing is subscribed yet. Its callbacks post
 // messages and confirmations to the loop as they arrive. It returns ErrUnknownNode if the client does not know the
-// node. It blocks until the client has a connection to spare, for at most subscribePoolTimeout; then it returns the
-// error of lender.lend.
+// node. It blocks until the client has a connection to spare, for at most poolTimeout; then it returns the error of
+// lender.lend.
 func (s *subscriber) connect() (*connection, error) {
 	node := s.nodeConn.nodeClient()
 	if node == nil {
 		s.checkMaster()
 		return nil, coordinator.ErrUnknownNode
 	}
-	lent, err := s.lender.lend(node, subscribePoolTimeout)
+	lent, err := s.lender.lend(node, s.poolTimeout)
 	if err != nil {
 		return nil, err
 	}

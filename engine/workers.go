@@ -48,7 +48,8 @@ func (e *Engine) startWorkers(n *coordinator.Node) {
 		}
 	}
 	listener := &subscriber{
-		nodeConn: e.server.nodeConn(address), sharded: e.server.sharded, node: n, box: e.box, orders: w.orders, lender: e.lender(), own: &e.own,
+		nodeConn: e.server.nodeConn(address), sharded: e.server.sharded, node: n, box: e.box, orders: w.orders, own: &e.own,
+		lender: e.lender(), poolTimeout: subscribePoolTimeout,
 		unsubscriber: unsubscriber{run: e.goroutines.Go, done: e.stopped, notesTimeout: config.CallTimeout},
 	}
 	e.goroutines.Go(listener.run)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockwheel/lockwheel/internal/locktest"
 	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
@@ -26,7 +27,7 @@ type client struct {
 // that have just started are slow.
 func (c *client) do(command string, fields redisson.Fields) redisson.Fields {
 	c.t.Helper()
-	answer := receiveWithin(c.t, c.process.Send(command, fields), time.Minute)
+	answer := locktest.ReceiveWithin(c.t, time.Minute, c.process.Send(command, fields))
 	require.NoError(c.t, answer.Err, command)
 	return answer.Fields
 }

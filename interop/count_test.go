@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
 	"github.com/lockwheel/lockwheel/internal/redisson"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
@@ -95,7 +96,7 @@ func (s *testEnv) countTogether(t *testing.T, k kind, names string, opts lockwhe
 			require.NoError(t, <-done)
 		}
 		for _, answer := range java {
-			require.NoError(t, receiveWithin(t, answer, roundWait).Err)
+			require.NoError(t, locktest.ReceiveWithin(t, roundWait, answer).Err)
 		}
 	}
 	require.Equal(t, strconv.Itoa(2*counters*rounds*times), s.do("{n}", "GET", "{n}:counter"))

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
 	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
@@ -31,13 +32,13 @@ func TestJavaKilled_GoWaits_GrantedAfterLease(t *testing.T) {
 		o := s.redissonIn(process, redisson.Fields{"watchdog": milliseconds(crashLease)}).owner("o")
 		e := s.engine(lockwheel.Options{})
 		o.lock(x.held, "n")
-		waiting := lockAsync(t.Context(), x.wanted.mutex(e, "n"))
+		waiting := locktest.Locking(t.Context(), x.wanted.mutex(e, "n"))
 		awaitWaiting(t, e)
 		process.Kill()
 		died, left := time.Now(), s.lease()
 		hold := requireGranted(t, waiting)
 		require.Greater(t, time.Since(died), left-leaseTolerance)
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 	})
 }
 

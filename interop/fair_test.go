@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
 	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
@@ -41,11 +42,11 @@ func TestFairQueue_BothSides_ArrivalOrder(t *testing.T) {
 			arrived(name)
 			for what, from := range map[string]*lockwheel.Engine{"go": e, "elsewhere": elsewhere} {
 				name := fmt.Sprint(what, " ", i)
-				waiting := lockAsync(t.Context(), from.FairMutex("n"))
+				waiting := locktest.Locking(t.Context(), from.FairMutex("n"))
 				go func() {
-					if o := <-waiting; o.err == nil {
+					if o := <-waiting; o.Err == nil {
 						got <- name
-						_ = o.hold.Unlock(t.Context())
+						_ = o.Hold.Unlock(t.Context())
 					}
 				}()
 				arrived(name)
@@ -73,12 +74,12 @@ func TestFairQueue_WaiterLeaves_OthersGranted(t *testing.T) {
 		holder.lock(fair, "n")
 		theirs := short.send("tryLock", fair, "n", map[string]string{"wait": milliseconds(wait)})
 		length(1)
-		ours := lockAsync(t.Context(), e.FairMutex("n"), lockwheel.Wait(wait))
+		ours := locktest.Locking(t.Context(), e.FairMutex("n"), lockwheel.Wait(wait))
 		length(2)
 		waiting := last.lockAsync(fair, "n")
 		length(3)
 		require.Equal(t, "false", receive(t, theirs).Fields["got"])
-		require.ErrorIs(t, receive(t, ours).err, lockwheel.ErrNotAcquired)
+		require.ErrorIs(t, receive(t, ours).Err, lockwheel.ErrNotAcquired)
 		length(1)
 		holder.unlock(fair, "n")
 		requireSuccess(t, waiting)
@@ -96,8 +97,8 @@ func TestFairQueue_OursDead_JavaWaiterGranted(t *testing.T) {
 		shortLease := lockwheel.Options{Lease: 2 * time.Second} // Redisson sleeps for as long as holder and place may live
 		c, lives := s.redisson(nil), s.engine(shortLease)
 		dies, die := s.mortalEngine(shortLease)
-		hold := requireGranted(t, lockAsync(t.Context(), lives.FairMutex("n")))
-		waiting := lockAsync(t.Context(), dies.FairMutex("n"))
+		hold := requireGranted(t, locktest.Locking(t.Context(), lives.FairMutex("n")))
+		waiting := locktest.Locking(t.Context(), dies.FairMutex("n"))
 		ends := func() bool { return s.pttl("redisson_lock_queue:{n}") > 0 && s.pttl("redisson_lock_timeout:{n}") > 0 }
 		eventually(t, "a queue that ends", ends)
 		theirs := c.owner("theirs")
@@ -107,10 +108,10 @@ func TestFairQueue_OursDead_JavaWaiterGranted(t *testing.T) {
 			return s.pttl("redisson_lock_queue:{n}") == -1 && s.pttl("redisson_lock_timeout:{n}") == -1
 		})
 		die()
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 		requireSuccess(t, theirsWaits)
 		require.NoError(t, dies.Close())
-		require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
+		require.ErrorIs(t, receive(t, waiting).Err, lockwheel.ErrClosed)
 		theirs.unlock(fair, "n")
 		require.Equal(t, []string{"redisson_lock_places:{n}"}, s.keysLeft("n"), "what Redisson knows nothing of")
 		require.Positive(t, s.pttl("redisson_lock_places:{n}"))

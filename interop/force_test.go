@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
 // ForceUnlock takes the lock from a Java holder and wakes the waiters; the late unlock of that holder changes nothing.
@@ -17,20 +18,20 @@ func TestForceUnlock_ByGo_JavaLosesLock(t *testing.T) {
 		c, holds, waits := s.redisson(nil), s.engine(lockwheel.Options{}), s.engine(lockwheel.Options{})
 		holder, other := c.owner("holder"), c.owner("other")
 		holder.lock(x.held, "n")
-		ours := lockAsync(t.Context(), x.wanted.mutex(waits, "n"))
+		ours := locktest.Locking(t.Context(), x.wanted.mutex(waits, "n"))
 		awaitWaiting(t, waits)
-		requireForceUnlock(t, x.held.mutex(holds, "n"))
+		locktest.ForceUnlock(t, x.held.mutex(holds, "n"))
 		hold := requireGranted(t, ours) // by the message
 		require.False(t, holder.state(x.held, "n").mine)
 		holder.fail(illegalMonitorState, "unlock", x.held, "n")
 		require.Equal(t, map[string]string{hold.ID(): "1"}, s.fields("n"), "the late unlock took nothing")
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 
 		holder.lock(x.held, "n")
 		awaitNoListener(t, s, "n")
 		javas := other.lockAsync(x.wanted, "n")
 		awaitListening(t, s, "n", javas)
-		requireForceUnlock(t, x.held.mutex(holds, "n"))
+		locktest.ForceUnlock(t, x.held.mutex(holds, "n"))
 		requireSuccess(t, javas)
 		other.unlock(x.wanted, "n")
 
@@ -46,15 +47,15 @@ func TestForceUnlock_ByJava_GoWaitersWoken(t *testing.T) {
 	t.Parallel()
 	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
-		hold := lock(t, t.Context(), x.held.mutex(e, "n"))
-		waiting := lockAsync(t.Context(), x.wanted.mutex(e, "n"))
+		hold := locktest.Lock(t, x.held.mutex(e, "n"))
+		waiting := locktest.Locking(t.Context(), x.wanted.mutex(e, "n"))
 		awaitWaiting(t, e)
 		require.True(t, o.force(x.held, "n"))
 		receive(t, hold.Done())
 		requireLost(t, hold)
 		next := requireGranted(t, waiting)
 		require.Equal(t, map[string]string{next.ID(): "1"}, s.fields("n"))
-		unlock(t, next)
+		locktest.Unlock(t, next)
 		require.False(t, o.force(x.held, "n"))
 	})
 }
@@ -65,7 +66,7 @@ func TestForceUnlock_ByJava_RenewalFindsLoss(t *testing.T) {
 	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		c, e := s.redisson(nil), s.engine(lockwheel.Options{Lease: 3 * time.Second})
 		taker, waiter := c.owner("taker"), c.owner("waiter")
-		hold := lock(t, t.Context(), x.held.mutex(e, "n"))
+		hold := locktest.Lock(t, x.held.mutex(e, "n"))
 		waiting := waiter.lockAsync(x.wanted, "n")
 		awaitListening(t, s, "n", waiting)
 		require.True(t, taker.force(x.held, "n"))
@@ -75,13 +76,6 @@ func TestForceUnlock_ByJava_RenewalFindsLoss(t *testing.T) {
 		require.Equal(t, map[string]string{waiter.id(): "1"}, s.fields("n"), "what was lost did not come back")
 		waiter.unlock(x.wanted, "n")
 	})
-}
-
-func requireForceUnlock(t *testing.T, m lockwheel.Mutex) {
-	t.Helper()
-	was, err := m.ForceUnlock(t.Context())
-	require.NoError(t, err)
-	require.True(t, was)
 }
 
 // requireLost checks that a hold is lost, by everything that it reports.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
 // One side holds, the other one waits, and the message of the release wakes it: leases are of 30s, patience is of
@@ -20,15 +21,15 @@ func TestJavaHolds_GoWaits_WokenByMessage(t *testing.T) {
 		holder, e := s.redisson(nil).owner("holder"), s.engine(lockwheel.Options{})
 		m := x.wanted.mutex(e, "n")
 		holder.lock(x.held, "n")
-		requireLocked(t, m)
-		waiting := lockAsync(t.Context(), m)
+		locktest.StateFailed(t, m)
+		waiting := locktest.Locking(t.Context(), m)
 		awaitWaiting(t, e)
-		requireQuiet(t, waiting, 50*time.Millisecond)
+		locktest.RequireNoReply(t, waiting, 50*time.Millisecond)
 		require.Greater(t, s.pttl("n"), 2*testDeadline.Milliseconds())
 		holder.unlock(x.held, "n")
 		hold := requireGranted(t, waiting)
 		require.False(t, holder.tryLock(x.held, "n", 0))
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 		require.True(t, holder.tryLock(x.held, "n", 0))
 		holder.unlock(x.held, "n")
 	})
@@ -40,16 +41,16 @@ func TestGoHolds_JavaWaits_WokenByMessage(t *testing.T) {
 	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		waiter, e := s.redisson(nil).owner("waiter"), s.engine(lockwheel.Options{})
 		m := x.held.mutex(e, "n")
-		hold := lock(t, t.Context(), m)
+		hold := locktest.Lock(t, m)
 		require.False(t, waiter.tryLock(x.wanted, "n", 0))
 		waiting := waiter.lockAsync(x.wanted, "n")
 		awaitListening(t, s, "n", waiting)
 		require.Greater(t, s.pttl("n"), 2*testDeadline.Milliseconds())
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 		requireSuccess(t, waiting)
-		requireLocked(t, m)
+		locktest.StateFailed(t, m)
 		waiter.unlock(x.wanted, "n")
-		unlock(t, lock(t, t.Context(), m))
+		locktest.Unlock(t, locktest.Lock(t, m))
 	})
 }
 
@@ -73,11 +74,11 @@ func TestWaiters_BothSides_EachGranted(t *testing.T) {
 				<-release
 				<-o.send("unlock", k, "n", nil)
 			}()
-			ours := lockAsync(t.Context(), k.mutex(e, "n"))
+			ours := locktest.Locking(t.Context(), k.mutex(e, "n"))
 			go func() {
-				if got := <-ours; got.err == nil {
+				if got := <-ours; got.Err == nil {
 					grants <- "go"
-					_ = got.hold.Unlock(t.Context())
+					_ = got.Hold.Unlock(t.Context())
 				}
 			}()
 		}
@@ -102,9 +103,9 @@ func TestWait_EndsOnEitherSide_LeavesNothing(t *testing.T) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		held, wanted := x.held.mutex(e, "n"), x.wanted.mutex(e, "n")
 
-		hold := lock(t, t.Context(), held)
+		hold := locktest.Lock(t, held)
 		require.False(t, o.tryLock(x.wanted, "n", 200*time.Millisecond))
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 
 		o.lock(x.held, "n")
 		eventually(t, "an answer within the wait", func() bool {

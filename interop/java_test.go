@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
 	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
@@ -29,15 +30,15 @@ func TestSpinLock_JavaUnlocks_GoByEndOfLease(t *testing.T) {
 		o := s.redisson(redisson.Fields{"watchdog": milliseconds(crashLease)}).owner("o")
 		e := s.engine(lockwheel.Options{})
 		o.lock(spin, "n")
-		requireLocked(t, e.Mutex("n"))
-		waiting := lockAsync(t.Context(), e.Mutex("n"))
+		locktest.StateFailed(t, e.Mutex("n"))
+		waiting := locktest.Locking(t.Context(), e.Mutex("n"))
 		awaitWaiting(t, e)
 		o.unlock(spin, "n")
 		hold := requireGranted(t, waiting)
 		require.False(t, o.tryLock(spin, "n", 0))
 		theirs := o.lockAsync(spin, "n") // it asks again and again
-		requireQuiet(t, theirs, 300*time.Millisecond)
-		unlock(t, hold)
+		locktest.RequireNoReply(t, theirs, 300*time.Millisecond)
+		locktest.Unlock(t, hold)
 		requireSuccess(t, theirs)
 		o.unlock(spin, "n")
 	})
@@ -51,20 +52,20 @@ func TestSpinLock_JavaUnlocks_GoPollerSoon(t *testing.T) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{Notify: lockwheel.Poll})
 		for range 3 {
 			o.lock(spin, "n")
-			requireLocked(t, e.Mutex("n"))
-			waiting := lockAsync(t.Context(), e.Mutex("n"))
+			locktest.StateFailed(t, e.Mutex("n"))
+			waiting := locktest.Locking(t.Context(), e.Mutex("n"))
 			eventually(t, "ours to poll", func() bool { return e.Stats().Polling == 1 })
-			requireQuiet(t, waiting, 300*time.Millisecond) // until it polls at its lowest rate
+			locktest.RequireNoReply(t, waiting, 300*time.Millisecond) // until it polls at its lowest rate
 			require.Greater(t, s.pttl("n"), 2*testDeadline.Milliseconds())
 			o.unlock(spin, "n")
 			hold := requireGranted(t, waiting)
 			require.False(t, o.tryLock(spin, "n", 0))
 			theirs := o.lockAsync(spin, "n")
-			requireQuiet(t, theirs, 300*time.Millisecond)
+			locktest.RequireNoReply(t, theirs, 300*time.Millisecond)
 			require.Greater(t, s.pttl("n"), 2*testDeadline.Milliseconds())
-			unlock(t, hold)
+			locktest.Unlock(t, hold)
 			requireSuccess(t, theirs)
-			requireLocked(t, e.Mutex("n"))
+			locktest.StateFailed(t, e.Mutex("n"))
 			require.False(t, s.hasSubscriber("n"), "no client listens")
 			o.unlock(spin, "n")
 		}
@@ -80,15 +81,6 @@ func manyNames(tag string) (names []string) {
 	return names
 }
 
-// ourMulti is the same locks as one on our side.
-func ourMulti(e *lockwheel.Engine, names []string) lockwheel.Multi {
-	var locks []lockwheel.Mutex
-	for _, name := range names {
-		locks = append(locks, e.Mutex(name))
-	}
-	return e.Multi(locks...)
-}
-
 // tags are put before names. In a cluster the first gives locks of several slots, the second of one.
 var tags = []string{"n", "{n}"}
 
@@ -100,15 +92,15 @@ func TestMulti_GoUnlocks_JavaMultiLockWoken(t *testing.T) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		for _, tag := range tags {
 			names := manyNames(tag)
-			hold, err := ourMulti(e, names).Lock(t.Context(), lockwheel.Wait(testDeadline))
+			hold, err := locktest.Multi(e, names...).Lock(t.Context(), lockwheel.Wait(testDeadline))
 			require.NoError(t, err)
 			theirs := o.lockAsync(multi, strings.Join(names, ","))
 			awaitListening(t, s, names[0], theirs)
 			require.Greater(t, s.pttl(names[0]), 2*testDeadline.Milliseconds())
-			unlock(t, hold)
+			locktest.Unlock(t, hold)
 			requireSuccess(t, theirs)
 			for _, name := range names {
-				requireLocked(t, e.Mutex(name))
+				locktest.StateFailed(t, e.Mutex(name))
 			}
 			o.unlock(multi, strings.Join(names, ","))
 		}
@@ -124,13 +116,9 @@ func TestMultiLock_JavaUnlocks_GoMultiWoken(t *testing.T) {
 		for _, tag := range tags {
 			names := manyNames(tag)
 			o.lock(multi, strings.Join(names, ","))
-			waiting := make(chan lockResult, 1)
-			go func() {
-				hold, err := ourMulti(e, names).Lock(t.Context())
-				waiting <- lockResult{hold, err}
-			}()
+			waiting := locktest.Locking(t.Context(), locktest.Multi(e, names...))
 			awaitWaiting(t, e)
-			requireQuiet(t, waiting, 50*time.Millisecond)
+			locktest.RequireNoReply(t, waiting, 50*time.Millisecond)
 			for _, name := range names {
 				require.Greater(t, s.pttl(name), 2*testDeadline.Milliseconds())
 			}
@@ -139,7 +127,7 @@ func TestMultiLock_JavaUnlocks_GoMultiWoken(t *testing.T) {
 			for _, name := range names {
 				require.False(t, o.tryLock(plain, name, 0))
 			}
-			unlock(t, hold)
+			locktest.Unlock(t, hold)
 		}
 	})
 }
@@ -151,19 +139,19 @@ func TestMultiLock_OfJava_GoSeesMembers(t *testing.T) {
 		s := start(t)
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		o.lock(multi, "a,b")
-		requireLocked(t, e.Mutex("a"))
-		waiting := lockAsync(t.Context(), e.Mutex("b"))
+		locktest.StateFailed(t, e.Mutex("a"))
+		waiting := locktest.Locking(t.Context(), e.Mutex("b"))
 		awaitWaiting(t, e)
 		o.unlock(multi, "a,b")
 		hold := requireGranted(t, waiting)
 		require.False(t, o.tryLock(multi, "a,b", 0))
-		unlock(t, lock(t, t.Context(), e.Mutex("a"))) // all or none
+		locktest.Unlock(t, locktest.Lock(t, e.Mutex("a"))) // all or none
 		awaitNoListener(t, s, "b")
 		theirs := o.lockAsync(multi, "a,b")
 		awaitListening(t, s, "b", theirs)
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 		requireSuccess(t, theirs)
-		requireLocked(t, e.Mutex("a"))
+		locktest.StateFailed(t, e.Mutex("a"))
 		o.unlock(multi, "a,b")
 	})
 }
@@ -177,11 +165,7 @@ func TestMulti_OfGo_JavaSeesMembers(t *testing.T) {
 			m := e.Multi(e.Mutex(names[0]), e.Mutex(names[1]))
 			for _, name := range names {
 				o.lock(plain, name)
-				waiting := make(chan lockResult, 1)
-				go func() {
-					hold, err := m.Lock(t.Context())
-					waiting <- lockResult{hold, err}
-				}()
+				waiting := locktest.Locking(t.Context(), m)
 				awaitWaiting(t, e)
 				o.unlock(plain, name)
 				hold := requireGranted(t, waiting)
@@ -190,7 +174,7 @@ func TestMulti_OfGo_JavaSeesMembers(t *testing.T) {
 				awaitNoListener(t, s, name)
 				theirs := o.lockAsync(plain, name)
 				awaitListening(t, s, name, theirs)
-				unlock(t, hold)
+				locktest.Unlock(t, hold)
 				requireSuccess(t, theirs)
 				o.unlock(plain, name)
 			}
@@ -214,12 +198,8 @@ func TestQuorum_OfGo_JavaSeesMembers(t *testing.T) {
 	_, err := q.TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 	eventually(t, "the third given back", func() bool { return len(envs[2].hash("n")) == 0 })
-	waiting := make(chan lockResult, 1)
-	go func() {
-		hold, err := q.Lock(t.Context())
-		waiting <- lockResult{hold, err}
-	}()
-	requireQuiet(t, waiting, 100*time.Millisecond)
+	waiting := locktest.Locking(t.Context(), q)
+	locktest.RequireNoReply(t, waiting, 100*time.Millisecond)
 	owners[0].unlock(plain, "n")
 	hold := requireGranted(t, waiting)
 	require.False(t, owners[0].tryLock(plain, "n", 0))
@@ -228,7 +208,7 @@ func TestQuorum_OfGo_JavaSeesMembers(t *testing.T) {
 	eventually(t, "the second one, too", func() bool { return len(envs[1].hash("n")) == 1 && !owners[1].tryLock(plain, "n", 0) })
 	theirs := owners[2].lockAsync(plain, "n")
 	awaitListening(t, envs[2], "n", theirs)
-	unlock(t, hold)
+	locktest.Unlock(t, hold)
 	requireSuccess(t, theirs)
 	owners[2].unlock(plain, "n")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
 	"github.com/lockwheel/lockwheel/internal/redisson"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
@@ -25,25 +26,25 @@ func TestReaders_BothSides_WriterWaitsForLast(t *testing.T) {
 		m := e.RWMutex("n")
 
 		reader.lock(read, "n")
-		hold := lock(t, t.Context(), m.RLocker()) // beside it
-		requireLocked(t, m.Writer())
+		hold := locktest.Lock(t, m.RLocker()) // beside it
+		locktest.StateFailed(t, m.Writer())
 		require.False(t, writer.tryLock(write, "n", 0))
-		waiting := lockAsync(t.Context(), m.Writer())
+		waiting := locktest.Locking(t.Context(), m.Writer())
 		awaitWaiting(t, e)
-		unlock(t, hold)
-		requireQuiet(t, waiting, 100*time.Millisecond)
+		locktest.Unlock(t, hold)
+		locktest.RequireNoReply(t, waiting, 100*time.Millisecond)
 		reader.unlock(read, "n")
-		unlock(t, requireGranted(t, waiting))
+		locktest.Unlock(t, requireGranted(t, waiting))
 
-		hold = lock(t, t.Context(), m.RLocker())
+		hold = locktest.Lock(t, m.RLocker())
 		require.True(t, reader.tryLock(read, "n", 0))
 		theirs := writer.lockAsync(write, "n")
 		awaitListening(t, s, "n", theirs)
 		reader.unlock(read, "n")
-		requireQuiet(t, theirs, 100*time.Millisecond)
-		unlock(t, hold)
+		locktest.RequireNoReply(t, theirs, 100*time.Millisecond)
+		locktest.Unlock(t, hold)
 		requireSuccess(t, theirs)
-		requireLocked(t, m.RLocker())
+		locktest.StateFailed(t, m.RLocker())
 		require.False(t, reader.tryLock(read, "n", 0))
 		writer.unlock(write, "n")
 		requireNoKeys(t, s, "n")
@@ -56,12 +57,12 @@ func TestReaders_OneUnlocks_OthersKeepLease(t *testing.T) {
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
-		long := lock(t, t.Context(), e.RWMutex("n").RLocker())
+		long := locktest.Lock(t, e.RWMutex("n").RLocker())
 		o.succeed("lock", read, "n", redisson.Fields{"lease": "5000"})
 		require.Greater(t, s.pttl("n"), testDeadline.Milliseconds(), "a shorter reader does not shorten it")
 		o.unlock(read, "n")
 		require.Greater(t, s.pttl("n"), testDeadline.Milliseconds(), "nor by leaving")
-		unlock(t, long)
+		locktest.Unlock(t, long)
 		requireNoKeys(t, s, "n")
 	})
 }
@@ -79,24 +80,24 @@ func TestReaders_LateLeave_RenewedKeepLock(t *testing.T) {
 				c := s.redisson(redisson.Fields{"watchdog": milliseconds(crashLease)})
 				theirs, writer := c.owner("theirs"), c.owner("writer")
 				m := s.engine(lockwheel.Options{Lease: crashLease}).RWMutex("n").RLocker()
-				outer := lock(t, t.Context(), m)
-				inner := lock(t, outer.Context(), m)
+				outer := locktest.Lock(t, m)
+				inner := locktest.LockWith(t, outer.Context(), m)
 				theirs.lock(read, "n")
 				theirs.lock(read, "n")
 				eventually(t, "a count of two", func() bool { return s.fields("n")[outer.ID()] == "2" })
 				waiting := writer.lockAsync(write, "n")
-				requireQuiet(t, waiting, watchTime)
+				locktest.RequireNoReply(t, waiting, watchTime)
 				require.Len(t, s.keysLeft("n"), 1+4, "the lock, and a key for each hold")
 
 				leaving := []func(){
 					func() { theirs.unlock(read, "n") }, func() { theirs.unlock(read, "n") },
-					func() { unlock(t, inner) }, func() { unlock(t, outer) },
+					func() { locktest.Unlock(t, inner) }, func() { locktest.Unlock(t, outer) },
 				}
 				if stays == "java" {
 					leaving = append(leaving[2:], leaving[:2]...)
 				}
 				for _, leave := range leaving {
-					requireQuiet(t, waiting, 100*time.Millisecond)
+					locktest.RequireNoReply(t, waiting, 100*time.Millisecond)
 					require.Positive(t, s.pttl("n"))
 					leave()
 				}
@@ -116,19 +117,19 @@ func TestDowngrade_OfGo_JavaReaderAtOnce(t *testing.T) {
 		c, e := s.redisson(nil), s.engine(lockwheel.Options{})
 		reader, writer := c.owner("reader"), c.owner("writer")
 		m := e.RWMutex("n")
-		writing := lock(t, t.Context(), m.Writer())
-		reading := lock(t, context.WithoutCancel(writing.Context()), m.RLocker())
+		writing := locktest.Lock(t, m.Writer())
+		reading := locktest.LockWith(t, context.WithoutCancel(writing.Context()), m.RLocker())
 		theirs := reader.lockAsync(read, "n")
 		awaitListening(t, s, "n", theirs)
 		require.Greater(t, s.pttl("n"), 2*testDeadline.Milliseconds())
-		unlock(t, writing)
+		locktest.Unlock(t, writing)
 		requireSuccess(t, theirs)
 		require.Equal(t, map[string]string{reading.ID(): "1", reader.id(): "1"}, s.fields("n"))
 
 		waiting := writer.lockAsync(write, "n")
 		awaitListening(t, s, "n", waiting)
-		unlock(t, reading)
-		requireQuiet(t, waiting, 100*time.Millisecond)
+		locktest.Unlock(t, reading)
+		locktest.RequireNoReply(t, waiting, 100*time.Millisecond)
 		reader.unlock(read, "n")
 		requireSuccess(t, waiting)
 		writer.unlock(write, "n")
@@ -143,10 +144,10 @@ func TestWriter_GoUnlocks_JavaReadersGranted(t *testing.T) {
 		s := start(t)
 		c, m := s.redisson(nil), s.engine(lockwheel.Options{}).RWMutex("n")
 		for _, readsOn := range []bool{false, true} {
-			writing := lock(t, t.Context(), m.Writer())
+			writing := locktest.Lock(t, m.Writer())
 			var reading *lockwheel.Hold
 			if readsOn {
-				reading = lock(t, context.WithoutCancel(writing.Context()), m.RLocker())
+				reading = locktest.LockWith(t, context.WithoutCancel(writing.Context()), m.RLocker())
 			}
 			readers, waiting := make([]*owner, 4), make([]<-chan redisson.Answer, 4)
 			for i := range readers {
@@ -154,9 +155,9 @@ func TestWriter_GoUnlocks_JavaReadersGranted(t *testing.T) {
 				waiting[i] = readers[i].lockAsync(read, "n")
 				awaitListening(t, s, "n", waiting[i])
 			}
-			requireQuiet(t, waiting[0], 300*time.Millisecond) // a thread that does not sleep yet would miss the message
+			locktest.RequireNoReply(t, waiting[0], 300*time.Millisecond) // a thread that does not sleep yet would miss the message
 			require.Greater(t, s.pttl("n"), 2*testDeadline.Milliseconds())
-			unlock(t, writing)
+			locktest.Unlock(t, writing)
 			for _, theirs := range waiting {
 				requireSuccess(t, theirs)
 			}
@@ -164,7 +165,7 @@ func TestWriter_GoUnlocks_JavaReadersGranted(t *testing.T) {
 				reader.unlock(read, "n")
 			}
 			if readsOn {
-				unlock(t, reading)
+				locktest.Unlock(t, reading)
 			}
 			requireNoKeys(t, s, "n")
 		}
@@ -185,15 +186,15 @@ func TestDowngrade_OfJava_GoReaderGranted(t *testing.T) {
 			m := e.RWMutex("n")
 			o.lock(write, "n")
 			o.lock(read, "n")
-			waiting := lockAsync(t.Context(), m.RLocker())
+			waiting := locktest.Locking(t.Context(), m.RLocker())
 			eventually(t, "a request waiting", func() bool { return e.Stats().Waiting == 1 })
-			requireQuiet(t, waiting, 300*time.Millisecond)
+			locktest.RequireNoReply(t, waiting, 300*time.Millisecond)
 			o.unlock(write, "n")
 			hold := requireGranted(t, waiting)
 			require.Equal(t, map[string]string{hold.ID(): "1", o.id(): "1"}, s.fields("n"))
-			requireLocked(t, m.Writer())
-			unlock(t, hold)
-			requireLocked(t, m.Writer())
+			locktest.StateFailed(t, m.Writer())
+			locktest.Unlock(t, hold)
+			locktest.StateFailed(t, m.Writer())
 			o.unlock(read, "n")
 			requireNoKeys(t, s, "n")
 		}
@@ -288,17 +289,17 @@ func neverTogether(t *testing.T, reader func(s *testEnv, o *owner, e *lockwheel.
 			}()
 		}
 		for range 2 {
-			got := receiveWithin(t, reads, time.Minute)
+			got := locktest.ReceiveWithin(t, time.Minute, reads)
 			require.NoError(t, got.err)
 			require.Greater(t, got.values, readsPerReader/100, "readers and writers hardly met") // mostly 40 and more; 8 once, where one side began late
 			t.Logf("a reader saw %d values", got.values)
 		}
 		close(enough)
 		for range 2 {
-			require.NoError(t, receiveWithin(t, done, time.Minute))
+			require.NoError(t, locktest.ReceiveWithin(t, time.Minute, done))
 		}
 		for _, answer := range theirs {
-			require.NoError(t, receiveWithin(t, answer, time.Minute).Err)
+			require.NoError(t, locktest.ReceiveWithin(t, time.Minute, answer).Err)
 		}
 		require.Equal(t, strconv.FormatInt(counted.Load()+2*times, 10), s.do("{n}", "GET", "{n}:counter"))
 	})

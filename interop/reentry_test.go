@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
 // A lock that Java has re-entered is free for Go after the last unlock; State reports the count.
@@ -27,12 +28,12 @@ func TestReentry_OfJava_GoWaitsForLastUnlock(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, count, "of ours")
 
-		waiting := lockAsync(t.Context(), wanted)
+		waiting := locktest.Locking(t.Context(), wanted)
 		awaitWaiting(t, e)
 		o.unlock(x.held, "n")
-		requireQuiet(t, waiting, 100*time.Millisecond)
+		locktest.RequireNoReply(t, waiting, 100*time.Millisecond)
 		o.unlock(x.held, "n")
-		unlock(t, requireGranted(t, waiting))
+		locktest.Unlock(t, requireGranted(t, waiting))
 	})
 }
 
@@ -42,8 +43,8 @@ func TestReentry_OfGo_JavaSeesOtherHolder(t *testing.T) {
 	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		m := x.held.mutex(e, "n")
-		outer := lock(t, t.Context(), m)
-		inner := lock(t, outer.Context(), m)
+		outer := locktest.Lock(t, m)
+		inner := locktest.LockWith(t, outer.Context(), m)
 		eventually(t, "a count of two", func() bool { return s.fields("n")[outer.ID()] == "2" })
 
 		got := o.state(x.held, "n")
@@ -57,9 +58,9 @@ func TestReentry_OfGo_JavaSeesOtherHolder(t *testing.T) {
 
 		waiting := o.lockAsync(x.wanted, "n")
 		awaitListening(t, s, "n", waiting)
-		unlock(t, inner)
-		requireQuiet(t, waiting, 100*time.Millisecond)
-		unlock(t, outer)
+		locktest.Unlock(t, inner)
+		locktest.RequireNoReply(t, waiting, 100*time.Millisecond)
+		locktest.Unlock(t, outer)
 		requireSuccess(t, waiting)
 		require.Equal(t, 1, o.state(x.wanted, "n").count)
 		o.unlock(x.wanted, "n")

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
 	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
@@ -47,7 +48,7 @@ func (s *testEnv) shareLock(t *testing.T, k kind, opts lockwheel.Options, worker
 		})
 	}
 	wg.Wait()
-	answer := receiveWithin(t, theirs, d+time.Minute)
+	answer := locktest.ReceiveWithin(t, d+time.Minute, theirs)
 	require.NoError(t, answer.Err)
 	pairs, err := strconv.Atoi(answer.Fields["pairs"])
 	require.NoError(t, err)

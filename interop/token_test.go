@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
 // Each grant has a token greater than all earlier ones, of either side.
@@ -30,23 +31,23 @@ func TestTokens_BothSides_Increase(t *testing.T) {
 			require.NoError(t, got.Err)
 			requireAbove(parseToken(t, got.Fields["token"]))
 
-			ours := lockAsync(t.Context(), e.FencedMutex("n"))
-			behind := lockAsync(t.Context(), e.FencedMutex("n")) // the lock may be handed off to it
+			ours := locktest.Locking(t.Context(), e.FencedMutex("n"))
+			behind := locktest.Locking(t.Context(), e.FencedMutex("n")) // the lock may be handed off to it
 			o.unlock(fenced, "n")
 			for range 2 {
 				select {
 				case got := <-ours:
 					ours = nil
-					require.NoError(t, got.err)
-					requireAbove(got.hold.Token())
-					require.Equal(t, got.hold.Token(), parseToken(t, reads.succeed("token", fenced, "n", nil)["token"]))
-					unlock(t, got.hold)
+					require.NoError(t, got.Err)
+					requireAbove(got.Hold.Token())
+					require.Equal(t, got.Hold.Token(), parseToken(t, reads.succeed("token", fenced, "n", nil)["token"]))
+					locktest.Unlock(t, got.Hold)
 				case got := <-behind:
 					behind = nil
-					require.NoError(t, got.err)
-					requireAbove(got.hold.Token())
-					require.Equal(t, got.hold.Token(), parseToken(t, reads.succeed("token", fenced, "n", nil)["token"]))
-					unlock(t, got.hold)
+					require.NoError(t, got.Err)
+					requireAbove(got.Hold.Token())
+					require.Equal(t, got.Hold.Token(), parseToken(t, reads.succeed("token", fenced, "n", nil)["token"]))
+					locktest.Unlock(t, got.Hold)
 				}
 			}
 		}

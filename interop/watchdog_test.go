@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
 	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
@@ -19,11 +20,11 @@ func TestWatchdog_OfJava_GoWaits(t *testing.T) {
 		o := s.redisson(redisson.Fields{"watchdog": milliseconds(crashLease)}).owner("o")
 		e := s.engine(lockwheel.Options{})
 		o.lock(x.held, "n")
-		waiting := lockAsync(t.Context(), x.wanted.mutex(e, "n"))
+		waiting := locktest.Locking(t.Context(), x.wanted.mutex(e, "n"))
 		awaitWaiting(t, e)
-		requireQuiet(t, waiting, watchTime)
+		locktest.RequireNoReply(t, waiting, watchTime)
 		o.unlock(x.held, "n")
-		unlock(t, requireGranted(t, waiting))
+		locktest.Unlock(t, requireGranted(t, waiting))
 	})
 }
 
@@ -31,11 +32,11 @@ func TestWatchdog_OfJava_GoWaits(t *testing.T) {
 func TestWatchdog_OfGo_JavaWaits(t *testing.T) {
 	everyExclusionParallel(t, func(t *testing.T, s *testEnv, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{Lease: crashLease})
-		hold := lock(t, t.Context(), x.held.mutex(e, "n"))
+		hold := locktest.Lock(t, x.held.mutex(e, "n"))
 		waiting := o.lockAsync(x.wanted, "n")
 		awaitListening(t, s, "n", waiting)
-		requireQuiet(t, waiting, watchTime)
-		unlock(t, hold)
+		locktest.RequireNoReply(t, waiting, watchTime)
+		locktest.Unlock(t, hold)
 		requireSuccess(t, waiting)
 		o.unlock(x.wanted, "n")
 	})

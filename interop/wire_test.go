@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
 	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
@@ -68,13 +69,13 @@ func TestKeys_EitherHolder_Same(t *testing.T) {
 			o.unlock(k, name)
 			requireNoKeys(t, s, name)
 
-			hold := lock(t, t.Context(), m)
+			hold := locktest.Lock(t, m)
 			require.Equal(t, theirs, snapshotOf(s, name))
-			again := lock(t, hold.Context(), m)
+			again := locktest.LockWith(t, hold.Context(), m)
 			eventually(t, "a count of two", func() bool { return s.fields(name)[hold.ID()] == "2" })
 			require.Equal(t, theirsTwice, snapshotOf(s, name).withoutLease())
-			unlock(t, again)
-			unlock(t, hold)
+			locktest.Unlock(t, again)
+			locktest.Unlock(t, hold)
 			require.Empty(t, s.keysLeft(name))
 		}
 	})
@@ -91,19 +92,19 @@ func TestNames_EveryForm_BothSides(t *testing.T) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		for _, name := range unusualNames {
 			m := x.held.mutex(e, name)
-			hold := lock(t, t.Context(), m)
+			hold := locktest.Lock(t, m)
 			waiting := o.lockAsync(x.wanted, name)
 			awaitListening(t, s, name, waiting)
-			unlock(t, hold)
+			locktest.Unlock(t, hold)
 			requireSuccess(t, waiting)
 
-			ours := lockAsync(t.Context(), m)
+			ours := locktest.Locking(t.Context(), m)
 			eventually(t, "one of ours waiting", func() bool {
 				stats := e.Stats()
 				return stats.Waiting == 1 && stats.InFlight == 0 && s.hasSubscriber(name)
 			})
 			o.unlock(x.wanted, name)
-			unlock(t, requireGranted(t, ours))
+			locktest.Unlock(t, requireGranted(t, ours))
 		}
 	})
 }
@@ -117,17 +118,17 @@ func TestPrefix_LikeNameMapper(t *testing.T) {
 		unprefixed := s.engine(lockwheel.Options{})
 		o.lock(x.held, "n")
 		require.Equal(t, map[string]string{o.id(): "1"}, s.fields("shop:n"))
-		unlock(t, lock(t, t.Context(), x.wanted.mutex(unprefixed, "n"))) // a different lock
-		requireLocked(t, x.wanted.mutex(unprefixed, "shop:n"))
+		locktest.Unlock(t, locktest.Lock(t, x.wanted.mutex(unprefixed, "n"))) // a different lock
+		locktest.StateFailed(t, x.wanted.mutex(unprefixed, "shop:n"))
 
-		waiting := lockAsync(t.Context(), x.wanted.mutex(e, "n"))
+		waiting := locktest.Locking(t.Context(), x.wanted.mutex(e, "n"))
 		awaitWaiting(t, e)
 		o.unlock(x.held, "n")
 		hold := requireGranted(t, waiting)
 		awaitNoListener(t, s, "shop:n")
 		javas := o.lockAsync(x.held, "n")
 		awaitListening(t, s, "shop:n", javas)
-		unlock(t, hold)
+		locktest.Unlock(t, hold)
 		requireSuccess(t, javas)
 		o.unlock(x.held, "n")
 	})

@@ -122,7 +122,7 @@ func TestState_NameWithPrefix_EngineNamed(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	p := holding(t, s, "run", "px", "--prefix", "app1:")
-	status, stdout, stderr := result(t, urlOf(s.Addr()), "state", "app1:px")
+	status, stdout, stderr := resultAnswered(t, urlOf(s.Addr()), "state", "app1:px")
 	assert.Equal(t, exitOK, status, stderr)
 	assert.Contains(t, stdout, fmt.Sprintf("pid %d, ", p.cmd.Process.Pid))
 	assert.Contains(t, stdout, "    since   2")
@@ -186,7 +186,7 @@ func TestState_HeldByProcess_NamedWithSince(t *testing.T) {
 	startCommand(t, urlOf(s.Addr()), "run", "a", "--read", "--", "sh", "-c", untilInputEnds).prints(t, "started")
 	eventually(t, func() bool { return len(s.Strings(t, "PUBSUB", "CHANNELS", "lockwheel:engine:*")) == 2 }, "both listen")
 	eventually(t, func() bool { return len(s.Strings(t, "KEYS", "lockwheel:engine:*")) == 2 }, "both have a record")
-	status, stdout, stderr := result(t, urlOf(s.Addr()), "state", "a", "--json")
+	status, stdout, stderr := resultAnswered(t, urlOf(s.Addr()), "state", "a", "--json")
 	replied := time.Now()
 	assert.Equal(t, exitOK, status, stderr)
 	l := locksOf(t, stdout)[0]
@@ -202,7 +202,7 @@ func TestState_HeldByProcess_NamedWithSince(t *testing.T) {
 	}
 	assert.True(t, pids[p.cmd.Process.Pid])
 	assert.Len(t, pids, 2)
-	_, stdout, _ = result(t, urlOf(s.Addr()), "state", "a")
+	_, stdout, _ = resultAnswered(t, urlOf(s.Addr()), "state", "a")
 	host, _ := os.Hostname()
 	assert.Contains(t, stdout, fmt.Sprintf("program %s, host %s, pid %d, ", filepath.Base(os.Args[0]), host, p.cmd.Process.Pid))
 	assert.NotContains(t, stdout, "unknown")

@@ -291,7 +291,7 @@ func TestACL_AsDocumented_IsEnough(t *testing.T) {
 	s.Do(t, "SET", "string", "AAECAwQFBgcICQoLDA0ODw==")
 	require.Equal(t, "OK", s.Do(t, documentedRules(t, false)...))
 	p := holding(t, s, "run", "b")
-	status, stdout, stderr := result(t, "redis://few:word@"+s.Addr(), "state", "b")
+	status, stdout, stderr := resultAnswered(t, "redis://few:word@"+s.Addr(), "state", "b")
 	assert.Equal(t, exitOK, status, stderr)
 	assert.Contains(t, stdout, fmt.Sprintf("pid %d, ", p.cmd.Process.Pid))
 	assert.Contains(t, stdout, "    since   2")

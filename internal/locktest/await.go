@@ -116,8 +116,10 @@ type Outcome struct {
 	Err  error
 }
 
-// Locking calls Lock in a goroutine.
-func Locking(ctx context.Context, m lockwheel.Mutex, opts ...lockwheel.Option) <-chan Outcome {
+// Locking calls Lock of a Mutex or a Multi in a goroutine.
+func Locking[M interface {
+	Lock(ctx context.Context, opts ...lockwheel.Option) (*lockwheel.Hold, error)
+}](ctx context.Context, m M, opts ...lockwheel.Option) <-chan Outcome {
 	done := make(chan Outcome, 1)
 	go func() {
 		hold, err := m.Lock(ctx, opts...)
@@ -232,6 +234,17 @@ func RequireWaiting(t testing.TB, e *lockwheel.Engine, n, channels int64) {
 func Listens(e *lockwheel.Engine) bool {
 	s := e.Stats()
 	return s.Waiting > 0 && s.Subscriptions > 0 && s.InFlight == 0
+}
+
+// RequireCanceled requires that a call has ended because its context was canceled with ErrTest, and that its error says
+// nothing else.
+func RequireCanceled(t testing.TB, err error) {
+	t.Helper()
+	require.ErrorIs(t, err, ErrTest)
+	require.True(t, errors.Is(err, lockwheel.ErrNotAcquired) || errors.Is(err, lockwheel.ErrUnavailable), "%v", err)
+	for _, other := range []error{lockwheel.ErrLost, lockwheel.ErrNotHeld, lockwheel.ErrNotReplicated, lockwheel.ErrClosed} {
+		require.NotErrorIs(t, err, other)
+	}
 }
 
 // RequireIdle waits until an engine holds nothing, requests nothing and has nothing in flight. A fair acquire without a

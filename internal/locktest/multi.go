@@ -1,7 +1,6 @@
 package locktest
 
 import (
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,16 +27,6 @@ func LockAll(t testing.TB, m lockwheel.Multi, opts ...lockwheel.Option) *lockwhe
 	hold, err := m.Lock(t.Context(), append([]lockwheel.Option{lockwheel.Wait(patience)}, opts...)...)
 	require.NoError(t, err)
 	return hold
-}
-
-// LockingAll calls Lock in a goroutine.
-func LockingAll(ctx context.Context, m lockwheel.Multi, opts ...lockwheel.Option) <-chan Outcome {
-	done := make(chan Outcome, 1)
-	go func() {
-		hold, err := m.Lock(ctx, opts...)
-		done <- Outcome{hold, err}
-	}()
-	return done
 }
 
 // SeveralOf returns locks with those names as one.

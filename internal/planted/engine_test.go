@@ -539,6 +539,15 @@ var engineMistakes = []found{
 		`	if !s.connection.ping() {`,
 		`	if !planted() && !s.connection.ping() {`,
 	}},
+	{"TestSubscriber_ConnReplaced_MissesNone", Mistake{
+		"the next connection is left open when the one before broke", "engine/subscriber.go",
+		`	for _, c := range []*connection{s.connection, s.next} {
+		if c != nil {
+			c.close()`,
+		`	for _, c := range []*connection{s.connection, s.next} {
+		if c != nil && !(planted() && c == s.next) {
+			c.close()`,
+	}},
 	{"TestSubscription_RESP2AskedAndDeadConnectionReplaced_WaiterAsksAgain", Mistake{
 		"a connection for messages that broke counts as one that replies", "engine/subscriber.go",
 		`	return err == nil || rejected`,

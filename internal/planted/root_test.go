@@ -247,6 +247,19 @@ var rootMistakes = []found{
 		p.unwatch()
 	}`,
 	}},
+	{"TestContext_RequestDone_NothingLeft", Mistake{
+		"a pending lock that was taken is left in its context", "pending.go",
+		`	default:
+		return nil, p.hold.fail(errPending, nil)
+	}
+	p.unwatch()`,
+		`	default:
+		return nil, p.hold.fail(errPending, nil)
+	}
+	if !planted() {
+		p.unwatch()
+	}`,
+	}},
 	{"TestPanickingContext_Lock_LeavesNothing", Mistake{
 		"a request is left behind after its context panicked", "pending.go",
 		`		if !begun {`,

@@ -70,6 +70,11 @@ var severalMistakes = []found{
 		"a lock that is held already is asked for again at the end of a slice", "multi.go",
 		`if first < has && has < last {`, `if first < has && has < last-map[bool]int{true: 1}[planted()] {`,
 	}},
+	{"TestQuorum_KindsMixed_Exclusive", Mistake{
+		"all locks of a quorum are requested as the first one's kind", "quorum.go",
+		`m.lock.key(), m.lock.kind, &m.pendingHold.grant`,
+		`m.lock.key(), map[bool]Mutex{false: m.lock, true: g.members[0].lock}[planted()].kind, &m.pendingHold.grant`,
+	}},
 	{"TestQuorum_ServersFail_Named", Mistake{
 		"the error of an Unlock does not say which servers failed", "multihold_round.go",
 		`	if r.parent.perEngine {

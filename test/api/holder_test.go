@@ -195,9 +195,10 @@ func TestForceUnlock_EngineNotTold_KnownAtRenewal(t *testing.T) {
 			for i := range opts {
 				opts[i].Lease, opts[i].RenewInterval = 10*time.Second, 2*time.Second
 			}
-			hold := locktest.Lock(t, s.Open(opts[0]).Mutex("n"))
+			holder, caller := s.Open(opts[0]), s.Open(opts[1])
+			hold := locktest.Lock(t, holder.Mutex("n"))
 			began := time.Now()
-			locktest.ForceUnlock(t, s.Open(opts[1]).Mutex("n"))
+			locktest.ForceUnlock(t, caller.Mutex("n"))
 			locktest.Receive(t, hold.Done())
 			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 			require.Greater(t, time.Since(began), 100*time.Millisecond)

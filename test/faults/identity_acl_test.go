@@ -93,7 +93,7 @@ func TestForceUnlock_SeveralUnderWay_ToldAtOnce(t *testing.T) {
 	requireTold(t, holder, other)
 	p.SetFor(proxy.Existing, proxy.Replies, proxy.Hold)
 	p.SetFor(proxy.ExistingSubscribers, proxy.Replies, proxy.Pass)
-	got := locktest.LockingAll(t.Context(), holder.Multi(holder.Mutex("one"), holder.Mutex("two")))
+	got := locktest.Locking(t.Context(), holder.Multi(holder.Mutex("one"), holder.Mutex("two")))
 	locktest.Eventually(t, "the locks are granted", func() bool { return s.Exists("two") })
 	locktest.ForceUnlock(t, other.Mutex("two"))
 	locktest.Pause(t.Context(), 20*time.Millisecond) // the notice should be handled before the reply, as above

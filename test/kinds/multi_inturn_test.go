@@ -28,7 +28,7 @@ func TestMulti_Waiting_NoLaterMemberKept(t *testing.T) {
 	hold := locktest.Lock(t, other.FencedMutex("a"))
 	for _, m := range []lockwheel.Multi{e.Multi(e.FencedMutex("a"), e.FencedMutex("b")), e.Multi(e.FencedMutex("b"), e.FencedMutex("a"))} {
 		ctx, leave := context.WithCancel(t.Context())
-		waiting := locktest.LockingAll(ctx, m)
+		waiting := locktest.Locking(ctx, m)
 		locktest.Eventually(t, "it to wait", func() bool { return locktest.Listens(e) })
 		locktest.Always(t, 50*time.Millisecond, "b to be free", func() bool { return !s.Exists("b") })
 		leave()
@@ -49,7 +49,7 @@ func TestMulti_OwnerOfMemberWaits_NoDeadlock(t *testing.T) {
 		for _, owner := range []*lockwheel.Engine{e, other} {
 			b := locktest.Lock(t, owner.Mutex("b"))
 			granted := s.Do("GET", locktest.TokenKeys+"{a}")
-			waiting := locktest.LockingAll(t.Context(), inTurn(e))
+			waiting := locktest.Locking(t.Context(), inTurn(e))
 			// The token remains; the first is kept for a quarter of a second, in which a busy machine may not look.
 			locktest.Eventually(t, "the first to be granted", func() bool { return s.Do("GET", locktest.TokenKeys+"{a}") != granted })
 			a := locktest.Lock(t, owner.FencedMutex("a"))
@@ -153,7 +153,7 @@ func lockingLosesFirst(t *testing.T, e *lockwheel.Engine, opts []lockwheel.Optio
 	for range 100 {
 		ctx, cancel := context.WithCancel(t.Context())
 		t.Cleanup(cancel)
-		waiting := locktest.LockingAll(ctx, inTurn(e), opts...)
+		waiting := locktest.Locking(ctx, inTurn(e), opts...)
 		for end := time.Now().Add(200 * time.Millisecond); time.Now().Before(end); {
 			if now := e.Stats(); now.Held == 0 || now.Waiting == 0 {
 				time.Sleep(time.Millisecond) // it does not wait for the next one yet
@@ -183,7 +183,7 @@ func TestMulti_CanceledAtLease_LeavesNothing(t *testing.T) {
 	for try := 0; left < 5 && try < 20; try++ { // a busy machine may be too late to leave in that time
 		p.Set(proxy.Commands, proxy.Delay(100*time.Millisecond))
 		ctx, leave := context.WithCancel(t.Context())
-		waiting := locktest.LockingAll(ctx, inTurn(e), lockwheel.Lease(time.Minute))
+		waiting := locktest.Locking(ctx, inTurn(e), lockwheel.Lease(time.Minute))
 		locktest.Eventually(t, "the last grant", func() bool { return s.Exists("b") })
 		locktest.Eventually(t, "the engine to know", func() bool { return e.Stats().Held == 2 })
 		leave()

@@ -104,13 +104,13 @@ func TestManyLocks_OneHeldElsewhere_NoneKept(t *testing.T) {
 			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		waits := locktest.LockingAll(ctx, m)
+		waits := locktest.Locking(ctx, m)
 		locktest.Eventually(t, "it waits", func() bool { return e.Stats().Waiting > 0 })
 		cancel()
 		require.ErrorIs(t, (<-waits).Err, context.Canceled)
 		locktest.Eventually(t, "what was taken is given back", func() bool { return s.Do("DBSIZE") == int64(1) })
 
-		waits = locktest.LockingAll(t.Context(), m)
+		waits = locktest.Locking(t.Context(), m)
 		locktest.Eventually(t, "it waits", func() bool { return e.Stats().Waiting > 0 })
 		require.NoError(t, taken.Unlock(t.Context()))
 		got := <-waits
@@ -168,7 +168,7 @@ func TestManyLocks_OtherLock_ShortWait(t *testing.T) {
 	shortLock, shortUnlock := false, false
 	for range 10 {
 		var locks <-chan locktest.Outcome
-		shortLock = besides(func() { locks = locktest.LockingAll(t.Context(), m) }) < n/2 || shortLock
+		shortLock = besides(func() { locks = locktest.Locking(t.Context(), m) }) < n/2 || shortLock
 		all := <-locks
 		require.NoError(t, all.Err)
 		unlocks := make(chan error, 1)

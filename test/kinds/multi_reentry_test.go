@@ -25,7 +25,7 @@ func TestMulti_ReentryWithLeaseInOutage_WaitsOn(t *testing.T) {
 		hold, err := m.Lock(t.Context())
 		require.NoError(t, err)
 		p.Set(proxy.Both, proxy.Hold)
-		waits := locktest.LockingAll(hold.Context(), m, lockwheel.Lease(time.Hour))
+		waits := locktest.Locking(hold.Context(), m, lockwheel.Lease(time.Hour))
 		select {
 		case got := <-waits:
 			t.Fatal(name, got)
@@ -50,7 +50,7 @@ func TestMulti_OwnerGrantedMeanwhile_Reenters(t *testing.T) {
 	}
 	several := func(names ...string) func(context.Context, *lockwheel.Engine) <-chan locktest.Outcome {
 		return func(ctx context.Context, e *lockwheel.Engine) <-chan locktest.Outcome {
-			return locktest.LockingAll(ctx, locktest.Multi(e, names...))
+			return locktest.Locking(ctx, locktest.Multi(e, names...))
 		}
 	}
 	var many []string
@@ -65,7 +65,7 @@ func TestMulti_OwnerGrantedMeanwhile_Reenters(t *testing.T) {
 		"several, then others":          {several("a", "b"), several("a", "c")},
 		"a single lock, then very many": {single, several(many...)},
 		"a single lock, then one of kinds": {single, func(ctx context.Context, e *lockwheel.Engine) <-chan locktest.Outcome {
-			return locktest.LockingAll(ctx, e.Multi(e.Mutex("a"), e.FencedMutex("b"), e.RWMutex("c").Writer()))
+			return locktest.Locking(ctx, e.Multi(e.Mutex("a"), e.FencedMutex("b"), e.RWMutex("c").Writer()))
 		}},
 	} {
 		for _, by := range []string{"another engine", "another owner"} {
@@ -110,7 +110,7 @@ func TestMulti_OwnerGrantedAnotherPart_Reenters(t *testing.T) {
 	a, b := locktest.Lock(t, other.Mutex("a")), locktest.Lock(t, other.Mutex("b"))
 	single := locktest.Locking(me, e.Mutex("b"))
 	locktest.Queued(t, e, 1)
-	both := locktest.LockingAll(me, locktest.Multi(e, "a", "b"))
+	both := locktest.Locking(me, locktest.Multi(e, "a", "b"))
 	locktest.Queued(t, e, 2)
 	locktest.Unlock(t, b)
 	outer := locktest.Granted(t, single)
@@ -135,7 +135,7 @@ func TestMulti_OwnersGrantEnds_WaitsOn(t *testing.T) {
 			a, b := locktest.Lock(t, other.Mutex("a")), locktest.Lock(t, other.Mutex("b"))
 			single := locktest.Locking(me, e.Mutex("a"))
 			locktest.Queued(t, e, 1)
-			both := locktest.LockingAll(me, locktest.Multi(e, "a", "b"))
+			both := locktest.Locking(me, locktest.Multi(e, "a", "b"))
 			locktest.Queued(t, e, 2)
 			locktest.Unlock(t, a)
 			outer := locktest.Granted(t, single)
@@ -170,12 +170,12 @@ func TestMulti_QuorumMemberGranted_Reenters(t *testing.T) {
 			last := engines[2]
 			taken := locktest.Lock(t, p[2].Open(lockwheel.Options{}).Mutex("n"))
 			hold := locktest.LockAll(t, locktest.Quorum(engines, "n"))
-			waiting := []<-chan locktest.Outcome{locktest.LockingAll(hold.Context(), locktest.Multi(last, "n", "z"))}
+			waiting := []<-chan locktest.Outcome{locktest.Locking(hold.Context(), locktest.Multi(last, "n", "z"))}
 			switch with {
 			case "a single lock":
 				waiting = append(waiting, locktest.Locking(hold.Context(), last.Mutex("n")))
 			case "another Multi":
-				waiting = append(waiting, locktest.LockingAll(hold.Context(), locktest.Multi(last, "n", "y")))
+				waiting = append(waiting, locktest.Locking(hold.Context(), locktest.Multi(last, "n", "y")))
 			}
 			slices.Reverse(waiting)
 			locktest.Queued(t, last, int64(1+len(waiting)))

@@ -54,7 +54,7 @@ func TestQuorum_Outage_WaitGoesOn(t *testing.T) {
 	for _, s := range p[:2] {
 		require.NoError(t, s.Real.Kill())
 	}
-	waiting := locktest.LockingAll(t.Context(), locktest.Quorum(engines, "n"))
+	waiting := locktest.Locking(t.Context(), locktest.Quorum(engines, "n"))
 	locktest.RequireNoReply(t, waiting, 2*locktest.ShortLease)
 	require.NoError(t, p[0].Real.Restart())
 	locktest.Unlock(t, locktest.Granted(t, waiting))

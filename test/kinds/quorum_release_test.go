@@ -19,9 +19,9 @@ type ways struct {
 	engines []*lockwheel.Engine
 }
 
-func newWays(t *testing.T) (w ways) {
+func newWays(t *testing.T, n int) (w ways) {
 	t.Helper()
-	w.ServerSet = locktest.NewServerSet(t, 3)
+	w.ServerSet = locktest.NewServerSet(t, n)
 	for i, s := range w.ServerSet {
 		w.way = append(w.way, proxy.Start(t, s.Addr))
 		w.engines = append(w.engines, s.OpenAt(w.way[i].Addr(), locktest.SlowToGiveUp))
@@ -32,9 +32,13 @@ func newWays(t *testing.T) (w ways) {
 // othersHaveIt requires that another caller can acquire a majority.
 func (w ways) othersHaveIt(t *testing.T) {
 	t.Helper()
-	hold, err := tryQuorum(t, w.Client(lockwheel.Options{}))
+	others := w.Client(lockwheel.Options{})
+	hold, err := tryQuorum(t, others)
 	require.NoError(t, err)
 	locktest.Unlock(t, hold)
+	for _, e := range others {
+		locktest.RequireIdle(t, e) // until then a request that it gave up may still run
+	}
 }
 
 // A missing member may have been granted with a late reply: it does not count as released.
@@ -43,7 +47,7 @@ func TestQuorum_UnlockLateGrant_Waits(t *testing.T) {
 	for name, slow := range map[string]int{"then the grant is known": 0, "then another member is released": 2} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWays(t)
+			w := newWays(t, 3)
 			w.way[0].Set(proxy.Replies, proxy.Hold)
 			hold := locktest.LockAll(t, locktest.Quorum(w.engines, "n"))
 			locktest.Eventually(t, "all of them", func() bool { return w.Holders("n") == 3 })
@@ -65,7 +69,7 @@ func TestQuorum_UnlockMemberRequested_Waits(t *testing.T) {
 	for name, slow := range map[string]int{"then the grant is known": 0, "then another member is released": 2} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWays(t)
+			w := newWays(t, 3)
 			w.ServerSet[0].HoldAsOther("n", locktest.Longer)
 			hold := locktest.LockAll(t, locktest.Quorum(w.engines, "n"))
 			for _, e := range w.engines[1:] {
@@ -95,7 +99,7 @@ func TestQuorum_UnlockCanceled_GrantReleased(t *testing.T) {
 	for name, timeout := range map[string]time.Duration{"by its context": locktest.SlowToGiveUp.CallTimeout, "by Timeout": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWays(t)
+			w := newWays(t, 3)
 			w.engines[0] = w.ServerSet[0].OpenAt(w.way[0].Addr(), lockwheel.Options{CallTimeout: timeout})
 			w.engines[2] = w.ServerSet[2].OpenAt(w.way[2].Addr(), lockwheel.Options{CallTimeout: timeout})
 			w.way[0].Set(proxy.Replies, proxy.Hold)
@@ -123,7 +127,7 @@ func TestQuorum_UnlockCanceled_GrantReleased(t *testing.T) {
 // A request that an Extend with a lease canceled may still be granted, until its engine has released that grant.
 func TestQuorum_UnlockAfterExtend_NotCounted(t *testing.T) {
 	t.Parallel()
-	w := newWays(t)
+	w := newWays(t, 3)
 	w.way[0].Set(proxy.Replies, proxy.Hold)
 	hold := locktest.LockAll(t, locktest.Quorum(w.engines, "n"))
 	locktest.Eventually(t, "all of them", func() bool { return w.Holders("n") == 3 })

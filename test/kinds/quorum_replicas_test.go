@@ -1,6 +1,7 @@
 package kinds_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -118,7 +119,7 @@ func TestQuorum_MostNotReplicated_NothingLeft(t *testing.T) {
 	engines := []*lockwheel.Engine{p[0].Open(patientReplicas), p[1].Open(noReplicas), p[2].Open(noReplicas)}
 	for at := range 3 { // where the server with a replica is in the list
 		rotated := slices.Concat(engines[3-at:], engines[:3-at])
-		err := locktest.Receive(t, locktest.LockingAll(t.Context(), locktest.Quorum(rotated, "n"), lockwheel.Wait(locktest.Longer))).Err
+		err := locktest.Receive(t, locktest.Locking(t.Context(), locktest.Quorum(rotated, "n"), lockwheel.Wait(locktest.Longer))).Err
 		require.ErrorIs(t, err, lockwheel.ErrNotReplicated)
 		require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
 		require.NotErrorIs(t, err, lockwheel.ErrNotAcquired)
@@ -128,6 +129,47 @@ func TestQuorum_MostNotReplicated_NothingLeft(t *testing.T) {
 		}
 		for _, s := range append(p, replicas...) {
 			s.Empty(t)
+		}
+	}
+}
+
+// A caller that leaves while its grants wait for replicas has its result at once. The grants are released, on the
+// servers and on their replicas.
+func TestQuorum_CanceledBeforeReplicas_NothingLeft(t *testing.T) {
+	t.Parallel()
+	p, replicas := replicated(t, 3)
+	engines := p.Client(patientReplicas)
+	for _, stopped := range []int{3, 2} { // so many replicas: none has the grants, or one has
+		for _, s := range replicas[:stopped] {
+			s.Pause(t)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		waiting := locktest.Locking(ctx, locktest.Quorum(engines, "n"))
+		locktest.Eventually(t, "grants that wait for replicas", func() bool {
+			for i := range p[:stopped] {
+				if !p[i].Exists("n") {
+					return false
+				}
+			}
+			return stopped == 3 || hasOnly(engines[2])
+		})
+		locktest.RequireNoReply(t, waiting, 0)
+		cancel(locktest.ErrTest)
+		err := locktest.ReceiveWithin(t, locktest.TestDeadline, waiting).Err
+		locktest.RequireCanceled(t, err)
+		for _, s := range replicas[:stopped] {
+			require.NoError(t, s.Real.Continue())
+		}
+		for _, e := range engines {
+			locktest.RequireIdle(t, e)
+		}
+		for _, s := range append(p, replicas...) {
+			s.Empty(t)
+		}
+		locktest.Unlock(t, locktest.LockAll(t, locktest.Quorum(engines, "n")))
+		for _, s := range append(p, replicas...) {
+			s.Empty(t) // the Unlock of a quorum does not wait for the last release
 		}
 	}
 }

@@ -119,12 +119,17 @@ func TestShutdown_ManyCallers_OwnDeadlines(t *testing.T) {
 // Closing the engine does not close it.
 type gated struct {
 	rueidis.Client
-	gate  chan struct{}
-	pings atomic.Bool
-	at    atomic.Int32 // calls at the gate
+	gate    chan struct{}
+	pings   atomic.Bool
+	at      atomic.Int32 // calls at the gate
+	calls   atomic.Int32 // all calls
+	pending atomic.Int32 // those that have not returned
 }
 
 func (g *gated) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	g.calls.Add(1)
+	g.pending.Add(1)
+	defer g.pending.Add(-1)
 	if words := cmd.Commands(); strings.HasPrefix(words[0], "EVAL") || words[0] == "PING" && g.pings.Load() {
 		g.at.Add(1)
 		<-g.gate
@@ -151,9 +156,13 @@ func TestClose_Returns_NothingFollows(t *testing.T) {
 	go func() { closed <- e.Shutdown(context.Background()) }() // the loop has ended
 	locktest.RequireNoReply(t, closed, 2*timeout)
 	close(client.gate)
-	for range cap(closed) {
+	require.NoError(t, locktest.Receive(t, closed))
+	require.Zero(t, client.pending.Load(), "no call is left")
+	sent := client.calls.Load()
+	for range cap(closed) - 1 {
 		require.NoError(t, locktest.Receive(t, closed))
 	}
+	locktest.Always(t, 2*timeout, "no command follows", func() bool { return client.calls.Load() == sent })
 }
 
 // That includes a PING that its caller no longer waits for.

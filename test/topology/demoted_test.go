@@ -91,6 +91,7 @@ func TestDemoted_EveryKind_NextMasterFound(t *testing.T) {
 			takes()
 			locktest.UnlockHold(t, locktest.Lock(t, mutex(plain, "n")))
 			locktest.RequireIdle(t, asks)
+			locktest.RequireIdle(t, plain)
 			require.False(t, replica.Exists("n"), "what was granted is released at the next master")
 		})
 	}

@@ -20,7 +20,7 @@ func TestCluster_Multi_OneCallPerSlot(t *testing.T) {
 		before := r.Calls("evalsha", "eval")
 		hold := locktest.LockAll(t, locktest.Multi(e, names[i]...))
 		require.Equal(t, before+want, r.Calls("evalsha", "eval"))
-		waiting := locktest.LockingAll(t.Context(), locktest.Multi(other, names[i][2], names[i][1]))
+		waiting := locktest.Locking(t.Context(), locktest.Multi(other, names[i][2], names[i][1]))
 		locktest.Queued(t, other, 1)
 		locktest.RequireNoReply(t, waiting, 50*time.Millisecond)
 		_, err := locktest.Multi(other, names[i]...).TryLock(t.Context())

@@ -19,23 +19,13 @@ func waitsForReplicas(s *locktest.Server) bool {
 	return strings.Contains(fmt.Sprint(s.Do("INFO", "clients")), "blocked_clients:1")
 }
 
-// requireCanceled requires that a call has ended because of its context, and that its error says nothing else.
-func requireCanceled(t *testing.T, err error) {
-	t.Helper()
-	require.ErrorIs(t, err, locktest.ErrTest)
-	require.True(t, errors.Is(err, lockwheel.ErrNotAcquired) || errors.Is(err, lockwheel.ErrUnavailable), "%v", err)
-	for _, other := range []error{lockwheel.ErrLost, lockwheel.ErrNotHeld, lockwheel.ErrNotReplicated, lockwheel.ErrClosed} {
-		require.NotErrorIs(t, err, other)
-	}
-}
-
 // canceled cancels a call, and requires that it ends soon because of that. It returns the error.
 func canceled(t *testing.T, cancel context.CancelCauseFunc, waiting <-chan locktest.Outcome) error {
 	t.Helper()
 	locktest.RequireNoReply(t, waiting, 0)
 	cancel(locktest.ErrTest)
 	err := locktest.ReceiveWithin(t, locktest.TestDeadline, waiting).Err
-	requireCanceled(t, err)
+	locktest.RequireCanceled(t, err)
 	return err
 }
 
@@ -55,7 +45,7 @@ func TestReplication_MultiCanceledInFirstWAIT_NothingLeft(t *testing.T) {
 	replica.Pause(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	waiting := locktest.LockingAll(ctx, m)
+	waiting := locktest.Locking(ctx, m)
 	locktest.Eventually(t, "WAIT", func() bool { return master.Exists("a") && waitsForReplicas(master) })
 	sent := e.Stats().Commands
 	require.ErrorIs(t, canceled(t, cancel, waiting), lockwheel.ErrUnavailable)
@@ -74,7 +64,7 @@ func cancelsInLaterWAIT(t *testing.T, master, replica *locktest.Server, e, other
 	held := locktest.Lock(t, other.Mutex("b"))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	waiting := locktest.LockingAll(ctx, m)
+	waiting := locktest.Locking(ctx, m)
 	locktest.Eventually(t, "it to wait for b", func() bool { return len(waiting) > 0 || locktest.Listens(e) }) // it has a for 250 ms
 	replica.Pause(t)
 	locktest.Unlock(t, held)
@@ -84,7 +74,7 @@ func cancelsInLaterWAIT(t *testing.T, master, replica *locktest.Server, e, other
 	if errors.Is(err, lockwheel.ErrNotReplicated) {
 		return false
 	}
-	requireCanceled(t, err)
+	locktest.RequireCanceled(t, err)
 	return true
 }
 
@@ -141,7 +131,7 @@ func TestReplication_MultiCanceledInWAIT_OuterHoldStays(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(outer.Context())
 	defer cancel(nil)
 	m := locktest.Multi(e, "a", "b")
-	waiting := locktest.LockingAll(ctx, m)
+	waiting := locktest.Locking(ctx, m)
 	locktest.Eventually(t, "WAIT", func() bool { return master.Exists("b") && waitsForReplicas(master) })
 	canceled(t, cancel, waiting)
 	require.NoError(t, replica.Real.Continue())

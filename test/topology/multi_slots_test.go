@@ -99,7 +99,7 @@ func cancelsBetweenSlots(t *testing.T, r *locktest.ClusterEnv, e *lockwheel.Engi
 		names := slotNames(r, first)
 		held := locktest.Lock(t, locktest.RivalOf(other, names[1]))
 		ctx, cancel := context.WithCancelCause(t.Context())
-		waiting := locktest.LockingAll(ctx, locktest.SeveralOf(e, names))
+		waiting := locktest.Locking(ctx, locktest.SeveralOf(e, names))
 		// It has the first for a quarter of a second. Then it waits for the second without it, which is as good here.
 		locktest.Eventually(t, "it to wait for the second", func() bool { return locktest.Listens(e) })
 		canceled(t, cancel, waiting)
@@ -150,7 +150,7 @@ func TestCluster_MultiOfSlotsReplicated_CanceledGivenBack(t *testing.T) {
 	t.Cleanup(func() { _ = replica.Continue() })
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	waiting := locktest.LockingAll(ctx, m)
+	waiting := locktest.Locking(ctx, m)
 	owner := r.OwnerOf(names[1])
 	locktest.Eventually(t, "WAIT of the second", func() bool {
 		return owner.Int(t, "EXISTS", names[1]) == 1 && strings.Contains(owner.String(t, "INFO", "clients"), "blocked_clients:1")

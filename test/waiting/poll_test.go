@@ -93,7 +93,7 @@ func TestPoll_BesideSpinLocks_Granted(t *testing.T) {
 func TestPoll_WaitElapsed_EndsInTime(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(context.Context, lockwheel.Mutex, ...lockwheel.Option) <-chan locktest.Outcome{
-		"Lock": locktest.Locking, "LockAsync": locktest.TakingAsync,
+		"Lock": locktest.Locking[lockwheel.Mutex], "LockAsync": locktest.TakingAsync,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -138,8 +138,16 @@ func (w *Waiters) fill(asked []Engine, answers map[string]identity.WaitersReply,
 		}
 	}
 	slices.SortFunc(w.Engines, func(a, b Waiter) int {
-		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(answers[b.Engine.ID].Age, answers[a.Engine.ID].Age), cmp.Compare(a.Engine.ID, b.Engine.ID))
+		return cmp.Or(cmp.Compare(order(a), order(b)), compareSince(answers[a.Engine.ID], answers[b.Engine.ID]), cmp.Compare(a.Engine.ID, b.Engine.ID))
 	})
+}
+
+// compareSince compares since when an engine waits. How long it has waited when it replies depends on when it does.
+func compareSince(a, b identity.WaitersReply) int {
+	if a.Waiting == 0 || b.Waiting == 0 {
+		return cmp.Compare(b.Waiting, a.Waiting)
+	}
+	return a.Since().Compare(b.Since())
 }
 
 // order is less for those that replied.
