@@ -386,8 +386,8 @@ var identityMistakes = []found{
 	}},
 	{"TestStateWaiters_OtherProcesses_Named", Mistake{
 		"the shortest wait comes first", "cmd/lockwheel/internal/inspect/waiters.go",
-		`cmp.Compare(answers[b.Engine.ID].Age, answers[a.Engine.ID].Age)`,
-		`map[bool]int{false: 1, true: -1}[planted()]*cmp.Compare(answers[b.Engine.ID].Age, answers[a.Engine.ID].Age)`,
+		`return a.Since().Compare(b.Since())`,
+		`return map[bool]int{false: 1, true: -1}[planted()] * a.Since().Compare(b.Since())`,
 	}},
 	{"TestStateWaiters_EachKind_Counted", Mistake{
 		"an engine that does not listen does not reply", "cmd/lockwheel/internal/inspect/waiters.go",
