@@ -85,8 +85,8 @@ func TestForceUnlock_GrantUnderWay_ToldAtOnce(t *testing.T) {
 	}
 }
 
-// The same of several locks, of which the second one is taken away: all of them end at once. If the loss is known before
-// Lock returns, it asks for all of them again.
+// The same of several locks, of which the second one is taken away: all of them end at once. If the loss is known
+// before Lock returns, it asks for all of them again.
 func TestForceUnlock_SeveralUnderWay_ToldAtOnce(t *testing.T) {
 	t.Parallel()
 	s, p, holder := locktest.Behind(t, lockwheel.Options{Name: "named", Lease: 10 * time.Minute, CallTimeout: 3 * time.Second})
