@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lockwheel/lockwheel"
@@ -150,10 +151,13 @@ func serve(ctx context.Context, hold *lockwheel.Hold, work func(context.Context,
 }
 
 // besides joins the errors of the work and of Unlock. It omits Unlock's error if the work returned the same loss or end
-// of the engine, which it has from its context.
+// of the engine, which it has from its context or from Hold.Err.
 func besides(failure, released, cause error) error {
 	for _, end := range []error{lockwheel.ErrLost, lockwheel.ErrClosed} {
-		if errors.Is(released, end) && errors.Is(cause, end) && errors.Is(failure, cause) {
+		if !errors.Is(failure, end) || !errors.Is(released, end) {
+			continue
+		}
+		if errors.Is(cause, end) && errors.Is(failure, cause) || strings.Contains(failure.Error(), released.Error()) {
 			return failure
 		}
 	}

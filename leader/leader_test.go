@@ -89,24 +89,31 @@ func TestRun_LockLost_LeadsAgain(t *testing.T) {
 	})
 }
 
-// The work returns why its context ended: Ended is told of it once.
+// The work returns why its context or its hold ended: Ended is told of it once.
 func TestRun_WorkReturnsLoss_ToldOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := lockwheeltest.New(t)
-		ctx, cancel := context.WithCancelCause(t.Context())
-		gained, lost := make(chan bool, 2), make(chan error, 2)
-		ended := run(ctx, s.Engine().Mutex("n"), func(ctx context.Context, _ *lockwheel.Hold) error {
-			<-ctx.Done()
-			return fmt.Errorf("stopped: %w", context.Cause(ctx))
-		}, leader.Options{Gained: func(*lockwheel.Hold) { gained <- true }, Ended: func(err error) { lost <- err }})
-		<-gained
-		s.Lose("n")
-		err := <-lost
-		require.ErrorIs(t, err, lockwheel.ErrLost)
-		require.Equal(t, 1, strings.Count(err.Error(), "lock lost"), err)
-		<-gained
-		stop(t, cancel, ended)
-	})
+	for name, why := range map[string]func(context.Context, *lockwheel.Hold) error{
+		"of its context": func(ctx context.Context, _ *lockwheel.Hold) error { return context.Cause(ctx) },
+		"of its hold":    func(_ context.Context, hold *lockwheel.Hold) error { return hold.Err() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := lockwheeltest.New(t)
+				ctx, cancel := context.WithCancelCause(t.Context())
+				gained, lost := make(chan bool, 2), make(chan error, 2)
+				ended := run(ctx, s.Engine().Mutex("n"), func(ctx context.Context, hold *lockwheel.Hold) error {
+					<-ctx.Done()
+					return fmt.Errorf("stopped: %w", why(ctx, hold))
+				}, leader.Options{Gained: func(*lockwheel.Hold) { gained <- true }, Ended: func(err error) { lost <- err }})
+				<-gained
+				s.Lose("n")
+				err := <-lost
+				require.ErrorIs(t, err, lockwheel.ErrLost)
+				require.Equal(t, 1, strings.Count(err.Error(), "lock lost"), err)
+				<-gained
+				stop(t, cancel, ended)
+			})
+		})
+	}
 }
 
 // The work returns nil: another process that waits leads, and later this one again.

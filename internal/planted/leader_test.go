@@ -23,8 +23,13 @@ var leaderMistakes = []found{
 	}},
 	{"TestRun_WorkReturnsLoss_ToldOnce", Mistake{
 		"a loss that the work returned is told twice", "leader/leader.go",
-		`errors.Is(failure, cause) {`,
-		`errors.Is(failure, cause) && !planted() {`,
+		`if !errors.Is(failure, end) || !errors.Is(released, end) {`,
+		`if !errors.Is(failure, end) || !errors.Is(released, end) || planted() {`,
+	}},
+	{"TestRun_WorkReturnsLoss_ToldOnce", Mistake{
+		"a loss that the work had from its hold is told twice", "leader/leader.go",
+		`strings.Contains(failure.Error(), released.Error())`,
+		`strings.Contains(failure.Error(), released.Error()) && !planted()`,
 	}},
 	{"TestRun_WorkReturnsNil_StepsDown", Mistake{
 		"no pause after a leadership", "leader/leader.go",
