@@ -308,7 +308,7 @@ func (e *Engine) run() {
 		e.coordinator.Turn(now, messages)
 		e.flush(now)
 		e.coordinator.ResetOutputs()
-		e.sleep(e.noteTurnTime(now))
+		e.sleep(e.gather(e.noteTurnTime(now)))
 	}
 	e.shutdown()
 }

@@ -13,6 +13,14 @@ const (
 	yieldPause = 16
 	// busyYieldPause is that while turns leave work. Go stops the loop after 10 ms then, and it waits as long.
 	busyYieldPause = 1
+	// maxGathers is how often the loop yields to the callers of few results, at most. They are few if they are no more
+	// than fewResults, and no more than fewBundles are in flight. One yield is enough for many, and more would leave the
+	// server without work: with 64 callers there would be 0.9 times as many pairs.
+	maxGathers = 4
+	fewResults = 16
+	fewBundles = 2
+	// gatherTime ends the yields to callers that do not come back, as they do while other goroutines compute.
+	gatherTime = 50 * time.Microsecond
 	// callsPerYield is the number of asynchronous calls after which the next caller yields.
 	callsPerYield = 64
 )
@@ -22,13 +30,10 @@ const (
 // loop, and the goroutines that read and write for it, would wait that long at each of their steps.
 func yieldToLoop() { runtime.Gosched() }
 
-// yieldBetweenTurns yields to other runnable goroutines in three cases. It runs once a turn and waits for nothing. A
-// lone caller never pays for it.
+// yieldBetweenTurns yields to other runnable goroutines in two cases. It runs once a turn and waits for nothing. A lone
+// caller never pays for it.
 //   - At least two bundles are in flight. The server has work then, and messages that arrive together share a turn and
 //     make larger batches.
-//   - The turn before gave at least two requests their results. Their callers have posted their next requests when the
-//     loop goes on, so these share a turn, too. While one lock is handed off from caller to caller these are an unlock
-//     and a lock: a pair needs one turn instead of two.
 //   - The turn before has left work. Go would let the loop run for 10 ms then, while the goroutines that read and write
 //     for it wait for a processor, and would stop it within a turn.
 //
@@ -37,9 +42,9 @@ func yieldToLoop() { runtime.Gosched() }
 // So after such a yield the loop does without for a while.
 //
 // Measured: with 2048 callers a turn handles 45 messages instead of 1.5, and a pair costs 4.4 µs of processor time
-// instead of 5.2 µs. With 16 callers there are 1.6 times as many pairs.
+// instead of 5.2 µs.
 func (e *Engine) yieldBetweenTurns() {
-	if e.coordinator.InFlightBundles() < 2 && !e.workLeft && e.woken < 2 {
+	if e.coordinator.InFlightBundles() < 2 && !e.workLeft {
 		return
 	}
 	began := e.Now()
@@ -48,6 +53,31 @@ func (e *Engine) yieldBetweenTurns() {
 	}
 	runtime.Gosched()
 	e.noteYield(began, e.Now())
+}
+
+// gather yields to the callers of a turn that gave at least two requests their results, until as many messages have
+// come. Their next requests share a turn then. While one lock is handed off from caller to caller these are an unlock
+// and a lock: a pair needs one turn instead of two. The loop does not sleep meanwhile, so none of them has to wake it.
+// began is the end of the turn, and gather returns the time at which it ends itself.
+//
+// Measured, to a yield after the sleep: with 16 callers 1.08 times as many pairs, with 64 of one name 1.15 times as
+// many, for 0.89 and 0.86 of the processor time.
+func (e *Engine) gather(began time.Duration) (ended time.Duration) {
+	if ended = began; e.woken < 2 || e.yieldPaused(began) {
+		return ended
+	}
+	times := 1
+	if e.woken <= fewResults && e.coordinator.InFlightBundles() <= fewBundles {
+		times = maxGathers
+	}
+	for range times {
+		runtime.Gosched()
+		if ended = e.Now(); e.box.Has(e.woken) || ended-began > gatherTime {
+			break
+		}
+	}
+	e.noteYield(began, ended)
+	return ended
 }
 
 // yieldPaused reports whether the loop still does without yields after a long one.

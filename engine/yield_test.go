@@ -118,10 +118,63 @@ func TestYield_TwoResults_CallersRun(t *testing.T) {
 			e.coordinator.ResetOutputs()
 			var ran atomic.Bool
 			go ran.Store(true)
-			e.yieldBetweenTurns()
+			e.gather(e.Now())
 			return ran.Load()
 		}), results)
 	}
+}
+
+// After a turn with few results, and little in flight, the loop yields until as many requests have come, but not for
+// long. After one with many results, or much in flight, it yields once.
+func TestGather_FewResults_AllCome(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, c := range []struct {
+		results, bundles int
+		all              bool
+	}{{2, 0, true}, {fewResults, fewBundles, true}, {fewResults + 1, 0, false}, {2, fewBundles + 1, false}} {
+		require.Equal(t, c.all, mostly(func() bool {
+			e := idleEngine(c.bundles)
+			e.woken = c.results
+			go func() {
+				runtime.Gosched() // a caller that needs more than one turn of the scheduler
+				runtime.Gosched()
+				e.box.Post(&coordinator.LoopMessage{Value: coordinator.TimersDue{}})
+			}()
+			e.gather(e.Now())
+			return e.box.Has(1)
+		}), c)
+	}
+	e := idleEngine(0)
+	e.woken = 2
+	for range 2 {
+		e.box.Post(&coordinator.LoopMessage{Value: coordinator.TimersDue{}})
+	}
+	require.True(t, onceOf(func() bool {
+		var ended atomic.Bool
+		var others atomic.Int32
+		go func() {
+			for !ended.Load() {
+				others.Add(1)
+				runtime.Gosched()
+			}
+		}()
+		e.gather(e.Now())
+		ended.Store(true)
+		return others.Load() <= 1
+	}), "it goes on as soon as they have come")
+}
+
+// Goroutines that compute make no caller of a few results wait for several turns of theirs.
+func TestGather_OthersCompute_Paused(t *testing.T) {
+	compute(t)
+	e := idleEngine(0)
+	e.woken = 2
+	for begun := time.Now(); e.longYieldTook == 0; {
+		require.Less(t, time.Since(begun), 20*time.Second, "no yield takes as long as the others compute")
+		e.gather(e.Now())
+	}
+	ended := e.longYieldEnded
+	require.Equal(t, ended, e.gather(ended), "no other yield before the pause is over")
 }
 
 // A turn that leaves work for the next lets others run before that, also on one processor. A loop that is idle yields

@@ -36,6 +36,9 @@ func (b *Mailbox[T]) PostSilently(n *Node[T]) bool { return b.queue.Post(n) }
 // TakeAll returns all nodes, oldest first, or nil.
 func (b *Mailbox[T]) TakeAll() *Node[T] { return b.queue.TakeAll() }
 
+// Has reports whether there are at least n nodes to take. It looks at n of them at most.
+func (b *Mailbox[T]) Has(n int) bool { return b.queue.Has(n) }
+
 // Close closes the mailbox, and returns the nodes that were in it, oldest first. It may be called once.
 func (b *Mailbox[T]) Close() *Node[T] { return b.queue.Close() }
 

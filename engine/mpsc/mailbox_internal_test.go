@@ -226,3 +226,16 @@ func TestMailbox_PostChain_StaysTogether(t *testing.T) {
 	one.Next = other
 	require.False(t, b.PostChain(one, other))
 }
+
+// Has counts what was posted and not taken yet.
+func TestMailbox_Has_Counts(t *testing.T) {
+	b := NewMailbox[int]()
+	for posted := range 4 {
+		for n := range 6 {
+			require.Equal(t, n <= posted, b.Has(n), "%d of %d", n, posted)
+		}
+		b.Post(&Node[int]{})
+	}
+	b.TakeAll()
+	require.False(t, b.Has(1))
+}

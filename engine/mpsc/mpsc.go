@@ -54,6 +54,17 @@ func (q *Queue[T]) PostChain(last, first *Node[T]) bool {
 // Empty reports whether there is nothing to take.
 func (q *Queue[T]) Empty() bool { return q.head.Load() == nil }
 
+// Has reports whether there are at least n nodes to take. It looks at n of them at most.
+func (q *Queue[T]) Has(n int) bool {
+	for node := q.head.Load(); n > 0; node = node.Next {
+		if node == nil {
+			return false
+		}
+		n--
+	}
+	return true
+}
+
 // TakeAll returns all nodes, oldest first, or nil. The queue must not be closed.
 func (q *Queue[T]) TakeAll() *Node[T] {
 	if q.head.Load() == nil {

@@ -819,7 +819,7 @@ var engineMistakes = []found{
 	// The timer, and the workers of a node.
 	{"TestLoop_LongTurn_NextTimerInTime", Mistake{
 		"an engine sleeps for as long as its turn took longer", "engine/engine.go",
-		`		e.sleep(e.noteTurnTime(now))`,
+		`		e.sleep(e.gather(e.noteTurnTime(now)))`,
 		`		if ended := e.noteTurnTime(now); planted() {
 			e.sleep(now)
 		} else {
@@ -1150,11 +1150,31 @@ var engineMistakes = []found{
 	}},
 	{"TestYield_WorkLeft_OthersRun", Mistake{
 		"the loop keeps its processor while turns leave work", "engine/yield.go",
-		`< 2 && !e.workLeft &&`, `< 2 && (planted() || !e.workLeft) &&`,
+		`< 2 && !e.workLeft {`, `< 2 && (planted() || !e.workLeft) {`,
 	}},
 	{"TestYield_TwoResults_CallersRun", Mistake{
 		"the loop does not yield to callers that it gave their results", "engine/yield.go",
-		`&& e.woken < 2 {`, `&& (planted() || e.woken < 2) {`,
+		`e.woken < 2 || e.yieldPaused(began) {`, `planted() || e.woken < 2 || e.yieldPaused(began) {`,
+	}},
+	{"TestGather_FewResults_AllCome", Mistake{
+		"the loop does not wait for the callers of few results", "engine/yield.go",
+		`		times = maxGathers`, `		times = maxGathers - 3*map[bool]int{true: 1}[planted()]`,
+	}},
+	{"TestGather_FewResults_AllCome", Mistake{
+		"the loop waits for the callers of many results", "engine/yield.go",
+		`e.woken <= fewResults && `, `(e.woken <= fewResults || planted()) && `,
+	}},
+	{"TestGather_FewResults_AllCome", Mistake{
+		"the loop waits for callers while much is in flight", "engine/yield.go",
+		`e.coordinator.InFlightBundles() <= fewBundles {`, `(e.coordinator.InFlightBundles() <= fewBundles || planted()) {`,
+	}},
+	{"TestGather_OthersCompute_Paused", Mistake{
+		"the loop waits for callers in each turn while others compute", "engine/yield.go",
+		`e.woken < 2 || e.yieldPaused(began) {`, `e.woken < 2 || !planted() && e.yieldPaused(began) {`,
+	}},
+	{"TestMailbox_Has_Counts", Mistake{
+		"a mailbox has one message more than it has", "engine/mpsc/mpsc.go",
+		`n > 0; node = node.Next {`, `n > map[bool]int{true: 1}[planted()]; node = node.Next {`,
 	}},
 	{"TestYield_TwoResults_CallersRun", Mistake{
 		"a lone caller waits for others", "engine/engine.go",
