@@ -84,7 +84,7 @@ func (e Estimate) Sizing() time.Duration {
 	for i, k := range e.Sizes {
 		once := 2*time.Duration(k.Locks)*estimatedPerLock + k.RenewInterval() + time.Duration(e.Rounds+1)*max(e.Round, k.RenewInterval())
 		if i == len(e.Sizes)/2 {
-			once *= 2
+			once *= 3
 		}
 		all += once
 	}

@@ -134,7 +134,7 @@ func TestScale_LocksHeld_RenewalsMeasured(t *testing.T) {
 // Sizing measures the constants, and what they predict for one server and for a cluster.
 func TestSizing_ServerAndCluster_Predicted(t *testing.T) {
 	p := tiny
-	p.Sizes = []HoldPlan{{Locks: 100, Lease: 1500 * time.Millisecond}}
+	p.Sizes = []HoldPlan{{Locks: 3 * p.WithHeld.Locks, Lease: 1500 * time.Millisecond}}
 	p.ManyHeld = HoldPlan{Locks: 1000, Lease: 1500 * time.Millisecond}
 	m, err := Sizing(openServer(t, ""), p)
 	require.NoError(t, err)
@@ -152,6 +152,7 @@ func TestSizing_ServerAndCluster_Predicted(t *testing.T) {
 	require.Equal(t, SizingMasters, m.Checks[1].Masters)
 	require.Positive(t, m.Many.Pair.Server)
 	require.Positive(t, m.Many.Renewal.Server)
+	require.Positive(t, m.ClusterMore.Renewal.Server)
 	require.Positive(t, m.Waiter)
 }
 
@@ -168,6 +169,11 @@ func TestSizing_MoreLocks_CostMore(t *testing.T) {
 		require.InDelta(t, 30*(1+part), inMicros(cluster.Pair.Server), 0.01, "by as much as on one server")
 		require.InDelta(t, 100, one.Pair.In, 0.01, "bytes do not grow")
 	}
+	m.MoreLocks, m.ClusterMore = 900, SizingConstants{Pair: cost(24), Renewal: cost(6), Cores: 1.6}
+	for locks, want := range map[float64]float64{100: 30, 300: 27, 900: 24} {
+		require.InDelta(t, want*(1+logPart(locks/3, 100, 10_000)), inMicros(m.Constants(locks, 3).Pair.Server), 0.01, "more locks of a slot share a call: %v", locks)
+	}
+	require.InDelta(t, 1.6+0.4, m.Constants(1e9, 3).Cores, 0.01)
 	m.ManyLocks = 0
 	require.Equal(t, m.One, m.Constants(1e9, 1), "many locks were not measured")
 }

@@ -21,8 +21,10 @@ import (
 type SizingResult struct {
 	One, Cluster SizingConstants // with few locks, of one server and of a cluster: there each slot has a call of its own
 	Many         SizingConstants // with many locks, of one server; zero: not measured
+	ClusterMore  SizingConstants // with more locks, of a cluster: a call carries more of a slot's; zero: not measured
 	FewLocks     int             // of One and of Cluster
 	ManyLocks    int
+	MoreLocks    int     // of ClusterMore
 	Waiter       float64 // live bytes of the client for a caller that waits, with its name
 	Checks       []SizingCheck
 	Failure      string // no constants of one server
@@ -30,21 +32,42 @@ type SizingResult struct {
 
 // Constants returns what a pair and a renewal cost with this many locks on one server, or on a cluster of this many
 // masters. Between the two sizes that were measured the costs grow with the logarithm of the number, and beyond them
-// not at all. In a cluster they grow as they do on one server with a master's part of the locks.
+// not at all. In a cluster they grow as they do on one server with a master's part of the locks, and shrink as more
+// locks of a slot share a call.
 func (m *SizingResult) Constants(locks float64, masters int) SizingConstants {
 	c := m.One
 	if masters > 1 {
-		c, locks = m.Cluster, locks/float64(masters)
+		c = m.Cluster.between(&m.ClusterMore, logPart(locks, m.FewLocks, m.MoreLocks))
+		locks /= float64(masters)
 	}
-	if m.ManyLocks <= m.FewLocks || m.FewLocks <= 0 {
-		return c
-	}
-	part := math.Log(locks/float64(m.FewLocks)) / math.Log(float64(m.ManyLocks)/float64(m.FewLocks))
-	part = min(max(part, 0), 1)
+	part := logPart(locks, m.FewLocks, m.ManyLocks)
 	c.Pair = c.Pair.grown(m.One.Pair, m.Many.Pair, part)
 	c.Renewal = c.Renewal.grown(m.One.Renewal, m.Many.Renewal, part)
 	c.Cores += part * (m.Many.Cores - m.One.Cores)
 	return c
+}
+
+// logPart returns how far a number is on the way between two others, by its logarithm: from 0 to 1.
+func logPart(n float64, from, to int) float64 {
+	if to <= from || from <= 0 {
+		return 0
+	}
+	return min(max(math.Log(n/float64(from))/math.Log(float64(to)/float64(from)), 0), 1)
+}
+
+// between returns constants on the way from these to others.
+func (m *SizingConstants) between(other *SizingConstants, part float64) SizingConstants {
+	return SizingConstants{
+		Pair: m.Pair.between(&other.Pair, part), Renewal: m.Renewal.between(&other.Renewal, part), Cores: m.Cores + part*(other.Cores-m.Cores),
+	}
+}
+
+func (c *SizingCost) between(other *SizingCost, part float64) SizingCost {
+	time := func(a, b time.Duration) time.Duration { return a + time.Duration(part*float64(b-a)) }
+	return SizingCost{
+		Client: time(c.Client, other.Client), Server: time(c.Server, other.Server), Loop: time(c.Loop, other.Loop),
+		In: c.In + part*(other.In-c.In), Out: c.Out + part*(other.Out-c.Out),
+	}
 }
 
 // grown returns the cost, grown by a part of what few and many differ by. Bytes do not grow.
@@ -122,6 +145,10 @@ func Sizing(s *Server, p Plan) (*SizingResult, error) {
 	cluster, err := openCluster(context.Background(), SizingMasters)
 	if err == nil {
 		err = m.Cluster.measure(cluster, p, p.renewedOften())
+	}
+	if err == nil && check.Keep.Locks > m.FewLocks {
+		m.MoreLocks = check.Keep.Locks
+		err = m.ClusterMore.measure(cluster, p, check.Keep)
 	}
 	if err != nil {
 		check.Failure = err.Error()

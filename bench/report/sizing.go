@@ -39,6 +39,7 @@ func (r *results) sizingTables() string {
 		{locksOn(m.FewLocks, "one server"), &m.One},
 		{locksOn(m.ManyLocks, "one server"), &m.Many},
 		{locksOn(m.FewLocks, fmt.Sprintf("a cluster of %d masters", bench.SizingMasters)), &m.Cluster},
+		{locksOn(m.MoreLocks, fmt.Sprintf("a cluster of %d masters", bench.SizingMasters)), &m.ClusterMore},
 	} {
 		if c.Cores == 0 {
 			continue // not measured
