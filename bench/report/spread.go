@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockwheel/lockwheel/bench"
@@ -62,13 +63,14 @@ func quantileRange(rounds []measure.Quantiles, quantile func(measure.Quantiles) 
 	return spread(all, func(x float64) string { return micros(time.Duration(x)) })
 }
 
-// holdRange returns the spread of a figure over the runs of Hold, in brackets, and nothing if there was one run.
+// holdRange returns the spread of a figure over the runs of Hold, in brackets. It returns nothing if there was one run,
+// or none that measured it.
 func holdRange(k *bench.HoldResult, figure func(*bench.HoldResult) float64, write func(float64) string) string {
 	var all []float64
 	for i := range k.Runs {
 		all = append(all, figure(&k.Runs[i]))
 	}
-	if len(all) < 2 {
+	if len(all) < 2 || !slices.ContainsFunc(all, func(x float64) bool { return x > 0 }) {
 		return ""
 	}
 	return " (" + spread(all, write) + ")"
