@@ -171,7 +171,7 @@ func TestSizing_MoreLocks_CostMore(t *testing.T) {
 	}
 	m.MoreLocks, m.ClusterMore = 900, SizingConstants{Pair: cost(24), Renewal: cost(6), Cores: 1.6}
 	for locks, want := range map[float64]float64{100: 30, 300: 27, 900: 24} {
-		require.InDelta(t, want*(1+logPart(locks/3, 100, 10_000)), inMicros(m.Constants(locks, 3).Pair.Server), 0.01, "more locks of a slot share a call: %v", locks)
+		require.InDelta(t, want*(1+logPart(locks/3, 100, 10_000)), inMicros(m.Constants(locks, 3).Pair.Server), 0.01, "more locks of a slot: %v", locks)
 	}
 	require.InDelta(t, 1.6+0.4, m.Constants(1e9, 3).Cores, 0.01)
 	m.ManyLocks = 0

@@ -21,7 +21,7 @@ import (
 type SizingResult struct {
 	One, Cluster SizingConstants // with few locks, of one server and of a cluster: there each slot has a call of its own
 	Many         SizingConstants // with many locks, of one server; zero: not measured
-	ClusterMore  SizingConstants // with more locks, of a cluster: a call carries more of a slot's; zero: not measured
+	ClusterMore  SizingConstants // with more locks, of a cluster, and so more of each slot; zero: not measured
 	FewLocks     int             // of One and of Cluster
 	ManyLocks    int
 	MoreLocks    int     // of ClusterMore
@@ -32,8 +32,7 @@ type SizingResult struct {
 
 // Constants returns what a pair and a renewal cost with this many locks on one server, or on a cluster of this many
 // masters. Between the two sizes that were measured the costs grow with the logarithm of the number, and beyond them
-// not at all. In a cluster they grow as they do on one server with a master's part of the locks, and shrink as more
-// locks of a slot share a call.
+// not at all. In a cluster they also grow as they do on one server with a master's part of the locks.
 func (m *SizingResult) Constants(locks float64, masters int) SizingConstants {
 	c := m.One
 	if masters > 1 {
