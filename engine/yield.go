@@ -19,7 +19,8 @@ const (
 	maxGathers = 4
 	fewResults = 16
 	fewBundles = 2
-	// gatherTime is how long the loop goes on to yield to them: callers may not come back, and other goroutines may compute.
+	// gatherTime is how long the loop goes on to yield to them: callers may not come back, and other goroutines may
+	// compute.
 	gatherTime = 50 * time.Microsecond
 	// callsPerYield is the number of asynchronous calls after which the next caller yields.
 	callsPerYield = 64
