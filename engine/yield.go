@@ -71,9 +71,9 @@ func (e *Engine) gather(began time.Duration) (ended time.Duration) {
 	if e.woken <= fewResults && e.coordinator.InFlightBundles() <= fewBundles {
 		times = maxGathers
 	}
-	for range times {
+	for yields := 1; ; yields++ {
 		runtime.Gosched()
-		if ended = e.Now(); e.box.Has(e.woken) || ended-began > gatherTime {
+		if ended = e.Now(); yields == times || ended-began > gatherTime || e.box.Has(e.woken) {
 			break
 		}
 	}
