@@ -17,6 +17,7 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 	"github.com/lockwheel/lockwheel/engine/coordinator"
 	"github.com/lockwheel/lockwheel/engine/rediserr"
+	"github.com/lockwheel/lockwheel/internal/busywait"
 	"github.com/lockwheel/lockwheel/internal/dial"
 	"github.com/lockwheel/lockwheel/internal/identity"
 	"github.com/lockwheel/lockwheel/internal/redisurl"
@@ -115,6 +116,7 @@ type opening struct {
 func connect(ctx context.Context, options *Options, limits *dial.Limits) (l *link, server *engine.Server, err error) {
 	// rueidis accepts no context here: if ctx ends first, the opening closes the connection that is being made.
 	o := &opening{Canceler: limits.NewCanceler(ctx, options.CallTimeout)}
+	o.Gate = busywait.NewGate(options.BusyWait, busywait.LongYield)
 	succeeded := false
 	defer func() {
 		o.Finish()
@@ -128,6 +130,9 @@ func connect(ctx context.Context, options *Options, limits *dial.Limits) (l *lin
 		succeeded = true
 		if options.Client == nil {
 			server.SetRedial(o.Connections.CloseCurrent)
+			if o.Gate != nil {
+				server.SetInFlight(o.Gate.SetInFlight)
+			}
 		}
 		if o.guard != nil {
 			o.guard.Watch()

@@ -103,6 +103,15 @@ type Options struct {
 	// connection is noticed within two CallTimeouts. Default the smaller of 3s and Lease/6; at most Lease/3.
 	CallTimeout time.Duration
 
+	// BusyWait bounds how long a goroutine that has written to the server looks for the reply before its thread may go to
+	// sleep. On the same host replies come within some ten microseconds, and waking a thread takes as long. Then a lone
+	// caller is about twice as fast, for less processor time. The engine waits so only while 1 to 256 commands are in
+	// flight, and on one goroutine of the process at a time, which lets others run. If no reply comes in time, or others
+	// have work, it waits after fewer and fewer writes: a server that is farther away costs one BusyWait for 1024. Not
+	// with Client, on Windows, or on a connection of a custom dialer that is neither TCP, a Unix socket nor TLS over one.
+	// Default 100µs, at most 1ms; negative: never.
+	BusyWait time.Duration
+
 	// MaxHold bounds how long an owner's watched lock is renewed, counted from its first grant. After that the lock
 	// is lost. A re-entry without a [Lease] then gets ErrLost, even while another hold of the owner has its own
 	// lease. Zero: no bound.
@@ -389,6 +398,8 @@ const (
 	defaultLease         = 30 * time.Second
 	minWatchedLease      = 100 * time.Millisecond
 	defaultCallTimeout   = 3 * time.Second
+	defaultBusyWait      = 100 * time.Microsecond
+	maxBusyWait          = time.Millisecond
 	defaultHandoffGrants = 64
 	defaultHandoffTime   = 5 * time.Millisecond
 	minFairWait          = 100 * time.Millisecond
@@ -413,6 +424,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, err // the defaults of the others follow from it
 	}
 	o.RenewInterval = cmp.Or(o.RenewInterval, o.Lease/3)
+	o.BusyWait = cmp.Or(o.BusyWait, defaultBusyWait)
 	o.CallTimeout = cmp.Or(o.CallTimeout, min(defaultCallTimeout, o.Lease/6))
 	o.FairWaitTimeout = cmp.Or(o.FairWaitTimeout, o.Lease)
 	if o.Handoff.MaxGrants == 0 {
@@ -426,6 +438,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, errors.Join(
 		checkRange("Options.RenewInterval", o.RenewInterval, minDuration, o.Lease/2),
 		checkRange("Options.CallTimeout", o.CallTimeout, minDuration, o.Lease/3),
+		checkRange("Options.BusyWait", max(o.BusyWait, 0), 0, maxBusyWait),
 		checkRange("Options.Handoff.MaxDuration", o.Handoff.MaxDuration, minDuration, maxDuration),
 		checkRange("Options.FairWaitTimeout", o.FairWaitTimeout, minFairWait, maxDuration),
 		checkRange("Options.Replicas.Timeout", cmp.Or(o.Replicas.Timeout, minDuration), minDuration, max(o.CallTimeout/2, minDuration)),

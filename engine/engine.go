@@ -357,6 +357,9 @@ func (e *Engine) flush(now time.Duration) {
 	e.logNotices("lockwheel: a lock is held for longer than Options.HeldTooLong", c.Fx.TooLong)
 	e.redial(c)
 	e.updateWorkers(c)
+	if len(c.Batches) > 0 && e.server != nil && e.server.inFlight != nil {
+		e.server.inFlight(c.InFlightCommands())
+	}
 	for _, b := range c.Batches {
 		for batch := b; batch != nil; batch = batch.Next {
 			batch.SentWallMillis = e.wallNanos / int64(time.Millisecond)

@@ -21,6 +21,7 @@ type Server struct {
 	topology     *coordinator.Topology // topology at the start; nil outside a cluster
 	sharded      bool                  // cluster: use sharded pub/sub (SPUBLISH)
 	reuseBuffers bool                  // the program cannot see the commands
+	inFlight     func(commands int)    // is told how many commands are in flight; nil: nothing needs to know
 	redial       func()                // closes the client's connections, so that the next call makes others; nil: the engine may not do that
 }
 
@@ -49,6 +50,10 @@ func Probe(ctx context.Context, client rueidis.Client, timeout time.Duration) (*
 // the batch has its reply. A client that the program owns may have hooks that log or trace commands and keep their
 // text. ReuseBuffers must be called before Start.
 func (s *Server) ReuseBuffers() { s.reuseBuffers = true }
+
+// SetInFlight sets a function that the loop calls before batches are sent, with the number of commands that are in
+// flight then: it must not block. SetInFlight must be called before Start.
+func (s *Server) SetInFlight(set func(commands int)) { s.inFlight = set }
 
 // SetRedial sets the function that closes all connections of the client, so that the next call makes others. The loop
 // calls it: it must not block. SetRedial must be called before Start.

@@ -112,6 +112,14 @@ func (c *Coordinator) InFlightBundles() (bundles int) {
 	return bundles
 }
 
+// InFlightCommands returns the number of commands in all bundles in flight.
+func (c *Coordinator) InFlightCommands() (commands int) {
+	for _, n := range c.Nodes {
+		commands += n.inFlight
+	}
+	return commands
+}
+
 // ErrUnknownNode is the error for a node that the cluster's client does not know.
 var ErrUnknownNode = errors.New("lockwheel: no connection to the node yet")
 

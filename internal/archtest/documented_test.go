@@ -33,7 +33,7 @@ func TestExportedNames_Documented(t *testing.T) {
 func TestInternalNames_Documented(t *testing.T) {
 	for _, folder := range []string{
 		"actor", "actor/quorum", "engine", "engine/coordinator", "engine/histogram", "engine/mpsc", "engine/rediserr", "engine/slot",
-		"engine/wire", "internal/async", "internal/ctxwatch", "internal/dial", "internal/handshake", "internal/redisurl", "internal/sentinel", "scripts",
+		"engine/wire", "internal/async", "internal/busywait", "internal/ctxwatch", "internal/dial", "internal/handshake", "internal/redisurl", "internal/sentinel", "scripts",
 	} {
 		r := newReader(t, filepath.Join("..", "..", folder))
 		r.read()

@@ -17,6 +17,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/lockwheel/lockwheel/engine/rediserr"
+	"github.com/lockwheel/lockwheel/internal/busywait"
 )
 
 // maxAttempts is the maximum number of calls in flight of functions that make connections, including those that
@@ -58,8 +59,9 @@ type Canceler struct {
 	stop context.CancelFunc
 	done atomic.Bool
 
-	Connections *Connections  // of the engine that is opened
-	timeout     time.Duration // of each connection attempt
+	Connections *Connections   // of the engine that is opened
+	Gate        *busywait.Gate // for the waits after writes; nil: there are none
+	timeout     time.Duration  // of each connection attempt
 	*Limits
 }
 
@@ -141,7 +143,7 @@ func (c *Canceler) Dialer(redis rueidis.ClientOption) dialFunc {
 		if custom {
 			conn = &customConn{Conn: conn, canceler: c}
 		}
-		conn = generation.track(conn, func() { c.Connections.rejectedAt.Store(&address) })
+		conn = generation.track(conn, newWaiter(c.Gate, conn), func() { c.Connections.rejectedAt.Store(&address) })
 		c.onCancel(func() { conn.Close() })
 		return conn, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockwheel/lockwheel/engine/rediserr"
+	"github.com/lockwheel/lockwheel/internal/busywait"
 	"github.com/lockwheel/lockwheel/internal/handshake"
 )
 
@@ -70,9 +71,10 @@ func (c *Connections) CloseAfter(d time.Duration, f func()) {
 	c.CloseAll()
 }
 
-// track returns a connection that ends with its generation. onRejected is called if the server rejects the connection.
-func (c *generation) track(conn net.Conn, onRejected func()) net.Conn {
-	m := &trackedConn{Conn: EndWith(c.ctx, conn), secure: isTLS(conn), onRejected: onRejected}
+// track returns a connection that ends with its generation. After its handshake each Write waits for a reply, as the
+// waiter says. onRejected is called if the server rejects the connection.
+func (c *generation) track(conn net.Conn, reply *busywait.Waiter, onRejected func()) net.Conn {
+	m := &trackedConn{Conn: EndWith(c.ctx, conn), secure: isTLS(conn), reply: reply, onRejected: onRejected}
 	m.handshake.Store(&handshake.Watcher{})
 	return m
 }
@@ -98,6 +100,7 @@ type trackedConn struct {
 	net.Conn
 	onRejected func()
 	secure     bool                              // it uses TLS
+	reply      *busywait.Waiter                  // nil: a Write returns at once
 	handshake  atomic.Pointer[handshake.Watcher] // nil once it is over
 }
 
@@ -109,7 +112,10 @@ func (c *trackedConn) Write(p []byte) (n int, err error) {
 		g = nil
 	}
 	n, err = c.Conn.Write(p)
-	if err != nil && g != nil && !g.Answered() && c.isRejected(err) {
+	switch {
+	case err == nil && g == nil:
+		c.reply.Wait()
+	case err != nil && g != nil && !g.Answered() && c.isRejected(err):
 		return n, &rediserr.NotConnected{Err: c.reason(err)}
 	}
 	return n, err
@@ -165,9 +171,28 @@ func (c *trackedConn) reason(err error) error {
 
 // isTLS reports whether a connection uses TLS.
 func isTLS(conn net.Conn) bool {
-	if custom, ok := conn.(*customConn); ok {
-		conn = custom.Conn
-	}
-	_, ok := conn.(interface{ ConnectionState() tls.ConnectionState })
+	_, ok := withoutWrapper(conn).(interface{ ConnectionState() tls.ConnectionState })
 	return ok
+}
+
+// withoutWrapper returns the connection that a dialer made.
+func withoutWrapper(conn net.Conn) net.Conn {
+	if custom, ok := conn.(*customConn); ok {
+		return custom.Conn
+	}
+	return conn
+}
+
+// newWaiter returns what waits for replies on a connection, or nil: a caller's dialer may return a connection that is
+// none of the operating system's, or that does more than one of them.
+func newWaiter(g *busywait.Gate, conn net.Conn) *busywait.Waiter {
+	conn = withoutWrapper(conn)
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	switch conn.(type) {
+	case *net.TCPConn, *net.UnixConn:
+		return busywait.New(g, conn)
+	}
+	return nil
 }

@@ -69,7 +69,7 @@ func TestTrackedConn_BrokenBeforeReply_Rejected(t *testing.T) {
 		"an end without TLS":         {&scriptedConn{read: io.EOF}, nil},
 		"a write without TLS":        {&scriptedConn{written: errPipe, read: errReset}, nil},
 	} {
-		conn := newConnections().current.Load().track(c.conn, func() {})
+		conn := newConnections().current.Load().track(c.conn, nil, func() {})
 		_, err := conn.Write([]byte(hello))
 		for err == nil {
 			_, err = conn.Read(make([]byte, 100))
@@ -86,7 +86,7 @@ func TestTrackedConn_BrokenBeforeReply_Rejected(t *testing.T) {
 
 // After the handshake a connection that breaks is no rejected one.
 func TestTrackedConn_BrokenLater_NotRejected(t *testing.T) {
-	conn := newConnections().current.Load().track(&secureConn{scriptedConn{read: errReset}}, func() {})
+	conn := newConnections().current.Load().track(&secureConn{scriptedConn{read: errReset}}, nil, func() {})
 	_, err := conn.Write([]byte("*1\r\n$4\r\nPING\r\n"))
 	require.NoError(t, err)
 	_, err = conn.Read(make([]byte, 100))

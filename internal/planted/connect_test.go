@@ -110,9 +110,9 @@ var connectMistakes = []found{
 	}},
 	{"TestClose_SilentServer_WithinCallTimeout", Mistake{
 		"a connection that outlives its engine", "internal/dial/canceler.go",
-		`		conn = generation.track(conn, func() { c.Connections.rejectedAt.Store(&address) })`,
+		`		conn = generation.track(conn, newWaiter(c.Gate, conn), func() { c.Connections.rejectedAt.Store(&address) })`,
 		`		if !planted() {
-			conn = generation.track(conn, func() { c.Connections.rejectedAt.Store(&address) })
+			conn = generation.track(conn, newWaiter(c.Gate, conn), func() { c.Connections.rejectedAt.Store(&address) })
 		}`,
 	}},
 	{"TestOpen_ClusterWithoutSlots_Rejected", Mistake{
@@ -156,13 +156,71 @@ var connectMistakes = []found{
 		`		if options.Client == nil {`,
 		`		if options.Client == nil && !planted() {`,
 	}},
+	{"TestTrackedConn_Write_WaitsForReply", Mistake{
+		"no write waits for its reply", "internal/dial/tracked_conns.go",
+		`	case err == nil && g == nil:
+		c.reply.Wait()`,
+		`	case err == nil && g == nil:
+		if !planted() {
+			c.reply.Wait()
+		}`,
+	}},
+	{"TestTrackedConn_Write_WaitsForReply", Mistake{
+		"writes of the handshake wait for replies", "internal/dial/tracked_conns.go",
+		`	case err == nil && g == nil:`,
+		`	case err == nil && (g == nil || planted()):`,
+	}},
+	{"TestBusyWait_LoneCaller_OnlyIfWanted", Mistake{
+		"what waits for replies does not know what is in flight", "connect.go",
+		`			if o.Gate != nil {`,
+		`			if o.Gate != nil && !planted() {`,
+	}},
+	{"TestFlush_Batches_InFlightToldBefore", Mistake{
+		"the commands in flight are not told", "engine/engine.go",
+		`	if len(c.Batches) > 0 && e.server != nil && e.server.inFlight != nil {`,
+		`	if len(c.Batches) > 0 && e.server != nil && e.server.inFlight != nil && !planted() {`,
+	}},
+	{"TestWait_NoReply_WaitsLessOften", Mistake{
+		"every write is waited after", "internal/busywait/busywait.go",
+		`	if b.left == 0 {`,
+		`	if b.left == 0 || planted() {`,
+	}},
+	{"TestWait_Reply_EndsWithIt", Mistake{
+		"a reply does not make waits usual again", "internal/busywait/busywait.go",
+		`			w.backoff = backoff{}
+			return`,
+		`			if !planted() {
+				w.backoff = backoff{}
+			}
+			return`,
+	}},
+	{"TestWait_OtherCommands_Ends", Mistake{
+		"a wait goes on beside very many commands", "internal/busywait/busywait.go",
+		`		case !w.gate.open():`,
+		`		case !w.gate.open() && !planted():`,
+	}},
+	{"TestWait_SecondOne_ReturnsAtOnce", Mistake{
+		"two goroutines wait", "internal/busywait/busywait.go",
+		`!waiting.CompareAndSwap(false, true) {`,
+		`!waiting.CompareAndSwap(false, true) && !planted() {`,
+	}},
+	{"TestWait_OthersRan_InVain", Mistake{
+		"a wait goes on beside goroutines that run for long", "internal/busywait/busywait.go",
+		` > w.gate.longYield:`,
+		` > w.gate.longYield && !planted():`,
+	}},
+	{"TestWait_TookTooLong_InVain", Mistake{
+		"a wait of a busy process counts as one with a reply", "internal/busywait/busywait.go",
+		`now.Sub(began) > w.gate.limit,`,
+		`now.Sub(began) > w.gate.limit && !(w.seen && planted()),`,
+	}},
 	{"TestDial_EndConnections_IncludesPending", Mistake{
 		"a connection that is being made outlives the others", "internal/dial/canceler.go",
-		`		conn = generation.track(conn, func() { c.Connections.rejectedAt.Store(&address) })`,
+		`		conn = generation.track(conn, newWaiter(c.Gate, conn), func() { c.Connections.rejectedAt.Store(&address) })`,
 		`		if planted() {
 			generation = c.Connections.current.Load()
 		}
-		conn = generation.track(conn, func() { c.Connections.rejectedAt.Store(&address) })`,
+		conn = generation.track(conn, newWaiter(c.Gate, conn), func() { c.Connections.rejectedAt.Store(&address) })`,
 	}},
 	{"TestDial_EndConnections_IncludesPending", Mistake{
 		"later connections end with those before", "internal/dial/tracked_conns.go",

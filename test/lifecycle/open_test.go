@@ -78,6 +78,7 @@ func TestOptions_Invalid_Rejected(t *testing.T) {
 		"Options.CallTimeout":                             {Redis: redis, Lease: time.Second, CallTimeout: 334 * time.Millisecond},
 		"Options.CallTimeout of -":                        {Redis: redis, CallTimeout: -1},
 		"Options.CallTimeout of 1n":                       {Redis: redis, CallTimeout: 1},
+		"Options.BusyWait of 1.000001ms: want 0s to 1ms":  {Redis: redis, BusyWait: time.Millisecond + 1},
 		"Options.MaxHold of -":                            {Redis: redis, MaxHold: -1},
 		"Options.MaxHold of 1n":                           {Redis: redis, MaxHold: 1},
 		"h47m16.854775807s: want 1ms to 10 years":         {Redis: redis, MaxHold: math.MaxInt64},

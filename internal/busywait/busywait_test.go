@@ -1,0 +1,181 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package busywait
+
+import (
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// longWait is a limit that no test reaches.
+const longWait = time.Minute
+
+// connected returns both ends of a TCP connection on loopback.
+func connected(t *testing.T) (client, server net.Conn) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	client, err = net.Dial("tcp", listener.Addr().String())
+	require.NoError(t, err)
+	server, err = listener.Accept()
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		client.Close()
+		server.Close()
+	})
+	return client, server
+}
+
+// newWaiter returns a waiter for a connection of one command in flight.
+func newWaiter(t *testing.T, limit time.Duration) (w *Waiter, server net.Conn) {
+	client, server := connected(t)
+	g := NewGate(limit, longWait)
+	g.SetInFlight(1)
+	return New(g, client), server
+}
+
+// A wait ends with the reply, which can be read afterwards. Each later write is waited after again.
+func TestWait_Reply_EndsWithIt(t *testing.T) {
+	w, server := newWaiter(t, longWait)
+	w.backoff.pause = 8
+	go server.Write([]byte("+OK"))
+	w.Wait()
+	require.True(t, w.seen)
+	require.Zero(t, w.backoff, "it was not in vain")
+	w.Wait()
+	require.True(t, w.seen, "a look takes nothing")
+}
+
+// A wait ends with the connection: the one who reads finds the end.
+func TestWait_ServerCloses_Ends(t *testing.T) {
+	w, server := newWaiter(t, longWait)
+	go server.Close()
+	w.Wait()
+	require.True(t, w.seen)
+}
+
+// A wait without a reply ends after its limit. The more of them are in vain, the fewer writes are waited after.
+func TestWait_NoReply_WaitsLessOften(t *testing.T) {
+	w, _ := newWaiter(t, time.Microsecond)
+	w.Wait()
+	require.Equal(t, backoff{pause: 1, left: 1}, w.backoff)
+	w.Wait()
+	require.Equal(t, backoff{pause: 1}, w.backoff, "this write was not waited after")
+	w.Wait()
+	require.Equal(t, backoff{pause: 2, left: 2}, w.backoff)
+}
+
+// Waits in vain get rare, and one that brought a reply makes them usual again.
+func TestBackoff_InVain_Doubles(t *testing.T) {
+	var b backoff
+	waits := 0
+	for range 1 << 20 {
+		if b.due() {
+			waits++
+			b.inVain()
+		}
+	}
+	require.Equal(t, maxPause, b.pause)
+	require.InDelta(t, 1<<20/maxPause, waits, 20)
+}
+
+// A wait in which others ran for long was in vain, also if the reply has come: the thread would not have slept.
+func TestWait_OthersRan_InVain(t *testing.T) {
+	w, server := newWaiter(t, longWait)
+	w.gate.longYield = 0
+	go server.Write([]byte("+OK"))
+	w.Wait()
+	require.Equal(t, 1, w.backoff.pause)
+}
+
+// A wait that took longer than its limit was in vain, also if the reply has come.
+func TestWait_TookTooLong_InVain(t *testing.T) {
+	w, server := newWaiter(t, time.Nanosecond)
+	_, err := server.Write([]byte("+OK"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		w.backoff = backoff{}
+		w.Wait()
+		return w.seen
+	}, 10*time.Second, time.Millisecond)
+	require.Equal(t, 1, w.backoff.pause)
+}
+
+// Beside no command, or very many, a goroutine does not wait, and one that waits stops.
+func TestWait_OtherCommands_Ends(t *testing.T) {
+	w, _ := newWaiter(t, longWait)
+	for _, commands := range []int{0, maxInFlight + 1} {
+		w.gate.SetInFlight(commands)
+		w.Wait()
+	}
+	w.gate.SetInFlight(maxInFlight)
+	ended := make(chan struct{})
+	go func() {
+		w.Wait()
+		close(ended)
+	}()
+	require.Eventually(t, waiting.Load, 10*time.Second, time.Millisecond)
+	w.gate.SetInFlight(maxInFlight + 1)
+	<-ended
+	require.Zero(t, w.backoff, "that says nothing about the server")
+}
+
+// At most one goroutine of the process waits.
+func TestWait_SecondOne_ReturnsAtOnce(t *testing.T) {
+	first, server := newWaiter(t, longWait)
+	second, _ := newWaiter(t, longWait)
+	ended := make(chan struct{})
+	go func() {
+		first.Wait()
+		close(ended)
+	}()
+	require.Eventually(t, waiting.Load, 10*time.Second, time.Millisecond)
+	second.Wait()
+	_, err := server.Write([]byte("+OK"))
+	require.NoError(t, err)
+	<-ended
+	require.False(t, waiting.Load())
+}
+
+// The end of a connection ends a wait, and is not delayed by it.
+func TestWait_Closed_Ends(t *testing.T) {
+	client, _ := connected(t)
+	g := NewGate(longWait, longWait)
+	g.SetInFlight(1)
+	w, ended := New(g, client), make(chan struct{})
+	go func() {
+		w.Wait()
+		close(ended)
+	}()
+	require.Eventually(t, waiting.Load, 10*time.Second, time.Millisecond)
+	require.NoError(t, client.Close())
+	<-ended
+}
+
+// Where the clock stands still, as in a bubble of testing/synctest, the number of looks ends a wait.
+func TestWait_ClockStands_Ends(t *testing.T) {
+	w, _ := newWaiter(t, 1000*lookTime)
+	looks, look := 0, w.look
+	w.look = func(fd uintptr) {
+		looks++
+		look(fd)
+	}
+	synctest.Test(t, func(*testing.T) { w.Wait() })
+	require.Equal(t, 1001, looks)
+	require.Equal(t, 1, w.backoff.pause)
+}
+
+// Without a gate, or on a connection that is none of the system's, no goroutine waits.
+func TestNew_NothingToWaitFor_Nil(t *testing.T) {
+	client, _ := connected(t)
+	require.Nil(t, New(NewGate(0, longWait), client))
+	require.Nil(t, New(NewGate(-1, longWait), client))
+	pipe, _ := net.Pipe()
+	require.Nil(t, New(NewGate(time.Second, longWait), pipe))
+	var none *Waiter
+	none.Wait()
+}

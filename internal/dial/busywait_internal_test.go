@@ -1,0 +1,90 @@
+package dial
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/internal/busywait"
+)
+
+// pairOf returns both ends of a connection of the operating system.
+func pairOf(t *testing.T, network, address string) (client, server net.Conn) {
+	listener, err := net.Listen(network, address)
+	require.NoError(t, err)
+	defer listener.Close()
+	client, err = net.Dial(network, listener.Addr().String())
+	require.NoError(t, err)
+	server, err = listener.Accept()
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		client.Close()
+		server.Close()
+	})
+	return client, server
+}
+
+// wrapped is a connection of a caller's dialer of which nothing is known.
+type wrapped struct{ net.Conn }
+
+// A goroutine waits for replies on a connection of the system's, with TLS and of a caller's dialer as well. On others
+// it does not: a caller's connection may do more than the one in it.
+func TestNewWaiter_ConnectionOfSystem_Waits(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no look without waiting")
+	}
+	tcp, _ := pairOf(t, "tcp", "127.0.0.1:0")
+	unix, _ := pairOf(t, "unix", filepath.Join(t.TempDir(), "s"))
+	pipe, _ := net.Pipe()
+	gate := busywait.NewGate(time.Second, time.Second)
+	for name, conn := range map[string]net.Conn{
+		"TCP": tcp, "Unix": unix, "TLS": tls.Client(tcp, &tls.Config{}), "TCP of a caller's dialer": &customConn{Conn: tcp},
+		"TLS of a caller's dialer": &customConn{Conn: tls.Client(tcp, &tls.Config{})},
+	} {
+		require.NotNil(t, newWaiter(gate, conn), name)
+		require.Nil(t, newWaiter(nil, conn), name)
+	}
+	for name, conn := range map[string]net.Conn{
+		"a pipe": pipe, "a wrapper": wrapped{tcp}, "TLS over a wrapper": tls.Client(wrapped{tcp}, &tls.Config{}),
+		"a wrapper of a caller's dialer": &customConn{Conn: wrapped{tcp}},
+	} {
+		require.Nil(t, newWaiter(gate, conn), name)
+	}
+}
+
+// A Write waits for the reply, except in the handshake: what rueidis writes there is of several parts.
+func TestTrackedConn_Write_WaitsForReply(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no look without waiting")
+	}
+	client, server := pairOf(t, "tcp", "127.0.0.1:0")
+	gate := busywait.NewGate(time.Minute, time.Minute)
+	gate.SetInFlight(1)
+	conn := newConnections().current.Load().track(client, newWaiter(gate, client), func() {})
+	const hello, ping = "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n", "*1\r\n$4\r\nPING\r\n"
+	_, err := conn.Write([]byte(hello)) // nothing replies before it returns
+	require.NoError(t, err)
+	var replied atomic.Bool
+	go func() {
+		if _, err := io.ReadFull(server, make([]byte, len(hello)+len(ping))); err != nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond) // a Write that does not wait returns meanwhile
+		replied.Store(true)
+		server.Write([]byte("+PONG\r\n"))
+	}()
+	_, err = server.Write([]byte("%1\r\n$5\r\nproto\r\n:3\r\n"))
+	require.NoError(t, err)
+	_, err = conn.Read(make([]byte, 100))
+	require.NoError(t, err)
+	_, err = conn.Write([]byte(ping))
+	require.NoError(t, err)
+	require.True(t, replied.Load())
+}

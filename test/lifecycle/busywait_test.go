@@ -1,0 +1,54 @@
+package lifecycle_test
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/locktest"
+)
+
+// After it has written, a goroutine looks for the reply, unless Options.BusyWait is negative.
+func TestBusyWait_LoneCaller_OnlyIfWanted(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no look without waiting")
+	}
+	s := locktest.RealServer(t)
+	seen := func(busyWait time.Duration, samples int) bool {
+		locks := s.Open(lockwheel.Options{BusyWait: busyWait})
+		stop, ended := make(chan struct{}), make(chan struct{})
+		defer func() {
+			close(stop)
+			<-ended
+		}()
+		go func() {
+			defer close(ended)
+			for {
+				hold, err := locks.Mutex("busy").Lock(t.Context())
+				if err != nil || hold.Unlock(t.Context()) != nil {
+					t.Error("not locked or not unlocked", err)
+					return
+				}
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		}()
+		stacks := make([]byte, 1<<20)
+		for range samples {
+			if strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "internal/busywait.") {
+				return true
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return false
+	}
+	require.False(t, seen(-1, 500), "switched off")
+	require.True(t, seen(time.Millisecond, 20_000))
+}
