@@ -106,10 +106,10 @@ type Options struct {
 	// BusyWait bounds how long a goroutine that has written to the server looks for the reply before its thread may go to
 	// sleep. On the same host replies come within some ten microseconds, and waking a thread takes as long. Then a lone
 	// caller is about twice as fast, for less processor time. The engine waits so only while 1 to 256 commands are in
-	// flight, and on one goroutine of the process at a time, which lets others run. If no reply comes in time, or others
-	// have work, it waits after fewer and fewer writes: a server that is farther away costs one BusyWait for 1024. Not
-	// with Client, on Windows, or on a connection of a custom dialer that is neither TCP, a Unix socket nor TLS over one.
-	// Default 100µs, at most 1ms; negative: never.
+	// flight, and on one goroutine of the process at a time. It lets others run, and stops when they have work. If no
+	// reply comes in time, it waits after fewer and fewer writes: a server that is farther away costs one BusyWait for
+	// 1024 of them. Not with Client, on Windows, or on a connection of a custom dialer that is neither TCP, a Unix socket
+	// nor TLS over one. Default 100µs, at most 1ms; negative: never.
 	BusyWait time.Duration
 
 	// MaxHold bounds how long an owner's watched lock is renewed, counted from its first grant. After that the lock

@@ -97,26 +97,26 @@ func (w *Waiter) Wait() {
 	waiting.Store(false)
 }
 
-// wait waits and notes the outcome. A wait beside other work is in vain, also if the reply comes.
+// wait waits and notes the outcome. A wait that took longer than its limit is in vain, also if the reply has come:
+// where goroutines compute, each look costs 10 ms.
 func (w *Waiter) wait() {
-	began := time.Now()
-	yielded := began
+	began, yielded := time.Now(), time.Duration(0)
 	for left := w.gate.limit / lookTime; ; left-- {
 		w.seen = false
 		failed := w.conn.Control(w.look) != nil
 		now := time.Now()
 		switch {
-		case failed, left <= 0, now.Sub(began) > w.gate.limit, now.Sub(yielded) > w.gate.longYield:
+		case failed, left <= 0, now.Sub(began) > w.gate.limit:
 			w.backoff.inVain()
 			return
 		case w.seen:
 			w.backoff = backoff{}
 			return
-		case !w.gate.open():
-			return // that says nothing about the server
+		case yielded > w.gate.longYield, !w.gate.open():
+			return // that says nothing about the next write
 		}
-		yielded = now
 		runtime.Gosched()
+		yielded = time.Since(now)
 	}
 }
 

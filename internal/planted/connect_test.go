@@ -196,23 +196,23 @@ var connectMistakes = []found{
 	}},
 	{"TestWait_OtherCommands_Ends", Mistake{
 		"a wait goes on beside very many commands", "internal/busywait/busywait.go",
-		`		case !w.gate.open():`,
-		`		case !w.gate.open() && !planted():`,
+		`, !w.gate.open():`,
+		`, !w.gate.open() && !planted():`,
 	}},
 	{"TestWait_SecondOne_ReturnsAtOnce", Mistake{
 		"two goroutines wait", "internal/busywait/busywait.go",
 		`!waiting.CompareAndSwap(false, true) {`,
 		`!waiting.CompareAndSwap(false, true) && !planted() {`,
 	}},
-	{"TestWait_OthersRan_InVain", Mistake{
+	{"TestWait_OthersRan_Ends", Mistake{
 		"a wait goes on beside goroutines that run for long", "internal/busywait/busywait.go",
-		` > w.gate.longYield:`,
-		` > w.gate.longYield && !planted():`,
+		`		case yielded > w.gate.longYield, `,
+		`		case yielded > w.gate.longYield && !planted(), `,
 	}},
 	{"TestWait_TookTooLong_InVain", Mistake{
 		"a wait of a busy process counts as one with a reply", "internal/busywait/busywait.go",
-		`now.Sub(began) > w.gate.limit,`,
-		`now.Sub(began) > w.gate.limit && !(w.seen && planted()),`,
+		`now.Sub(began) > w.gate.limit:`,
+		`now.Sub(began) > w.gate.limit && !(w.seen && planted()):`,
 	}},
 	{"TestDial_EndConnections_IncludesPending", Mistake{
 		"a connection that is being made outlives the others", "internal/dial/canceler.go",
