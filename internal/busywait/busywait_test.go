@@ -94,7 +94,7 @@ func TestWait_OthersRan_Ends(t *testing.T) {
 
 // A wait that took longer than its limit was in vain, also if the reply has come.
 func TestWait_TookTooLong_InVain(t *testing.T) {
-	w, server := newWaiter(t, time.Nanosecond)
+	w, server := newWaiter(t, lookTime)
 	_, err := server.Write([]byte("+OK"))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
