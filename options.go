@@ -105,11 +105,15 @@ type Options struct {
 
 	// BusyWait bounds how long a goroutine that has written to the server looks for the reply before its thread may go to
 	// sleep. On the same host replies come within some ten microseconds, and waking a thread takes as long. Then a lone
-	// caller is about twice as fast, for less processor time. The engine waits so only while 1 to 256 commands are in
-	// flight, and on one goroutine of the process at a time. It lets others run, and stops when they have work. If no
-	// reply comes in time, it waits after fewer and fewer writes: a server that is farther away costs one BusyWait for
-	// 1024 of them. Not with Client, on Windows, or on a connection of a custom dialer that is neither TCP, a Unix socket
-	// nor TLS over one. Default 100µs, at most 1ms; negative: never.
+	// caller is about twice as fast, for less processor time. If the reply takes longer, up to BusyWait, the processor
+	// time is all of that. The engine waits so only while 1 to 256 commands are in flight, and on one goroutine of the
+	// process at a time. Other goroutines run meanwhile, however long they take, and end the wait if that is over 10 µs.
+	// After a wait without a reply in time, it waits after fewer and fewer writes of a connection: after one of 1025 if
+	// the server is farther away.
+	//
+	// The engine does not wait so with Client, with GOMAXPROCS of 1, or on systems other than Linux, macOS and BSD. Nor
+	// does it on a connection of a custom dialer, unless that returns a *net.TCPConn, a *net.UnixConn or a *tls.Conn on
+	// one. Default 100µs, at most 1ms; negative: never.
 	BusyWait time.Duration
 
 	// MaxHold bounds how long an owner's watched lock is renewed, counted from its first grant. After that the lock
@@ -438,7 +442,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, errors.Join(
 		checkRange("Options.RenewInterval", o.RenewInterval, minDuration, o.Lease/2),
 		checkRange("Options.CallTimeout", o.CallTimeout, minDuration, o.Lease/3),
-		checkRange("Options.BusyWait", max(o.BusyWait, 0), 0, maxBusyWait),
+		checkBusyWait(o.BusyWait),
 		checkRange("Options.Handoff.MaxDuration", o.Handoff.MaxDuration, minDuration, maxDuration),
 		checkRange("Options.FairWaitTimeout", o.FairWaitTimeout, minFairWait, maxDuration),
 		checkRange("Options.Replicas.Timeout", cmp.Or(o.Replicas.Timeout, minDuration), minDuration, max(o.CallTimeout/2, minDuration)),
@@ -485,6 +489,13 @@ func (r Replicas) withDefaults(timeout time.Duration) Replicas {
 func checkRange(what string, d, lowest, highest time.Duration) error {
 	if d < lowest || d > highest {
 		return fmt.Errorf("%s of %v: want %v to %s", what, d, lowest, years(highest))
+	}
+	return nil
+}
+
+func checkBusyWait(d time.Duration) error {
+	if d > maxBusyWait {
+		return fmt.Errorf("Options.BusyWait of %v: want at most %v", d, maxBusyWait)
 	}
 	return nil
 }

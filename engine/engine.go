@@ -50,6 +50,7 @@ type Engine struct {
 	// When the last long yield ended, and how long it took; 0: there was none. See yieldPaused.
 	longYieldEnded, longYieldTook time.Duration
 
+	toldInFlight  int  // how many commands are in flight, as tellInFlight told it last
 	workLeft      bool // the last turn has left work for the next one
 	woken         int  // how many requests got their result from the last turn
 	serverDown    bool // that a server does not reply was logged
@@ -357,9 +358,7 @@ func (e *Engine) flush(now time.Duration) {
 	e.logNotices("lockwheel: a lock is held for longer than Options.HeldTooLong", c.Fx.TooLong)
 	e.redial(c)
 	e.updateWorkers(c)
-	if len(c.Batches) > 0 && e.server != nil && e.server.inFlight != nil {
-		e.server.inFlight(c.InFlightCommands())
-	}
+	e.tellInFlight(c.InFlightCommands())
 	for _, b := range c.Batches {
 		for batch := b; batch != nil; batch = batch.Next {
 			batch.SentWallMillis = e.wallNanos / int64(time.Millisecond)
@@ -388,6 +387,14 @@ func (e *Engine) flush(now time.Duration) {
 	e.async.finish(finished, c.AsyncCancelsLeft())
 	e.logHealth()
 	e.logClockSkew()
+}
+
+// tellInFlight tells what waits for replies how many commands are in flight, if that has changed.
+func (e *Engine) tellInFlight(commands int) {
+	if commands != e.toldInFlight && e.server != nil && e.server.inFlight != nil {
+		e.toldInFlight = commands
+		e.server.inFlight(commands)
+	}
 }
 
 // report tells observers of a result, once.

@@ -2,7 +2,8 @@
 // go to sleep. A thread that sleeps is woken some ten microseconds after the reply has come. On the same host the reply
 // itself takes no longer than that, and looking for it takes less processor time than the sleep and the wake-up.
 //
-// A look takes nothing from the connection. What reads it finds the reply there.
+// A look takes no data from the connection: what reads it finds the reply there. It may take the error of a connection
+// that was reset; what reads finds the end then.
 package busywait
 
 import (
@@ -25,6 +26,17 @@ const (
 	maxPause = 1024
 	// lookTime is less than what a look takes. It bounds the number of looks where the clock stands still.
 	lookTime = 100 * time.Nanosecond
+	// longWait is the longest wait without a pause of all waits of its engine. It takes that long where goroutines
+	// compute, because each yield lets them run for 10 ms. gatePause is that pause, in multiples of the wait: the engine's
+	// writes are held up for at most 6 % of the time, as its loop is by its yields.
+	longWait  = time.Millisecond
+	gatePause = 16
+	// restEvery is how often a write is not waited after in any case, while one wait follows the other. Goroutines that
+	// wake each other in turn would keep their processor from looking for other input. If the other processors compute,
+	// Go does that each 10 ms only.
+	restEvery = 2 * time.Millisecond
+	// restGap is the longest time between two waits in a row.
+	restGap = 100 * time.Microsecond
 )
 
 // Gate is what the waits of one engine have in common. NewGate makes one. It is safe for concurrent use. New takes a
@@ -32,17 +44,21 @@ const (
 type Gate struct {
 	limit     time.Duration // of one wait
 	longYield time.Duration // see NewGate
-	inFlight  atomic.Int64  // commands in flight
+	restEvery time.Duration // see restEvery
+	epoch     time.Time     // origin of pausedUntil
+
+	inFlight    atomic.Int64 // commands in flight
+	pausedUntil atomic.Int64 // no goroutine waits before, in ns since the epoch; 0: there was no pause
 }
 
-// NewGate returns a gate for waits of at most limit. A wait also ends if other goroutines run for longer than longYield
-// between two looks: the process has other work, and the thread would not have slept. For a limit that is not positive
-// NewGate returns nil.
+// NewGate returns a gate for waits of at most limit, or a little longer while other goroutines run. A wait also ends if
+// these run for longer than longYield between two looks: the process has other work, and the thread would not have
+// slept. For a limit that is not positive, and with one processor, NewGate returns nil.
 func NewGate(limit, longYield time.Duration) *Gate {
-	if limit <= 0 {
+	if limit <= 0 || runtime.GOMAXPROCS(0) == 1 {
 		return nil
 	}
-	return &Gate{limit: limit, longYield: longYield}
+	return &Gate{limit: limit, longYield: longYield, restEvery: restEvery, epoch: time.Now()}
 }
 
 // SetInFlight says how many commands are written or about to be. Waits begin and go on only beside 1 to 256 of them.
@@ -53,11 +69,24 @@ func (g *Gate) open() bool {
 	return 0 < n && n <= maxInFlight
 }
 
-// Waiter waits for the replies on one connection. The nil Waiter does not. Wait is safe for concurrent use.
+// noteLong lets no goroutine wait for a while after a wait that took very long.
+func (g *Gate) noteLong(now time.Time, took time.Duration) {
+	if took > longWait {
+		g.pausedUntil.Store(int64(now.Sub(g.epoch) + gatePause*took))
+	}
+}
+
+func (g *Gate) paused(now time.Time) bool {
+	until := g.pausedUntil.Load()
+	return until != 0 && int64(now.Sub(g.epoch)) < until
+}
+
+// Waiter waits for the replies on one connection. The nil Waiter does not. All its methods are safe for concurrent use.
 type Waiter struct {
-	gate *Gate
-	conn syscall.RawConn
-	look func(fd uintptr) // sets seen
+	gate  *Gate
+	conn  syscall.RawConn
+	look  func(fd uintptr) // sets seen
+	reads atomic.Uint64    // reads that have brought something
 
 	// Owned by the goroutine that has set waiting.
 	seen    bool // there is something to read, or the connection has ended
@@ -65,10 +94,10 @@ type Waiter struct {
 }
 
 // New returns a waiter for a connection of the operating system. It returns nil for a nil gate, for other connections,
-// and on systems on which a look would block.
+// and where CanLook is false.
 func New(g *Gate, conn net.Conn) *Waiter {
 	system, ok := conn.(syscall.Conn)
-	if g == nil || !ok || !canLook {
+	if g == nil || !ok || !CanLook {
 		return nil
 	}
 	raw, err := system.SyscallConn()
@@ -80,40 +109,71 @@ func New(g *Gate, conn net.Conn) *Waiter {
 	return w
 }
 
-// waiting is set while a goroutine of the process waits. With two of them and two processors, no thread would be left
-// to find out that another connection can be read.
-var waiting atomic.Bool
+// NoteRead says that a read has brought something.
+func (w *Waiter) NoteRead() {
+	if w != nil {
+		w.reads.Add(1)
+	}
+}
 
-// Wait blocks until there is something to read, at most for the limit of the gate. It returns at once if another
-// goroutine of the process waits, and mostly if the waits before were in vain. Others run meanwhile, and end the wait
-// if they take long.
-func (w *Waiter) Wait() {
+// Reads returns the number of reads that have brought something.
+func (w *Waiter) Reads() uint64 {
+	if w == nil {
+		return 0
+	}
+	return w.reads.Load()
+}
+
+var (
+	// waiting is set while a goroutine of the process waits. With two of them and two processors, no thread would be left
+	// to find out that another connection can be read.
+	waiting atomic.Bool
+	// ended is when the last wait has ended. rested is when the process last had time for other input, as far as is known:
+	// when a write was not waited after for that, or two waits did not follow in a row. Both are owned by the goroutine
+	// that has set waiting.
+	ended, rested time.Time
+)
+
+// Wait blocks until there is something to read, or something was read since there were that many reads, as Reads
+// returned it before the write. It returns after the limit of the gate, and once the other goroutines that can run have
+// run. It returns at once if another goroutine of the process waits, and mostly if the waits before were in vain.
+func (w *Waiter) Wait(reads uint64) {
 	if w == nil || !w.gate.open() || !waiting.CompareAndSwap(false, true) {
 		return
 	}
-	if w.backoff.due() {
-		w.wait()
+	now := time.Now()
+	if now.Sub(ended) > restGap {
+		rested = now
+	}
+	switch {
+	case w.gate.paused(now):
+	case now.Sub(rested) > w.gate.restEvery:
+		rested = now
+	case w.backoff.due():
+		ended = w.wait(now, reads)
 	}
 	waiting.Store(false)
 }
 
-// wait waits and notes the outcome. A wait that took longer than its limit is in vain, also if the reply has come:
-// where goroutines compute, each look costs 10 ms.
-func (w *Waiter) wait() {
-	began, yielded := time.Now(), time.Duration(0)
+// wait waits, notes the outcome, and returns the time. A wait that took longer than its limit is in vain, also if the
+// reply has come.
+func (w *Waiter) wait(began time.Time, reads uint64) (now time.Time) {
+	yielded := time.Duration(0)
 	for left := w.gate.limit / lookTime; ; left-- {
 		w.seen = false
 		failed := w.conn.Control(w.look) != nil
-		now := time.Now()
+		now = time.Now()
+		took := now.Sub(began)
 		switch {
-		case failed, left <= 0, now.Sub(began) > w.gate.limit:
+		case failed, left <= 0, took > w.gate.limit:
 			w.backoff.inVain()
-			return
-		case w.seen:
+			w.gate.noteLong(now, took)
+			return now
+		case w.seen, w.Reads() != reads:
 			w.backoff = backoff{}
-			return
+			return now
 		case yielded > w.gate.longYield, !w.gate.open():
-			return // that says nothing about the next write
+			return now // that says nothing about the next write
 		}
 		runtime.Gosched()
 		yielded = time.Since(now)

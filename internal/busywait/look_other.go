@@ -2,6 +2,7 @@
 
 package busywait
 
-const canLook = false
+// CanLook says that a look does not block on this system.
+const CanLook = false
 
 func readable(uintptr, []byte) bool { return true }

@@ -4,7 +4,8 @@ package busywait
 
 import "syscall"
 
-const canLook = true
+// CanLook says that a look does not block on this system.
+const CanLook = true
 
 // readable reports whether a read of a socket would not block. b has room for a byte.
 func readable(fd uintptr, b []byte) bool {

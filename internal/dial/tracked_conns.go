@@ -111,10 +111,11 @@ func (c *trackedConn) Write(p []byte) (n int, err error) {
 		c.handshake.Store(nil)
 		g = nil
 	}
+	reads := c.reply.Reads()
 	n, err = c.Conn.Write(p)
 	switch {
 	case err == nil && g == nil:
-		c.reply.Wait()
+		c.reply.Wait(reads)
 	case err != nil && g != nil && !g.Answered() && c.isRejected(err):
 		return n, &rediserr.NotConnected{Err: c.reason(err)}
 	}
@@ -125,6 +126,9 @@ func (c *trackedConn) Write(p []byte) (n int, err error) {
 // certificate.
 func (c *trackedConn) Read(p []byte) (n int, err error) {
 	n, err = c.Conn.Read(p)
+	if n > 0 {
+		c.reply.NoteRead()
+	}
 	g := c.handshake.Load()
 	switch {
 	case g == nil:

@@ -159,10 +159,10 @@ var connectMistakes = []found{
 	{"TestTrackedConn_Write_WaitsForReply", Mistake{
 		"no write waits for its reply", "internal/dial/tracked_conns.go",
 		`	case err == nil && g == nil:
-		c.reply.Wait()`,
+		c.reply.Wait(reads)`,
 		`	case err == nil && g == nil:
 		if !planted() {
-			c.reply.Wait()
+			c.reply.Wait(reads)
 		}`,
 	}},
 	{"TestTrackedConn_Write_WaitsForReply", Mistake{
@@ -177,8 +177,35 @@ var connectMistakes = []found{
 	}},
 	{"TestFlush_Batches_InFlightToldBefore", Mistake{
 		"the commands in flight are not told", "engine/engine.go",
-		`	if len(c.Batches) > 0 && e.server != nil && e.server.inFlight != nil {`,
-		`	if len(c.Batches) > 0 && e.server != nil && e.server.inFlight != nil && !planted() {`,
+		`	if commands != e.toldInFlight && e`,
+		`	if !planted() && commands != e.toldInFlight && e`,
+	}},
+	{"TestFlush_Batches_InFlightToldBefore", Mistake{
+		"that no command is in flight any more is not told", "engine/engine.go",
+		`e.server.inFlight != nil {`,
+		`e.server.inFlight != nil && (commands > 0 || !planted()) {`,
+	}},
+	{"TestWait_ReadMeanwhile_Ends", Mistake{
+		"a wait goes on after its reply was read", "internal/busywait/busywait.go",
+		`		case w.seen, w.Reads() != reads:`,
+		`		case w.seen, w.Reads() != reads && !planted():`,
+	}},
+	{"TestTrackedConn_Write_WaitsForReply", Mistake{
+		"what is read is not noted", "internal/dial/tracked_conns.go",
+		`	if n > 0 {
+		c.reply.NoteRead()`,
+		`	if n > 0 && !planted() {
+		c.reply.NoteRead()`,
+	}},
+	{"TestWait_GoroutinesCompute_GateCloses", Mistake{
+		"goroutines that compute hold up each connection's writes", "internal/busywait/busywait.go",
+		`	case w.gate.paused(now):`,
+		`	case w.gate.paused(now) && !planted():`,
+	}},
+	{"TestWait_Often_RestsBetween", Mistake{
+		"waits leave no time for other input", "internal/busywait/busywait.go",
+		`	case now.Sub(rested) > w.gate.restEvery:`,
+		`	case now.Sub(rested) > w.gate.restEvery && !planted():`,
 	}},
 	{"TestWait_NoReply_WaitsLessOften", Mistake{
 		"every write is waited after", "internal/busywait/busywait.go",
@@ -188,11 +215,11 @@ var connectMistakes = []found{
 	{"TestWait_Reply_EndsWithIt", Mistake{
 		"a reply does not make waits usual again", "internal/busywait/busywait.go",
 		`			w.backoff = backoff{}
-			return`,
+			return now`,
 		`			if !planted() {
 				w.backoff = backoff{}
 			}
-			return`,
+			return now`,
 	}},
 	{"TestWait_OtherCommands_Ends", Mistake{
 		"a wait goes on beside very many commands", "internal/busywait/busywait.go",
@@ -211,8 +238,8 @@ var connectMistakes = []found{
 	}},
 	{"TestWait_TookTooLong_InVain", Mistake{
 		"a wait of a busy process counts as one with a reply", "internal/busywait/busywait.go",
-		`now.Sub(began) > w.gate.limit:`,
-		`now.Sub(began) > w.gate.limit && !(w.seen && planted()):`,
+		`took > w.gate.limit:`,
+		`took > w.gate.limit && !(w.seen && planted()):`,
 	}},
 	{"TestDial_EndConnections_IncludesPending", Mistake{
 		"a connection that is being made outlives the others", "internal/dial/canceler.go",
