@@ -358,7 +358,7 @@ func (e *Engine) flush(now time.Duration) {
 	e.logNotices("lockwheel: a lock is held for longer than Options.HeldTooLong", c.Fx.TooLong)
 	e.redial(c)
 	e.updateWorkers(c)
-	e.tellInFlight(c.InFlightCommands())
+	e.tellInFlight()
 	for _, b := range c.Batches {
 		for batch := b; batch != nil; batch = batch.Next {
 			batch.SentWallMillis = e.wallNanos / int64(time.Millisecond)
@@ -389,8 +389,13 @@ func (e *Engine) flush(now time.Duration) {
 	e.logClockSkew()
 }
 
-// tellInFlight tells what waits for replies how many commands are in flight, if that has changed.
-func (e *Engine) tellInFlight(commands int) {
+// tellInFlight tells what waits for replies how many commands are in flight, if that has changed: before more are sent,
+// and when there are none. Beside very many a part of the replies changes nothing.
+func (e *Engine) tellInFlight() {
+	commands := e.coordinator.InFlightCommands()
+	if commands > 0 && len(e.coordinator.Batches) == 0 {
+		return
+	}
 	if commands != e.toldInFlight && e.server != nil && e.server.inFlight != nil {
 		e.toldInFlight = commands
 		e.server.inFlight(commands)

@@ -51,8 +51,8 @@ func Probe(ctx context.Context, client rueidis.Client, timeout time.Duration) (*
 // text. ReuseBuffers must be called before Start.
 func (s *Server) ReuseBuffers() { s.reuseBuffers = true }
 
-// SetInFlight sets a function that the loop calls with the number of commands in flight when that has changed, and
-// before more are sent: it must not block. SetInFlight must be called before Start.
+// SetInFlight sets a function that the loop calls with the number of commands in flight, if that has changed: before
+// more are sent, and when there are none. It must not block. SetInFlight must be called before Start.
 func (s *Server) SetInFlight(set func(commands int)) { s.inFlight = set }
 
 // SetRedial sets the function that closes all connections of the client, so that the next call makes others. The loop

@@ -31,12 +31,6 @@ const (
 	// writes are held up for at most 6 % of the time, as its loop is by its yields.
 	longWait  = time.Millisecond
 	gatePause = 16
-	// restEvery is how often a write is not waited after in any case, while one wait follows the other. Goroutines that
-	// wake each other in turn would keep their processor from looking for other input. If the other processors compute,
-	// Go does that each 10 ms only.
-	restEvery = 2 * time.Millisecond
-	// restGap is the longest time between two waits in a row.
-	restGap = 100 * time.Microsecond
 )
 
 // Gate is what the waits of one engine have in common. NewGate makes one. It is safe for concurrent use. New takes a
@@ -44,7 +38,6 @@ const (
 type Gate struct {
 	limit     time.Duration // of one wait
 	longYield time.Duration // see NewGate
-	restEvery time.Duration // see restEvery
 	epoch     time.Time     // origin of pausedUntil
 
 	inFlight    atomic.Int64 // commands in flight
@@ -58,7 +51,7 @@ func NewGate(limit, longYield time.Duration) *Gate {
 	if limit <= 0 || runtime.GOMAXPROCS(0) == 1 {
 		return nil
 	}
-	return &Gate{limit: limit, longYield: longYield, restEvery: restEvery, epoch: time.Now()}
+	return &Gate{limit: limit, longYield: longYield, epoch: time.Now()}
 }
 
 // SetInFlight says how many commands are written or about to be. Waits begin and go on only beside 1 to 256 of them.
@@ -124,15 +117,9 @@ func (w *Waiter) Reads() uint64 {
 	return w.reads.Load()
 }
 
-var (
-	// waiting is set while a goroutine of the process waits. With two of them and two processors, no thread would be left
-	// to find out that another connection can be read.
-	waiting atomic.Bool
-	// ended is when the last wait has ended. rested is when the process last had time for other input, as far as is known:
-	// when a write was not waited after for that, or two waits did not follow in a row. Both are owned by the goroutine
-	// that has set waiting.
-	ended, rested time.Time
-)
+// waiting is set while a goroutine of the process waits. With two of them and two processors, no thread would be left
+// to find out that another connection can be read.
+var waiting atomic.Bool
 
 // Wait blocks until there is something to read, or something was read since there were that many reads, as Reads
 // returned it before the write. It returns after the limit of the gate, and once the other goroutines that can run have
@@ -141,39 +128,30 @@ func (w *Waiter) Wait(reads uint64) {
 	if w == nil || !w.gate.open() || !waiting.CompareAndSwap(false, true) {
 		return
 	}
-	now := time.Now()
-	if now.Sub(ended) > restGap {
-		rested = now
-	}
-	switch {
-	case w.gate.paused(now):
-	case now.Sub(rested) > w.gate.restEvery:
-		rested = now
-	case w.backoff.due():
-		ended = w.wait(now, reads)
+	if now := time.Now(); !w.gate.paused(now) && w.backoff.due() {
+		w.wait(now, reads)
 	}
 	waiting.Store(false)
 }
 
-// wait waits, notes the outcome, and returns the time. A wait that took longer than its limit is in vain, also if the
-// reply has come.
-func (w *Waiter) wait(began time.Time, reads uint64) (now time.Time) {
+// wait waits and notes the outcome. A wait that took longer than its limit is in vain, also if the reply has come.
+func (w *Waiter) wait(began time.Time, reads uint64) {
 	yielded := time.Duration(0)
 	for left := w.gate.limit / lookTime; ; left-- {
 		w.seen = false
 		failed := w.conn.Control(w.look) != nil
-		now = time.Now()
+		now := time.Now()
 		took := now.Sub(began)
 		switch {
 		case failed, left <= 0, took > w.gate.limit:
 			w.backoff.inVain()
 			w.gate.noteLong(now, took)
-			return now
+			return
 		case w.seen, w.Reads() != reads:
 			w.backoff = backoff{}
-			return now
+			return
 		case yielded > w.gate.longYield, !w.gate.open():
-			return now // that says nothing about the next write
+			return // that says nothing about the next write
 		}
 		runtime.Gosched()
 		yielded = time.Since(now)

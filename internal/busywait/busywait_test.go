@@ -33,7 +33,7 @@ func connected(t *testing.T) (client, server net.Conn) {
 
 // newGate returns the gate of an engine with one command in flight. It ends all waits when the test has ended.
 func newGate(t *testing.T, limit time.Duration) *Gate {
-	g := &Gate{limit: limit, longYield: noLimit, restEvery: noLimit, epoch: time.Now()}
+	g := &Gate{limit: limit, longYield: noLimit, epoch: time.Now()}
 	g.SetInFlight(1)
 	t.Cleanup(func() { g.SetInFlight(0) })
 	return g
@@ -202,25 +202,6 @@ func TestWait_GoroutinesCompute_GateCloses(t *testing.T) {
 	require.NoError(t, err)
 	w.Wait(0)
 	require.True(t, w.seen, "the pause is over")
-}
-
-// While one wait follows the other, a write is not waited after now and then: the process looks for other input.
-func TestWait_Often_RestsBetween(t *testing.T) {
-	w, server := newWaiter(t, noLimit)
-	w.gate.restEvery = noLimit / 2
-	_, err := server.Write([]byte("+OK"))
-	require.NoError(t, err)
-	w.Wait(0)
-	require.True(t, w.seen)
-	w.seen, rested, ended = false, time.Now().Add(-noLimit), time.Now().Add(noLimit)
-	w.Wait(0)
-	require.False(t, w.seen, "no look")
-	w.Wait(0)
-	require.True(t, w.seen)
-	ended, rested = time.Now().Add(-2*restGap), time.Now().Add(-noLimit)
-	w.seen = false
-	w.Wait(0)
-	require.True(t, w.seen, "the waits were far apart")
 }
 
 // The end of a connection ends a wait, and is not delayed by it.

@@ -199,13 +199,8 @@ var connectMistakes = []found{
 	}},
 	{"TestWait_GoroutinesCompute_GateCloses", Mistake{
 		"goroutines that compute hold up each connection's writes", "internal/busywait/busywait.go",
-		`	case w.gate.paused(now):`,
-		`	case w.gate.paused(now) && !planted():`,
-	}},
-	{"TestWait_Often_RestsBetween", Mistake{
-		"waits leave no time for other input", "internal/busywait/busywait.go",
-		`	case now.Sub(rested) > w.gate.restEvery:`,
-		`	case now.Sub(rested) > w.gate.restEvery && !planted():`,
+		`!w.gate.paused(now) && w`,
+		`(!w.gate.paused(now) || planted()) && w`,
 	}},
 	{"TestWait_NoReply_WaitsLessOften", Mistake{
 		"every write is waited after", "internal/busywait/busywait.go",
@@ -215,11 +210,11 @@ var connectMistakes = []found{
 	{"TestWait_Reply_EndsWithIt", Mistake{
 		"a reply does not make waits usual again", "internal/busywait/busywait.go",
 		`			w.backoff = backoff{}
-			return now`,
+			return`,
 		`			if !planted() {
 				w.backoff = backoff{}
 			}
-			return now`,
+			return`,
 	}},
 	{"TestWait_OtherCommands_Ends", Mistake{
 		"a wait goes on beside very many commands", "internal/busywait/busywait.go",
