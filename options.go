@@ -111,9 +111,10 @@ type Options struct {
 	// After a wait without a reply in time, it waits after fewer and fewer writes of a connection: after one of 1025 if
 	// the server is farther away.
 	//
-	// The engine does not wait so with Client, with GOMAXPROCS of 1, or on systems other than Linux, macOS and BSD. Nor
-	// does it on a connection of a custom dialer, unless that returns a *net.TCPConn, a *net.UnixConn or a *tls.Conn on
-	// one. Default 100µs, at most 1ms; negative: never.
+	// The engine does not wait so with Client, with a CallTimeout below 100ms, with GOMAXPROCS of 1 when it connects, or
+	// on systems other than Linux, macOS and BSD. Nor does it on a connection of a custom dialer, unless that returns a
+	// *net.TCPConn, a *net.UnixConn or a *tls.Conn on one. What is written next to the same connection leaves after the
+	// wait. Default 100µs, at most 1ms; negative: never.
 	BusyWait time.Duration
 
 	// MaxHold bounds how long an owner's watched lock is renewed, counted from its first grant. After that the lock
@@ -404,6 +405,7 @@ const (
 	defaultCallTimeout   = 3 * time.Second
 	defaultBusyWait      = 100 * time.Microsecond
 	maxBusyWait          = time.Millisecond
+	minBusyCallTimeout   = 100 * time.Millisecond
 	defaultHandoffGrants = 64
 	defaultHandoffTime   = 5 * time.Millisecond
 	minFairWait          = 100 * time.Millisecond
@@ -491,6 +493,15 @@ func checkRange(what string, d, lowest, highest time.Duration) error {
 		return fmt.Errorf("%s of %v: want %v to %s", what, d, lowest, years(highest))
 	}
 	return nil
+}
+
+// busyWait returns how long to look for a reply. Where goroutines compute, a wait can take some ten milliseconds, and
+// the deadline of a reply that has come must not be over then.
+func (o *Options) busyWait() time.Duration {
+	if o.CallTimeout < minBusyCallTimeout {
+		return 0
+	}
+	return o.BusyWait
 }
 
 func checkBusyWait(d time.Duration) error {

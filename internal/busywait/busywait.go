@@ -26,9 +26,9 @@ const (
 	maxPause = 1024
 	// lookTime is less than what a look takes. It bounds the number of looks where the clock stands still.
 	lookTime = 100 * time.Nanosecond
-	// longWait is the longest wait without a pause of all waits of its engine. It takes that long where goroutines
-	// compute, because each yield lets them run for 10 ms. gatePause is that pause, in multiples of the wait: the engine's
-	// writes are held up for at most 6 % of the time, as its loop is by its yields.
+	// longWait is how much a wait may exceed its limit without a pause of all waits of its engine. One takes longer where
+	// goroutines compute, because each yield lets them run for 10 ms. gatePause is that pause, in multiples of the wait:
+	// such waits take at most 6 % of the time, as the yields of the loop do.
 	longWait  = time.Millisecond
 	gatePause = 16
 )
@@ -44,7 +44,7 @@ type Gate struct {
 	pausedUntil atomic.Int64 // no goroutine waits before, in ns since the epoch; 0: there was no pause
 }
 
-// NewGate returns a gate for waits of at most limit, or a little longer while other goroutines run. A wait also ends if
+// NewGate returns a gate for waits of at most limit, or longer while other goroutines run. A wait also ends if
 // these run for longer than longYield between two looks: the process has other work, and the thread would not have
 // slept. For a limit that is not positive, and with one processor, NewGate returns nil.
 func NewGate(limit, longYield time.Duration) *Gate {
@@ -64,7 +64,7 @@ func (g *Gate) open() bool {
 
 // noteLong lets no goroutine wait for a while after a wait that took very long.
 func (g *Gate) noteLong(now time.Time, took time.Duration) {
-	if took > longWait {
+	if took > g.limit+longWait {
 		g.pausedUntil.Store(int64(now.Sub(g.epoch) + gatePause*took))
 	}
 }
@@ -122,8 +122,9 @@ func (w *Waiter) Reads() uint64 {
 var waiting atomic.Bool
 
 // Wait blocks until there is something to read, or something was read since there were that many reads, as Reads
-// returned it before the write. It returns after the limit of the gate, and once the other goroutines that can run have
-// run. It returns at once if another goroutine of the process waits, and mostly if the waits before were in vain.
+// returned it before the write. It returns after the limit of the gate, and once other goroutines have run for longer
+// than longYield. It returns at once if another goroutine of the process waits, if no or too many commands are in
+// flight, in the pause after a wait that took very long, and mostly if the waits before were in vain.
 func (w *Waiter) Wait(reads uint64) {
 	if w == nil || !w.gate.open() || !waiting.CompareAndSwap(false, true) {
 		return

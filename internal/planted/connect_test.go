@@ -175,6 +175,11 @@ var connectMistakes = []found{
 		`			if o.Gate != nil {`,
 		`			if o.Gate != nil && !planted() {`,
 	}},
+	{"TestBusyWait_LoneCaller_OnlyIfWanted", Mistake{
+		"a wait can take as long as a short CallTimeout", "options.go",
+		`	if o.CallTimeout < minBusyCallTimeout {`,
+		`	if o.CallTimeout < minBusyCallTimeout && !planted() {`,
+	}},
 	{"TestFlush_Batches_InFlightToldBefore", Mistake{
 		"the commands in flight are not told", "engine/engine.go",
 		`	if commands != e.toldInFlight && e`,

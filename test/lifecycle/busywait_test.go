@@ -13,14 +13,14 @@ import (
 	"github.com/lockwheel/lockwheel/internal/locktest"
 )
 
-// After it has written, a goroutine looks for the reply, unless Options.BusyWait is negative.
+// After it has written, a goroutine looks for the reply, unless Options.BusyWait is negative or CallTimeout is short.
 func TestBusyWait_LoneCaller_OnlyIfWanted(t *testing.T) {
 	if !busywait.CanLook || runtime.GOMAXPROCS(0) == 1 {
 		t.Skip("no goroutine waits")
 	}
 	s := locktest.RealServer(t)
-	seen := func(busyWait time.Duration) bool {
-		locks := s.Open(lockwheel.Options{BusyWait: busyWait})
+	seen := func(options lockwheel.Options) bool {
+		locks := s.Open(options)
 		defer locks.Close()
 		stop, ended := make(chan struct{}), make(chan struct{})
 		defer func() {
@@ -44,7 +44,7 @@ func TestBusyWait_LoneCaller_OnlyIfWanted(t *testing.T) {
 		}()
 		stacks := make([]byte, 1<<20)
 		for range 50 {
-			if strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "internal/busywait.") {
+			if strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "busywait.(*Waiter).wait(") {
 				return true
 			}
 			time.Sleep(time.Millisecond)
@@ -52,10 +52,11 @@ func TestBusyWait_LoneCaller_OnlyIfWanted(t *testing.T) {
 		return false
 	}
 	for range 10 {
-		require.False(t, seen(-1), "switched off")
+		require.False(t, seen(lockwheel.Options{BusyWait: -1}), "switched off")
+		require.False(t, seen(lockwheel.Options{CallTimeout: 99 * time.Millisecond}), "a deadline could be over meanwhile")
 	}
 	for range 60 { // on a busy machine waits are in vain, and get rare
-		if seen(time.Millisecond) {
+		if seen(lockwheel.Options{BusyWait: time.Millisecond}) {
 			return
 		}
 	}
