@@ -116,7 +116,7 @@ type opening struct {
 func connect(ctx context.Context, options *Options, limits *dial.Limits) (l *link, server *engine.Server, err error) {
 	// rueidis accepts no context here: if ctx ends first, the opening closes the connection that is being made.
 	o := &opening{Canceler: limits.NewCanceler(ctx, options.CallTimeout)}
-	o.Gate = busywait.NewGate(options.busyWait(), busywait.LongYield)
+	o.Gate = busywait.NewGate(options.busyWait(), busywait.MaxYield)
 	succeeded := false
 	defer func() {
 		o.Finish()

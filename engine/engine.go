@@ -392,11 +392,11 @@ func (e *Engine) flush(now time.Duration) {
 // tellInFlight tells what waits for replies how many commands are in flight, if that has changed: before more are sent,
 // and when there are none. Beside very many a part of the replies changes nothing.
 func (e *Engine) tellInFlight() {
-	commands := e.coordinator.InFlightCommands()
-	if commands > 0 && len(e.coordinator.Batches) == 0 {
+	if e.server == nil || e.server.inFlight == nil {
 		return
 	}
-	if commands != e.toldInFlight && e.server != nil && e.server.inFlight != nil {
+	commands := e.coordinator.InFlightCommands()
+	if commands != e.toldInFlight && (commands == 0 || len(e.coordinator.Batches) > 0) {
 		e.toldInFlight = commands
 		e.server.inFlight(commands)
 	}

@@ -79,12 +79,11 @@ func (c *Coordinator) fillStats(now time.Duration) {
 // time.
 func (c *Coordinator) Stats() Stats {
 	s := &c.Fx.Stats
-	inFlight, subscribed, down := 0, 0, 0
+	subscribed, down := 0, 0
 	for _, n := range c.Nodes {
 		if unusable, _, _ := n.unusable(); unusable {
 			down++
 		}
-		inFlight += n.inFlight
 		subscribed += n.Subscriptions.Subscribed
 		if own := n.Subscriptions.Channels[c.own.name]; own != nil && n.Subscriptions.IsSubscribed(own) {
 			subscribed--
@@ -93,7 +92,7 @@ func (c *Coordinator) Stats() Stats {
 	return Stats{
 		Held:                s.Held,
 		Waiting:             s.Waiting,
-		InFlight:            int64(inFlight),
+		InFlight:            int64(c.InFlightCommands()),
 		Subscriptions:       int64(subscribed),
 		Timers:              int64(c.Timers()),
 		Polling:             int64(c.Fx.PolledLocks),

@@ -14,9 +14,8 @@ import (
 	"time"
 )
 
-// LongYield is the usual value for NewGate. Measured with 256 callers: without it there would be 0.95 times as many
-// pairs as without waits, and with it there are 1.2 times as many.
-const LongYield = 10 * time.Microsecond
+// MaxYield is the usual value for NewGate. With it there are 1.2 times as many pairs with 256 callers as without waits.
+const MaxYield = 10 * time.Microsecond
 
 const (
 	// maxInFlight is the maximum number of commands in flight beside which a goroutine waits. With more of them the
@@ -24,34 +23,34 @@ const (
 	maxInFlight = 256
 	// maxPause is the maximum number of writes without a wait, after one in vain.
 	maxPause = 1024
-	// lookTime is less than what a look takes. It bounds the number of looks where the clock stands still.
-	lookTime = 100 * time.Nanosecond
+	// minLookTime is less than what a look takes. It bounds the number of looks where the clock stands still.
+	minLookTime = 100 * time.Nanosecond
 	// longWait is how much a wait may exceed its limit without a pause of all waits of its engine. One takes longer where
-	// goroutines compute, because each yield lets them run for 10 ms. gatePause is that pause, in multiples of the wait:
+	// goroutines compute, because each yield lets them run for 10 ms. pauseFactor is that pause, in multiples of the wait:
 	// such waits take at most 6 % of the time, as the yields of the loop do.
-	longWait  = time.Millisecond
-	gatePause = 16
+	longWait    = time.Millisecond
+	pauseFactor = 16
 )
 
 // Gate is what the waits of one engine have in common. NewGate makes one. It is safe for concurrent use. New takes a
 // nil Gate, too.
 type Gate struct {
-	limit     time.Duration // of one wait
-	longYield time.Duration // see NewGate
-	epoch     time.Time     // origin of pausedUntil
+	limit    time.Duration // of one wait
+	maxYield time.Duration // see NewGate
+	epoch    time.Time     // origin of pausedUntil
 
 	inFlight    atomic.Int64 // commands in flight
 	pausedUntil atomic.Int64 // no goroutine waits before, in ns since the epoch; 0: there was no pause
 }
 
 // NewGate returns a gate for waits of at most limit, or longer while other goroutines run. A wait also ends if
-// these run for longer than longYield between two looks: the process has other work, and the thread would not have
+// these run for longer than maxYield between two looks: the process has other work, and the thread would not have
 // slept. For a limit that is not positive, and with one processor, NewGate returns nil.
-func NewGate(limit, longYield time.Duration) *Gate {
+func NewGate(limit, maxYield time.Duration) *Gate {
 	if limit <= 0 || runtime.GOMAXPROCS(0) == 1 {
 		return nil
 	}
-	return &Gate{limit: limit, longYield: longYield, epoch: time.Now()}
+	return &Gate{limit: limit, maxYield: maxYield, epoch: time.Now()}
 }
 
 // SetInFlight says how many commands are written or about to be. Waits begin and go on only beside 1 to 256 of them.
@@ -65,7 +64,7 @@ func (g *Gate) open() bool {
 // noteLong lets no goroutine wait for a while after a wait that took very long.
 func (g *Gate) noteLong(now time.Time, took time.Duration) {
 	if took > g.limit+longWait {
-		g.pausedUntil.Store(int64(now.Sub(g.epoch) + gatePause*took))
+		g.pausedUntil.Store(int64(now.Sub(g.epoch) + pauseFactor*took))
 	}
 }
 
@@ -123,7 +122,7 @@ var waiting atomic.Bool
 
 // Wait blocks until there is something to read, or something was read since there were that many reads, as Reads
 // returned it before the write. It returns after the limit of the gate, and once other goroutines have run for longer
-// than longYield. It returns at once if another goroutine of the process waits, if no or too many commands are in
+// than maxYield. It returns at once if another goroutine of the process waits, if no or too many commands are in
 // flight, in the pause after a wait that took very long, and mostly if the waits before were in vain.
 func (w *Waiter) Wait(reads uint64) {
 	if w == nil || !w.gate.open() || !waiting.CompareAndSwap(false, true) {
@@ -138,20 +137,20 @@ func (w *Waiter) Wait(reads uint64) {
 // wait waits and notes the outcome. A wait that took longer than its limit is in vain, also if the reply has come.
 func (w *Waiter) wait(began time.Time, reads uint64) {
 	yielded := time.Duration(0)
-	for left := w.gate.limit / lookTime; ; left-- {
+	for looksLeft := w.gate.limit / minLookTime; ; looksLeft-- {
 		w.seen = false
 		failed := w.conn.Control(w.look) != nil
 		now := time.Now()
 		took := now.Sub(began)
 		switch {
-		case failed, left <= 0, took > w.gate.limit:
+		case failed, looksLeft <= 0, took > w.gate.limit:
 			w.backoff.inVain()
 			w.gate.noteLong(now, took)
 			return
 		case w.seen, w.Reads() != reads:
 			w.backoff = backoff{}
 			return
-		case yielded > w.gate.longYield, !w.gate.open():
+		case yielded > w.gate.maxYield, !w.gate.open():
 			return // that says nothing about the next write
 		}
 		runtime.Gosched()

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/internal/testport"
 )
 
 // noLimit is a limit that no test reaches.
@@ -17,12 +19,9 @@ const noLimit = time.Minute
 
 // connected returns both ends of a TCP connection on loopback.
 func connected(t *testing.T) (client, server net.Conn) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := testport.Listen()
 	require.NoError(t, err)
-	defer listener.Close()
-	client, err = net.Dial("tcp", listener.Addr().String())
-	require.NoError(t, err)
-	server, err = listener.Accept()
+	client, server, err = testport.Connect(listener)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		client.Close()
@@ -33,7 +32,7 @@ func connected(t *testing.T) (client, server net.Conn) {
 
 // newGate returns the gate of an engine with one command in flight. It ends all waits when the test has ended.
 func newGate(t *testing.T, limit time.Duration) *Gate {
-	g := &Gate{limit: limit, longYield: noLimit, epoch: time.Now()}
+	g := &Gate{limit: limit, maxYield: noLimit, epoch: time.Now()}
 	g.SetInFlight(1)
 	t.Cleanup(func() { g.SetInFlight(0) })
 	return g
@@ -96,7 +95,7 @@ func TestBackoff_InVain_Doubles(t *testing.T) {
 // A wait ends when others had work, without a reply: the thread does not sleep then.
 func TestWait_OthersRan_Ends(t *testing.T) {
 	w, _ := newWaiter(t, noLimit)
-	w.gate.longYield = 0
+	w.gate.maxYield = 0
 	w.Wait(w.Reads())
 	require.False(t, w.seen)
 	require.Zero(t, w.backoff, "that says nothing about the next write")
@@ -191,7 +190,7 @@ func TestWait_GoroutinesCompute_GateCloses(t *testing.T) {
 	began := time.Now()
 	w.Wait(0)
 	until := w.gate.epoch.Add(time.Duration(w.gate.pausedUntil.Load()))
-	require.GreaterOrEqual(t, until.Sub(began), gatePause*2*longWait)
+	require.GreaterOrEqual(t, until.Sub(began), pauseFactor*2*longWait)
 	w.gate.pausedUntil.Store(int64(time.Hour))
 	client, _ := connected(t)
 	other := New(w.gate, client)
@@ -222,7 +221,7 @@ func TestWait_Closed_Ends(t *testing.T) {
 
 // Where the clock stands still, as in a bubble of testing/synctest, the number of looks ends a wait.
 func TestWait_ClockStands_Ends(t *testing.T) {
-	w, _ := newWaiter(t, 1000*lookTime)
+	w, _ := newWaiter(t, 1000*minLookTime)
 	looks, look := 0, w.look
 	w.look = func(fd uintptr) {
 		looks++

@@ -13,16 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/internal/busywait"
+	"github.com/lockwheel/lockwheel/internal/testport"
 )
 
-// pairOf returns both ends of a connection of the operating system.
-func pairOf(t *testing.T, network, address string) (client, server net.Conn) {
-	listener, err := net.Listen(network, address)
+// connected returns both ends of a connection to a listener.
+func connected(t *testing.T, listener net.Listener, err error) (client, server net.Conn) {
 	require.NoError(t, err)
-	defer listener.Close()
-	client, err = net.Dial(network, listener.Addr().String())
-	require.NoError(t, err)
-	server, err = listener.Accept()
+	client, server, err = testport.Connect(listener)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		client.Close()
@@ -31,17 +28,26 @@ func pairOf(t *testing.T, network, address string) (client, server net.Conn) {
 	return client, server
 }
 
+// twoProcessors runs a test with at least two processors, because with one no goroutine waits.
+func twoProcessors(t *testing.T) {
+	if !busywait.CanLook {
+		t.Skip("no goroutine waits on this system")
+	}
+	before := runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+}
+
 // wrapped is a connection of a caller's dialer of which nothing is known.
 type wrapped struct{ net.Conn }
 
 // A goroutine waits for replies on a connection of the system's, with TLS and of a caller's dialer as well. On others
 // it does not: a caller's connection may do more than the one in it.
 func TestNewWaiter_ConnectionOfSystem_Waits(t *testing.T) {
-	if !busywait.CanLook || runtime.GOMAXPROCS(0) == 1 {
-		t.Skip("no goroutine waits")
-	}
-	tcp, _ := pairOf(t, "tcp", "127.0.0.1:0")
-	unix, _ := pairOf(t, "unix", filepath.Join(t.TempDir(), "s"))
+	twoProcessors(t)
+	port, err := testport.Listen()
+	tcp, _ := connected(t, port, err)
+	path, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	unix, _ := connected(t, path, err)
 	pipe, _ := net.Pipe()
 	gate := busywait.NewGate(time.Second, time.Second)
 	for name, conn := range map[string]net.Conn{
@@ -61,15 +67,14 @@ func TestNewWaiter_ConnectionOfSystem_Waits(t *testing.T) {
 
 // A Write waits for the reply, except in the handshake: what rueidis writes there is of several parts.
 func TestTrackedConn_Write_WaitsForReply(t *testing.T) {
-	if !busywait.CanLook || runtime.GOMAXPROCS(0) == 1 {
-		t.Skip("no goroutine waits")
-	}
-	client, server := pairOf(t, "tcp", "127.0.0.1:0")
+	twoProcessors(t)
+	port, err := testport.Listen()
+	client, server := connected(t, port, err)
 	gate := busywait.NewGate(time.Minute, time.Minute)
 	gate.SetInFlight(1)
 	conn := newConnections().current.Load().track(client, newWaiter(gate, client), func() {})
 	const hello, ping = "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n", "*1\r\n$4\r\nPING\r\n"
-	_, err := conn.Write([]byte(hello)) // nothing replies before it returns
+	_, err = conn.Write([]byte(hello)) // nothing replies before it returns
 	require.NoError(t, err)
 	var replied atomic.Bool
 	go func() {
@@ -87,8 +92,8 @@ func TestTrackedConn_Write_WaitsForReply(t *testing.T) {
 	_, err = conn.Write([]byte(ping))
 	require.NoError(t, err)
 	require.True(t, replied.Load())
-	reads := conn.(*trackedConn).reply.Reads()
+	reads := conn.(*trackedConn).waiter.Reads()
 	_, err = conn.Read(make([]byte, 100))
 	require.NoError(t, err)
-	require.NotEqual(t, reads, conn.(*trackedConn).reply.Reads())
+	require.NotEqual(t, reads, conn.(*trackedConn).waiter.Reads())
 }

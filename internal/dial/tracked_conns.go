@@ -73,8 +73,8 @@ func (c *Connections) CloseAfter(d time.Duration, f func()) {
 
 // track returns a connection that ends with its generation. After its handshake each Write waits for a reply, as the
 // waiter says. onRejected is called if the server rejects the connection.
-func (c *generation) track(conn net.Conn, reply *busywait.Waiter, onRejected func()) net.Conn {
-	m := &trackedConn{Conn: EndWith(c.ctx, conn), secure: isTLS(conn), reply: reply, onRejected: onRejected}
+func (c *generation) track(conn net.Conn, waiter *busywait.Waiter, onRejected func()) net.Conn {
+	m := &trackedConn{Conn: EndWith(c.ctx, conn), secure: isTLS(conn), waiter: waiter, onRejected: onRejected}
 	m.handshake.Store(&handshake.Watcher{})
 	return m
 }
@@ -100,7 +100,7 @@ type trackedConn struct {
 	net.Conn
 	onRejected func()
 	secure     bool                              // it uses TLS
-	reply      *busywait.Waiter                  // nil: a Write returns at once
+	waiter     *busywait.Waiter                  // nil: a Write returns at once
 	handshake  atomic.Pointer[handshake.Watcher] // nil once it is over
 }
 
@@ -111,11 +111,11 @@ func (c *trackedConn) Write(p []byte) (n int, err error) {
 		c.handshake.Store(nil)
 		g = nil
 	}
-	reads := c.reply.Reads()
+	reads := c.waiter.Reads()
 	n, err = c.Conn.Write(p)
 	switch {
 	case err == nil && g == nil:
-		c.reply.Wait(reads)
+		c.waiter.Wait(reads)
 	case err != nil && g != nil && !g.Answered() && c.isRejected(err):
 		return n, &rediserr.NotConnected{Err: c.reason(err)}
 	}
@@ -127,7 +127,7 @@ func (c *trackedConn) Write(p []byte) (n int, err error) {
 func (c *trackedConn) Read(p []byte) (n int, err error) {
 	n, err = c.Conn.Read(p)
 	if n > 0 {
-		c.reply.NoteRead()
+		c.waiter.NoteRead()
 	}
 	g := c.handshake.Load()
 	switch {
