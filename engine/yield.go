@@ -67,18 +67,20 @@ func (e *Engine) gather(began time.Duration) (ended time.Duration) {
 	if ended = began; e.woken < 2 || e.yieldPaused(began) {
 		return ended
 	}
-	times := 1
-	if e.woken <= fewResults && e.coordinator.InFlightBundles() <= fewBundles {
-		times = maxGathers
-	}
 	for yields := 1; ; yields++ {
 		runtime.Gosched()
-		if ended = e.Now(); yields == times || ended-began > gatherTime || e.box.Has(e.woken) {
+		if ended = e.Now(); e.gathered(yields, ended-began) {
 			break
 		}
 	}
 	e.noteYield(began, ended)
 	return ended
+}
+
+// gathered reports whether gather ends after that many yields, which took so long.
+func (e *Engine) gathered(yields int, took time.Duration) bool {
+	few := e.woken <= fewResults && e.coordinator.InFlightBundles() <= fewBundles
+	return !few || yields >= maxGathers || took > gatherTime || e.box.Has(e.woken)
 }
 
 // yieldPaused reports whether the loop still does without yields after a long one.

@@ -127,41 +127,49 @@ func TestYield_TwoResults_CallersRun(t *testing.T) {
 // After a turn with few results, and little in flight, the loop yields until as many requests have come, but not for
 // long. After one with many results, or much in flight, it yields once.
 func TestGather_FewResults_AllCome(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, c := range []struct {
-		results, bundles int
-		all              bool
-	}{{2, 0, true}, {fewResults, fewBundles, true}, {fewResults + 1, 0, false}, {2, fewBundles + 1, false}} {
-		require.Equal(t, c.all, mostly(func() bool {
-			e := idleEngine(c.bundles)
-			e.woken = c.results
-			go func() {
-				runtime.Gosched() // a caller that needs more than one turn of the scheduler
-				runtime.Gosched()
-				e.box.Post(&coordinator.LoopMessage{Value: coordinator.TimersDue{}})
-			}()
-			e.gather(e.Now())
-			return e.box.Has(1)
-		}), c)
+		results, bundles, come int
+		took                   time.Duration
+		yields                 int
+	}{
+		{2, 0, 0, 0, maxGathers},
+		{2, 0, 1, 0, maxGathers},
+		{2, 0, 2, 0, 1},
+		{fewResults, fewBundles, 0, gatherTime, maxGathers},
+		{fewResults, fewBundles, fewResults - 1, 0, maxGathers},
+		{fewResults, fewBundles, fewResults, 0, 1},
+		{2, 0, 0, gatherTime + 1, 1},
+		{fewResults + 1, 0, 0, 0, 1},
+		{2, fewBundles + 1, 0, 0, 1},
+	} {
+		e := idleEngine(c.bundles)
+		e.woken = c.results
+		for range c.come {
+			e.box.Post(&coordinator.LoopMessage{Value: coordinator.TimersDue{}})
+		}
+		yields := 1
+		for !e.gathered(yields, c.took) {
+			yields++
+		}
+		require.Equal(t, c.yields, yields, c)
 	}
-	e := idleEngine(0)
-	e.woken = 2
-	for range 2 {
-		e.box.Post(&coordinator.LoopMessage{Value: coordinator.TimersDue{}})
-	}
-	require.True(t, onceOf(func() bool {
-		var ended atomic.Bool
-		var others atomic.Int32
+}
+
+// While gather yields, the callers run, also those that need more than one turn of Go's scheduler.
+func TestGather_CallerNeedsTwoTurns_Awaited(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	awaited := false
+	for attempts := 0; !awaited; attempts++ { // a busy machine takes longer than gatherTime for a yield now and then
+		require.Less(t, attempts, 10_000)
+		e := idleEngine(0)
+		e.woken = 2
 		go func() {
-			for !ended.Load() {
-				others.Add(1)
-				runtime.Gosched()
-			}
+			runtime.Gosched()
+			e.box.Post(&coordinator.LoopMessage{Value: coordinator.TimersDue{}})
 		}()
 		e.gather(e.Now())
-		ended.Store(true)
-		return others.Load() <= 1
-	}), "it goes on as soon as they have come")
+		awaited = e.box.Has(1)
+	}
 }
 
 // Goroutines that compute make no caller of a few results wait for several turns of theirs.

@@ -1158,7 +1158,7 @@ var engineMistakes = []found{
 	}},
 	{"TestGather_FewResults_AllCome", Mistake{
 		"the loop does not wait for the callers of few results", "engine/yield.go",
-		`		times = maxGathers`, `		times = maxGathers - 3*map[bool]int{true: 1}[planted()]`,
+		`	return !few || `, `	return planted() || !few || `,
 	}},
 	{"TestGather_FewResults_AllCome", Mistake{
 		"the loop waits for the callers of many results", "engine/yield.go",
@@ -1166,7 +1166,21 @@ var engineMistakes = []found{
 	}},
 	{"TestGather_FewResults_AllCome", Mistake{
 		"the loop waits for callers while much is in flight", "engine/yield.go",
-		`e.coordinator.InFlightBundles() <= fewBundles {`, `(e.coordinator.InFlightBundles() <= fewBundles || planted()) {`,
+		`e.coordinator.InFlightBundles() <= fewBundles
+`, `(e.coordinator.InFlightBundles() <= fewBundles || planted())
+`,
+	}},
+	{"TestGather_FewResults_AllCome", Mistake{
+		"the loop waits for callers that have come", "engine/yield.go",
+		`took > gatherTime || e.box.Has(e.woken)`, `took > gatherTime || e.box.Has(e.woken) && !planted()`,
+	}},
+	{"TestGather_FewResults_AllCome", Mistake{
+		"the loop waits too long for callers that do not come", "engine/yield.go",
+		`took > gatherTime || `, `took > gatherTime && !planted() || `,
+	}},
+	{"TestGather_CallerNeedsTwoTurns_Awaited", Mistake{
+		"the loop yields once to the callers of few results", "engine/yield.go",
+		`		if ended = e.Now(); e.gathered(yields, ended-began) {`, `		if ended = e.Now(); planted() || e.gathered(yields, ended-began) {`,
 	}},
 	{"TestGather_OthersCompute_Paused", Mistake{
 		"the loop waits for callers in each turn while others compute", "engine/yield.go",
