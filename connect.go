@@ -131,7 +131,7 @@ func connect(ctx context.Context, options *Options, limits *dial.Limits) (l *lin
 		if options.Client == nil {
 			server.SetRedial(o.Connections.CloseCurrent)
 			if o.Gate != nil {
-				server.SetInFlight(o.Gate.SetInFlight)
+				server.OnBusyWait(o.Gate.SetInFlight)
 			}
 		}
 		if o.guard != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // Options are an engine's settings. A zero field has its default; Open returns an error for an invalid value.
-// Durations are between 1 ms and 10 years.
+// Durations are between 1 ms and 10 years, unless their text says otherwise.
 type Options struct {
 	// Redis says where to connect: addresses, credentials, TLS. With Sentinel.MasterSet the addresses are those of
 	// sentinels, and the engine follows the master. In a cluster the engine finds the other nodes itself.
@@ -103,18 +103,19 @@ type Options struct {
 	// connection is noticed within two CallTimeouts. Default the smaller of 3s and Lease/6; at most Lease/3.
 	CallTimeout time.Duration
 
-	// BusyWait bounds how long a goroutine that has written to the server looks for the reply before its thread may go to
-	// sleep. On the same host replies come within some ten microseconds, and waking a thread takes as long. Then a lone
-	// caller is about twice as fast, for less processor time. If the reply takes longer, up to BusyWait, the processor
-	// time is all of that. The engine waits so only while 1 to 256 commands are in flight, and on one goroutine of the
-	// process at a time. Other goroutines run meanwhile, however long they take, and end the wait if that is over 10 µs.
-	// After a wait without a reply in time, it waits after fewer and fewer writes of a connection: after one of 1025 if
-	// the server is farther away.
+	// BusyWait bounds how long a goroutine that has written to the server looks for the reply before its thread may go
+	// to sleep. On the server's host, with processors to spare, replies come within some ten microseconds, and waking a
+	// thread takes as long: a lone caller is about twice as fast then. Where it makes round trips no shorter, it would
+	// only take processor time. So the engine tries both again and again, and busy-waits where the median is more than
+	// a twentieth shorter: not for a server that is farther away, and mostly not beside other work for the processors.
+	// It does so only while 1 to 256 commands are in flight, and on one goroutine of the process at a time. Other
+	// goroutines run meanwhile, however long they take, and end the wait if that is over 10 µs. What is written next to
+	// the same connection leaves after the wait. While it lasts and all other processors compute, input of other
+	// connections of the process can be noticed up to 10ms later.
 	//
-	// The engine does not wait so with Client, with a CallTimeout below 100ms, with GOMAXPROCS of 1 when it connects, or
-	// on systems other than Linux, macOS and BSD. Nor does it on a connection of a custom dialer, unless that returns a
-	// *net.TCPConn, a *net.UnixConn or a *tls.Conn on one. What is written next to the same connection leaves after the
-	// wait. Default 100µs, at most 1ms; negative: never.
+	// BusyWait is ignored with Client, with a CallTimeout below 100ms, with GOMAXPROCS of 1 when the engine connects, on
+	// systems other than Linux, macOS and BSD, and on a connection of a custom dialer, unless that returns a *net.TCPConn,
+	// a *net.UnixConn or a *tls.Conn on one. Default 100µs, at most 1ms, and as little as wanted; negative: never.
 	BusyWait time.Duration
 
 	// MaxHold bounds how long an owner's watched lock is renewed, counted from its first grant. After that the lock
@@ -495,8 +496,8 @@ func checkRange(what string, d, lowest, highest time.Duration) error {
 	return nil
 }
 
-// busyWait returns how long to look for a reply. Where goroutines compute, a wait can take some ten milliseconds, and
-// the deadline of a reply that has come must not be over then.
+// busyWait returns how long to look for a reply. Where goroutines compute, a wait can take some ten milliseconds, which
+// is much of a short CallTimeout.
 func (o *Options) busyWait() time.Duration {
 	if o.CallTimeout < minBusyCallTimeout {
 		return 0

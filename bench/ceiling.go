@@ -13,7 +13,9 @@ const (
 	CeilingReplayed = "server alone, Pair's calls again"
 	CeilingBatched  = "server alone, batched scripts"
 	CeilingSingle   = "server alone, single-lock scripts"
+	CeilingUsed     = "lockwheel, after 2 048 callers"
 	CeilingLoop     = "bare loop, the same scripts"
+	CeilingLooks    = "bare loop that looks for each reply"
 	CeilingRenewed  = "server alone, the renewals again"
 )
 
@@ -29,7 +31,7 @@ type CeilingResult struct {
 	Keys      float64 // per call, as Pair reached them in the rounds
 	Sent      int     // keys per call of the raw calls: the same, rounded
 
-	One   []Result // of one caller: CeilingPair, and CeilingLoop, which waits for each reply
+	One   []Result // of one caller: CeilingPair with a new engine, the same without Options.BusyWait, CeilingUsed, and CeilingLoop, which waits for each reply, as CeilingLooks does
 	Renew []Result // renewals in place of pairs: CeilingPair, which renews each lock when it is due, and CeilingRenewed
 }
 
@@ -47,15 +49,34 @@ func Ceiling(s *Server, p Plan) (CeilingResult, error) {
 	if err := c.measurePair(s, p, ours); err != nil {
 		return c, err
 	}
-	loop := batchedBursts(1, 1)
-	if c.One, err = runInterleaved(s, p.Rounds, []entry{
-		ownNames(CeilingPair, ours, 1, p.Round),
-		{name: CeilingLoop, run: func() (int, time.Duration, error) { return runLoop(s.Addr, loop, p.Round) }},
-	}); err != nil {
+	if err := c.measureOne(s, p, ours); err != nil {
 		return c, err
 	}
 	c.Renew, err = ceilingOfRenewals(s, p)
 	return c, err
+}
+
+// measureOne compares one caller with a bare loop. An engine that had several commands at once has more goroutines than
+// a new one, see docs/measuring.md.
+func (c *CeilingResult) measureOne(s *Server, p Plan, used *peers.LockwheelClient) error {
+	var lone [2]entry
+	for i, kind := range []peers.ContestantSpec{peers.Lockwheel, peers.LockwheelSleeps} {
+		contestant, err := kind.Open(peers.Config{Addr: s.Addr})
+		if err != nil {
+			return err
+		}
+		defer closeWithTimeout(contestant)
+		lone[i] = ownNames(kind.Name, contestant, 1, p.Round)
+	}
+	bursts := batchedBursts(1, 1)
+	loop := func(name string, looks bool) entry {
+		return entry{name: name, run: func() (int, time.Duration, error) { return runLoop(s.Addr, bursts, p.Round, looks) }}
+	}
+	var err error
+	c.One, err = runInterleaved(s, p.Rounds, []entry{
+		lone[0], lone[1], ownNames(CeilingUsed, used, 1, p.Round), loop(CeilingLoop, false), loop(CeilingLooks, true),
+	})
+	return err
 }
 
 // measurePair compares Pair with the server alone.

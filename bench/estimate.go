@@ -26,7 +26,7 @@ func (e Estimate) Pair() time.Duration { return e.interleaved(len(peers.All()), 
 // releases the locks of each turn of renewals.
 func (e Estimate) Ceiling() time.Duration {
 	locks := time.Duration(e.Rounds+2) * 3 * time.Duration(e.WithHeld.Locks) * estimatedPerLock
-	return e.interleaved(8, e.Round) + 2*e.Round + locks + time.Duration(e.Rounds)*2*renewEvery
+	return e.interleaved(11, e.Round) + 2*e.Round + locks + time.Duration(e.Rounds)*2*renewEvery
 }
 
 // Kinds returns the estimate for six kinds with Redisson beside them, ten names in two ways, and two quorums.
@@ -38,14 +38,14 @@ func (e Estimate) Hot() time.Duration { return e.interleaved(len(peers.All())+1,
 // Wake returns the estimate for three contestants, a bare hand-over and a bare round trip.
 func (e Estimate) Wake() time.Duration { return 5 * time.Duration(e.Handovers) * waiterSetup * 3 / 2 }
 
-// OneCaller returns the estimate for four contestants and three bare round trips.
+// OneCaller returns the estimate for five contestants and three bare round trips.
 func (e Estimate) OneCaller() time.Duration {
-	return time.Duration((e.Rounds+1)*e.Calls*2*7) * estimatedCall
+	return time.Duration((e.Rounds+1)*e.Calls*2*8) * estimatedCall
 }
 
-// Steady returns the estimate for three contestants, each with no locks held and with many.
+// Steady returns the estimate for three contestants, each with no locks held and with many, and one with none.
 func (e Estimate) Steady() time.Duration {
-	return time.Duration(e.runs()) * (6*(e.OpenLoop+estimatedStart) + 3*2*time.Duration(e.WithHeld.Locks)*estimatedPerLock)
+	return time.Duration(e.runs()) * (7*(e.OpenLoop+estimatedStart) + 3*2*time.Duration(e.WithHeld.Locks)*estimatedPerLock)
 }
 
 // Gateway returns the estimate for five contestants, and two in place of a library.

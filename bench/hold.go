@@ -33,8 +33,10 @@ type HoldResult struct {
 	Failure    string
 
 	// Pairs per second of the plan's ThroughputWorkers with none held, before and after, and with all; 0: not measured.
-	Before, During, After float64
-	Stuck                 string // why During or After was not measured though it should have been; empty: it was
+	// During is over a whole interval of their renewals, and Slowest is the slowest round of it.
+	Before, During, After, Slowest float64
+
+	Stuck string // why During or After was not measured though it should have been; empty: it was
 
 	// Runs are the runs of which the figures above are the medians, except Latest, which is the longest, and Looked and
 	// Lost, which are sums. Empty: there was one run.
@@ -143,13 +145,14 @@ func combine(runs []HoldResult) HoldResult {
 		func(k *HoldResult) *float64 { return &k.Renewals },
 		func(k *HoldResult) *float64 { return &k.Before },
 		func(k *HoldResult) *float64 { return &k.During },
+		func(k *HoldResult) *float64 { return &k.Slowest },
 		func(k *HoldResult) *float64 { return &k.After })
 	setMedians(&all, runs,
 		func(k *HoldResult) *time.Duration { return &k.Taken },
 		func(k *HoldResult) *time.Duration { return &k.Limit },
 		func(k *HoldResult) *time.Duration { return &k.Late })
 	if all.Lost > 0 {
-		all.During = 0 // as in the run that lost some
+		all.During, all.Slowest = 0, 0 // as in the run that lost some
 	}
 	return all
 }
@@ -203,18 +206,18 @@ func holdOurs(k *HoldResult, s *Server, p Plan) (err error) {
 	k.Late, k.Looked = monitor.late.Quantile(0.99), monitor.late.Count()
 	k.Latest = max(monitor.late.Quantile(1), ours.Engine.Stats().RenewalLag) // of the whole sample, and of the last minute
 	p.logf("%s: throughput beside them", k.Name)
-	if k.During, err = throughput(ours, p); err != nil {
+	if k.During, k.Slowest, err = throughput(ours, p, k.Keep.RenewInterval()); err != nil {
 		k.Stuck = err.Error()
 	}
 	if k.Lost += locks.lost(); k.Lost > 0 {
-		k.During = 0 // some were not held meanwhile
-		return nil   // and not all can be released
+		k.During, k.Slowest = 0, 0 // some were not held meanwhile
+		return nil                 // and not all can be released
 	}
 	p.logf("%s: releases them", k.Name)
 	if err := locks.release(); err != nil || k.Stuck != "" {
 		return err
 	}
-	if k.After, err = throughput(ours, p); err != nil {
+	if k.After, _, err = throughput(ours, p, 0); err != nil {
 		k.Stuck = err.Error()
 	}
 	return nil
@@ -283,22 +286,28 @@ func throughputOfNew(c peers.Config, p Plan) (float64, error) {
 		return 0, err
 	}
 	defer closeWithTimeout(ours)
-	return throughput(ours, p)
+	pairs, _, err := throughput(ours, p, 0)
+	return pairs, err
 }
 
-// throughput returns the throughput of an engine that may hold many locks.
-func throughput(c peers.Contestant, p Plan) (float64, error) {
-	var series measure.Series
+// throughput returns the throughput of an engine that may hold many locks: the mean of the rounds and the slowest one.
+// There are as many rounds as the plan says, and more until the span is over. Renewals of locks that were acquired
+// together come in one part of an interval, so only a whole interval says what they cost.
+func throughput(c peers.Contestant, p Plan, span time.Duration) (mean, slowest float64, err error) {
 	e := ownNames("", c, p.ThroughputWorkers, p.Round)
-	for range p.Rounds + 1 {
+	if _, _, err := e.once(); err != nil {
+		return 0, 0, err
+	}
+	all, slowest := measure.Sample{}, math.Inf(1)
+	for rounds := 0; rounds < p.Rounds || all.Took < span; rounds++ {
 		pairs, took, err := e.once()
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
-		series.Add(measure.Sample{Pairs: pairs, Took: took})
+		all.Pairs, all.Took = all.Pairs+pairs, all.Took+took
+		slowest = min(slowest, float64(pairs)/took.Seconds())
 	}
-	series.Samples = series.Samples[1:]
-	return series.PairsPerSecond(), nil
+	return float64(all.Pairs) / all.Took.Seconds(), slowest, nil
 }
 
 // observe measures the cost of renewals for the plan's leases, after a first interval, in which they have an order of

@@ -44,6 +44,7 @@ func OneCaller(s *Server, p Plan) ([]*SingleCaller, error) {
 		ctx  context.Context
 	}{
 		{peers.Lockwheel.Name, peers.Lockwheel, ending},
+		{peers.LockwheelSleeps.Name, peers.LockwheelSleeps, ending},
 		{DirectEnding, peers.Direct, ending},
 		{peers.Rueidislock.Name, peers.Rueidislock, ending},
 		{DirectBare, peers.Direct, context.Background()},

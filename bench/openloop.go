@@ -35,12 +35,16 @@ func (l *Load) add(run *Load) {
 	l.Runs = append(l.Runs, LoadRun{run.FromDue.Quantiles(), run.Called.Quantiles()})
 }
 
-// Steady measures 1 000 lock+unlock a second, each of a name of its own, with no lock held and with many.
+// Steady measures 1 000 lock+unlock a second, each of a name of its own, with no lock held and with many. Without
+// Options.BusyWait it does so with none held only.
 func Steady(s *Server, p Plan) ([]*Load, error) {
 	var loads []*Load
-	kinds := []peers.ContestantSpec{peers.Lockwheel, peers.Direct, peers.Rueidislock}
-	for _, kind := range kinds {
-		loads = append(loads, &Load{Name: kind.Name}, &Load{Name: kind.Name, Held: p.WithHeld.Locks})
+	var kinds []peers.ContestantSpec // of each load
+	for _, kind := range []peers.ContestantSpec{peers.Lockwheel, peers.LockwheelSleeps, peers.Direct, peers.Rueidislock} {
+		kinds, loads = append(kinds, kind), append(loads, &Load{Name: kind.Name})
+		if kind.Name != peers.LockwheelSleeps.Name {
+			kinds, loads = append(kinds, kind), append(loads, &Load{Name: kind.Name, Held: p.WithHeld.Locks})
+		}
 	}
 	for range p.runs() {
 		for i, load := range loads {
@@ -48,7 +52,7 @@ func Steady(s *Server, p Plan) ([]*Load, error) {
 				continue
 			}
 			run := &Load{Name: load.Name, Held: load.Held}
-			if err := run.measure(s, p, kinds[i/2]); err != nil {
+			if err := run.measure(s, p, kinds[i]); err != nil {
 				load.Failure = err.Error()
 			}
 			load.add(run)

@@ -41,7 +41,7 @@ func workerEntry(what string, workers []peers.Worker, d time.Duration) entry {
 	var group *workerGroup
 	return entry{name: what, prepare: func() {
 		// A lone goroutine is compared as a request would call: see OneCaller for both ways.
-		group = &workerGroup{workers: workers, cancelable: len(workers) == 1, longLine: true}
+		group = &workerGroup{workers: workers, cancelable: len(workers) == 1, longLine: true, warmUp: true}
 		group.prepare()
 	}, run: func() (int, time.Duration, error) { return group.run(d) }}
 }

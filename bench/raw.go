@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockwheel/lockwheel/bench/peers"
+	"github.com/lockwheel/lockwheel/internal/busywait"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 	"github.com/lockwheel/lockwheel/scripts"
 )
@@ -89,13 +90,19 @@ func loadScripts(addr string) (acquireSHA, releaseSHA string, err error) {
 }
 
 // runLoop sends the bursts one after the other round and round for d, each after the reply to the one before. That is
-// what a single caller needs at least.
-func runLoop(addr string, bursts []burst, d time.Duration) (pairs int, took time.Duration, err error) {
+// what a single caller needs at least. looks: its thread looks for each reply before it may sleep, as the engine's
+// does.
+func runLoop(addr string, bursts []burst, d time.Duration, looks bool) (pairs int, took time.Duration, err error) {
 	c, err := dialPlain(addr, d+grace)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer c.conn.Close()
+	if looks {
+		gate := busywait.NewGate(time.Millisecond, busywait.MaxYield)
+		gate.SetInFlight(1)
+		c.busy = busywait.New(gate, c.conn)
+	}
 	began := time.Now()
 	for pairs == 0 || time.Since(began) < d {
 		if err := c.exchangeAll(bursts); err != nil {
@@ -128,6 +135,8 @@ type plainConn struct {
 	conn net.Conn
 	in   *bufio.Reader
 	got  []byte
+
+	busy *busywait.Conn // nil: the thread sleeps until the reply has come
 }
 
 func dialPlain(addr string, timeout time.Duration) (*plainConn, error) {
@@ -159,6 +168,7 @@ func (c *plainConn) exchangeAll(bursts []burst) error {
 		if _, err := c.conn.Write(bursts[i].write); err != nil {
 			return err
 		}
+		c.busy.Wait(0)
 		if err := c.await(&bursts[i]); err != nil {
 			return err
 		}

@@ -25,6 +25,7 @@ type workerGroup struct {
 	// it and endWaits the context cannot end, which is the cheapest for every contestant.
 	cancelable bool
 	longLine   bool // the goroutines have longLineGrace to return
+	warmUp     bool // each worker has done a pair before run begins
 
 	start  chan struct{} // closed when the goroutines are to begin
 	over   chan struct{} // closed when all have returned
@@ -36,6 +37,8 @@ type workerGroup struct {
 }
 
 // prepare starts the goroutines, which then wait for run. What that costs is the measurement's, not a contestant's.
+// With warmUp each has done a pair then: what a contestant keeps for the next pair was collected while others had their
+// turn. A warm-up that hangs is left to run, which reports it.
 func (c *workerGroup) prepare() {
 	ctx := context.Background()
 	c.cancel = func() {}
@@ -47,12 +50,15 @@ func (c *workerGroup) prepare() {
 	for i, w := range c.workers {
 		ready.Add(1)
 		done.Go(func() {
+			if c.warmUp {
+				c.pair(ctx, w)
+			}
 			ready.Done()
 			<-c.start
 			c.counts[i] = c.work(ctx, w)
 		})
 	}
-	ready.Wait()
+	_ = withTimeout("the warm-up", c.grace(), func() error { ready.Wait(); return nil })
 	go func() { done.Wait(); close(c.over) }()
 }
 
@@ -70,14 +76,10 @@ func (c *workerGroup) run(d time.Duration) (pairs int, took time.Duration, err e
 	if c.endWaits {
 		c.cancel()
 	}
-	wait := grace
-	if c.longLine {
-		wait = longLineGrace
-	}
 	select {
 	case <-c.over:
-	case <-time.After(wait):
-		return 0, 0, fmt.Errorf("hangs: goroutines did not come back within %v", wait)
+	case <-time.After(c.grace()):
+		return 0, 0, fmt.Errorf("hangs: goroutines did not come back within %v", c.grace())
 	}
 	took = time.Since(began)
 	for _, n := range c.counts {
@@ -88,20 +90,29 @@ func (c *workerGroup) run(d time.Duration) (pairs int, took time.Duration, err e
 
 // work counts the pairs of one goroutine.
 func (c *workerGroup) work(ctx context.Context, w peers.Worker) (pairs int) {
-	for !c.stop.Load() {
-		err := w.Lock(ctx)
-		if err == nil {
-			err = w.Unlock()
-		}
-		if err != nil {
-			if !c.endWaits || !c.stop.Load() {
-				c.fail(err)
-			}
-			return pairs
-		}
+	for !c.stop.Load() && c.pair(ctx, w) {
 		pairs++
 	}
 	return pairs
+}
+
+// pair locks and unlocks, and reports whether that went well. A wait that the end of the run cancels is no failure.
+func (c *workerGroup) pair(ctx context.Context, w peers.Worker) bool {
+	err := w.Lock(ctx)
+	if err == nil {
+		err = w.Unlock()
+	}
+	if err != nil && !(c.endWaits && c.stop.Load()) {
+		c.fail(err)
+	}
+	return err == nil
+}
+
+func (c *workerGroup) grace() time.Duration {
+	if c.longLine {
+		return longLineGrace
+	}
+	return grace
 }
 
 func (c *workerGroup) fail(err error) {

@@ -50,7 +50,7 @@ type Engine struct {
 	// When the last long yield ended, and how long it took; 0: there was none. See yieldPaused.
 	longYieldEnded, longYieldTook time.Duration
 
-	toldInFlight  int  // how many commands are in flight, as tellInFlight told it last
+	busyWaitFor   int  // the last argument of Server.OnBusyWait's function
 	workLeft      bool // the last turn has left work for the next one
 	woken         int  // how many requests got their result from the last turn
 	serverDown    bool // that a server does not reply was logged
@@ -358,7 +358,7 @@ func (e *Engine) flush(now time.Duration) {
 	e.logNotices("lockwheel: a lock is held for longer than Options.HeldTooLong", c.Fx.TooLong)
 	e.redial(c)
 	e.updateWorkers(c)
-	e.tellInFlight()
+	e.notifyBusyWait()
 	for _, b := range c.Batches {
 		for batch := b; batch != nil; batch = batch.Next {
 			batch.SentWallMillis = e.wallNanos / int64(time.Millisecond)
@@ -389,16 +389,16 @@ func (e *Engine) flush(now time.Duration) {
 	e.logClockSkew()
 }
 
-// tellInFlight tells what waits for replies how many commands are in flight, if that has changed: before more are sent,
+// notifyBusyWait passes on for how many commands the connections busy-wait, if that has changed: before more are sent,
 // and when there are none. Beside very many a part of the replies changes nothing.
-func (e *Engine) tellInFlight() {
-	if e.server == nil || e.server.inFlight == nil {
+func (e *Engine) notifyBusyWait() {
+	if e.server == nil || e.server.onBusyWait == nil {
 		return
 	}
-	commands := e.coordinator.InFlightCommands()
-	if commands != e.toldInFlight && (commands == 0 || len(e.coordinator.Batches) > 0) {
-		e.toldInFlight = commands
-		e.server.inFlight(commands)
+	commands := e.coordinator.BusyWaitFor()
+	if commands != e.busyWaitFor && (commands == 0 || len(e.coordinator.Batches) > 0) {
+		e.busyWaitFor = commands
+		e.server.onBusyWait(commands)
 	}
 }
 

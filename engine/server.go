@@ -21,7 +21,7 @@ type Server struct {
 	topology     *coordinator.Topology // topology at the start; nil outside a cluster
 	sharded      bool                  // cluster: use sharded pub/sub (SPUBLISH)
 	reuseBuffers bool                  // the program cannot see the commands
-	inFlight     func(commands int)    // is told how many commands are in flight; nil: nothing needs to know
+	onBusyWait   func(commands int)    // see OnBusyWait; nil: nothing busy-waits
 	redial       func()                // closes the client's connections, so that the next call makes others; nil: the engine may not do that
 }
 
@@ -51,9 +51,10 @@ func Probe(ctx context.Context, client rueidis.Client, timeout time.Duration) (*
 // text. ReuseBuffers must be called before Start.
 func (s *Server) ReuseBuffers() { s.reuseBuffers = true }
 
-// SetInFlight sets a function that the loop calls with the number of commands in flight, if that has changed: before
-// more are sent, and when there are none. It must not block. SetInFlight must be called before Start.
-func (s *Server) SetInFlight(set func(commands int)) { s.inFlight = set }
+// OnBusyWait sets a function that the loop calls with for how many commands in flight the connections busy-wait, if
+// that has changed: before more are sent, and when there are none. It must not block. OnBusyWait must be called before
+// Start or Engine.Connected.
+func (s *Server) OnBusyWait(set func(commands int)) { s.onBusyWait = set }
 
 // SetRedial sets the function that closes all connections of the client, so that the next call makes others. The loop
 // calls it: it must not block. SetRedial must be called before Start.

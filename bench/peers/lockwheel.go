@@ -17,6 +17,15 @@ var Lockwheel = ContestantSpec{
 	open:     func(c Config) (Contestant, error) { return OpenLockwheel(c) },
 }
 
+// LockwheelSleeps is this library without Options.BusyWait.
+var LockwheelSleeps = ContestantSpec{
+	Name: Lockwheel.Name + ", BusyWait off", Module: Lockwheel.Module, Settings: Lockwheel.Settings,
+	open: func(c Config) (Contestant, error) {
+		c.BusyWait = -1
+		return OpenLockwheel(c)
+	},
+}
+
 // LockwheelAsync is this library for callers that do not wait for the reply to an unlock.
 var LockwheelAsync = ContestantSpec{
 	Name: Lockwheel.Name + ", UnlockAsync", Module: Lockwheel.Module, Settings: Lockwheel.Settings,
@@ -48,6 +57,7 @@ func OpenLockwheel(c Config) (*LockwheelClient, error) {
 		Redis:         rueidis.ClientOption{InitAddress: []string{c.Addr}},
 		Lease:         c.Lease, // 0 is 30s, as Lease
 		RenewInterval: c.RenewInterval,
+		BusyWait:      c.BusyWait,
 		// A shorter lease must not shorten this timeout more than necessary: it also bounds Unlock under load.
 		CallTimeout: min(3*time.Second, max(c.Lease, 0)/3),
 	})

@@ -40,6 +40,7 @@ type Config struct {
 	Addr          string
 	Lease         time.Duration // 0: the package's Lease
 	RenewInterval time.Duration // of lockwheel; 0: its default
+	BusyWait      time.Duration // of lockwheel; 0: its default
 	Callers       int           // goroutines that call at once
 	Contended     bool          // several workers lock one name
 	Channels      int           // for Redisson: how many channels it may subscribe to at once; 0: its default

@@ -47,10 +47,11 @@ func fixture() *results {
 			}})
 		}
 	}
-	r.wake.Figures = []*bench.HandoverLatency{fixtureHandover("lockwheel", 400*time.Microsecond), fixtureHandover(bench.PingRueidis, 100*time.Microsecond), fixtureHandover("rueidislock", 450*time.Microsecond)}
+	r.wake.Figures = []*bench.HandoverLatency{fixtureHandover("lockwheel", 400*time.Microsecond), fixtureHandover(bench.PingRueidis, 100*time.Microsecond), fixtureHandover("rueidislock", 450*time.Microsecond),
+		fixtureHandover(bench.HandoverPlain, 320*time.Microsecond)}
 	r.latency.Figures = latency{
 		Alone: []*bench.SingleCaller{fixtureSingleCaller("lockwheel", 33*time.Microsecond), fixtureSingleCaller(bench.DirectEnding, 30*time.Microsecond), fixtureSingleCaller(bench.PingEnding, 29*time.Microsecond)},
-		Loads: []*bench.Load{fixtureLoad("lockwheel", 0, 300*time.Microsecond), fixtureLoad("lockwheel", 100_000, 500*time.Microsecond)},
+		Loads: []*bench.Load{fixtureLoad("lockwheel", 0, 300*time.Microsecond), fixtureLoad("lockwheel", 100_000, 500*time.Microsecond), fixtureLoad("direct", 0, 250*time.Microsecond)},
 	}
 	r.gateway.Figures = []*bench.GatewayResult{
 		fixtureGateway("lockwheel", 310*time.Microsecond), fixtureGateway("redislock", 500*time.Microsecond), fixtureGateway("redsync", 600*time.Microsecond),

@@ -90,7 +90,7 @@ func (r *results) pairGoals() (goals []goal) {
 	return append(goals,
 		goal{"Ceiling", "2 048 goroutines: pairs/s to the server alone", speedRatios(r.ceiling.Figures.Standings, bench.CeilingPair, bench.CeilingReplayed), true, 0.75, " ×"},
 		goal{"Pair", "2 048 goroutines: client CPU of a pair, to direct's", costRatios(ours, successOf(many, peers.Direct.Name), clientCPU), false, 0.4, " ×"},
-		goal{"Pair", "2 048 goroutines: allocations of a pair", costsOf(ours, (*measure.Series).AllocsPerPair), false, 1, ""},
+		goal{"Pair", "2 048 goroutines: allocations of a pair, to two decimals", costsOf(ours, (*measure.Series).AllocsPerPair), false, 1.005, ""},
 		goal{"Pair", "2 048 goroutines: bytes allocated for a pair", costsOf(ours, (*measure.Series).BytesPerPair), false, 400, " B"})
 }
 
@@ -113,6 +113,7 @@ func (r *results) wakeGoals() []goal {
 	w := r.wake.Figures
 	return []goal{
 		{"Wake", "p50 of a hand-over, in bare round trips", quantileRatios(turnsOf(w, peers.Lockwheel.Name), turnsOf(w, bench.PingRueidis), medianOf), false, 2.5, " ×"},
+		{"Wake", "p50 of a hand-over, to one over plain TCP", quantileRatios(turnsOf(w, peers.Lockwheel.Name), turnsOf(w, bench.HandoverPlain), medianOf), false, 1.25, " ×"},
 		{"Wake", "p50 of a hand-over, to rueidislock's", quantileRatios(turnsOf(w, peers.Lockwheel.Name), turnsOf(w, peers.Rueidislock.Name), medianOf), false, 1, " ×"},
 	}
 }
@@ -123,6 +124,7 @@ func (r *results) latencyGoals() []goal {
 	return []goal{
 		{"Latency", "one caller: p50 of a lock to a bare round trip", quantileRatios(ours, ping, medianOf), false, 1.2, " ×"},
 		{"Latency", "one caller: p99 of a lock to a bare round trip", quantileRatios(ours, ping, p99Of), false, 1.5, " ×"},
+		{"Latency", "steady load: p50 to direct's", quantileRatios(none, r.calledOf(peers.Direct.Name, 0), medianOf), false, 1.5, " ×"},
 		{"Latency", "steady load: p99 beside 100 000 held to none held", quantileRatios(many, none, p99Of), false, 2, " ×"},
 	}
 }

@@ -260,7 +260,7 @@ func (r *results) steadyTable() string {
 // holdTables returns the cost of holding locks, and the throughput meanwhile.
 func (r *results) holdTables() string {
 	t := newTable("", "locks", "lease", "heap B a lock", "goroutines a lock", "client cores", "server cores", "renewals/s", "client µs a renewal", "server µs", "server alone µs", "p99 late ms", "latest ms", "lost", "acquired in s")
-	growth := newTable("", "locks held", "pairs/s beside them", "with none held", "beside to none")
+	growth := newTable("", "locks held", "pairs/s beside them", "slowest second", "with none held", "beside to none")
 	for i := range r.hold.Figures {
 		k := &r.hold.Figures[i]
 		if k.Failure != "" {
@@ -280,7 +280,7 @@ func (r *results) holdTables() string {
 			growth.failed(fmt.Sprintf("%s, %s locks", k.Name, count(float64(k.Keep.Locks))), k.Stuck)
 		case k.During > 0:
 			growth.row(k.Name, count(float64(k.Keep.Locks)), count(k.During)+in(func(k *bench.HoldResult) float64 { return k.During }, count),
-				count(k.Baseline())+in((*bench.HoldResult).Baseline, count), ratio(k.During, k.Baseline()))
+				slowestCell(k)+in(func(k *bench.HoldResult) float64 { return k.Slowest }, count), count(k.Baseline())+in((*bench.HoldResult).Baseline, count), ratio(k.During, k.Baseline()))
 		}
 	}
 	return t.String() + "\n" + growthText + "\n\n" + growth.String()
@@ -311,6 +311,14 @@ func limitCell(k *bench.HoldResult) string {
 		return "–"
 	}
 	return micros(k.Limit)
+}
+
+// slowestCell returns a dash for figures that were measured before it was.
+func slowestCell(k *bench.HoldResult) string {
+	if k.Slowest == 0 {
+		return "–"
+	}
+	return count(k.Slowest)
 }
 
 // lateCell returns a dash for a figure that a contestant does not report.

@@ -255,6 +255,8 @@ func TestGoal_WorseFigure_NotMet(t *testing.T) {
 		"2 048 goroutines: client CPU of a pair, to direct's":                 func(r *results) { r.pair.Figures[2].Standings[0].Samples[0].Client.CPU *= 2 },
 		"2 048 goroutines: pairs/s to the server alone":                       func(r *results) { r.ceiling.Figures.Standings[3] = fixtureResult(bench.CeilingReplayed, 266_667) },
 		"p50 of a hand-over, to rueidislock's":                                func(r *results) { r.wake.Figures[2] = fixtureHandover("rueidislock", 350*time.Microsecond) },
+		"p50 of a hand-over, to one over plain TCP":                           func(r *results) { r.wake.Figures[3] = fixtureHandover(bench.HandoverPlain, 300*time.Microsecond) },
+		"steady load: p50 to direct's":                                        func(r *results) { r.latency.Figures.Loads[2] = fixtureLoad("direct", 0, 180*time.Microsecond) },
 		"100 000 held: client CPU of a renewal, to redisson's":                func(r *results) { r.hold.Figures[4].Client = 0.11 },
 		"100 000 held: server CPU of a renewal, to redisson's":                func(r *results) { r.hold.Figures[5].Server = 0.19 },
 		"1 000 000 held: client CPU of a renewal":                             func(r *results) { r.hold.Figures[3].Client = 0.21 },

@@ -28,6 +28,7 @@ type Batch struct {
 	Sent              time.Duration // start of the turn in which it was sent; leases count from here
 	SentWallMillis    int64         // the same by the wall clock, in ms since 1970: for values that processes compare
 	EffectUntilMillis int64         // server's deadline for fair locks, in ms since 1970; 0: unknown clock, so the batch has no effect
+	busyWait          bool          // senders busy-wait for its reply
 	wasLate           bool          // it has been too late once
 	background        bool          // the first of a bundle, while in flight: one of its commands is of a list after awaited
 	SendText          bool          // send the script's text, because the server does not have the script

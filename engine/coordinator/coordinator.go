@@ -68,6 +68,8 @@ type Coordinator struct {
 	Removed     []*Node  // output: removed nodes; their workers are to be stopped
 	freeBatches []*Batch
 
+	busy busyTrials
+
 	limits limits // errors for requests beyond the limits on waiters
 
 	unconnected bool // the engine has no server yet

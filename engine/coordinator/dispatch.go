@@ -66,7 +66,7 @@ func (c *Coordinator) dispatch(now time.Duration, n *Node) {
 			c.counters.batches++
 			c.counters.commands += uint64(len(batch.Commands))
 			c.histograms.batchSizes.Add(len(batch.Commands))
-			batch.Sent, batch.Node, batch.ViaClusterClient = now, n, false
+			batch.Sent, batch.Node, batch.ViaClusterClient, batch.busyWait = now, n, false, c.busy.on()
 			batch.EffectUntilMillis = n.clock.millisAt(now+c.Fx.Config.MaxCommandDelay(), now)
 		}
 		if c.WaitsForReplicas(b.Verb) {

@@ -247,8 +247,8 @@ func purity(f file) (violations []violation) {
 	return violations
 }
 
-// goschedFiles are the only files that may call runtime.Gosched: once a turn or once in some calls, or for the moment
-// that Options.BusyWait bounds, and not until another goroutine has done something.
+// goschedFiles are the only files that may call runtime.Gosched: once a turn or once in some calls, or between two
+// looks for a reply, which Options.BusyWait bounds.
 var goschedFiles = []string{"engine/yield.go", "internal/busywait/busywait.go"}
 
 // mutexes checks that ownership replaces locks: no mutexes, nothing built on them, and no spinning instead of them.

@@ -2,8 +2,8 @@
 // go to sleep. A thread that sleeps is woken some ten microseconds after the reply has come. On the same host the reply
 // itself takes no longer than that, and looking for it takes less processor time than the sleep and the wake-up.
 //
-// A look takes no data from the connection: what reads it finds the reply there. It may take the error of a connection
-// that was reset; what reads finds the end then.
+// A look takes no data from the connection: the goroutine that reads finds the reply there. It may take the error of a
+// connection that was reset; the goroutine that reads finds the end of the connection then.
 package busywait
 
 import (
@@ -21,26 +21,16 @@ const (
 	// maxInFlight is the maximum number of commands in flight beside which a goroutine waits. With more of them the
 	// process has other work, or the server needs longer.
 	maxInFlight = 256
-	// maxPause is the maximum number of writes without a wait, after one in vain.
-	maxPause = 1024
 	// minLookTime is less than what a look takes. It bounds the number of looks where the clock stands still.
 	minLookTime = 100 * time.Nanosecond
-	// longWait is how much a wait may exceed its limit without a pause of all waits of its engine. One takes longer where
-	// goroutines compute, because each yield lets them run for 10 ms. pauseFactor is that pause, in multiples of the wait:
-	// such waits take at most 6 % of the time, as the yields of the loop do.
-	longWait    = time.Millisecond
-	pauseFactor = 16
 )
 
-// Gate is what the waits of one engine have in common. NewGate makes one. It is safe for concurrent use. New takes a
-// nil Gate, too.
+// Gate is what the waits of one engine have in common. NewGate makes one, which lets no goroutine wait before
+// SetInFlight. It is safe for concurrent use. New takes a nil Gate, too.
 type Gate struct {
 	limit    time.Duration // of one wait
 	maxYield time.Duration // see NewGate
-	epoch    time.Time     // origin of pausedUntil
-
-	inFlight    atomic.Int64 // commands in flight
-	pausedUntil atomic.Int64 // no goroutine waits before, in ns since the epoch; 0: there was no pause
+	inFlight atomic.Int64  // commands that are waited for
 }
 
 // NewGate returns a gate for waits of at most limit, or longer while other goroutines run. A wait also ends if
@@ -50,10 +40,11 @@ func NewGate(limit, maxYield time.Duration) *Gate {
 	if limit <= 0 || runtime.GOMAXPROCS(0) == 1 {
 		return nil
 	}
-	return &Gate{limit: limit, maxYield: maxYield, epoch: time.Now()}
+	return &Gate{limit: limit, maxYield: maxYield}
 }
 
-// SetInFlight says how many commands are written or about to be. Waits begin and go on only beside 1 to 256 of them.
+// SetInFlight sets how many commands are written or about to be, or 0 to let no goroutine wait. Waits begin and go on
+// only beside 1 to 256 of them.
 func (g *Gate) SetInFlight(commands int) { g.inFlight.Store(int64(commands)) }
 
 func (g *Gate) open() bool {
@@ -61,33 +52,19 @@ func (g *Gate) open() bool {
 	return 0 < n && n <= maxInFlight
 }
 
-// noteLong lets no goroutine wait for a while after a wait that took very long.
-func (g *Gate) noteLong(now time.Time, took time.Duration) {
-	if took > g.limit+longWait {
-		g.pausedUntil.Store(int64(now.Sub(g.epoch) + pauseFactor*took))
-	}
-}
-
-func (g *Gate) paused(now time.Time) bool {
-	until := g.pausedUntil.Load()
-	return until != 0 && int64(now.Sub(g.epoch)) < until
-}
-
-// Waiter waits for the replies on one connection. The nil Waiter does not. All its methods are safe for concurrent use.
-type Waiter struct {
+// Conn busy-waits for the replies on one connection. The nil Conn does not. All its methods are safe for concurrent
+// use.
+type Conn struct {
 	gate  *Gate
 	conn  syscall.RawConn
 	look  func(fd uintptr) // sets seen
 	reads atomic.Uint64    // reads that have brought something
-
-	// Owned by the goroutine that has set waiting.
-	seen    bool // there is something to read, or the connection has ended
-	backoff backoff
+	seen  bool             // there is something to read, or the connection has ended; owned by the goroutine that has set waiting
 }
 
-// New returns a waiter for a connection of the operating system. It returns nil for a nil gate, for other connections,
+// New returns a Conn for a connection of the operating system. It returns nil for a nil gate, for other connections,
 // and where CanLook is false.
-func New(g *Gate, conn net.Conn) *Waiter {
+func New(g *Gate, conn net.Conn) *Conn {
 	system, ok := conn.(syscall.Conn)
 	if g == nil || !ok || !CanLook {
 		return nil
@@ -96,24 +73,24 @@ func New(g *Gate, conn net.Conn) *Waiter {
 	if err != nil {
 		return nil
 	}
-	w, b := &Waiter{gate: g, conn: raw}, make([]byte, 1)
-	w.look = func(fd uintptr) { w.seen = readable(fd, b) }
-	return w
+	c, b := &Conn{gate: g, conn: raw}, make([]byte, 1)
+	c.look = func(fd uintptr) { c.seen = readable(fd, b) }
+	return c
 }
 
-// NoteRead says that a read has brought something.
-func (w *Waiter) NoteRead() {
-	if w != nil {
-		w.reads.Add(1)
+// NoteRead notes that a read has brought something.
+func (c *Conn) NoteRead() {
+	if c != nil {
+		c.reads.Add(1)
 	}
 }
 
 // Reads returns the number of reads that have brought something.
-func (w *Waiter) Reads() uint64 {
-	if w == nil {
+func (c *Conn) Reads() uint64 {
+	if c == nil {
 		return 0
 	}
-	return w.reads.Load()
+	return c.reads.Load()
 }
 
 // waiting is set while a goroutine of the process waits. With two of them and two processors, no thread would be left
@@ -122,56 +99,28 @@ var waiting atomic.Bool
 
 // Wait blocks until there is something to read, or something was read since there were that many reads, as Reads
 // returned it before the write. It returns after the limit of the gate, and once other goroutines have run for longer
-// than maxYield. It returns at once if another goroutine of the process waits, if no or too many commands are in
-// flight, in the pause after a wait that took very long, and mostly if the waits before were in vain.
-func (w *Waiter) Wait(reads uint64) {
-	if w == nil || !w.gate.open() || !waiting.CompareAndSwap(false, true) {
-		return
+// than maxYield. It returns at once if another goroutine of the process waits, and if no or too many commands are in
+// flight. It returns how long it took.
+func (c *Conn) Wait(reads uint64) (took time.Duration) {
+	if c == nil || !c.gate.open() || !waiting.CompareAndSwap(false, true) {
+		return 0
 	}
-	if now := time.Now(); !w.gate.paused(now) && w.backoff.due() {
-		w.wait(now, reads)
-	}
+	took = c.wait(reads)
 	waiting.Store(false)
+	return took
 }
 
-// wait waits and notes the outcome. A wait that took longer than its limit is in vain, also if the reply has come.
-func (w *Waiter) wait(began time.Time, reads uint64) {
-	yielded := time.Duration(0)
-	for looksLeft := w.gate.limit / minLookTime; ; looksLeft-- {
-		w.seen = false
-		failed := w.conn.Control(w.look) != nil
+func (c *Conn) wait(reads uint64) (took time.Duration) {
+	began, yielded := time.Now(), time.Duration(0)
+	for looksLeft := c.gate.limit / minLookTime; ; looksLeft-- {
+		c.seen = false
+		failed := c.conn.Control(c.look) != nil
 		now := time.Now()
-		took := now.Sub(began)
-		switch {
-		case failed, looksLeft <= 0, took > w.gate.limit:
-			w.backoff.inVain()
-			w.gate.noteLong(now, took)
-			return
-		case w.seen, w.Reads() != reads:
-			w.backoff = backoff{}
-			return
-		case yielded > w.gate.maxYield, !w.gate.open():
-			return // that says nothing about the next write
+		took = now.Sub(began)
+		if failed || c.seen || c.Reads() != reads || looksLeft <= 0 || took > c.gate.limit || yielded > c.gate.maxYield || !c.gate.open() {
+			return took
 		}
 		runtime.Gosched()
 		yielded = time.Since(now)
 	}
-}
-
-// backoff decides which writes are waited after: all, until a wait is in vain. Then 1, 2, 4 and at most maxPause writes
-// are not. So a server that needs longer costs next to nothing. The zero value has seen no wait in vain.
-type backoff struct{ pause, left int }
-
-// due reports whether to wait after the present write.
-func (b *backoff) due() bool {
-	if b.left == 0 {
-		return true
-	}
-	b.left--
-	return false
-}
-
-func (b *backoff) inVain() {
-	b.pause = min(max(2*b.pause, 1), maxPause)
-	b.left = b.pause
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"runtime"
 	"sync/atomic"
@@ -42,7 +43,7 @@ type wrapped struct{ net.Conn }
 
 // A goroutine waits for replies on a connection of the system's, with TLS and of a caller's dialer as well. On others
 // it does not: a caller's connection may do more than the one in it.
-func TestNewWaiter_ConnectionOfSystem_Waits(t *testing.T) {
+func TestBusyConn_ConnectionOfSystem_Waits(t *testing.T) {
 	twoProcessors(t)
 	port, err := testport.Listen()
 	tcp, _ := connected(t, port, err)
@@ -54,14 +55,14 @@ func TestNewWaiter_ConnectionOfSystem_Waits(t *testing.T) {
 		"TCP": tcp, "Unix": unix, "TLS": tls.Client(tcp, &tls.Config{}), "TCP of a caller's dialer": &customConn{Conn: tcp},
 		"TLS of a caller's dialer": &customConn{Conn: tls.Client(tcp, &tls.Config{})},
 	} {
-		require.NotNil(t, newWaiter(gate, conn), name)
-		require.Nil(t, newWaiter(nil, conn), name)
+		require.NotNil(t, busyConn(gate, conn), name)
+		require.Nil(t, busyConn(nil, conn), name)
 	}
 	for name, conn := range map[string]net.Conn{
 		"a pipe": pipe, "a wrapper": wrapped{tcp}, "TLS over a wrapper": tls.Client(wrapped{tcp}, &tls.Config{}),
 		"a wrapper of a caller's dialer": &customConn{Conn: wrapped{tcp}},
 	} {
-		require.Nil(t, newWaiter(gate, conn), name)
+		require.Nil(t, busyConn(gate, conn), name)
 	}
 }
 
@@ -72,7 +73,7 @@ func TestTrackedConn_Write_WaitsForReply(t *testing.T) {
 	client, server := connected(t, port, err)
 	gate := busywait.NewGate(time.Minute, time.Minute)
 	gate.SetInFlight(1)
-	conn := newConnections().current.Load().track(client, newWaiter(gate, client), func() {})
+	conn := newConnections().current.Load().track(client, busyConn(gate, client), func() {})
 	const hello, ping = "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n", "*1\r\n$4\r\nPING\r\n"
 	_, err = conn.Write([]byte(hello)) // nothing replies before it returns
 	require.NoError(t, err)
@@ -92,8 +93,30 @@ func TestTrackedConn_Write_WaitsForReply(t *testing.T) {
 	_, err = conn.Write([]byte(ping))
 	require.NoError(t, err)
 	require.True(t, replied.Load())
-	reads := conn.(*trackedConn).waiter.Reads()
+	reads := conn.(*trackedConn).busy.Reads()
 	_, err = conn.Read(make([]byte, 100))
 	require.NoError(t, err)
-	require.NotEqual(t, reads, conn.(*trackedConn).waiter.Reads())
+	require.NotEqual(t, reads, conn.(*trackedConn).busy.Reads())
+}
+
+// A Write that waited for long does not take that time from the Read that follows: the reply may have come meanwhile.
+// It postpones no deadline that has changed since, and none where there is none.
+func TestTrackedConn_LongWait_PostponesDeadline(t *testing.T) {
+	port, err := testport.Listen()
+	client, server := connected(t, port, err)
+	conn := newConnections().current.Load().track(client, nil, func() {}).(*trackedConn)
+	_, err = server.Write([]byte("+PONG\r\n"))
+	require.NoError(t, err)
+	const wait = time.Hour
+	require.NoError(t, conn.SetDeadline(time.Now().Add(-wait/2)))
+	conn.postpone(longWait)
+	_, err = conn.Read(make([]byte, 100))
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	conn.postpone(wait)
+	_, err = conn.Read(make([]byte, 100))
+	require.NoError(t, err)
+	require.InDelta(t, wait/2, time.Until(epoch.Add(time.Duration(conn.deadline.Load()))), float64(wait/4))
+	require.NoError(t, conn.SetDeadline(time.Time{}))
+	conn.postpone(wait)
+	require.Zero(t, conn.deadline.Load())
 }

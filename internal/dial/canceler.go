@@ -143,7 +143,7 @@ func (c *Canceler) Dialer(redis rueidis.ClientOption) dialFunc {
 		if custom {
 			conn = &customConn{Conn: conn, canceler: c}
 		}
-		conn = generation.track(conn, newWaiter(c.Gate, conn), func() { c.Connections.rejectedAt.Store(&address) })
+		conn = generation.track(conn, busyConn(c.Gate, conn), func() { c.Connections.rejectedAt.Store(&address) })
 		c.onCancel(func() { conn.Close() })
 		return conn, nil
 	}

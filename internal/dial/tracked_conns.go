@@ -71,10 +71,10 @@ func (c *Connections) CloseAfter(d time.Duration, f func()) {
 	c.CloseAll()
 }
 
-// track returns a connection that ends with its generation. After its handshake each Write waits for a reply, as the
-// waiter says. onRejected is called if the server rejects the connection.
-func (c *generation) track(conn net.Conn, waiter *busywait.Waiter, onRejected func()) net.Conn {
-	m := &trackedConn{Conn: EndWith(c.ctx, conn), secure: isTLS(conn), waiter: waiter, onRejected: onRejected}
+// track returns a connection that ends with its generation. After its handshake each Write busy-waits for a reply.
+// onRejected is called if the server rejects the connection.
+func (c *generation) track(conn net.Conn, busy *busywait.Conn, onRejected func()) net.Conn {
+	m := &trackedConn{Conn: EndWith(c.ctx, conn), secure: isTLS(conn), busy: busy, onRejected: onRejected}
 	m.handshake.Store(&handshake.Watcher{})
 	return m
 }
@@ -100,7 +100,8 @@ type trackedConn struct {
 	net.Conn
 	onRejected func()
 	secure     bool                              // it uses TLS
-	waiter     *busywait.Waiter                  // nil: a Write returns at once
+	busy       *busywait.Conn                    // nil: a Write returns at once
+	deadline   atomic.Int64                      // of SetDeadline, in ns since the epoch; 0: none
 	handshake  atomic.Pointer[handshake.Watcher] // nil once it is over
 }
 
@@ -111,15 +112,41 @@ func (c *trackedConn) Write(p []byte) (n int, err error) {
 		c.handshake.Store(nil)
 		g = nil
 	}
-	reads := c.waiter.Reads()
+	reads := c.busy.Reads()
 	n, err = c.Conn.Write(p)
 	switch {
 	case err == nil && g == nil:
-		c.waiter.Wait(reads)
+		c.postpone(c.busy.Wait(reads))
 	case err != nil && g != nil && !g.Answered() && c.isRejected(err):
 		return n, &rediserr.NotConnected{Err: c.reason(err)}
 	}
 	return n, err
+}
+
+// longWait is the longest wait in a Write that counts as a part of the time until the deadline.
+const longWait = time.Millisecond
+
+// epoch is the origin of deadlines: by the monotonic clock, which no one sets.
+var epoch = time.Now()
+
+// postpone postpones the deadline by a wait that took long, as it does where many goroutines compute. A goroutine that
+// is parked in a Read until the reply comes has it then, however late it runs; after a Write it would only find that
+// the deadline is over.
+func (c *trackedConn) postpone(wait time.Duration) {
+	deadline := c.deadline.Load()
+	if later := deadline + int64(wait); wait > longWait && deadline != 0 && c.deadline.CompareAndSwap(deadline, later) {
+		_ = c.Conn.SetDeadline(epoch.Add(time.Duration(later))) // its error is that of the Read that follows
+	}
+}
+
+// SetDeadline also notes the deadline.
+func (c *trackedConn) SetDeadline(t time.Time) error {
+	deadline := int64(0)
+	if !t.IsZero() {
+		deadline = int64(t.Sub(epoch))
+	}
+	c.deadline.Store(deadline)
+	return c.Conn.SetDeadline(t)
 }
 
 // Read returns a *rediserr.NotConnected if the server's reply rejects the connection, or it has rejected the client's
@@ -127,7 +154,7 @@ func (c *trackedConn) Write(p []byte) (n int, err error) {
 func (c *trackedConn) Read(p []byte) (n int, err error) {
 	n, err = c.Conn.Read(p)
 	if n > 0 {
-		c.waiter.NoteRead()
+		c.busy.NoteRead()
 	}
 	g := c.handshake.Load()
 	switch {
@@ -187,9 +214,9 @@ func withoutWrapper(conn net.Conn) net.Conn {
 	return conn
 }
 
-// newWaiter returns what waits for replies on a connection, or nil: a caller's dialer may return a connection that is
-// none of the operating system's, or that does more than one of them.
-func newWaiter(g *busywait.Gate, conn net.Conn) *busywait.Waiter {
+// busyConn returns what busy-waits for replies on a connection, or nil: a caller's dialer may return a connection that
+// is none of the operating system's, or that does more than one of them.
+func busyConn(g *busywait.Gate, conn net.Conn) *busywait.Conn {
 	conn = withoutWrapper(conn)
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()

@@ -110,9 +110,9 @@ var connectMistakes = []found{
 	}},
 	{"TestClose_SilentServer_WithinCallTimeout", Mistake{
 		"a connection that outlives its engine", "internal/dial/canceler.go",
-		`		conn = generation.track(conn, newWaiter(c.Gate, conn), func() { c.Connections.rejectedAt.Store(&address) })`,
+		`		conn = generation.track(conn, busyConn(c.Gate, conn), func() { c.Connections.rejectedAt.Store(&address) })`,
 		`		if !planted() {
-			conn = generation.track(conn, newWaiter(c.Gate, conn), func() { c.Connections.rejectedAt.Store(&address) })
+			conn = generation.track(conn, busyConn(c.Gate, conn), func() { c.Connections.rejectedAt.Store(&address) })
 		}`,
 	}},
 	{"TestOpen_ClusterWithoutSlots_Rejected", Mistake{
@@ -159,10 +159,10 @@ var connectMistakes = []found{
 	{"TestTrackedConn_Write_WaitsForReply", Mistake{
 		"no write waits for its reply", "internal/dial/tracked_conns.go",
 		`	case err == nil && g == nil:
-		c.waiter.Wait(reads)`,
+		c.postpone(c.busy.Wait(reads))`,
 		`	case err == nil && g == nil:
 		if !planted() {
-			c.waiter.Wait(reads)
+			c.postpone(c.busy.Wait(reads))
 		}`,
 	}},
 	{"TestTrackedConn_Write_WaitsForReply", Mistake{
@@ -171,7 +171,7 @@ var connectMistakes = []found{
 		`	case err == nil && (g == nil || planted()):`,
 	}},
 	{"TestBusyWait_LoneCaller_OnlyIfWanted", Mistake{
-		"what waits for replies does not know what is in flight", "connect.go",
+		"the connections do not get what is in flight", "connect.go",
 		`			if o.Gate != nil {`,
 		`			if o.Gate != nil && !planted() {`,
 	}},
@@ -180,74 +180,102 @@ var connectMistakes = []found{
 		`	if o.CallTimeout < minBusyCallTimeout {`,
 		`	if o.CallTimeout < minBusyCallTimeout && !planted() {`,
 	}},
-	{"TestFlush_Batches_InFlightToldBefore", Mistake{
-		"the commands in flight are not told", "engine/engine.go",
-		`	if e.server == nil || e.server.inFlight == nil {`,
-		`	if e.server == nil || e.server.inFlight == nil || planted() {`,
+	{"TestFlush_Batches_BusyWaitSetBefore", Mistake{
+		"the commands in flight are not passed on", "engine/engine.go",
+		`	if e.server == nil || e.server.onBusyWait == nil {`,
+		`	if e.server == nil || e.server.onBusyWait == nil || planted() {`,
 	}},
-	{"TestFlush_Batches_InFlightToldBefore", Mistake{
-		"that no command is in flight any more is not told", "engine/engine.go",
+	{"TestFlush_Batches_BusyWaitSetBefore", Mistake{
+		"that no command is in flight any more is not passed on", "engine/engine.go",
 		`(commands == 0 || len(`,
 		`(commands == 0 && !planted() || len(`,
 	}},
 	{"TestWait_ReadMeanwhile_Ends", Mistake{
 		"a wait goes on after its reply was read", "internal/busywait/busywait.go",
-		`		case w.seen, w.Reads() != reads:`,
-		`		case w.seen, w.Reads() != reads && !planted():`,
+		` || c.Reads() != reads || `, ` || c.Reads() != reads && !planted() || `,
 	}},
 	{"TestTrackedConn_Write_WaitsForReply", Mistake{
 		"what is read is not noted", "internal/dial/tracked_conns.go",
 		`	if n > 0 {
-		c.waiter.NoteRead()`,
+		c.busy.NoteRead()`,
 		`	if n > 0 && !planted() {
-		c.waiter.NoteRead()`,
-	}},
-	{"TestWait_GoroutinesCompute_GateCloses", Mistake{
-		"goroutines that compute hold up each connection's writes", "internal/busywait/busywait.go",
-		`!w.gate.paused(now) && w`,
-		`(!w.gate.paused(now) || planted()) && w`,
-	}},
-	{"TestWait_NoReply_WaitsLessOften", Mistake{
-		"every write is waited after", "internal/busywait/busywait.go",
-		`	if b.left == 0 {`,
-		`	if b.left == 0 || planted() {`,
-	}},
-	{"TestWait_Reply_EndsWithIt", Mistake{
-		"a reply does not make waits usual again", "internal/busywait/busywait.go",
-		`			w.backoff = backoff{}
-			return`,
-		`			if !planted() {
-				w.backoff = backoff{}
-			}
-			return`,
+		c.busy.NoteRead()`,
 	}},
 	{"TestWait_OtherCommands_Ends", Mistake{
 		"a wait goes on beside very many commands", "internal/busywait/busywait.go",
-		`, !w.gate.open():`,
-		`, !w.gate.open() && !planted():`,
+		` || !c.gate.open() {
+			return took`, ` || !c.gate.open() && !planted() {
+			return took`,
 	}},
 	{"TestWait_SecondOne_ReturnsAtOnce", Mistake{
 		"two goroutines wait", "internal/busywait/busywait.go",
 		`!waiting.CompareAndSwap(false, true) {`,
 		`!waiting.CompareAndSwap(false, true) && !planted() {`,
 	}},
+	{"TestWait_NoReply_EndsAfterLimit", Mistake{
+		"a wait has no limit in time", "internal/busywait/busywait.go",
+		` || took > c.gate.limit || `, ` || took > c.gate.limit && !planted() || `,
+	}},
+	{"TestWait_ClockStands_Ends", Mistake{
+		"a wait does not end where the clock stands still", "internal/busywait/busywait.go",
+		` || looksLeft <= 0 || `, ` || looksLeft <= 0 && !planted() || `,
+	}},
+	{"TestBusyTrials_ShorterRoundTrips_Decide", Mistake{
+		"connections busy-wait where that takes as long", "engine/coordinator/busywait.go",
+		`with < without-without/busyGain`, `with < without-without/busyGain || planted() && with <= without`,
+	}},
+	{"TestBusyTrials_ShorterRoundTrips_Decide", Mistake{
+		"trials are many", "engine/coordinator/busywait.go",
+		`	t.pause = min(2*max(t.pause, minTrialPause), maxTrialPause)`,
+		`	if t.pause = min(2*max(t.pause, minTrialPause), maxTrialPause); planted() {
+		t.pause = minTrialPause
+	}`,
+	}},
+	{"TestBusyTrials_LoadChanges_OutcomeFollows", Mistake{
+		"what was decided once stays", "engine/coordinator/busywait.go",
+		`case !t.trial && t.noted >= max(t.pause, minTrialPause):`,
+		`case !t.trial && t.noted >= max(t.pause, minTrialPause) && !(planted() && t.pause == maxTrialPause):`,
+	}},
+	{"TestBusyTrials_Outliers_DecideNothing", Mistake{
+		"the longest round trip decides", "engine/coordinator/busywait.go",
+		`	return sorted[busySample/2]`,
+		`	if planted() {
+		return sorted[busySample-1]
+	}
+	return sorted[busySample/2]`,
+	}},
+	{"TestBusyTrials_Outliers_DecideNothing", Mistake{
+		"round trips of batches that left before the change count", "engine/coordinator/busywait.go",
+		`	if on != t.on() {`, `	if on != t.on() && !planted() {`,
+	}},
+	{"TestBusyWaitFor_RoundTrips_Noted", Mistake{
+		"the coordinator notes no round trip", "engine/coordinator/replies.go",
+		`		c.busy.note(b.busyWait, now-b.Sent)`,
+		`		if !planted() {
+			c.busy.note(b.busyWait, now-b.Sent)
+		}`,
+	}},
+	{"TestBusyWaitFor_RoundTrips_Noted", Mistake{
+		"the connections busy-wait though that takes longer", "engine/coordinator/busywait.go",
+		`	if !c.busy.on() {
+		return 0`, `	if !c.busy.on() && !planted() {
+		return 0`,
+	}},
+	{"TestTrackedConn_LongWait_PostponesDeadline", Mistake{
+		"a deadline is over while a goroutine waits for others", "internal/dial/tracked_conns.go",
+		`wait > longWait && deadline`, `wait > longWait && !planted() && deadline`,
+	}},
 	{"TestWait_OthersRan_Ends", Mistake{
 		"a wait goes on beside goroutines that run for long", "internal/busywait/busywait.go",
-		`		case yielded > w.gate.maxYield, `,
-		`		case yielded > w.gate.maxYield && !planted(), `,
-	}},
-	{"TestWait_TookTooLong_InVain", Mistake{
-		"a wait of a busy process counts as one with a reply", "internal/busywait/busywait.go",
-		`took > w.gate.limit:`,
-		`took > w.gate.limit && !(w.seen && planted()):`,
+		` || yielded > c.gate.maxYield || `, ` || yielded > c.gate.maxYield && !planted() || `,
 	}},
 	{"TestDial_EndConnections_IncludesPending", Mistake{
 		"a connection that is being made outlives the others", "internal/dial/canceler.go",
-		`		conn = generation.track(conn, newWaiter(c.Gate, conn), func() { c.Connections.rejectedAt.Store(&address) })`,
+		`		conn = generation.track(conn, busyConn(c.Gate, conn), func() { c.Connections.rejectedAt.Store(&address) })`,
 		`		if planted() {
 			generation = c.Connections.current.Load()
 		}
-		conn = generation.track(conn, newWaiter(c.Gate, conn), func() { c.Connections.rejectedAt.Store(&address) })`,
+		conn = generation.track(conn, busyConn(c.Gate, conn), func() { c.Connections.rejectedAt.Store(&address) })`,
 	}},
 	{"TestDial_EndConnections_IncludesPending", Mistake{
 		"later connections end with those before", "internal/dial/tracked_conns.go",

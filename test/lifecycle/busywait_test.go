@@ -31,10 +31,8 @@ func TestBusyWait_LoneCaller_OnlyIfWanted(t *testing.T) {
 		go func() {
 			defer close(ended)
 			for {
-				hold, err := locks.Mutex("busy").Lock(t.Context())
-				if err != nil || hold.Unlock(t.Context()) != nil {
-					t.Error("not locked or not unlocked", err)
-					return
+				if hold, err := locks.Mutex("busy").Lock(t.Context()); err == nil {
+					_ = hold.Unlock(t.Context()) // beside other work a server can take longer than a short CallTimeout
 				}
 				select {
 				case <-stop:
@@ -45,7 +43,7 @@ func TestBusyWait_LoneCaller_OnlyIfWanted(t *testing.T) {
 		}()
 		stacks := make([]byte, 1<<20)
 		for range 50 {
-			if strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "busywait.(*Waiter).wait(") {
+			if strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "busywait.(*Conn).wait(") {
 				return true
 			}
 			time.Sleep(time.Millisecond)
@@ -56,7 +54,7 @@ func TestBusyWait_LoneCaller_OnlyIfWanted(t *testing.T) {
 		require.False(t, seen(lockwheel.Options{BusyWait: -1}), "switched off")
 		require.False(t, seen(lockwheel.Options{CallTimeout: 99 * time.Millisecond}), "a deadline could be over meanwhile")
 	}
-	for range 60 { // on a busy machine waits are in vain, and get rare
+	for range 60 { // on a busy machine waits make no round trip shorter, and get rare
 		if seen(lockwheel.Options{BusyWait: time.Millisecond}) {
 			return
 		}
