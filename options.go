@@ -108,14 +108,14 @@ type Options struct {
 	// thread takes as long: a lone caller is about twice as fast then. Where it makes round trips no shorter, it would
 	// only take processor time. So the engine tries both again and again, and busy-waits where the median is more than
 	// a twentieth shorter: not for a server that is farther away, and mostly not beside other work for the processors.
-	// It does so only while 1 to 256 commands are in flight, and on one goroutine of the process at a time. Other
+	// It does so only while 1 to 32 commands are in flight, and on one goroutine of the process at a time. Other
 	// goroutines run meanwhile, however long they take, and end the wait if that is over 10 µs. What is written next to
 	// the same connection leaves after the wait. While it lasts and all other processors compute, input of other
 	// connections of the process can be noticed up to 10ms later.
 	//
-	// BusyWait is ignored with Client, with a CallTimeout below 100ms, with GOMAXPROCS of 1 when the engine connects, on
-	// systems other than Linux, macOS and BSD, and on a connection of a custom dialer, unless that returns a *net.TCPConn,
-	// a *net.UnixConn or a *tls.Conn on one. Default 100µs, at most 1ms, and as little as wanted; negative: never.
+	// BusyWait is ignored with Client, with a CallTimeout below 100ms, with GOMAXPROCS of 1 when the engine connects,
+	// on systems other than Linux, and on a connection of a custom dialer, unless that returns a *net.TCPConn, a
+	// *net.UnixConn or a *tls.Conn on one. Default 100µs, at most 1ms, and as little as wanted; negative: never.
 	BusyWait time.Duration
 
 	// MaxHold bounds how long an owner's watched lock is renewed, counted from its first grant. After that the lock

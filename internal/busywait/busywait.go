@@ -14,13 +14,14 @@ import (
 	"time"
 )
 
-// MaxYield is the usual value for NewGate. With it there are 1.2 times as many pairs with 256 callers as without waits.
+// MaxYield is the usual value for NewGate.
 const MaxYield = 10 * time.Microsecond
 
 const (
-	// maxInFlight is the maximum number of commands in flight beside which a goroutine waits. With more of them the
-	// process has other work, or the server needs longer.
-	maxInFlight = 256
+	// maxInFlight is the maximum number of commands in flight beside which a goroutine waits. With more of them waits
+	// bring nothing: the process has other work, or the server needs longer. Measured with 16, 32, 64 and 256 callers:
+	// 1.29, 1.11, 0.98 and 0.96 times as many pairs as without waits.
+	maxInFlight = 32
 	// minLookTime is less than what a look takes. It bounds the number of looks where the clock stands still.
 	minLookTime = 100 * time.Nanosecond
 )
@@ -44,7 +45,7 @@ func NewGate(limit, maxYield time.Duration) *Gate {
 }
 
 // SetInFlight sets how many commands are written or about to be, or 0 to let no goroutine wait. Waits begin and go on
-// only beside 1 to 256 of them.
+// only beside 1 to 32 of them.
 func (g *Gate) SetInFlight(commands int) { g.inFlight.Store(int64(commands)) }
 
 func (g *Gate) open() bool {
@@ -58,6 +59,7 @@ type Conn struct {
 	gate  *Gate
 	conn  syscall.RawConn
 	look  func(fd uintptr) // sets seen
+	yield func()           // yieldThread
 	reads atomic.Uint64    // reads that have brought something
 	seen  bool             // there is something to read, or the connection has ended; owned by the goroutine that has set waiting
 }
@@ -73,7 +75,7 @@ func New(g *Gate, conn net.Conn) *Conn {
 	if err != nil {
 		return nil
 	}
-	c, b := &Conn{gate: g, conn: raw}, make([]byte, 1)
+	c, b := &Conn{gate: g, conn: raw, yield: yieldThread}, make([]byte, 1)
 	c.look = func(fd uintptr) { c.seen = readable(fd, b) }
 	return c
 }
@@ -110,15 +112,23 @@ func (c *Conn) Wait(reads uint64) (took time.Duration) {
 	return took
 }
 
+// wait yields the thread once, after the first look, because Linux takes a thread that computes from its processor only
+// after some milliseconds. Threads that have woken up wait as long, and so may the server. Measured on two processors,
+// beside the server and a lone caller: p99 of how late timers of the same process are is 4.2 ms without that yield, and
+// 0.15 ms with it, while pairs are as many.
 func (c *Conn) wait(reads uint64) (took time.Duration) {
 	began, yielded := time.Now(), time.Duration(0)
-	for looksLeft := c.gate.limit / minLookTime; ; looksLeft-- {
+	looks := c.gate.limit / minLookTime
+	for looksLeft := looks; ; looksLeft-- {
 		c.seen = false
 		failed := c.conn.Control(c.look) != nil
 		now := time.Now()
 		took = now.Sub(began)
 		if failed || c.seen || c.Reads() != reads || looksLeft <= 0 || took > c.gate.limit || yielded > c.gate.maxYield || !c.gate.open() {
 			return took
+		}
+		if looksLeft == looks {
+			c.yield()
 		}
 		runtime.Gosched()
 		yielded = time.Since(now)

@@ -1,4 +1,4 @@
-//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+//go:build linux
 
 package busywait
 
@@ -78,6 +78,27 @@ func TestWait_NoReply_EndsAfterLimit(t *testing.T) {
 	require.Greater(t, c.Wait(c.Reads()), limit)
 	require.False(t, c.seen)
 	require.Less(t, looks, int(limit/minLookTime), "the time ends it, and not the number of looks")
+}
+
+// A wait yields the thread once, after its first look: other threads, and the server, can be waiting for its processor.
+func TestWait_FirstLook_ThreadYields(t *testing.T) {
+	c, server := newConn(t, 5*time.Millisecond)
+	looks, look := 0, c.look
+	c.look = func(fd uintptr) {
+		looks++
+		look(fd)
+	}
+	var yields []int
+	c.yield = func() { yields = append(yields, looks) }
+	c.Wait(c.Reads())
+	require.Greater(t, looks, 1)
+	require.Equal(t, []int{1}, yields)
+	_, err := server.Write([]byte("+OK"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { c.Wait(c.Reads()); return c.seen }, 10*time.Second, time.Millisecond)
+	yields = nil
+	c.Wait(c.Reads())
+	require.Empty(t, yields, "the reply is there")
 }
 
 // A wait ends when other goroutines have run for long: the thread does not sleep then.

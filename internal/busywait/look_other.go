@@ -1,8 +1,10 @@
-//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
+//go:build !linux
 
 package busywait
 
-// CanLook says that a look does not block on this system.
+// CanLook says that on this system a look does not block, and that a thread can yield.
 const CanLook = false
 
 func readable(uintptr, []byte) bool { return true }
+
+func yieldThread() {}

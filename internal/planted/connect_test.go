@@ -212,6 +212,19 @@ var connectMistakes = []found{
 		`!waiting.CompareAndSwap(false, true) {`,
 		`!waiting.CompareAndSwap(false, true) && !planted() {`,
 	}},
+	{"TestWait_FirstLook_ThreadYields", Mistake{
+		"the thread keeps its processor while it looks for a reply", "internal/busywait/busywait.go",
+		`		if looksLeft == looks {`, `		if looksLeft == looks && !planted() {`,
+	}},
+	{"TestWait_FirstLook_ThreadYields", Mistake{
+		"the thread yields its processor at each look", "internal/busywait/busywait.go",
+		`		runtime.Gosched()
+		yielded`, `		if planted() {
+			c.yield()
+		}
+		runtime.Gosched()
+		yielded`,
+	}},
 	{"TestWait_NoReply_EndsAfterLimit", Mistake{
 		"a wait has no limit in time", "internal/busywait/busywait.go",
 		` || took > c.gate.limit || `, ` || took > c.gate.limit && !planted() || `,
