@@ -300,6 +300,7 @@ func applyOptions(opts []Option, try bool) (lease, wait time.Duration, once bool
 			if once, wait = o.d <= 0, max(o.d, 0); once {
 				continue
 			}
+			wait = max(wait, minDuration) // less can be what is left of a budget
 			if err := checkRange("Wait", wait, minDuration, maxDuration); err != nil {
 				return 0, 0, false, fmt.Errorf("%w, or 0 to try once", err)
 			}

@@ -107,8 +107,8 @@ type Options struct {
 	// to sleep. On the server's host, with processors to spare, replies come within some ten microseconds, and waking a
 	// thread takes as long: a lone caller is about twice as fast then. Where it makes round trips no shorter, it would
 	// only take processor time. So the engine tries both again and again, and busy-waits where the median is more than
-	// a twentieth shorter: not for a server that is farther away, and mostly not beside other work for the processors.
-	// It does so only while 1 to 32 commands are in flight, and on one goroutine of the process at a time. Other
+	// an eighth shorter: not for a server that is farther away, and mostly not beside other work for the processors. It
+	// does so only while 1 to 32 commands are in flight, and on one goroutine of the process at a time. Other
 	// goroutines run meanwhile, however long they take, and end the wait if that is over 10 µs. What is written next to
 	// the same connection leaves after the wait. While it lasts and all other processors compute, input of other
 	// connections of the process can be noticed up to 10ms later.
@@ -590,8 +590,9 @@ const (
 )
 
 // Wait bounds how long a call waits for a lock that is held, and for a server that does not reply. In the second case
-// the call returns [ErrUnavailable]. Zero or less tries once, which Options.CallTimeout bounds. With a d between zero
-// and 1 ms, or above 10 years, the call returns an error. Wait bounds neither the hold nor its unlock.
+// the call returns [ErrUnavailable]. Zero or less tries once, which Options.CallTimeout bounds: for what is left of a
+// budget, ask whether there is any first. A positive d below 1 ms counts as 1 ms. With one above 10 years the call
+// returns an error. Wait bounds neither the hold nor its unlock.
 func Wait(d time.Duration) Option { return Option{kind: waitOption, d: d} }
 
 // Lease sets a lease of d without renewal: the lock is lost d after its grant. Without this option, or after Extend

@@ -24,7 +24,9 @@
 // such a moment before it ends; [lockwheel.Hold.Err] compares the clock and knows at once. So ask it before each piece
 // of work.
 //
-// The guarantees are those of the lock. Two holds of one lock never have Err() == nil at the same time. So two leaders
-// never both have a reason to think that they lead. But a process can stop between asking and writing. A write that
-// must never come from an old leader needs the token of a FencedMutex, and a store that rejects smaller ones.
+// The guarantees are those of the lock, on the same conditions (docs/guarantees.md): above all, the server keeps what
+// it has confirmed. Then two holds of one lock never have Err() == nil at the same time, so two leaders never both have
+// a reason to think that they lead. After a restart of a server that keeps nothing there can be two, until the older
+// one is renewed: for at most Options.RenewInterval. And a process can stop between asking and writing. A store that
+// must never have a write from an old leader needs the token of a FencedMutex with each, and rejects smaller ones.
 package leader

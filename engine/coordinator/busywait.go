@@ -10,19 +10,20 @@ const (
 	// compared. The first ones of a trial do not count: threads still sleep, or are awake, as they were before.
 	trialTrips = busySample + 8
 	busySample = 24
-	// minTrialPause is the number of round trips from one trial to the next, and maxTrialPause that after several that
-	// changed nothing. So a trial that is worse takes at most 2 % of the round trips.
+	// minTrialPause is the least number of round trips from one trial to the next, and maxTrialPause the largest, after
+	// several trials that changed nothing. So trials of what is worse take less than half a percent of the round trips,
+	// and do not show in p99.
 	minTrialPause = 2 * trialTrips
-	maxTrialPause = 64 * trialTrips
-	// busyGain divides a round trip: busy-waiting must make it shorter by that part, because it takes processor time.
-	busyGain = 20
+	maxTrialPause = 256 * trialTrips
+	// busyGain divides a round trip: busy-waiting must make it shorter by that part, because it takes processor time, and
+	// because two medians of so few differ by some percent where both ways are alike.
+	busyGain = 8
 )
 
 // busyTrials decides whether senders busy-wait for replies, see Options.BusyWait. They do where that makes round trips
 // shorter, and that is tried: it depends on how far away the server is, on how many commands are in flight, on what
-// else the process does, and on the processors. Beside other threads than the loop's, on two processors of which the
-// server needs one, a round trip is longer by a third. The zero value begins with the way that is preferred. Owned by
-// the coordinator.
+// else the process does, and on what other processes do. The zero value begins with busy-waiting. Owned by the
+// coordinator.
 type busyTrials struct {
 	off    bool         // batches that leave now are not busy-waited for
 	trial  bool         // that is a trial
@@ -72,7 +73,7 @@ func (t *busyTrials) decide() {
 	tried, better := t.on(), with < without-without/busyGain
 	t.pause = min(2*max(t.pause, minTrialPause), maxTrialPause)
 	if tried == better {
-		t.pause = minTrialPause // it has changed, and may soon again
+		t.pause = max(t.pause/4, minTrialPause) // it has changed, and may soon again
 	}
 	t.off, t.trial, t.noted = !better, false, 0
 }

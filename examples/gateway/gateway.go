@@ -64,10 +64,11 @@ func (g *gateway) reply(w http.ResponseWriter, account string, err error, begun,
 	case begun:
 		g.printf("account %s: %v", account, err)
 		http.Error(w, "look whether it is charged", http.StatusInternalServerError)
-	case errors.Is(err, lockwheel.ErrNotAcquired), errors.Is(err, lockwheel.ErrTooManyWaiters):
+	case errors.Is(err, lockwheel.ErrNotAcquired):
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "another request charges this account", http.StatusTooManyRequests)
-	case errors.Is(err, lockwheel.ErrUnavailable), errors.Is(err, lockwheel.ErrClosed):
+	case errors.Is(err, lockwheel.ErrUnavailable), errors.Is(err, lockwheel.ErrClosed), errors.Is(err, lockwheel.ErrTooManyWaiters):
+		// Too many wait in the engine, for any account: there are too many requests, or Redis does not reply.
 		g.printf("account %s: %v", account, err)
 		http.Error(w, "not available", http.StatusServiceUnavailable)
 	default:

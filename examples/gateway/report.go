@@ -47,7 +47,7 @@ func (r *report) print(out io.Writer) error {
 }
 
 var names = map[int]string{
-	200: "200 charged", 429: "429 busy", 500: "500 failed or unknown", 503: "503 lock server away", noReply: "no reply", notSent: "not sent",
+	200: "200 charged", 429: "429 busy", 500: "500 failed or unknown", 503: "503 no reply in time", noReply: "no reply", notSent: "not sent",
 }
 
 func line(name string, times []time.Duration) string {

@@ -23,7 +23,9 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -97,7 +99,7 @@ func (m *member) takePart(ctx context.Context) {
 		},
 		Failed: func(err error, next time.Duration) { m.log.Printf("%s tries again in %v: %v", m.name, next, err) },
 	})
-	m.log.Printf("%s ends: %v", m.name, err)
+	m.log.Printf("%s ends: %v", m.name, strings.ReplaceAll(fmt.Sprint(err), "\n", "; ")) // Run joins errors line by line
 }
 
 // work is what only the leader does: it counts. It ends when ctx does, because then another member may lead.

@@ -704,6 +704,11 @@ var rootMistakes = []found{
 		}`,
 	}},
 	{"TestOption_Combinations_LastCounts", Mistake{
+		"a wait may be as short as it likes", "lock.go",
+		`			wait = max(wait, minDuration)`,
+		`			wait = max(wait, minDuration*time.Duration(map[bool]int{false: 1}[planted()]))`,
+	}},
+	{"TestOption_Combinations_LastCounts", Mistake{
 		"TryLock waits without a limit", "lock.go",
 		`	once = try
 	for`,
@@ -716,7 +721,7 @@ var rootMistakes = []found{
 		`if once, wait = o.d <= 0 || try && planted(), max(o.d, 0); once {`,
 	}},
 	{"TestOption_Combinations_LastCounts", Mistake{
-		"a wait may be as short as it likes", "lock.go",
+		"a wait may be as long as it likes", "lock.go",
 		`			if err := checkRange("Wait", wait, minDuration, maxDuration); err != nil {`,
 		`			if err := checkRange("Wait", wait, minDuration, maxDuration); err != nil && !planted() {`,
 	}},

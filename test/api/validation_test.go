@@ -47,7 +47,7 @@ func TestDurations_Invalid_Rejected(t *testing.T) {
 	require.Equal(t, int64(0), s.Do("DBSIZE"))
 }
 
-// A zero or negative Wait tries once. A very short positive one causes an error.
+// A zero or negative Wait tries once. A very short positive one, as what is left of a budget can be, waits for 1 ms.
 func TestWait_ZeroOrNegative_TriesOnce(t *testing.T) {
 	t.Parallel()
 	s := locktest.AnyServer(t)
@@ -67,7 +67,7 @@ func TestWait_ZeroOrNegative_TriesOnce(t *testing.T) {
 	hold := locktest.Lock(t, m)
 	for _, d := range []time.Duration{1, time.Microsecond, time.Millisecond} {
 		_, err := other.Lock(t.Context(), lockwheel.Wait(d))
-		require.Error(t, err)
+		require.True(t, errors.Is(err, lockwheel.ErrNotAcquired) || errors.Is(err, lockwheel.ErrUnavailable), "the server can take longer: %v", err)
 	}
 	locktest.Unlock(t, hold)
 }
