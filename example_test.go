@@ -96,7 +96,7 @@ func ExampleOpen() {
 			Password:    os.Getenv("REDIS_PASSWORD"),
 		},
 		Lease:  10 * time.Second, // others wait this long for a process that died
-		Prefix: "shop:",          // on every key, for the ACL of that user
+		Prefix: "shop:",          // before every name
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -104,7 +104,7 @@ func (c *Coordinator) deliverReplies(now time.Duration, b *Batch) {
 	noteServed(b)
 	if !c.WaitsForReplicas(b.Verb) {
 		c.updateRTT(now - b.Sent)
-		c.busy.note(b.busyWait, now-b.Sent)
+		c.busy.note(now, b.busyWait, now-b.Sent)
 	}
 	for len(b.Replies) < len(b.Commands) {
 		b.Replies = append(b.Replies, actor.Reply{Err: errShortReply, Malformed: true})

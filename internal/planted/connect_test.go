@@ -239,33 +239,44 @@ var connectMistakes = []found{
 	}},
 	{"TestBusyTrials_ShorterRoundTrips_Decide", Mistake{
 		"trials are many", "engine/coordinator/busywait.go",
-		`	t.pause = min(2*max(t.pause, minTrialPause), maxTrialPause)`,
-		`	if t.pause = min(2*max(t.pause, minTrialPause), maxTrialPause); planted() {
-		t.pause = minTrialPause
+		`	t.factor = min(2*max(t.factor, minRest), maxRest)`,
+		`	if t.factor = min(2*max(t.factor, minRest), maxRest); planted() {
+		t.factor = minRest
 	}`,
 	}},
 	{"TestBusyTrials_LoadChanges_OutcomeFollows", Mistake{
 		"what was decided once stays", "engine/coordinator/busywait.go",
-		`case !t.trial && t.noted >= max(t.pause, minTrialPause):`,
-		`case !t.trial && t.noted >= max(t.pause, minTrialPause) && !(planted() && t.pause == maxTrialPause):`,
+		`	case t.phase == busyRest && lasted < t.factor*t.trial, `,
+		`	case t.phase == busyRest && (lasted < t.factor*t.trial || planted() && t.factor == maxRest), `,
 	}},
-	{"TestBusyTrials_Outliers_DecideNothing", Mistake{
+	{"TestBusyTrials_ShorterRoundTrips_Decide", Mistake{
 		"the longest round trip decides", "engine/coordinator/busywait.go",
-		`	return sorted[busySample/2]`,
+		`	return sorted[t.n/2]`,
 		`	if planted() {
-		return sorted[busySample-1]
+		return sorted[t.n-1]
 	}
-	return sorted[busySample/2]`,
+	return sorted[t.n/2]`,
 	}},
-	{"TestBusyTrials_Outliers_DecideNothing", Mistake{
+	{"TestBusyTrials_SchedulerRemembers_NotMisled", Mistake{
+		"what comes right after a change decides", "engine/coordinator/busywait.go",
+		`lasted < trialTime:`, `lasted < trialTime && !planted():`,
+	}},
+	{"TestBusyTrips_Many_SampleOfAll", Mistake{
+		"only the first round trips are compared", "engine/coordinator/busywait.go",
+		`	if t.n == len(t.took) {`, `	if planted() && t.n == len(t.took) {
+		return
+	}
+	if t.n == len(t.took) {`,
+	}},
+	{"TestBusyTrials_BatchesFromBefore_DoNotCount", Mistake{
 		"round trips of batches that left before the change count", "engine/coordinator/busywait.go",
 		`	if on != t.on() {`, `	if on != t.on() && !planted() {`,
 	}},
 	{"TestBusyWaitFor_RoundTrips_Noted", Mistake{
 		"the coordinator notes no round trip", "engine/coordinator/replies.go",
-		`		c.busy.note(b.busyWait, now-b.Sent)`,
+		`		c.busy.note(now, b.busyWait, now-b.Sent)`,
 		`		if !planted() {
-			c.busy.note(b.busyWait, now-b.Sent)
+			c.busy.note(now, b.busyWait, now-b.Sent)
 		}`,
 	}},
 	{"TestBusyWaitFor_RoundTrips_Noted", Mistake{

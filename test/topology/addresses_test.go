@@ -96,7 +96,7 @@ func TestSentinel_URLWithTLS_MasterReached(t *testing.T) {
 
 func secureBehind(t *testing.T, w *redistest.Sentinels, a *locktest.TestCA) *lockwheel.Engine {
 	t.Helper()
-	return locktest.OpenRetrying(t, lockwheel.Options{Lease: 12 * time.Second, CallTimeout: 2 * time.Second, Redis: rueidis.ClientOption{
+	return locktest.OpenRetrying(t, lockwheel.Options{Lease: time.Minute, CallTimeout: 2 * time.Second, Redis: rueidis.ClientOption{
 		InitAddress: secureAddrs(w.Sentinels), TLSConfig: a.Client(),
 		Sentinel: rueidis.SentinelOption{MasterSet: w.Name, TLSConfig: a.Client()},
 	}})
