@@ -43,9 +43,9 @@ func (e Estimate) OneCaller() time.Duration {
 	return time.Duration((e.Rounds+1)*e.Calls*2*8) * estimatedCall
 }
 
-// Steady returns the estimate for three contestants, each with no locks held and with many, and one with none.
+// Steady returns the estimate for four contestants, each with no locks held and with many.
 func (e Estimate) Steady() time.Duration {
-	return time.Duration(e.runs()) * (7*(e.OpenLoop+estimatedStart) + 3*2*time.Duration(e.WithHeld.Locks)*estimatedPerLock)
+	return time.Duration(e.runs()) * (8*(e.OpenLoop+estimatedStart) + 4*2*time.Duration(e.WithHeld.Locks)*estimatedPerLock)
 }
 
 // Gateway returns the estimate for five contestants, and two in place of a library.

@@ -35,16 +35,12 @@ func (l *Load) add(run *Load) {
 	l.Runs = append(l.Runs, LoadRun{run.FromDue.Quantiles(), run.Called.Quantiles()})
 }
 
-// Steady measures 1 000 lock+unlock a second, each of a name of its own, with no lock held and with many. Without
-// Options.BusyWait it does so with none held only.
+// Steady measures 1 000 lock+unlock a second, each of a name of its own, with no lock held and with many.
 func Steady(s *Server, p Plan) ([]*Load, error) {
 	var loads []*Load
 	var kinds []peers.ContestantSpec // of each load
 	for _, kind := range []peers.ContestantSpec{peers.Lockwheel, peers.LockwheelSleeps, peers.Direct, peers.Rueidislock} {
-		kinds, loads = append(kinds, kind), append(loads, &Load{Name: kind.Name})
-		if kind.Name != peers.LockwheelSleeps.Name {
-			kinds, loads = append(kinds, kind), append(loads, &Load{Name: kind.Name, Held: p.WithHeld.Locks})
-		}
+		kinds, loads = append(kinds, kind, kind), append(loads, &Load{Name: kind.Name}, &Load{Name: kind.Name, Held: p.WithHeld.Locks})
 	}
 	for range p.runs() {
 		for i, load := range loads {

@@ -286,7 +286,7 @@ func TestLatencyAndWake_Contestants_Measured(t *testing.T) {
 	}
 	loads, err := Steady(s, tiny)
 	require.NoError(t, err)
-	require.Len(t, loads, 7)
+	require.Len(t, loads, 8)
 	for _, l := range loads {
 		require.Empty(t, l.Failure, l.Name)
 		require.EqualValues(t, 100, l.FromDue.Count(), l.Name)
