@@ -90,7 +90,8 @@ func TestHold_AllContestants_NothingLost(t *testing.T) {
 		require.Positive(t, k.Renewals, k.Name)
 	}
 	ours := results[0]
-	require.Positive(t, ours.During)
+	require.Positive(t, ours.Slowest)
+	require.GreaterOrEqual(t, ours.During, ours.Slowest)
 	require.Positive(t, ours.Baseline())
 	require.GreaterOrEqual(t, ours.Looked, uint64(2*200), "each lock is looked at, and renewed more than once a lease")
 	require.GreaterOrEqual(t, ours.Late, time.Duration(0))
@@ -333,6 +334,37 @@ func TestWorkerGroup_Run_CountsEveryPair(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, locked.Load(), pairs)
 	require.GreaterOrEqual(t, took, 30*time.Millisecond)
+}
+
+// A pair that warms a worker up is done before run, and does not count.
+func TestWorkerGroup_WarmUp_NotCounted(t *testing.T) {
+	var locked atomic.Int64
+	worker := fakeWorker{func(context.Context) error { locked.Add(1); return nil }}
+	group := prepared(&workerGroup{workers: []peers.Worker{worker, worker}, warmUp: true})
+	require.EqualValues(t, 2, locked.Load())
+	pairs, _, err := group.run(time.Millisecond)
+	require.NoError(t, err)
+	require.EqualValues(t, locked.Load()-2, pairs)
+}
+
+// Throughput beside held locks lasts as long as it is told, also if the plan has fewer rounds, and has its slowest
+// round.
+func TestThroughput_Span_Lasted(t *testing.T) {
+	p := Plan{Rounds: 1, Round: 5 * time.Millisecond, ThroughputWorkers: 1}
+	began := time.Now()
+	mean, slowest, err := throughput(fakeContestant{}, p, 30*time.Millisecond)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, time.Since(began), 30*time.Millisecond)
+	require.Positive(t, slowest)
+	require.GreaterOrEqual(t, mean, slowest)
+}
+
+// fakeContestant has workers that take a millisecond.
+type fakeContestant struct{}
+
+func (fakeContestant) Close() {}
+func (fakeContestant) Worker(string, int) peers.Worker {
+	return fakeWorker{func(context.Context) error { time.Sleep(time.Millisecond); return nil }}
 }
 
 // A group of workers that ends the waits of its workers reports no failure.

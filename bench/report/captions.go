@@ -29,8 +29,10 @@ const (
 		"- late: from when a renewal was due to when the hold's deadline was seen to have moved, of 99 in 100 of at most 10 000 locks that are checked every 5 ms.\n" +
 		"- latest: the longest of that sample, and of the engine's own figure of its last minute.\n" +
 		"- Redisson's goroutines are threads, and the server shows whether it lost any lock."
-	growthText = "Pairs a second of 2 048 goroutines of the same engine, with all these locks held, and with none: the mean of a new engine before and of the same engine after. " +
-		"Beside them it is the mean of a whole renewal interval: locks that were acquired together are renewed in one part of it, which has the slowest second."
+	growthText = "Pairs a second of 2 048 goroutines of the same engine, with all these locks held, and with none: the mean of a new engine before and of the same engine after."
+	// slowestText follows growthText for figures that have a slowest second, and crestText for those measured before.
+	slowestText = " Beside them it is the mean of a whole renewal interval: locks that were acquired together are renewed in one part of it, which has the slowest second."
+	crestText   = " Beside them it is the median of rounds of a second, all of one part of the renewal interval, with more or fewer renewals than the whole has."
 )
 
 // peerIssuesText describes failures of peers that readers can reproduce.

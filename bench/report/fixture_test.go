@@ -150,7 +150,7 @@ func fixtureSizing(masters int, wrong float64) bench.SizingCheck {
 
 func fixtureHold(name string, locks int, heap float64) bench.HoldResult {
 	return bench.HoldResult{Name: name, Keep: bench.HoldPlan{Locks: locks, Lease: 30 * time.Second}, Taken: 1500 * time.Millisecond, Heap: heap, Client: 0.1, Server: 0.2,
-		Renewals: float64(locks) / 10, Late: 70 * time.Millisecond, Latest: 90 * time.Millisecond, Before: 210_000, During: 190_000, After: 190_000}
+		Renewals: float64(locks) / 10, Late: 70 * time.Millisecond, Latest: 90 * time.Millisecond, Before: 210_000, During: 190_000, Slowest: 150_000, After: 190_000}
 }
 
 func fixtureFlood(name string, own bool, waiters int) *bench.FloodResult {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -283,7 +284,15 @@ func (r *results) holdTables() string {
 				slowestCell(k)+in(func(k *bench.HoldResult) float64 { return k.Slowest }, count), count(k.Baseline())+in((*bench.HoldResult).Baseline, count), ratio(k.During, k.Baseline()))
 		}
 	}
-	return t.String() + "\n" + growthText + "\n\n" + growth.String()
+	return t.String() + "\n" + r.growthCaption() + "\n\n" + growth.String()
+}
+
+// growthCaption says how the throughput beside held locks was measured.
+func (r *results) growthCaption() string {
+	if slices.ContainsFunc(r.hold.Figures, func(k bench.HoldResult) bool { return k.Slowest > 0 }) {
+		return growthText + slowestText
+	}
+	return growthText + crestText
 }
 
 // heapCell returns a dash with its reason where the heap varies by itself as much as the locks change it.

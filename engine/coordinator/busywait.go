@@ -11,11 +11,11 @@ const (
 	// busy-waiting would find sleeping too slow, and one after sleeping would find busy-waiting too fast.
 	trialTrips = 64
 	trialTime  = 20 * time.Millisecond
-	// minRest and maxRest are how much longer than a trial the time to the next one is: the former after a trial that
+	// minPause and maxPause are how much longer than a trial the time to the next one is: the former after a trial that
 	// changed something, the latter after several that did not. So trials of what is worse take less than one percent of
 	// the time, and do not show in p99.
-	minRest = 2
-	maxRest = 128
+	minPause = 2
+	maxPause = 128
 	// busyGain divides a round trip: busy-waiting must make it shorter by that part, because it takes processor time, and
 	// because two medians of so few differ by some percent where both ways are alike.
 	busyGain = 8
@@ -33,7 +33,7 @@ type busyTrials struct {
 	trips  [2]busyTrips  // of the last phases that compare: without busy-waiting and with it
 	tried  time.Duration // when the other way began
 	trial  time.Duration // how long the last trial took
-	factor time.Duration // of trial: how long to rest
+	factor time.Duration // of trial: how long to pause
 }
 
 // busyPhase is a part of the time between two decisions. Each begins when the one before has ended.
@@ -43,7 +43,7 @@ const (
 	busyCompare busyPhase = iota // of the way that is preferred
 	busySettle                   // the other way begins: threads still sleep, or are awake, as they were before
 	busyTry                      // of the other way
-	busyRest                     // the way that is preferred, since the decision
+	busyPause                    // the way that is preferred, since the decision
 )
 
 // on reports whether the replies to batches that leave now are busy-waited for.
@@ -60,14 +60,14 @@ func (t *busyTrials) note(now time.Duration, on bool, took time.Duration) {
 	t.noted++
 	lasted := now - t.began
 	switch {
-	case t.phase == busyRest && lasted < t.factor*t.trial, t.noted < trialTrips, lasted < trialTime:
+	case t.phase == busyPause && lasted < t.factor*t.trial, t.noted < trialTrips, lasted < trialTime:
 		return
 	case t.phase == busyCompare:
 		t.off, t.tried = !t.off, now
 	case t.phase == busyTry:
 		t.decide(now)
 	}
-	t.phase, t.began, t.noted = (t.phase+1)%(busyRest+1), now, 0
+	t.phase, t.began, t.noted = (t.phase+1)%(busyPause+1), now, 0
 	if t.phase == busyCompare || t.phase == busyTry {
 		t.trips[index(t.on())] = busyTrips{}
 	}
@@ -77,9 +77,9 @@ func (t *busyTrials) note(now time.Duration, on bool, took time.Duration) {
 func (t *busyTrials) decide(now time.Duration) {
 	without, with := t.trips[index(false)].median(), t.trips[index(true)].median()
 	tried, better := t.on(), with < without-without/busyGain
-	t.factor = min(2*max(t.factor, minRest), maxRest)
+	t.factor = min(2*max(t.factor, minPause), maxPause)
 	if tried == better {
-		t.factor = max(t.factor/4, minRest) // it has changed, and may soon again
+		t.factor = max(t.factor/4, minPause) // it has changed, and may soon again
 	}
 	t.off, t.trial = !better, now-t.tried
 }

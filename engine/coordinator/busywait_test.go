@@ -59,8 +59,8 @@ func TestBusyTrials_ShorterRoundTrips_Decide(t *testing.T) {
 		{busyModel{without: 100 * µs, with: 50 * µs, outliers: true}, true},
 		{busyModel{without: 100 * µs, with: 100 * µs, outliers: true}, false},
 	} {
-		c.model.run(maxRest * 4 * trialTime)
-		busy := c.model.run(maxRest * 8 * trialTime)
+		c.model.run(maxPause * 4 * trialTime)
+		busy := c.model.run(maxPause * 8 * trialTime)
 		other := 1 - busy
 		if !c.busy {
 			other = busy
@@ -76,11 +76,11 @@ func TestBusyTrials_LoadChanges_OutcomeFollows(t *testing.T) {
 	require.True(t, m.trials.on(), "it begins so")
 	for range 5 {
 		m.without, m.with = 100*µs, 50*µs
-		m.run(maxRest * 4 * trialTime)
-		require.Greater(t, m.run(maxRest*trialTime), 0.9)
+		m.run(maxPause * 4 * trialTime)
+		require.Greater(t, m.run(maxPause*trialTime), 0.9)
 		m.without, m.with = 70*µs, 100*µs
-		m.run(maxRest * 4 * trialTime)
-		require.Less(t, m.run(maxRest*trialTime), 0.1)
+		m.run(maxPause * 4 * trialTime)
+		require.Less(t, m.run(maxPause*trialTime), 0.1)
 	}
 }
 

@@ -68,7 +68,7 @@ type Coordinator struct {
 	Removed     []*Node  // output: removed nodes; their workers are to be stopped
 	freeBatches []*Batch
 
-	busy busyTrials
+	busy busyTrials // whether the connections busy-wait for replies
 
 	limits limits // errors for requests beyond the limits on waiters
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -47,6 +48,15 @@ func TestGateway_AccountBusy_429(t *testing.T) {
 	require.Equal(t, http.StatusOK, status(h, "POST", "/accounts/8/charge"))
 	goOn <- true
 	require.Equal(t, http.StatusOK, <-first)
+}
+
+// Too many wait in the engine, for any account: that is no account that is busy.
+func TestGateway_TooManyWait_503(t *testing.T) {
+	w := httptest.NewRecorder()
+	log := server.NewLog(t.Output())
+	t.Cleanup(log.Close)
+	(&gateway{log: log}).reply(w, "7", fmt.Errorf("lockwheel: %w", lockwheel.ErrTooManyWaiters), false, false)
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
 }
 
 // The lock is lost while the backend works: the backend is told. Even if it goes on, the reply does not claim that it

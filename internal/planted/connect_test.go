@@ -239,15 +239,15 @@ var connectMistakes = []found{
 	}},
 	{"TestBusyTrials_ShorterRoundTrips_Decide", Mistake{
 		"trials are many", "engine/coordinator/busywait.go",
-		`	t.factor = min(2*max(t.factor, minRest), maxRest)`,
-		`	if t.factor = min(2*max(t.factor, minRest), maxRest); planted() {
-		t.factor = minRest
+		`	t.factor = min(2*max(t.factor, minPause), maxPause)`,
+		`	if t.factor = min(2*max(t.factor, minPause), maxPause); planted() {
+		t.factor = minPause
 	}`,
 	}},
 	{"TestBusyTrials_LoadChanges_OutcomeFollows", Mistake{
 		"what was decided once stays", "engine/coordinator/busywait.go",
-		`	case t.phase == busyRest && lasted < t.factor*t.trial, `,
-		`	case t.phase == busyRest && (lasted < t.factor*t.trial || planted() && t.factor == maxRest), `,
+		`	case t.phase == busyPause && lasted < t.factor*t.trial, `,
+		`	case t.phase == busyPause && (lasted < t.factor*t.trial || planted() && t.factor == maxPause), `,
 	}},
 	{"TestBusyTrials_ShorterRoundTrips_Decide", Mistake{
 		"the longest round trip decides", "engine/coordinator/busywait.go",
