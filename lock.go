@@ -40,7 +40,8 @@ func (m Mutex) Name() string { return m.name }
 // Wait. If ctx carries a hold of the same engine and name ([Hold.Context]), Lock re-enters immediately, or after a
 // round trip if the lease that the lock has is too short, or about to end.
 //
-// On failure nothing is held. The error matches one of these, and the context's cause if that ended the wait:
+// On failure nothing is held. A grant that was under way when ctx ended is released when it comes, which can be after
+// Lock has returned. The error matches one of these, and the context's cause if that ended the wait:
 //
 //   - ErrNotAcquired, ErrUnavailable, ErrNotReplicated, ErrTooManyWaiters, ErrKindMismatch or ErrClosed
 //   - ErrUpgrade ([RWMutex.Writer] only)
