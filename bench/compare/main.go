@@ -5,6 +5,7 @@
 //   - hot: the same with one name for all.
 //   - hold: very many locks are held. It reports the CPU of client and server for a renewal, and the memory of a lock.
 //   - latency: one caller locks and unlocks.
+//   - used: the same, with an engine that has had many callers at once.
 //
 // It measures both in turn, on one server that it starts. CPU says more than the others where other work runs on the
 // machine.
@@ -34,7 +35,7 @@ func main() {
 	rounds := flag.Int("rounds", 9, "how often each is measured")
 	var load []string
 	for _, option := range []struct{ name, value, usage string }{
-		{"load", "pairs", "pairs, two, hot, hold or latency"},
+		{"load", "pairs", "pairs, two, hot, hold, latency or used"},
 		{"n", "2048", "how many goroutines lock and unlock, or how many locks are held"},
 		{"for", "1s", "how long each is measured; a lease of hold"},
 	} {

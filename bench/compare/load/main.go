@@ -35,11 +35,12 @@ var loads = map[string]func(load){
 	"hot":     func(l load) { l.pairs(func(int) string { return "hot" }) },
 	"hold":    load.hold,
 	"latency": load.latency,
+	"used":    load.used,
 }
 
 func main() {
 	addr := flag.String("redis", "127.0.0.1:6379", "`address` of the server")
-	what := flag.String("load", "pairs", "pairs, two, hot, hold or latency")
+	what := flag.String("load", "pairs", "pairs, two, hot, hold, latency or used")
 	n := flag.Int("n", 2048, "how many goroutines lock and unlock, or how many locks are held")
 	span := flag.Duration("for", time.Second, "for how long it is measured")
 	flag.Parse()
@@ -142,16 +143,42 @@ func (l load) hold() {
 func (l load) latency() {
 	locks := l.open(0)
 	defer locks.Close()
+	l.alone(locks)
+}
+
+// used measures one caller, alone, of an engine that has had many at once.
+func (l load) used() {
+	locks := l.open(0)
+	defer locks.Close()
+	var all sync.WaitGroup
+	for i := range l.n {
+		all.Go(func() {
+			for range 10 {
+				l.pair(locks.Mutex("used:" + strconv.Itoa(i)))
+			}
+		})
+	}
+	all.Wait()
+	l.alone(locks)
+}
+
+func (l load) alone(locks *lockwheel.Engine) {
 	m := locks.Mutex("latency")
 	var took []time.Duration
-	for began := time.Now(); time.Since(began) < l.span+l.span/3; {
+	idle := cpu()
+	for began, warm := time.Now(), false; time.Since(began) < l.span+l.span/3; {
 		at := time.Now()
+		if !warm && at.Sub(began) > l.span/3 {
+			warm, idle = true, cpu()
+		}
 		l.pair(m)
-		if at.Sub(began) > l.span/3 {
+		if warm {
 			took = append(took, time.Since(at))
 		}
 	}
+	used := cpu() - idle
 	slices.Sort(took)
+	figure(float64(used)/1e3/float64(len(took)), 1, "CPU of a pair, µs")
 	figure(float64(took[len(took)/2])/1e3, 1, "p50 of a pair, µs")
 	figure(float64(took[len(took)*99/100])/1e3, 1, "p99 of a pair, µs")
 }
