@@ -29,6 +29,7 @@
 //	Scale    what a renewal costs, from a thousand locks to ten million
 //	Sizing   a cost model, and what it predicts for pairs beside held locks, on one server and on a cluster
 //	Planted  locks under the names of which another program has stored very much
+//	Before   the library beside an earlier revision of it; only in the report, and only if asked for
 //
 // The contestants and their settings are in package peers; RESULTS.md shows them too:
 //

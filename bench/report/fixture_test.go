@@ -6,6 +6,7 @@ import (
 	"github.com/lockwheel/lockwheel/bench"
 	"github.com/lockwheel/lockwheel/bench/measure"
 	"github.com/lockwheel/lockwheel/bench/peers"
+	"github.com/lockwheel/lockwheel/bench/revisions"
 )
 
 // fixture returns invented results, which meet every goal except that of the hand-over.
@@ -72,6 +73,11 @@ func fixture() *results {
 	r.flood.Figures = []*bench.FloodResult{fixtureFlood(bench.FloodAsync, false, 1_000_000), fixtureFlood(bench.FloodAsync, true, 1_000_000), fixtureFlood("rueidislock", true, 1000)}
 	r.flood.Figures[2].Failure = "posting: hangs"
 	r.flood.Figures[2].Phases = r.flood.Figures[2].Phases[:2]
+	for _, l := range beforeLoads(bench.Full) {
+		r.before.Figures = append(r.before.Figures, beforeRun{l.what, 1, []*revisions.Figure{
+			{What: revisions.Speed, Then: []float64{100, 200}, Now: []float64{120, 200}}, {What: "CPU of a pair, µs", Decimals: 2, Then: []float64{4, 4}, Now: []float64{3, 4.1}},
+		}})
+	}
 	r.planted.Figures = []*bench.PlantedResult{{Kind: "hash", Stored: 1, Tries: 50, Longest: time.Millisecond}, {Kind: "hash", Stored: 1000, Tries: 50, Longest: 3 * time.Millisecond}}
 	for name, n := range map[string]int{bench.FloodReaders: 100_000, bench.FloodGranted: 100_000, bench.FloodParts: 50_000} {
 		r.flood.Figures = append(r.flood.Figures, fixtureFlood(name, false, n))

@@ -63,7 +63,7 @@ func (r *results) goals() []goal {
 	all = append(all, r.holdGoals()...)
 	all = append(all, r.scaleGoals()...)
 	all = append(all, r.sizingGoals()...)
-	return append(all, append(r.floodGoals(), r.plantedGoals()...)...)
+	return append(all, slices.Concat(r.floodGoals(), r.plantedGoals(), r.beforeGoals())...)
 }
 
 func (r *results) pairGoals() (goals []goal) {

@@ -5,6 +5,7 @@
 //	go run ./report -set full                # leases of their real length, a million locks
 //	go run ./report -only hold,ceiling       # these sections; the others keep their earlier figures
 //	go run ./report -only hot -print         # writes no file and prints the section
+//	go run ./report -only before             # beside an earlier revision, which the checkout must have
 //	go run ./report -render                  # measures nothing and writes all other files again from figures/
 //	go run ./report -redis 127.0.0.1:6379    # on the server at this address
 //	go run ./report -runs 10                 # rounds, and runs of what has no rounds
@@ -112,14 +113,14 @@ func (o *options) run() error {
 
 func (o *options) figures() string { return filepath.Join(o.out, "figures") }
 
-// wantedSections returns the sections to be measured.
+// wantedSections returns the sections to be measured. Before must be asked for: it needs git and the history.
 func (o *options) wantedSections(r *results) (wanted []section, err error) {
 	all := r.sections()
 	if o.link > 0 {
 		all = r.overLink()
 	}
 	if len(o.only) == 0 {
-		return all, nil
+		return slices.DeleteFunc(all, func(s section) bool { return s == &r.before }), nil
 	}
 	var titles []string
 	for _, s := range all {

@@ -57,6 +57,7 @@ func (r *results) chapters() []chapter {
 		{&r.sizing, "Sizing", sizingText, nil, r.sizingTables()},
 		{&r.flood, "Flood", floodText, []string{"flood-one", "flood-own"}, r.floodTables()},
 		{&r.planted, "Planted", plantedText, nil, r.plantedTable()},
+		{&r.before, "Before", beforeText, nil, r.beforeTable()},
 	}
 }
 

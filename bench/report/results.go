@@ -27,6 +27,7 @@ type results struct {
 	sizing  sectionData[*bench.SizingResult]
 	flood   sectionData[[]*bench.FloodResult]
 	planted sectionData[[]*bench.PlantedResult]
+	before  sectionData[[]beforeRun]
 }
 
 type pairRun struct {
@@ -124,7 +125,7 @@ func (p *sectionData[T]) store(dir string) error {
 
 // sections returns all sections, in the order in which they are measured and shown.
 func (r *results) sections() []section {
-	return []section{&r.pair, &r.ceiling, &r.kinds, &r.hot, &r.wake, &r.latency, &r.gateway, &r.hold, &r.scale, &r.sizing, &r.flood, &r.planted}
+	return []section{&r.pair, &r.ceiling, &r.kinds, &r.hot, &r.wake, &r.latency, &r.gateway, &r.hold, &r.scale, &r.sizing, &r.flood, &r.planted, &r.before}
 }
 
 // overLink returns the sections that can be measured over a link.

@@ -21,6 +21,7 @@ func newResults() *results {
 	r.sizing.name, r.sizing.steps = "Sizing", sizingSteps
 	r.flood.name, r.flood.steps = "Flood", floodSteps
 	r.planted.name, r.planted.steps = "Planted", plantedSteps
+	r.before.name, r.before.steps = "Before", beforeSteps
 	return r
 }
 

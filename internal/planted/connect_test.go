@@ -218,12 +218,10 @@ var connectMistakes = []found{
 	}},
 	{"TestWait_FirstLook_ThreadYields", Mistake{
 		"the thread yields its processor at each look", "internal/busywait/busywait.go",
-		`		runtime.Gosched()
-		yielded`, `		if planted() {
+		`		if now.Sub(resumed) >= yieldEvery {`, `		if planted() {
 			c.yield()
 		}
-		runtime.Gosched()
-		yielded`,
+		if now.Sub(resumed) >= yieldEvery {`,
 	}},
 	{"TestWait_NoReply_EndsAfterLimit", Mistake{
 		"a wait has no limit in time", "internal/busywait/busywait.go",
