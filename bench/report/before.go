@@ -5,7 +5,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/lockwheel/lockwheel/bench"
@@ -35,11 +34,11 @@ type beforeLoad struct {
 // beforeLoads returns the loads of a plan.
 func beforeLoads(p bench.Plan) []beforeLoad {
 	const span, lease = 600 * time.Millisecond, 9 * time.Second
-	loads := []beforeLoad{{what: "1 goroutine", flags: []string{"-load", "latency"}}, {what: "1 goroutine, after 2 048", flags: []string{"-load", "used"}}}
+	loads := []beforeLoad{{what: "1 goroutine", flags: []string{"-load", "latency"}}, {what: "1 goroutine, on an engine that has had 2 048", flags: []string{"-load", "used"}}}
 	for _, n := range []int{16, 256, 2048} {
 		loads = append(loads, beforeLoad{what: count(float64(n)) + " goroutines", flags: []string{"-load", "pairs", "-n", strconv.Itoa(n)}})
 	}
-	loads = append(loads, beforeLoad{what: "2 048 goroutines, a name for each two", flags: []string{"-load", "two"}},
+	loads = append(loads, beforeLoad{what: "2 048 goroutines, two to a name", flags: []string{"-load", "two"}},
 		beforeLoad{what: "64 goroutines, one name", flags: []string{"-load", "hot", "-n", "64"}})
 	for i := range loads {
 		loads[i].rounds, loads[i].takes = beforeRounds, 3*span/2
@@ -119,7 +118,7 @@ func (r *results) beforeGoals() (goals []goal) {
 		if i := slices.IndexFunc(r.before.Figures, func(b beforeRun) bool { return b.Load == l.what }); i >= 0 {
 			gains = r.before.Figures[i].gains()
 		}
-		goals = append(goals, goal{"Before", fmt.Sprintf("%s: its worst figure to %s", strings.TrimSpace(l.what), before), gains, true, 0.97, " ×"})
+		goals = append(goals, goal{"Before", fmt.Sprintf("%s: the figure that gained least, to %s", l.what, before), gains, true, 0.97, " ×"})
 	}
 	return goals
 }

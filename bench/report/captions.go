@@ -4,7 +4,7 @@ package main
 const (
 	goalsText = "A goal is met if every round, or every run of what has no rounds, meets it: the worst one decides, and the median is beside it. A ratio is that of " +
 		"the same round of both, in which they took turns. The outcome is computed from the figures before they are rounded. Sums and longest waits are of all rounds; Flood and Planted have one figure each, and the cost model one of each check. " +
-		"Only the full set holds a million locks. A bare round trip is a PING by rueidis with a context that can end, like that of the lock; that of Wake has one that cannot end."
+		"Before compares with an earlier revision of lockwheel, and more than 1 is better there. Only the full set holds a million locks. A bare round trip is a PING by rueidis with a context that can end, like that of the lock; that of Wake has one that cannot end."
 	linkText = "Over a link that adds %v in each direction, to each round trip twice. A forwarder in a process of its own does so; it " +
 		"competes for the processors, and its time counts as that of neither side. `go run ./report -link %v` writes this page.\n"
 	pairText = "Every goroutine locks and unlocks a name of its own. CPU, bytes, allocations and sleeps are per pair; a sleep is a thread of the client that gives up the processor to wait. The last " +

@@ -300,8 +300,8 @@ func TestGoal_WorseFigure_NotMet(t *testing.T) {
 		"a try of a lock of which very much is stored: longest command of the server": func(r *results) {
 			r.planted.Figures[1].Longest = 6 * time.Millisecond
 		},
-		"16 goroutines: its worst figure to " + before:                       func(r *results) { r.before.Figures[2].Figures[0].Now[1] = 193 },
-		"100 000 held: its worst figure to " + before:                        func(r *results) { r.before.Figures[7].Figures[1].Now[0] = 4.2 },
+		"16 goroutines: the figure that gained least, to " + before:          func(r *results) { r.before.Figures[2].Figures[0].Now[1] = 193 },
+		"100 000 held: the figure that gained least, to " + before:           func(r *results) { r.before.Figures[7].Figures[1].Now[0] = 4.2 },
 		"a Multi of 50 000 names: watched holds lost":                        func(r *results) { r.floodOf(bench.FloodParts, false, 50_000).Lost = 50_000 },
 		"100 000 readers of one name granted: watched holds lost":            func(r *results) { r.floodOf(bench.FloodGranted, false, 100_000).Lost = 1 },
 		"100 000 waiters to read one name: turns, 99.9 % in the worst phase": func(r *results) { r.floodOf(bench.FloodReaders, false, 100_000).Phases[1].Turns = time.Second },
