@@ -37,7 +37,7 @@ func (s *testEnv) increments(k kind) int {
 func TestGoAndJava_CountTogether_NothingLost(t *testing.T) {
 	everyExclusive(t, func(t *testing.T, s *testEnv, k kind) {
 		s.countTogether(t, k, "{n}", lockwheel.Options{}, func(e *lockwheel.Engine) locks { return k.mutex(e, "{n}") })
-		// keepNotifying may end while a Lock of it is under way: its grant is given back after Lock has returned.
+		// keepNotifying may end while a Lock of it is under way: that grant is released after Lock has returned.
 		eventually(t, "no holder left", func() bool { return len(s.hash("{n}")) == 0 })
 	})
 }

@@ -80,6 +80,22 @@ func TestWait_NoReply_EndsAfterLimit(t *testing.T) {
 	require.Less(t, looks, int(limit/minLookTime), "the time ends it, and not the number of looks")
 }
 
+// A wait lets other goroutines run every 3 µs, and not after each look: Go can wake a thread each time.
+func TestWait_LooksOften_OthersRunNowAndThen(t *testing.T) {
+	c, _ := newConn(t, 10*time.Microsecond)
+	looks, look := 0, c.look
+	c.look = func(fd uintptr) {
+		looks++
+		time.Sleep(time.Microsecond) // of the bubble: how long a look takes
+		look(fd)
+	}
+	var runs []int
+	c.letRun = func() { runs = append(runs, looks) }
+	synctest.Test(t, func(*testing.T) { c.Wait(c.Reads()) })
+	require.Equal(t, 11, looks)
+	require.Equal(t, []int{3, 6, 9}, runs)
+}
+
 // A wait yields the thread once, after its first look: other threads, and the server, can be waiting for its processor.
 func TestWait_FirstLook_ThreadYields(t *testing.T) {
 	c, server := newConn(t, 5*time.Millisecond)

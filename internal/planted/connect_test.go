@@ -223,6 +223,12 @@ var connectMistakes = []found{
 		}
 		if now.Sub(resumed) >= yieldEvery {`,
 	}},
+	{"TestWait_LooksOften_OthersRunNowAndThen", Mistake{
+		"other goroutines run after each look", "internal/busywait/busywait.go",
+		`			resumed = time.Now()`, `			if resumed = time.Now(); planted() {
+				resumed = began
+			}`,
+	}},
 	{"TestWait_NoReply_EndsAfterLimit", Mistake{
 		"a wait has no limit in time", "internal/busywait/busywait.go",
 		` || took > c.gate.limit || `, ` || took > c.gate.limit && !planted() || `,
