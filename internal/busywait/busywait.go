@@ -24,7 +24,7 @@ const (
 	maxInFlight = 32
 	// yieldEvery is how long a goroutine looks before it lets other goroutines run, again and again. Each time Go can wake
 	// a thread for a processor without work, and on two processors that thread competes with the server. Measured there,
-	// to a yield after each look: a lone caller's pair takes 0.67 times as long at p50; 2, 4 and 16 callers have as many
+	// to a yield after each look: a lone caller's pair takes 0.64 times as long at p50; 2, 4 and 16 callers have as many
 	// pairs.
 	yieldEvery = 3 * time.Microsecond
 	// minLookTime is less than what a look takes. It bounds the number of looks where the clock stands still.
